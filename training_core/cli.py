@@ -1,0 +1,139 @@
+"""The command line: one command a job, its options made from the job's fields.
+
+Knows click, the terminal and the worker; knows nothing of what a job does.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from . import events, worker
+from .errors import RoadSegError
+from .jobs import JOBS, Job, OptionField, describe_range, from_json, from_options
+
+
+class Terminal:
+    """Shows events to a person: a progress bar, the log above it, a summary at the end."""
+
+    def __init__(self) -> None:
+        self.console = Console(stderr=True)
+        self.bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
+            TimeRemainingColumn(), console=self.console, transient=True,
+        )  # fmt: skip
+        self.task = self.bar.add_task("", total=1.0)
+
+    def show(self, event: events.Event) -> None:
+        """Show one event."""
+        if isinstance(event, events.Progress):
+            self.bar.update(self.task, completed=event.fraction, description=event.message)
+        elif isinstance(event, events.Log):
+            self.console.print(event.message, markup=False, highlight=False)
+        elif isinstance(event, events.Warning):
+            self.console.print(f"Warning: {event.message}", style="yellow", markup=False)
+        elif isinstance(event, events.Error):
+            self.console.print(f"{event.message} {event.remedy}".strip(), style="red", markup=False)
+        elif isinstance(event, events.Result):
+            self.console.print(_summary(event.result))
+
+
+def _summary(result: dict[str, Any]) -> Table:
+    table = Table(show_header=False, box=None)
+    for name, value in result.items():
+        if isinstance(value, dict):
+            value = "  ".join(f"{key} {_plain(item)}" for key, item in value.items())
+        table.add_row(name, _plain(value))
+    return table
+
+
+def _plain(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _click_option(field: OptionField) -> click.Option:
+    option, kwargs = field.option, {}
+    if option.choices:
+        kwargs["type"] = click.Choice(option.choices)
+    else:
+        kwargs["type"] = field.item_type
+    if not field.is_list:
+        kwargs["default"] = field.default
+        kwargs["show_default"] = field.default != ""
+    limits = describe_range(option)
+    notes = [f"A number {limits}." if limits else "", "May be repeated." if field.is_list else ""]
+    flag = f"--{field.name.replace('_', '-')}"
+    return click.Option(
+        [flag, field.name],
+        help=" ".join([option.help, *filter(None, notes)]),
+        required=option.required,
+        multiple=field.is_list,
+        metavar=option.kind.upper().replace(" ", "_") or None,
+        **kwargs,
+    )
+
+
+def _command(job_type: type[Job]) -> click.Command:
+    def callback(with_events: bool, **options: Any) -> None:
+        run = _run_with_events if with_events else _run_on_terminal
+        sys.exit(run(job_type, options))
+
+    parameters: list[click.Parameter] = [_click_option(field) for field in job_type.option_fields()]
+    help_events = "Write the events as JSON lines, and nothing else, to standard output."
+    parameters.append(click.Option(["--events", "with_events"], is_flag=True, help=help_events))
+    return click.Command(
+        job_type.name, params=parameters, callback=callback, help=job_type.__doc__, short_help=job_type.title
+    )
+
+
+def _run_with_events(job_type: type[Job], options: dict[str, Any]) -> int:
+    sink = worker.line_sink(worker.claim_stdout())
+    try:
+        job = from_options(job_type, options)
+    except RoadSegError as error:
+        sink(worker.explain(error, events.Reporter()))
+        return worker.EXIT_FAILED
+    cancelled = threading.Event()
+    worker.listen_to_signals(cancelled)
+    return worker.run(job, sink, cancelled)
+
+
+def _run_on_terminal(job_type: type[Job], options: dict[str, Any]) -> int:
+    terminal = Terminal()
+    try:
+        job = from_options(job_type, options)
+    except RoadSegError as error:
+        terminal.show(worker.explain(error, events.Reporter()))
+        return worker.EXIT_FAILED
+    cancelled = threading.Event()
+    worker.listen_to_signals(cancelled)
+    with terminal.bar:
+        return worker.run(job, terminal.show, cancelled)
+
+
+@click.group(context_settings={"max_content_width": 110})
+def main() -> None:
+    """RoadSeg's training core: fine-tune, segment and vectorize roads."""
+
+
+for _job_type in JOBS.values():
+    main.add_command(_command(_job_type))
+
+
+@main.command("run", short_help="Run a job file for a client")
+@click.argument("job_file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def run_job_file(job_file: Path) -> None:
+    """Run the job in JOB_FILE: events on standard output; closing standard input cancels."""
+    try:
+        job = from_json(job_file.read_text(encoding="utf-8"))
+    except (RoadSegError, UnicodeDecodeError) as error:
+        worker.line_sink(worker.claim_stdout())(worker.explain(error, events.Reporter()))
+        sys.exit(worker.EXIT_FAILED)
+    sys.exit(worker.run_for_client(job))
