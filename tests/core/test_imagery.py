@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+import rasterio
+from rasterio.enums import ColorInterp
+
+
+from rasters import NORTH_UP, write_raster
+from training_core.errors import ImageryError
+from training_core.grid import grid_of
+from training_core.imagery import Band, Image, band_names, choose_bands, match_bands, measure_bands, normalize, open_raster
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "uint16", "uint32", "float32", "float64"])
+@pytest.mark.parametrize("count", [1, 2, 3, 8])
+def test_any_dtype_and_band_count_is_read_as_it_is(tmp_path, dtype, count):
+    values = np.arange(count * 20 * 30).reshape(count, 20, 30).astype(dtype)
+    path = write_raster(tmp_path / "image.tif", values)
+    with open_raster(path) as dataset, Image(dataset, tuple(choose_bands(dataset, ()))) as image:
+        read, known = image.read(5, 10, 8, 6)
+    wanted = [index - 1 for index in range(1, len(read) + 1)]
+    np.testing.assert_array_equal(read, values[wanted, 10:16, 5:13])
+    assert known.all()
+
+
+def test_nodata_and_not_a_number_are_not_known(tmp_path):
+    values = np.ones((1, 4, 4), dtype="float32")
+    values[0, 0, 0], values[0, 1, 1] = -9, np.nan
+    path = write_raster(tmp_path / "image.tif", values, nodata=-9)
+    with open_raster(path) as dataset, Image(dataset, (1,)) as image:
+        _, known = image.read(0, 0, 4, 4)
+    assert not known[0, 0] and not known[1, 1] and known.sum() == 14
+
+
+def test_alpha_says_where_data_is_and_is_no_band(tmp_path):
+    values = np.full((4, 4, 4), 100, dtype="uint8")
+    values[3] = 255
+    values[3, :, :2] = 0
+    path = write_raster(tmp_path / "image.tif", values, photometric="RGB", alpha="YES")
+    with open_raster(path) as dataset:
+        assert list(band_names(dataset).values()) == ["red", "green", "blue"]
+        with Image(dataset, (1, 2, 3)) as image:
+            _, known = image.read(0, 0, 4, 4)
+    np.testing.assert_array_equal(known, np.tile([False, False, True, True], (4, 1)))
+
+
+def test_a_coarser_resolution_averages_and_keeps_the_extent(tmp_path):
+    values = np.repeat(np.repeat(np.arange(16, dtype="uint8").reshape(4, 4), 4, axis=0), 4, axis=1)
+    path = write_raster(tmp_path / "image.tif", values)
+    with open_raster(path) as dataset, Image(dataset, (1,), 4.0) as image:
+        read, known = image.read(0, 0, 4, 4)
+        assert (image.grid.width, image.grid.height) == (4, 4)
+        assert image.grid.outline.equals(grid_of(dataset).outline)
+    np.testing.assert_array_equal(read[0], np.arange(16).reshape(4, 4))
+    assert known.all()
+
+
+def test_nodata_survives_another_resolution(tmp_path):
+    values = np.full((64, 64), 7, dtype="uint8")
+    values[:, :32] = 0
+    path = write_raster(tmp_path / "image.tif", values, nodata=0)
+    with open_raster(path) as dataset, Image(dataset, (1,), 2.0) as image:
+        _, known = image.read(0, 0, 32, 32)
+    assert known[:, 16:].all() and not known[:, :16].any()
+
+
+def test_bands_are_matched_by_name_then_by_count(tmp_path):
+    path = write_raster(tmp_path / "image.tif", np.zeros((4, 4, 4), "uint8"), photometric="RGB", alpha="NO")
+    with rasterio.open(path, "r+") as dataset:
+        dataset.colorinterp = [ColorInterp.blue, ColorInterp.green, ColorInterp.red, ColorInterp.undefined]
+    with open_raster(path) as dataset:
+        assert match_bands(dataset, (Band("red"), Band("green"), Band("blue"))) == (3, 2, 1)
+        assert match_bands(dataset, tuple(map(Band, "abcd"))) == (1, 2, 3, 4)
+        with pytest.raises(ImageryError, match="4 image bands .* 2"):
+            match_bands(dataset, (Band("a"), Band("b")))
+
+
+def test_a_missing_band_is_named(tmp_path):
+    path = write_raster(tmp_path / "image.tif", np.zeros((2, 4, 4), "uint8"))
+    with open_raster(path) as dataset, pytest.raises(ImageryError, match="no image band 7"):
+        choose_bands(dataset, (1, 7))
+
+
+def test_normalized_values_have_mean_0_and_std_1_and_0_where_unknown():
+    values = np.random.default_rng(0).integers(0, 2047, (2, 50, 50)).astype("uint16")
+    bands = measure_bands(("a", "b"), [values.reshape(2, -1)])
+    known = np.ones((50, 50), bool)
+    known[0] = False
+    normalized = normalize(values, known, bands)
+    assert normalized.dtype == np.float32
+    assert abs(normalized[:, 1:].mean()) < 0.05 and normalized[:, 1:].std() == pytest.approx(1, abs=0.05)
+    assert (normalized[:, 0] == 0).all()
+
+
+def test_a_flat_band_does_not_divide_by_zero():
+    assert measure_bands(("a",), [np.full((1, 10), 5)]) == (Band("a", 5.0, 1.0),)
+
+
+def missing(folder):
+    return folder / "missing.tif"
+
+
+def empty(folder):
+    (folder / "empty.tif").touch()
+    return folder / "empty.tif"
+
+
+def text(folder):
+    (folder / "text.tif").write_text("no raster at all")
+    return folder / "text.tif"
+
+
+@pytest.mark.parametrize("make", [missing, empty, text])
+def test_an_unreadable_raster_is_named(tmp_path, make):
+    path = make(tmp_path)
+    with pytest.raises(ImageryError, match=path.name), open_raster(str(path)):
+        pass
+
+
+def test_a_truncated_raster_is_named(tmp_path):
+    path = tmp_path / "image.tif"
+    write_raster(path, np.random.default_rng(0).integers(0, 255, (3, 500, 500)).astype("uint8"))
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(ImageryError, match="image.tif"), open_raster(str(path)) as dataset:
+        Image(dataset, (1, 2, 3)).read(0, 0, 500, 500)
+
+
+def test_a_raster_without_bands_is_refused(tmp_path):
+    path = tmp_path / "none.vrt"
+    path.write_text('<VRTDataset rasterXSize="10" rasterYSize="10"></VRTDataset>')
+    with pytest.raises(ImageryError, match="none.vrt"), open_raster(str(path)):
+        pass
+
+
+def test_a_raster_without_crs_is_refused_with_a_remedy(tmp_path):
+    path = write_raster(tmp_path / "image.tif", np.zeros((4, 4), "uint8"), crs=None)
+    with open_raster(path) as dataset, pytest.raises(ImageryError, match="Set it"):
+        Image(dataset, (1,))
+
+
+def test_complex_numbers_are_refused(tmp_path):
+    path = write_raster(tmp_path / "image.tif", np.zeros((4, 4), "complex64"))
+    with pytest.raises(ImageryError, match="complex"), open_raster(path):
+        pass
+
+
+def test_real_images_have_the_bands_one_sees(real_data):
+    with open_raster(str(real_data / "vegas_img0_rgb.tif")) as dataset:
+        assert list(band_names(dataset).values()) == ["red", "green", "blue"]
+    with open_raster(str(real_data / "vegas_pan.tif")) as dataset:
+        assert len(band_names(dataset)) == 1
+        assert NORTH_UP.a != dataset.transform.a

@@ -1,0 +1,148 @@
+import numpy as np
+import pytest
+from affine import Affine
+from pyproj import Geod
+from rasterio.crs import CRS
+from rasters import NORTH_UP, layer
+from shapely.geometry import LineString, Point, box
+
+from training_core.errors import LabelError
+from training_core.examples import split_by_blocks
+from training_core.grid import Grid
+from training_core.jobs import LabelOptions
+from training_core.labels import BACKGROUND, IGNORE, ROAD, burn_labels, check_label_fields, limit_to
+
+UTM = CRS.from_epsg(32633)
+X, Y = NORTH_UP.c, NORTH_UP.f
+OPTIONS = LabelOptions(width_m=6.0, background_m=20.0)
+
+
+def grid(width=200, height=100):
+    return Grid(UTM, NORTH_UP, width, height)
+
+
+def across():
+    """A road along row 50, from one side of the grid to the other."""
+    return LineString([(X - 50, Y - 50), (X + 250, Y - 50)])
+
+
+def test_a_line_is_as_wide_as_its_width_in_meters():
+    labels = burn_labels(grid(), layer(across()), layer(box(X, Y - 100, X + 200, Y)), OPTIONS)
+    road = labels.values == ROAD
+    assert (labels.column, labels.row, labels.values.shape) == (0, 0, (100, 200))
+    np.testing.assert_array_equal(np.flatnonzero(road.all(axis=1)), np.arange(47, 53))
+    assert road.sum() == 6 * 200
+    assert (labels.values[~road] == BACKGROUND).all()
+
+
+def test_without_an_area_what_is_far_from_roads_is_ignored():
+    labels = burn_labels(grid(), layer(across()), None, OPTIONS)
+    rows = labels.values[:, 100]
+    assert labels.row + np.flatnonzero(rows != IGNORE).min() == 27  # 50 - 3 - 20
+    assert labels.row + np.flatnonzero(rows != IGNORE).max() == 72
+    assert (rows == ROAD).sum() == 6
+
+
+def test_outside_the_area_all_is_ignored_even_roads():
+    labels = burn_labels(grid(), layer(across()), layer(box(X + 50, Y - 80, X + 90, Y - 20)), OPTIONS)
+    assert (labels.column, labels.row, labels.values.shape) == (50, 20, (60, 40))
+    concave = layer(box(X, Y - 100, X + 50, Y).union(box(X, Y - 100, X + 200, Y - 70)))
+    values = burn_labels(grid(), layer(across()), concave, OPTIONS).values
+    assert (values[47:53, :50] == ROAD).all() and (values[:70, 50:] == IGNORE).all()
+
+
+def test_a_width_field_counts_where_it_holds_a_width():
+    roads = layer(across(), across(), across(), lanes=["10", None, "wide"])
+    values = burn_labels(grid(), roads, None, LabelOptions(width_field="lanes")).values
+    assert (values[:, 100] == ROAD).sum() == 10
+
+
+def test_unsure_roads_are_ignored():
+    other = LineString([(X + 100, Y), (X + 100, Y - 100)])
+    area = layer(box(X, Y - 100, X + 200, Y))
+    values = burn_labels(grid(), layer(across(), other, sure=[True, False]), area, LabelOptions(sure_field="sure")).values
+    assert (values[10, 97:103] == IGNORE).all() and values[10, 50] == BACKGROUND and values[50, 50] == ROAD
+
+
+def test_polygons_are_burned_as_drawn():
+    square = box(X + 10, Y - 30, X + 20, Y - 20)
+    values = burn_labels(grid(), layer(square), layer(box(X, Y - 100, X + 200, Y)), OPTIONS).values
+    assert (values == ROAD).sum() == 100 and (values[20:30, 10:20] == ROAD).all()
+
+
+def test_layers_in_another_crs_lie_where_they_belong():
+    area = layer(box(X, Y - 100, X + 200, Y))
+    expected = burn_labels(grid(), layer(across()), area, OPTIONS).values
+    moved = burn_labels(grid(), layer(across()).to_crs(4326), area.to_crs(3857), OPTIONS).values
+    assert moved.shape == expected.shape and (moved != expected).mean() < 0.01
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        Affine(1e-5, 0, 10, 0, -1e-5, 60),
+        Affine(1e-5, 0, 10, 0, 1e-5, 60),
+        Affine.translation(10, 60) @ Affine.rotation(30) @ Affine.scale(1e-5, -1e-5),
+        Affine(2e-5, 0, 10, 0, -0.5e-5, 60),
+    ],
+    ids=["geographic", "south up", "rotated", "not square"],
+)
+def test_area_on_the_ground_is_length_times_width_on_any_grid(transform):
+    anywhere = Grid(CRS.from_epsg(4326), transform, 600, 600)
+    corner, opposite = anywhere.transform @ (150, 200), anywhere.transform @ (450, 380)
+    line = LineString([corner, opposite])
+    values = burn_labels(anywhere, layer(line, crs="EPSG:4326"), None, LabelOptions(width_m=8.0)).values
+    area_m2 = (values == ROAD).sum() * anywhere.resolution_m**2
+    expected_m2 = Geod(ellps="WGS84").geometry_length(line) * 8 + np.pi * 16
+    assert area_m2 == pytest.approx(expected_m2, rel=0.03)
+
+
+def test_what_does_not_touch_the_grid_gives_no_labels():
+    far = LineString([(X + 5000, Y), (X + 6000, Y)])
+    assert burn_labels(grid(), layer(far), None, OPTIONS) is None
+    assert burn_labels(grid(), layer(across()), layer(box(X + 5000, Y, X + 6000, Y + 10)), OPTIONS) is None
+
+
+def test_an_area_outside_the_image_is_refused():
+    with pytest.raises(LabelError, match="outside the image"):
+        limit_to(grid(), layer(Point(X + 9000, Y).buffer(10)))
+
+
+def test_a_missing_field_is_named_with_those_that_are_there():
+    with pytest.raises(LabelError, match="no field 'width'.*lanes"):
+        check_label_fields(layer(across(), lanes=[1]), LabelOptions(width_field="width"))
+
+
+def test_validation_blocks_are_whole_and_hold_the_share():
+    label = np.zeros((1000, 1000), np.uint8)
+    label[::50] = ROAD
+    (chosen,) = split_by_blocks([label], 0.2, 100, seed=3)
+    blocks = chosen.reshape(10, 100, 10, 100).mean(axis=(1, 3))
+    assert set(np.unique(blocks)) == {0.0, 1.0} and blocks.sum() == 20
+    (again,) = split_by_blocks([label], 0.2, 100, seed=3)
+    (other,) = split_by_blocks([label], 0.2, 100, seed=4)
+    assert (again == chosen).all() and (other != chosen).any()
+
+
+def test_a_single_road_is_on_both_sides_of_the_split():
+    label = np.full((300, 300), IGNORE, np.uint8)
+    label[140:160] = BACKGROUND
+    label[147:153] = ROAD
+    (chosen,) = split_by_blocks([label], 0.2, 256, seed=0)
+    assert (label[chosen] == ROAD).any() and (label[~chosen] == ROAD).any()
+
+
+def test_real_roads_are_burned_where_the_pavement_is(real_data):
+    import rasterio
+
+    from training_core.grid import grid_of
+    from training_core.vectors import read_layer
+
+    roads = read_layer(str(real_data / "banepa_northwest_roads.geojson"), "drawn roads")
+    area = read_layer(str(real_data / "banepa_northwest_aoi.geojson"), "area of interest")
+    with rasterio.open(real_data / "banepa_rgb.tif") as dataset:
+        labels = burn_labels(grid_of(dataset), roads, area, LabelOptions(width_field="width_m"))
+    x_m, y_m = 0.2647, 0.2633
+    expected_m2 = (roads.to_crs(32645).length * roads["width_m"]).sum()
+    assert (labels.values == ROAD).sum() * x_m * y_m == pytest.approx(expected_m2, rel=0.1)
+    assert labels.values.shape[0] * y_m == pytest.approx(370, abs=5)

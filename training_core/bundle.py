@@ -1,0 +1,213 @@
+"""The model file: weights and, beside them, all that is needed to use them rightly.
+
+One `.safetensors` file whose header holds a JSON document in the terms of the STAC Machine Learning Model extension
+where it has a term. Knows the file; knows nothing of training. A model file is untrusted input: nothing in it is run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import nn
+
+from .errors import ModelFileError
+from .imagery import Band
+from .model import Architecture, build_network
+
+FORMAT = "roadseg-model-1"
+_HEADER_KEY = "roadseg"
+_STAC_EXTENSION = "https://stac-extensions.github.io/mlm/v1.5.0/schema.json"
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What is known of a model beside its weights.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    bands : tuple of Band
+        The bands it takes, in order, with their scaling.
+    resolution_m : float
+        Ground size of the pixels it learned from, in meters.
+    threshold : float
+        Probability from which a pixel is road: the one with the best validation F1.
+    chip_px : int
+        Side of the chips it learned from.
+    training : dict
+        Where and on what it was trained, for people: images, minutes, steps, engine.
+    metrics : dict
+        Validation scores at the threshold.
+    versions : dict
+        Of RoadSeg and the libraries.
+    """
+
+    architecture: Architecture
+    bands: tuple[Band, ...]
+    resolution_m: float
+    threshold: float = 0.5
+    chip_px: int = 512
+    training: dict[str, Any] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def band_names(self) -> tuple[str, ...]:
+        """The names of the bands it takes, in order."""
+        return tuple(band.name for band in self.bands)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the document that stands in the file's header."""
+        shape = [-1, len(self.bands), self.chip_px, self.chip_px]
+        scaling = [{"type": "z-score", "mean": band.mean, "stddev": band.std} for band in self.bands]
+        return {
+            "format": FORMAT,
+            "stac_extensions": [_STAC_EXTENSION],
+            "mlm:name": "RoadSeg roads",
+            "mlm:architecture": self.architecture.name,
+            "mlm:framework": "pytorch",
+            "mlm:tasks": ["semantic-segmentation"],
+            "mlm:input": [
+                {
+                    "name": "image",
+                    "bands": list(self.band_names),
+                    "input": {"shape": shape, "dim_order": ["batch", "bands", "height", "width"], "data_type": "float32"},
+                    "value_scaling": scaling,
+                    "resize_type": None,
+                }
+            ],
+            "mlm:output": [
+                {
+                    "name": "road",
+                    "tasks": ["semantic-segmentation"],
+                    "result": {
+                        "shape": [-1, self.architecture.classes, self.chip_px, self.chip_px],
+                        "dim_order": ["batch", "class", "height", "width"],
+                        "data_type": "float32",
+                    },
+                    "classification:classes": [{"value": 1, "name": "road"}],
+                }
+            ],
+            "roadseg:architecture": asdict(self.architecture),
+            "roadseg:resolution_m": self.resolution_m,
+            "roadseg:threshold": self.threshold,
+            "roadseg:nodata": "set to the mean of each band; no data where the image has none",
+            "roadseg:training": self.training,
+            "roadseg:metrics": self.metrics,
+            "roadseg:versions": self.versions,
+        }
+
+
+def card_from_document(document: dict[str, Any]) -> ModelCard:
+    """Return the card that a header's document holds, checked; see `ModelCard.to_document`.
+
+    Raises
+    ------
+    ModelFileError
+        A part is missing or has a value that makes no sense.
+    """
+    if document.get("format") != FORMAT:
+        raise ModelFileError(f"The model file's format is {document.get('format')!r}, not {FORMAT!r}.")
+    try:
+        image = document["mlm:input"][0]
+        bands = tuple(
+            Band(str(name), float(scaling["mean"]), float(scaling["stddev"]))
+            for name, scaling in zip(image["bands"], image["value_scaling"])
+        )
+        card = ModelCard(
+            architecture=Architecture(**document["roadseg:architecture"]),
+            bands=bands,
+            resolution_m=float(document["roadseg:resolution_m"]),
+            threshold=float(document["roadseg:threshold"]),
+            chip_px=int(image["input"]["shape"][-1]),
+            training=dict(document["roadseg:training"]),
+            metrics=dict(document["roadseg:metrics"]),
+            versions=dict(document["roadseg:versions"]),
+        )
+        card.architecture.validate()
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ModelFileError("The model file's description is damaged.", "Copy it anew or train it again.") from error
+    numbers = [card.resolution_m, *(band.std for band in bands)]
+    sound = all(math.isfinite(value) and value > 0 for value in numbers)
+    if not (sound and 0 <= card.threshold <= 1 and len(bands) == card.architecture.in_channels):
+        raise ModelFileError("The model file's description makes no sense.", "Copy it anew or train it again.")
+    return card
+
+
+def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) -> None:
+    """Write weights (FP32) and card to a file."""
+    tensors = {
+        name: (tensor.float() if tensor.is_floating_point() else tensor).detach().contiguous()
+        for name, tensor in weights.items()
+    }
+    path.write_bytes(save(tensors, metadata={_HEADER_KEY: json.dumps(card.to_document(), ensure_ascii=False)}))
+
+
+def load_card(path: str) -> ModelCard:
+    """Return a model file's card; see `load_model` for the errors."""
+    return _load(path)[1]
+
+
+def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
+    """Return a model file's weights and card; see `load_model` for the errors."""
+    return _load(path)
+
+
+def load_model(path: str) -> tuple[nn.Module, ModelCard]:
+    """Return the network of a model file, ready to infer, and its card.
+
+    Raises
+    ------
+    ModelFileError
+        The file is missing, truncated, a pickle, or something else than a RoadSeg model.
+    """
+    weights, card = _load(path)
+    network = build_network(card.architecture)
+    load_into(network, weights, path)
+    return network.eval(), card
+
+
+def load_into(network: nn.Module, weights: dict[str, torch.Tensor], path: str) -> None:
+    """Give a network the weights of a model file; raise ModelFileError where they do not fit."""
+    expected = network.state_dict()
+    fits = weights.keys() == expected.keys() and all(
+        tensor.shape == expected[name].shape for name, tensor in weights.items()
+    )
+    if not fits:
+        raise ModelFileError(f"The weights in {path} do not fit the network they name.", "Copy it anew.")
+    network.load_state_dict(weights)
+
+
+def _load(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
+    _refuse_pickle(path)
+    try:
+        with safe_open(path, framework="pt") as file:
+            document = json.loads((file.metadata() or {})[_HEADER_KEY])
+            card = card_from_document(document)
+            return {name: file.get_tensor(name) for name in file.keys()}, card  # noqa: SIM118  # not a dict
+    except (SafetensorError, OSError, ValueError) as error:
+        raise ModelFileError(f"{path} is damaged or no model file.", "Copy it anew or choose another.") from error
+    except KeyError as error:
+        raise ModelFileError(
+            f"{path} is a safetensors file, but no RoadSeg model.", "Choose a model made by Fine-tune a model."
+        ) from error
+
+
+def _refuse_pickle(path: str) -> None:
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise ModelFileError(f"The model {path} cannot be opened ({error.strerror}).", "Choose a model file.") from error
+    if start[:2] == b"PK" or start[:1] == b"\x80":
+        raise ModelFileError(
+            f"{path} is a pickled PyTorch file. Such files can run code when they are opened, so RoadSeg never does.",
+            "Choose a .safetensors model made by RoadSeg.",
+        )

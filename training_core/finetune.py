@@ -1,0 +1,146 @@
+"""The job finetune: from images with drawn roads to a model file and a report.
+
+Knows the order of things; each step is another module's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any, Optional
+
+import torch
+from torch import nn
+from torch.optim import SGD
+
+from . import processor
+from .bundle import ModelCard, load_into, load_weights, save_model
+from .chips import ChipSampler
+from .engines import Engine, choose_engine
+from .events import Reporter
+from .examples import LabeledImage, read_drawing, read_labeled_images, split_for_validation, with_common_scaling
+from .jobs import FineTune
+from .labels import IGNORE, ROAD
+from .losses import road_loss
+from .model import STRIDE_PX, Architecture, adapt_first_layer, build_network
+from .outputs import Outputs
+from .training import Trained, train
+from .versions import versions
+
+# Trying the engines out takes some ten steps; below this budget they are better spent on learning.
+SHORTEST_BUDGET_WITH_TRIAL_MIN = 3.0
+
+
+def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
+    """Do the job; see `jobs.FineTune`."""
+    torch.manual_seed(job.seed)
+    torch.set_num_threads(job.threads or torch.get_num_threads())
+    with Outputs([*job.rasters, job.roads, job.aoi, job.base_model]) as outputs:
+        model_path = outputs.stage(job.model)
+        report_path = outputs.stage(job.report) if job.report else None
+        base = load_weights(job.base_model) if job.base_model else None
+        images = _read_images(job, base[1] if base else None, reporter)
+        network, architecture = _start_network(job, images, base)
+        chip_px = -(-job.chip_px // STRIDE_PX) * STRIDE_PX
+        engine = _choose_engine(job, architecture, chip_px, reporter)
+        began_s = time.monotonic()
+        sampler = ChipSampler(images, chip_px, job.seed)
+        trained = train(
+            network, engine, images, sampler, job.batch_size, job.learning_rate, job.minutes * 60, reporter.part(0.02, 0.98)
+        )
+        minutes = (time.monotonic() - began_s) / 60
+        card = _describe(job, architecture, images, engine, trained, chip_px, minutes)
+        save_model(model_path, trained.weights, card)
+        if report_path:
+            write_training_report(record(job, images, engine, trained, card), report_path)
+    return {
+        "model": job.model,
+        **({"report": job.report} if job.report else {}),
+        "images_per_s": trained.history.images_per_s,
+        "steps": len(trained.history.steps),
+        "validation": dataclasses.asdict(trained.scores),
+        "threshold": trained.threshold,
+        "engine": engine.name,
+        "precision": engine.precision,
+    }
+
+
+def _read_images(job: FineTune, base: Optional[ModelCard], reporter: Reporter) -> list[LabeledImage]:
+    reporter.progress(0.0, "Reading images and drawn roads")
+    drawing = read_drawing(job.roads, job.aoi, job)
+    resolution_m = job.resolution_m or (base.resolution_m if base else 0.0)
+    known_bands = base.bands if base else ()
+    images = read_labeled_images(job.rasters, drawing, resolution_m, job.bands, known_bands, reporter)
+    images = split_for_validation(with_common_scaling(images), job.validation_share, 256, job.seed)
+    for image in images:
+        labeled = max(1, (image.training != IGNORE).sum())
+        reporter.log(
+            f"{Path(image.name).name}: {image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
+            f"{labeled:,} px to learn from, {(image.training == ROAD).sum() / labeled:.1%} of them road"
+        )
+    return images
+
+
+def _start_network(
+    job: FineTune, images: list[LabeledImage], base: Optional[tuple[dict[str, torch.Tensor], ModelCard]]
+) -> tuple[nn.Module, Architecture]:
+    names = tuple(band.name for band in images[0].bands)
+    if base is None:
+        architecture = Architecture(in_channels=len(names))
+        return build_network(architecture), architecture
+    weights, card = base
+    architecture = dataclasses.replace(card.architecture, in_channels=len(names))
+    network = build_network(architecture)
+    load_into(network, adapt_first_layer(weights, card.band_names, names), job.base_model)
+    return network, architecture
+
+
+def _choose_engine(job: FineTune, architecture: Architecture, chip_px: int, reporter: Reporter) -> Engine:
+    chips = torch.zeros(job.batch_size, architecture.in_channels, chip_px, chip_px)
+    labels = torch.zeros(job.batch_size, 1, chip_px, chip_px, dtype=torch.uint8)
+    prepared: dict[str, Any] = {}
+
+    def trial(engine: Engine) -> None:
+        if engine.name not in prepared:
+            copy = build_network(architecture)
+            prepared[engine.name] = engine.prepare_training(copy, SGD(copy.parameters(), lr=0.0))
+        trained, optimizer = prepared[engine.name]
+        road_loss(engine.forward(trained, chips), labels).backward()
+        optimizer.step()
+
+    is_long = job.minutes >= SHORTEST_BUDGET_WITH_TRIAL_MIN
+    return choose_engine(job.engine, job.precision, trial if is_long else None, reporter.log)
+
+
+def _describe(
+    job: FineTune,
+    architecture: Architecture,
+    images: list[LabeledImage],
+    engine: Engine,
+    trained: Trained,
+    chip_px: int,
+    minutes: float,
+) -> ModelCard:
+    return ModelCard(
+        architecture=architecture,
+        bands=images[0].bands,
+        resolution_m=images[0].grid.resolution_m,
+        threshold=trained.threshold,
+        chip_px=chip_px,
+        training={
+            "images": [Path(image.name).name for image in images],
+            "labeled_px": int(sum((image.training != IGNORE).sum() for image in images)),
+            "minutes": round(minutes, 2),
+            "steps": len(trained.history.steps),
+            "batch_size": job.batch_size,
+            "learning_rate": job.learning_rate,
+            "seed": job.seed,
+            "base_model": Path(job.base_model).name,
+            "engine": engine.name,
+            "precision": engine.precision,
+            "processor": processor.name(),
+        },
+        metrics=dataclasses.asdict(trained.scores),
+        versions=versions(),
+    )

@@ -1,0 +1,150 @@
+"""Where pixels lie, and how large they are on the ground.
+
+Knows coordinate reference systems and transforms; knows nothing of what the pixels show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from affine import Affine
+from pyproj import Geod
+from rasterio.crs import CRS
+from rasterio.errors import CRSError
+from rasterio.io import DatasetReader
+from rasterio.warp import transform as transform_coordinates
+from shapely import transform as transform_geometry
+from shapely.geometry import Polygon, box
+from shapely.geometry.base import BaseGeometry
+
+from .errors import ImageryError, RoadSegError
+
+GEOGRAPHIC = CRS.from_epsg(4326)
+ELLIPSOID = Geod(ellps="WGS84")
+# Within this factor of the wanted resolution an image's own grid is used, so that the output lies pixel on pixel.
+OWN_GRID_TOLERANCE = 0.25
+# No map coordinate on Earth is this large, in whatever unit; PROJ takes for ever over some that are.
+LARGEST_COORDINATE = 1e10
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A raster's pixels on the map.
+
+    Parameters
+    ----------
+    crs : CRS
+        Coordinate reference system.
+    transform : Affine
+        From (column, row) of pixel corners to map coordinates; it may rotate, and its rows may run north.
+    width, height : int
+        Size in pixels.
+    """
+
+    crs: CRS
+    transform: Affine
+    width: int
+    height: int
+
+    @cached_property
+    def metric_transform(self) -> Affine:
+        """From (column, row) of pixel corners to a flat frame of ground meters, x east and y north of the first corner.
+
+        The steps of one column and of one row are measured on the ellipsoid, at the grid's center.
+        """
+        column, row = self.width / 2, self.height / 2
+        corners = [(column - 0.5, row), (column + 0.5, row), (column, row - 0.5), (column, row + 0.5)]
+        x, y = zip(*(self.transform @ corner for corner in corners))
+        if not all(abs(value) < LARGEST_COORDINATE for value in (*x, *y)):
+            raise ImageryError("The image lies nowhere on Earth.", "Check its georeference.")
+        try:
+            longitude, latitude = transform_coordinates(self.crs, GEOGRAPHIC, x, y)
+        except CRSError as error:
+            raise ImageryError(f"The coordinate system {self.crs.to_string()} cannot be placed on Earth.") from error
+        if not all(map(math.isfinite, [*longitude, *latitude])):
+            raise ImageryError("The image lies outside the area of its coordinate system.", "Check its georeference.")
+        azimuth, _, length_m = ELLIPSOID.inv(longitude[::2], latitude[::2], longitude[1::2], latitude[1::2])
+        east_m, north_m = length_m * np.sin(np.radians(azimuth)), length_m * np.cos(np.radians(azimuth))
+        return Affine(east_m[0], east_m[1], 0, north_m[0], north_m[1], 0)
+
+    @property
+    def pixel_m(self) -> tuple[float, float]:
+        """Length on the ground, in meters, of a step of one column and of one row."""
+        ground = self.metric_transform
+        return math.hypot(ground.a, ground.d), math.hypot(ground.b, ground.e)
+
+    @property
+    def resolution_m(self) -> float:
+        """Ground size of a pixel in meters: the side of a square of its area."""
+        return math.sqrt(abs(self.metric_transform.determinant))
+
+    @property
+    def outline(self) -> Polygon:
+        """The grid's border in map coordinates."""
+        return transform_geometry(box(0, 0, self.width, self.height), _mapping(self.transform))
+
+    def window(self, column: int, row: int, width: int, height: int) -> "Grid":
+        """Return the part of this grid that begins at (column, row)."""
+        return Grid(self.crs, self.transform @ Affine.translation(column, row), width, height)
+
+    def to_metric(self, geometry: BaseGeometry) -> BaseGeometry:
+        """Return a geometry of this grid's CRS in the frame of `metric_transform`."""
+        return transform_geometry(geometry, _mapping(self.metric_transform @ ~self.transform))
+
+    def from_metric_to_pixels(self, geometry: BaseGeometry) -> BaseGeometry:
+        """Return a geometry in the frame of `metric_transform` in (column, row) of this grid."""
+        return transform_geometry(geometry, _mapping(~self.metric_transform))
+
+
+def _mapping(transform: Affine) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda points: np.column_stack(transform @ (points[:, 0], points[:, 1]))
+
+
+def grid_of(dataset: DatasetReader) -> Grid:
+    """Return a dataset's own grid.
+
+    Raises
+    ------
+    ImageryError
+        The dataset has no CRS or no georeference.
+    """
+    if dataset.crs is None:
+        raise ImageryError(
+            f"{dataset.name} has no coordinate reference system.", "Set it in the layer's properties or with gdal_edit."
+        )
+    if dataset.transform.is_degenerate or dataset.transform == Affine.identity():
+        raise ImageryError(f"{dataset.name} has no georeference.", "Georeference it first.")
+    return Grid(dataset.crs, dataset.transform, dataset.width, dataset.height)
+
+
+def grid_at(own: Grid, resolution_m: float) -> Grid:
+    """Return the grid on which to process an image at a ground resolution.
+
+    It has the image's CRS, extent and orientation. Where both sides of the image's pixels are within 25 % of the
+    resolution it is the image's own grid; else its pixels are square on the ground, as nearly as whole pixels allow.
+
+    Parameters
+    ----------
+    own : Grid
+        The image's grid.
+    resolution_m : float
+        Wanted size of a pixel on the ground in meters; 0 means the image's own.
+    """
+    if not resolution_m:
+        return own
+    x_m, y_m = own.pixel_m
+    if all(abs(size_m / resolution_m - 1) <= OWN_GRID_TOLERANCE for size_m in (x_m, y_m)):
+        return own
+    width = max(1, round(own.width * x_m / resolution_m))
+    height = max(1, round(own.height * y_m / resolution_m))
+    if width * height > 1e12:
+        raise RoadSegError(
+            f"At {resolution_m:g} m on the ground the image would have {width:,} x {height:,} pixels.",
+            "Check the image's coordinate system and the ground resolution.",
+        )
+    scale = Affine.scale(own.width / width, own.height / height)
+    return Grid(own.crs, own.transform @ scale, width, height)

@@ -1,0 +1,169 @@
+"""Drawn roads as pixels to learn from: 1 road, 0 known to be no road, 255 to be ignored.
+
+Knows lines, polygons and widths on the ground; knows nothing of images' values or of networks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Optional
+
+import geopandas
+import numpy as np
+import pandas
+import shapely
+from affine import Affine
+from pyproj import CRS
+from rasterio.features import rasterize
+from shapely.geometry import box
+from shapely.geometry.base import BaseGeometry
+
+from .errors import LabelError
+from .grid import Grid
+from .jobs import LabelOptions
+
+BACKGROUND, ROAD, IGNORE = 0, 1, 255
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels on the part of a grid that has any.
+
+    Parameters
+    ----------
+    column, row : int
+        Where that part begins on the grid.
+    values : ndarray (height, width), uint8
+        BACKGROUND, ROAD or IGNORE.
+    """
+
+    column: int
+    row: int
+    values: np.ndarray
+
+    @property
+    def labeled_share(self) -> float:
+        """Share of the pixels that are not ignored."""
+        return float((self.values != IGNORE).mean())
+
+    @property
+    def road_share(self) -> float:
+        """Share of road among the pixels that are not ignored."""
+        return float((self.values == ROAD).sum() / max(1, (self.values != IGNORE).sum()))
+
+
+def check_label_fields(roads: geopandas.GeoDataFrame, options: LabelOptions) -> None:
+    """Raise LabelError where a field that the options name is not there."""
+    for field in filter(None, (options.width_field, options.sure_field)):
+        if field not in roads.columns:
+            have = ", ".join(str(name) for name in roads.columns if name != roads.geometry.name)
+            raise LabelError(f"The drawn roads have no field {field!r}.", f"They have: {have or 'no fields'}.")
+
+
+def burn_labels(
+    grid: Grid, roads: geopandas.GeoDataFrame, aoi: Optional[geopandas.GeoDataFrame], options: LabelOptions
+) -> Optional[Labels]:
+    """Return the labels on a grid, or None where neither the area of interest nor, without one, a road touches it.
+
+    Lines are buffered on the ground by half their width. Unlabeled is not background: what lies outside the area of
+    interest, or without one further from a road than `background_m`, is ignored, and so are roads marked unsure.
+
+    Parameters
+    ----------
+    grid : Grid
+    roads : GeoDataFrame
+        Lines or polygons, in any CRS.
+    aoi : GeoDataFrame, optional
+        Polygons, in any CRS.
+    options : LabelOptions
+        Width, fields and background distance.
+    """
+    drawn = _to_grid(roads, grid)
+    sure = _sure(drawn, options.sure_field)
+    shapes = _road_shapes(drawn, grid, options)
+    known = _known_ground(shapes, aoi, grid, options)
+    window = _pixel_window(shapely.union_all(known), grid)
+    column, row, width, height = window
+    if not width or not height:
+        return None
+    values = np.full((height, width), IGNORE, dtype=np.uint8)
+    values[_burn(known, grid, window)] = BACKGROUND
+    learned = values == BACKGROUND
+    values[learned & _burn(shapes[sure], grid, window)] = ROAD
+    values[learned & _burn(shapes[~sure], grid, window)] = IGNORE
+    return Labels(column, row, values)
+
+
+def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame) -> tuple[tuple[int, int, int, int], BaseGeometry]:
+    """Return the window (column, row, width, height) that holds an area of interest, and its shape in ground meters.
+
+    Raises
+    ------
+    LabelError
+        The area of interest lies outside the grid.
+    """
+    shape = shapely.union_all(shapely.make_valid([grid.to_metric(area) for area in _to_grid(aoi, grid).geometry]))
+    window = _pixel_window(shape, grid)
+    if not window[2] or not window[3]:
+        raise LabelError("The area of interest lies outside the image.", "Check both layers' coordinate systems.")
+    return window, shape
+
+
+def burn_area(grid: Grid, shape: BaseGeometry, window: tuple[int, int, int, int]) -> np.ndarray:
+    """Return where a window's pixels lie in a shape in ground meters: (height, width), bool."""
+    return _burn([shape], grid, window)
+
+
+def _burn(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
+    column, row, width, height = window
+    shapes = [shape for shape in shapes if not shape.is_empty]
+    if not shapes:
+        return np.zeros((height, width), dtype=bool)
+    transform = grid.metric_transform @ Affine.translation(column, row)
+    return rasterize(shapes, out_shape=(height, width), transform=transform, dtype=np.uint8) > 0
+
+
+def _to_grid(layer: geopandas.GeoDataFrame, grid: Grid) -> geopandas.GeoDataFrame:
+    epsg = grid.crs.to_epsg()
+    return layer.to_crs(CRS.from_epsg(epsg) if epsg else CRS.from_wkt(grid.crs.to_wkt()))
+
+
+def _sure(roads: geopandas.GeoDataFrame, field: str) -> np.ndarray:
+    if not field:
+        return np.ones(len(roads), dtype=bool)
+    doubtful = {"false", "f", "no", "n", "0", "0.0"}
+    return ~roads[field].map(lambda value: str(value).strip().lower() in doubtful).to_numpy(dtype=bool)
+
+
+def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOptions) -> np.ndarray:
+    """Return each road's area in ground meters; a line without a usable width of its own has the common one."""
+    width_m = np.full(len(roads), options.width_m)
+    if options.width_field:
+        own = pandas.to_numeric(roads[options.width_field], errors="coerce").to_numpy(dtype=float)
+        width_m = np.where(own > 0, own, width_m)
+    shapes = np.array([grid.to_metric(geometry) for geometry in roads.geometry], dtype=object)
+    is_line = shapely.get_dimensions(shapes) == 1
+    shapes[is_line] = shapely.buffer(shapes[is_line], width_m[is_line] / 2)
+    shapes[~is_line] = shapely.make_valid(shapes[~is_line])
+    return shapes
+
+
+def _known_ground(
+    shapes: np.ndarray, aoi: Optional[geopandas.GeoDataFrame], grid: Grid, options: LabelOptions
+) -> np.ndarray:
+    if aoi is None:
+        return shapely.buffer(shapes, options.background_m, quad_segs=4)
+    return shapely.make_valid([grid.to_metric(geometry) for geometry in _to_grid(aoi, grid).geometry])
+
+
+def _pixel_window(shape: BaseGeometry, grid: Grid) -> tuple[int, int, int, int]:
+    """Return column, row, width, height of the pixels that a shape in ground meters touches, within the grid."""
+    on_grid = grid.from_metric_to_pixels(shape).intersection(box(0, 0, grid.width, grid.height))
+    if on_grid.area == 0:
+        return 0, 0, 0, 0
+    left, top, right, bottom = on_grid.bounds
+    # What is not on a pixel by less than rounding does not touch it.
+    column, row = math.floor(left + 1e-6), math.floor(top + 1e-6)
+    return column, row, math.ceil(right - 1e-6) - column, math.ceil(bottom - 1e-6) - row

@@ -1,0 +1,74 @@
+"""The network: a U-Net of segmentation_models_pytorch, and how its first layer fits other bands.
+
+Knows architectures and weights; knows nothing of files, images or training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import segmentation_models_pytorch
+import torch
+from torch import nn
+
+from .errors import ModelFileError
+
+ENCODERS = ("resnet18", "resnet34", "resnet50")
+# Sides of what enters the network are multiples of this: five halvings.
+STRIDE_PX = 32
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What a network is built from.
+
+    Parameters
+    ----------
+    name : str
+        Only Unet.
+    encoder : str
+        One of ENCODERS.
+    in_channels, classes : int
+        Bands that enter, channels of logits that leave.
+    """
+
+    name: str = "Unet"
+    encoder: str = "resnet34"
+    in_channels: int = 3
+    classes: int = 1
+
+    def validate(self) -> None:
+        """Raise ModelFileError where this is nothing RoadSeg builds."""
+        if self.name != "Unet" or self.encoder not in ENCODERS:
+            raise ModelFileError(f"RoadSeg does not know the network {self.name} with encoder {self.encoder}.")
+        if not (1 <= self.in_channels <= 65535 and 1 <= self.classes <= 256):
+            raise ModelFileError(f"A network of {self.in_channels} bands and {self.classes} classes makes no sense.")
+
+
+def build_network(architecture: Architecture) -> nn.Module:
+    """Return the network with random weights, in the memory layout that CPUs are fast with."""
+    architecture.validate()
+    network = segmentation_models_pytorch.Unet(
+        encoder_name=architecture.encoder,
+        encoder_weights=None,
+        in_channels=architecture.in_channels,
+        classes=architecture.classes,
+    )
+    return network.to(memory_format=torch.channels_last)
+
+
+def adapt_first_layer(
+    weights: dict[str, torch.Tensor], old_names: tuple[str, ...], new_names: tuple[str, ...]
+) -> dict[str, torch.Tensor]:
+    """Return weights whose first convolution takes other bands.
+
+    A band keeps the filters of the old band of its name; a new one gets the mean over the old bands. The filters are
+    scaled so that the sum over bands, and with it the activation, keeps its size.
+    """
+    if old_names == new_names:
+        return weights
+    filters = weights["encoder.conv1.weight"]
+    by_name = {name: filters[:, index] for index, name in enumerate(old_names)}
+    mean = filters.mean(dim=1)
+    adapted = torch.stack([by_name.get(name, mean) for name in new_names], dim=1)
+    return {**weights, "encoder.conv1.weight": adapted * (len(old_names) / len(new_names))}

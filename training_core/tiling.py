@@ -1,0 +1,103 @@
+"""Tiles with a halo: how a raster of any size is worked through so that no seam shows.
+
+Knows windows and receptive fields; knows nothing of files or networks.
+
+A tile's core is what it contributes; its halo is context that is computed and thrown away. A network of stride 32 sees
+the same thing in a tile as in the whole image where the tile begins at a multiple of 32 and the halo covers the
+receptive field (NIST, Exact Tile-Based Segmentation Inference, 2021). At the raster's edge the halo is clipped, never
+made up, and the right and bottom are padded once, to a multiple of 32, as the whole image would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .model import STRIDE_PX
+
+# For ResNet34-UNet: a pixel's output depends on at most 543 px left and above, 512 px right and below.
+EXACT_HALO_PX = 544
+# Beyond this the deviation from the whole image no longer shows in a mask.
+USUAL_HALO_PX = 128
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One piece of work, in pixels of the grid.
+
+    Parameters
+    ----------
+    column, row, width, height : int
+        The core: what the tile contributes.
+    left, top, right, bottom : int
+        The halo around it.
+    """
+
+    column: int
+    row: int
+    width: int
+    height: int
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def read_window(self) -> tuple[int, int, int, int]:
+        """Column, row, width and height of core and halo."""
+        return (
+            self.column - self.left,
+            self.row - self.top,
+            self.left + self.width + self.right,
+            self.top + self.height + self.bottom,
+        )
+
+    @property
+    def destination(self) -> tuple[slice, slice]:
+        """Where the core lies in the raster, as rows and columns."""
+        return slice(self.row, self.row + self.height), slice(self.column, self.column + self.width)
+
+    @property
+    def core(self) -> tuple[slice, slice]:
+        """Where the core lies in what was read, as rows and columns."""
+        return slice(self.top, self.top + self.height), slice(self.left, self.left + self.width)
+
+
+def halo_px(halo: str) -> int:
+    """Return a halo in pixels, a multiple of the stride, from its word or number."""
+    if halo == "auto":
+        return USUAL_HALO_PX
+    if halo == "exact":
+        return EXACT_HALO_PX
+    return -(-int(halo) // STRIDE_PX) * STRIDE_PX
+
+
+def tile_grid(width: int, height: int, core_px: int, halo: int) -> Iterator[Tile]:
+    """Yield the tiles of a raster row by row; their cores cover it without gap or overlap.
+
+    Parameters
+    ----------
+    width, height : int
+        The raster's size in pixels.
+    core_px, halo : int
+        Side of a tile's core and width of its halo in pixels, multiples of 32.
+    """
+    for row in range(0, height, core_px):
+        for column in range(0, width, core_px):
+            core_width, core_height = min(core_px, width - column), min(core_px, height - row)
+            yield Tile(
+                column,
+                row,
+                core_width,
+                core_height,
+                left=min(halo, column),
+                top=min(halo, row),
+                right=min(halo, width - column - core_width),
+                bottom=min(halo, height - row - core_height),
+            )
+
+
+def overhead(width: int, height: int, core_px: int, halo: int) -> float:
+    """Return how many pixels are computed for each one that is wanted."""
+    sizes = [tile.read_window[2:] for tile in tile_grid(width, height, core_px, halo)]
+    return sum(tile_width * tile_height for tile_width, tile_height in sizes) / (width * height)
