@@ -78,7 +78,11 @@ class ModelCard:
                 {
                     "name": "image",
                     "bands": list(self.band_names),
-                    "input": {"shape": shape, "dim_order": ["batch", "bands", "height", "width"], "data_type": "float32"},
+                    "input": {
+                        "shape": shape,
+                        "dim_order": ["batch", "bands", "height", "width"],
+                        "data_type": "float32",
+                    },
                     "value_scaling": scaling,
                     "resize_type": None,
                 }
@@ -205,7 +209,9 @@ def _refuse_pickle(path: str) -> None:
         with Path(path).open("rb") as file:
             start = file.read(4)
     except OSError as error:
-        raise ModelFileError(f"The model {path} cannot be opened ({error.strerror}).", "Choose a model file.") from error
+        raise ModelFileError(
+            f"The model {path} cannot be opened ({error.strerror}).", "Choose a model file."
+        ) from error
     if start[:2] == b"PK" or start[:1] == b"\x80":
         raise ModelFileError(
             f"{path} is a pickled PyTorch file. Such files can run code when they are opened, so RoadSeg never does.",

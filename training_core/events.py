@@ -43,7 +43,7 @@ class Log:
 
 
 @dataclass(frozen=True)
-class Warning:  # noqa: A001  # the contract's own name for it
+class Warning:  # the contract's own name for it
     """Something the person should know, though the job goes on."""
 
     kind: ClassVar[str] = "warning"

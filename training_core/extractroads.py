@@ -16,10 +16,12 @@ from .jobs import ExtractRoads
 from .outputs import Outputs
 from .segment import Area, ResultWriter, Segmenter, prepare_segmenter, segment_image
 from .vectorize import extract_network, write_network
+from .vectors import check_vector_output
 
 
 def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExtractRoads`."""
+    check_vector_output(job.roads)
     segmenter = prepare_segmenter(job.model, job, reporter)
     with Outputs([job.raster, job.model, job.aoi]) as outputs:
         roads_path = outputs.stage(job.roads)

@@ -47,7 +47,14 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         began_s = time.monotonic()
         sampler = ChipSampler(images, chip_px, job.seed)
         trained = train(
-            network, engine, images, sampler, job.batch_size, job.learning_rate, job.minutes * 60, reporter.part(0.02, 0.98)
+            network,
+            engine,
+            images,
+            sampler,
+            job.batch_size,
+            job.learning_rate,
+            job.minutes * 60,
+            reporter.part(0.02, 0.98),
         )
         minutes = (time.monotonic() - began_s) / 60
         card = _describe(job, architecture, images, engine, trained, chip_px, minutes)

@@ -212,6 +212,4 @@ def measure_bands(names: tuple[str, ...], samples: list[np.ndarray]) -> tuple[Ba
     """Return bands with mean and standard deviation of samples of shape (bands, pixels); a flat band gets std 1."""
     pixels = np.concatenate(samples, axis=1).astype(np.float64)
     means, stds = pixels.mean(axis=1), pixels.std(axis=1)
-    return tuple(
-        Band(name, float(mean), float(std) if std > 0 else 1.0) for name, mean, std in zip(names, means, stds)
-    )
+    return tuple(Band(name, float(mean), float(std) if std > 0 else 1.0) for name, mean, std in zip(names, means, stds))

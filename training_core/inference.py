@@ -58,7 +58,9 @@ class Predictor:
         ndarray (height, width), float32
         """
         height, width = known.shape
-        padded = np.pad(normalize(values, known, self.bands), [(0, 0), (0, -height % STRIDE_PX), (0, -width % STRIDE_PX)])
+        padded = np.pad(
+            normalize(values, known, self.bands), [(0, 0), (0, -height % STRIDE_PX), (0, -width % STRIDE_PX)]
+        )
         with torch.inference_mode():
             logits = self.engine.forward(self.network, torch.from_numpy(padded)[None])
             return torch.sigmoid(logits)[0, 0, :height, :width].numpy()

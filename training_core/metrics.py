@@ -5,7 +5,7 @@ Knows arrays of probability and truth; knows nothing of files, networks or lines
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt
@@ -66,6 +66,11 @@ class Confusion:
         self._other += np.bincount(probability[truth == BACKGROUND], minlength=256)[:_LEVELS]
 
     @property
+    def count(self) -> int:
+        """Number of pixels counted."""
+        return int(self._road.sum() + self._other.sum())
+
+    @property
     def thresholds(self) -> np.ndarray:
         """The thresholds of `sweep`, from 0 to 1."""
         return np.arange(_LEVELS) / (_LEVELS - 1)
@@ -90,12 +95,49 @@ class Confusion:
         return float(self.thresholds[best[len(best) // 2]])
 
 
-def relaxed_scores(mask: np.ndarray, truth: np.ndarray, tolerance_m: float, pixel_m: tuple[float, float]) -> Scores:
-    """Return scores that forgive a small shift (Mnih, 2013): a pixel counts where its match is near.
+@dataclass(frozen=True)
+class RelaxedCounts:
+    """Counts of pixels that match within a tolerance; those of several images add up.
 
-    Precision is the share of predicted pixels with true road within the tolerance, recall the share of true pixels
-    with predicted road within it, F1 their harmonic mean, and IoU what that F1 would be as intersection over union.
-    A predicted pixel that is ignored counts nowhere, but true pixels may find their match in it.
+    Parameters
+    ----------
+    predicted, correct : int
+        Predicted pixels where the truth is known, and those of them with true road near.
+    true, found : int
+        True pixels, and those of them with predicted road near.
+    """
+
+    predicted: int = 0
+    correct: int = 0
+    true: int = 0
+    found: int = 0
+
+    def __add__(self, other: "RelaxedCounts") -> "RelaxedCounts":
+        return RelaxedCounts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+    @property
+    def precision(self) -> float:
+        """Share of the predicted pixels that are correct; 1 where there is none to find and none is predicted."""
+        return self.correct / self.predicted if self.predicted else float(not self.true)
+
+    @property
+    def recall(self) -> float:
+        """Share of the true pixels that are found; 1 where there is none to find and none is predicted."""
+        return self.found / self.true if self.true else float(not self.predicted)
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+
+def relaxed_counts(
+    mask: np.ndarray, truth: np.ndarray, tolerance_m: float, pixel_m: tuple[float, float]
+) -> RelaxedCounts:
+    """Return counts that forgive a small shift: a pixel counts where its match is within a tolerance (Mnih, 2013).
+
+    A predicted pixel whose truth is ignored counts nowhere, but true pixels may find their match in it.
 
     Parameters
     ----------
@@ -108,13 +150,18 @@ def relaxed_scores(mask: np.ndarray, truth: np.ndarray, tolerance_m: float, pixe
     pixel_m : tuple of float
         Ground size of a pixel along columns and rows.
     """
-    is_road, counted = truth == ROAD, mask & ((truth == ROAD) | (truth == BACKGROUND))
-    if not is_road.any() or not counted.any():
-        return scores_of(0.0, float(counted.sum()), float(is_road.sum()))
+    is_true, counted = truth == ROAD, mask & ((truth == ROAD) | (truth == BACKGROUND))
     sampling = (pixel_m[1], pixel_m[0])
-    to_truth = distance_transform_edt(~is_road, sampling=sampling)
-    to_mask = distance_transform_edt(~mask, sampling=sampling)
-    precision = float((to_truth[counted] <= tolerance_m).mean())
-    recall = float((to_mask[is_road] <= tolerance_m).mean())
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return Scores(iou=f1 / (2 - f1), f1=f1, precision=precision, recall=recall)
+    return RelaxedCounts(
+        predicted=int(counted.sum()),
+        correct=int((_distance_m(is_true, sampling)[counted] <= tolerance_m).sum()),
+        true=int(is_true.sum()),
+        found=int((_distance_m(mask, sampling)[is_true] <= tolerance_m).sum()),
+    )
+
+
+def _distance_m(target: np.ndarray, sampling: tuple[float, float]) -> np.ndarray:
+    """Return each pixel's distance to the nearest target pixel; infinite where there is no target."""
+    if not target.any():
+        return np.full(target.shape, np.inf)
+    return distance_transform_edt(~target, sampling=sampling)

@@ -52,7 +52,9 @@ class Outputs:
         """
         final = Path(destination).absolute()
         if final.resolve() in self._inputs:
-            raise OutputError(f"{destination} is an input of this job and would be overwritten.", "Choose another name.")
+            raise OutputError(
+                f"{destination} is an input of this job and would be overwritten.", "Choose another name."
+            )
         if final.is_dir():
             raise OutputError(f"{destination} is a folder.", "Give a file name.")
         temporary = final.with_name(f".{final.stem}.{os.getpid()}{PART}{final.suffix}")

@@ -32,6 +32,7 @@ VALIDATION_TILE_PX = 512
 # Validation costs time that learning could use: so many of them in a run, but never more often than this.
 VALIDATIONS, SHORTEST_INTERVAL_S = 10, 15.0
 METRIC_INTERVAL_S = 1.0
+PARTS = ("waiting for chips", "forward", "backward", "optimizer", "validation")
 
 
 @dataclass
@@ -50,9 +51,7 @@ class History:
 
     steps: list[tuple[int, float, float, float]] = field(default_factory=list)
     validations: list[tuple[int, float, Scores]] = field(default_factory=list)
-    timings_s: dict[str, float] = field(
-        default_factory=lambda: {"waiting for chips": 0.0, "forward": 0.0, "backward": 0.0, "optimizer": 0.0, "validation": 0.0}
-    )
+    timings_s: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
     images_seen: int = 0
 
     @property

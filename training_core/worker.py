@@ -37,7 +37,7 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
 
 
 def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> int:
-    """Do the job, tell of it to `sink`, and return the process's exit status. The last event is a result or an error."""
+    """Do the job, tell of it to `sink`, ending in a result or an error, and return the process's exit status."""
     stopped = threading.Event()
     threading.Thread(target=_beat, args=(sink, stopped), daemon=True).start()
     reporter = Reporter(sink, cancelled.is_set)

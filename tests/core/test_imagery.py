@@ -2,12 +2,20 @@ import numpy as np
 import pytest
 import rasterio
 from rasterio.enums import ColorInterp
-
-
 from rasters import NORTH_UP, write_raster
+
 from training_core.errors import ImageryError
 from training_core.grid import grid_of
-from training_core.imagery import Band, Image, band_names, choose_bands, match_bands, measure_bands, normalize, open_raster
+from training_core.imagery import (
+    Band,
+    Image,
+    band_names,
+    choose_bands,
+    match_bands,
+    measure_bands,
+    normalize,
+    open_raster,
+)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "uint16", "uint32", "float32", "float64"])

@@ -60,7 +60,9 @@ def test_a_width_field_counts_where_it_holds_a_width():
 def test_unsure_roads_are_ignored():
     other = LineString([(X + 100, Y), (X + 100, Y - 100)])
     area = layer(box(X, Y - 100, X + 200, Y))
-    values = burn_labels(grid(), layer(across(), other, sure=[True, False]), area, LabelOptions(sure_field="sure")).values
+    values = burn_labels(
+        grid(), layer(across(), other, sure=[True, False]), area, LabelOptions(sure_field="sure")
+    ).values
     assert (values[10, 97:103] == IGNORE).all() and values[10, 50] == BACKGROUND and values[50, 50] == ROAD
 
 

@@ -21,7 +21,7 @@ def test_cores_cover_every_pixel_once_and_tiles_begin_at_the_stride(width, heigh
         covered[tile.destination] += 1
         column, row, read_width, read_height = tile.read_window
         assert column % 32 == 0 and row % 32 == 0
-        assert 0 <= column and column + read_width <= width and 0 <= row and row + read_height <= height
+        assert column >= 0 and column + read_width <= width and row >= 0 and row + read_height <= height
         assert tile.left == min(halo_px_, tile.column) and tile.right == min(halo_px_, width - tile.column - tile.width)
     assert (covered == 1).all()
 

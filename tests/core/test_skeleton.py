@@ -1,0 +1,178 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import ndimage
+from skimage.draw import line
+
+from training_core.skeleton import EIGHT_NEIGHBORS, Clearance, clean_mask, cut_ends, data_edge, thin
+
+SIDES = st.integers(1, 24)
+MASKS = st.tuples(SIDES, SIDES).flatmap(lambda shape: arrays(bool, shape))
+
+
+def topology(mask):
+    """Components and holes, counted on the image."""
+    padded = np.pad(mask, 1)
+    return ndimage.label(padded, EIGHT_NEIGHBORS)[1], ndimage.label(~padded)[1] - 1
+
+
+def can_go(skeleton):
+    """The pixels that are no ends and whose removal leaves the topology as it is, found by removing each."""
+    before = topology(skeleton)
+    neighbors = ndimage.convolve(skeleton.astype(int), EIGHT_NEIGHBORS.astype(int), mode="constant") - 1
+    found = []
+    for row, column in np.argwhere(skeleton & (neighbors > 1)):
+        without = skeleton.copy()
+        without[row, column] = False
+        if topology(without) == before:
+            found.append((row, column))
+    return found
+
+
+@settings(deadline=None, max_examples=150)
+@given(MASKS, st.sampled_from([0, 2, 3]))
+def test_thinning_keeps_the_topology_and_leaves_no_pixel_that_could_go(mask, opening):
+    if opening:
+        mask = ndimage.binary_opening(mask, np.ones((opening, opening)))
+    skeleton = thin(mask)
+    assert not (skeleton & ~mask).any()
+    assert topology(skeleton) == topology(mask)
+    assert can_go(skeleton) == []
+
+
+@settings(deadline=None, max_examples=100)
+@given(MASKS, st.integers(0, 2**32 - 1))
+def test_fixed_pixels_stay_and_the_topology_too(mask, seed):
+    fixed = mask & (np.random.default_rng(seed).random(mask.shape) < 0.1)
+    skeleton = thin(mask, fixed)
+    assert skeleton[fixed].all()
+    assert topology(skeleton) == topology(mask)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_blobs_with_ragged_sides_leave_nothing_solid(seed):
+    noise = np.random.default_rng(seed).standard_normal((200, 200))
+    mask = ndimage.binary_opening(noise > -0.6, EIGHT_NEIGHBORS)
+    skeleton = thin(mask)
+    assert mask.sum() > 5000
+    assert not ndimage.binary_erosion(skeleton, EIGHT_NEIGHBORS).any()
+    assert can_go(skeleton) == []
+
+
+def test_a_diagonal_road_two_pixels_wide_keeps_its_length():
+    mask = np.zeros((60, 60), dtype=bool)
+    steps = np.arange(5, 55)
+    mask[steps, steps] = mask[steps, steps + 1] = True
+    assert np.ptp(np.nonzero(thin(mask))[0]) >= 47
+
+
+def test_the_skeleton_of_a_straight_road_is_its_middle():
+    mask = np.zeros((31, 100), dtype=bool)
+    mask[10:21, 10:90] = True
+    rows, columns = np.nonzero(thin(mask)[:, 20:80])
+    assert set(rows) == {15}
+    assert len(columns) == 60
+
+
+def test_an_empty_mask_has_an_empty_skeleton():
+    assert not thin(np.zeros((5, 7), dtype=bool)).any()
+    assert thin(np.zeros((5, 7), dtype=bool)).shape == (5, 7)
+
+
+def test_small_patches_go_and_small_holes_are_filled():
+    mask = np.zeros((40, 40), dtype=bool)
+    mask[10:30, 10:30] = True
+    mask[15:17, 15:17] = False  # a hole of 4
+    mask[20:24, 20:24] = False  # a hole of 16
+    mask[2:4, 2:4] = True  # a patch of 4
+    cleaned = clean_mask(mask, np.ones_like(mask), 10)
+    assert cleaned[15, 15]
+    assert not cleaned[20, 20]
+    assert not cleaned[2, 2]
+    assert cleaned.sum() == 400 - 16
+
+
+def test_a_patch_that_only_touches_at_a_corner_belongs():
+    mask = np.zeros((20, 20), dtype=bool)
+    mask[2:8, 2:8] = True
+    mask[8:10, 8:10] = True
+    assert clean_mask(mask, np.ones_like(mask), 10).sum() == 40
+
+
+@pytest.mark.parametrize("gap", [(slice(0, 2), slice(8, 10)), (slice(9, 11), slice(8, 10))])
+def test_a_gap_at_the_edge_of_the_data_is_no_hole(gap):
+    mask, known = np.ones((20, 20), dtype=bool), np.ones((20, 20), dtype=bool)
+    known[11:13, 8:10] = False
+    mask[gap] = False
+    cleaned = clean_mask(mask, known, 10)
+    assert not cleaned[gap].any()
+    assert not cleaned[~known].any()
+
+
+def test_the_edge_of_the_data_is_its_border_and_the_rim_of_what_is_missing():
+    known = np.ones((7, 7), dtype=bool)
+    known[3, 3] = False
+    edge = data_edge(known)
+    assert edge.sum() == 24 + 8
+    assert not edge[3, 3]
+    assert edge[2, 2]
+
+
+@settings(deadline=None, max_examples=60)
+@given(MASKS)
+def test_the_clearance_is_the_distance_transform(mask):
+    clearance = Clearance(mask, np.ones_like(mask), (0.5, 2.0))
+    points = np.argwhere(mask)[:, ::-1]
+    if mask.all():
+        assert np.isinf(clearance(points)).all()
+    else:
+        distances = ndimage.distance_transform_edt(mask, sampling=(2.0, 0.5))
+        assert clearance(points) == pytest.approx(distances[mask])
+
+
+def test_the_side_of_a_road_is_not_where_the_data_ends():
+    mask = np.zeros((50, 50), dtype=bool)
+    mask[20:31] = True
+    known = np.ones_like(mask)
+    known[26:] = False
+    clearance = Clearance(mask & known, known, (1, 1))
+    assert clearance(np.array([[25.0, 25.0]])) == pytest.approx([6.0])
+
+
+@pytest.mark.parametrize(("width_px", "row"), [(9, 24), (8, 23), (1, 20)])
+def test_the_width_is_within_half_a_pixel(width_px, row):
+    mask = np.zeros((50, 50), dtype=bool)
+    mask[20 : 20 + width_px] = True
+    width_m = Clearance(mask, np.ones_like(mask), (2.0, 2.0)).width_m(np.array([[25.0, row]]))
+    assert width_m == pytest.approx([2 * width_px], abs=1.0)
+
+
+def test_a_road_cut_by_the_border_or_by_missing_data_has_an_end_there():
+    mask = np.zeros((60, 100), dtype=bool)
+    mask[25:36] = True
+    known = np.ones_like(mask)
+    known[:, 90:] = False
+    mask &= known
+    ends = cut_ends(mask, known, Clearance(mask, known, (1, 1)))
+    assert np.argwhere(ends).tolist() == [[30, 0], [30, 89]]
+    skeleton = thin(mask, ends)
+    assert skeleton[30, :90].all()
+
+
+def test_an_oblique_road_has_its_end_in_the_middle_of_the_cut():
+    mask = np.zeros((100, 100), dtype=bool)
+    mask[line(0, 20, 99, 80)] = True
+    mask = ndimage.binary_dilation(mask, iterations=5)
+    ends = cut_ends(mask, np.ones_like(mask), Clearance(mask, np.ones_like(mask), (1, 1)))
+    rows, columns = np.nonzero(ends)
+    assert rows.tolist() == [0, 99]
+    assert columns == pytest.approx([20, 80], abs=1.5)
+
+
+def test_a_road_along_the_border_has_no_end_on_its_side():
+    mask = np.zeros((60, 100), dtype=bool)
+    mask[:8, 10:90] = True
+    ends = cut_ends(mask, np.ones_like(mask), Clearance(mask, np.ones_like(mask), (1, 1)))
+    assert not ends.any()

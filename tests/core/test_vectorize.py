@@ -1,0 +1,345 @@
+import geopandas
+import numpy as np
+import pyproj
+import pytest
+import rasterio
+import shapely
+from affine import Affine
+from pyproj import Geod
+from rasterio.crs import CRS
+from rasterio.features import rasterize
+from rasters import NORTH_UP, UTM, write_raster
+from scipy import ndimage
+from shapely.geometry import LineString, Point, box
+
+from training_core.errors import Cancelled, ImageryError, OutputError
+from training_core.events import Reporter, Warning
+from training_core.grid import Grid
+from training_core.jobs import Vectorize
+from training_core.vectorize import extract_network, run, write_network
+
+PLAIN = Vectorize(min_area_m2=0, spur_m=10, min_length_m=20, simplify_m=0.5)
+SQUARE_PIXELS = Grid(CRS.from_string(UTM), NORTH_UP, 300, 200)
+
+
+def drawn(*shapes, width=300, height=200):
+    """A mask of shapes given in columns and rows, their corners."""
+    return rasterize(shapes, out_shape=(height, width), transform=Affine.identity()) > 0
+
+
+def extracted(road, grid=SQUARE_PIXELS, options=PLAIN, known=None, probability=None, reporter=None):
+    known = np.ones_like(road) if known is None else known
+    return extract_network(road & known, known, probability, grid, options, reporter or Reporter())
+
+
+def on_map(shape, grid):
+    return shapely.transform(shape, lambda points: np.column_stack(grid.transform @ tuple(points.T)))
+
+
+def in_pixels(shape, grid):
+    return shapely.transform(shape, lambda points: np.column_stack(~grid.transform @ tuple(points.T)))
+
+
+def degrees(found):
+    return sorted(found.nodes["degree"])
+
+
+def test_a_road_is_one_line_along_its_middle_with_its_length_and_width():
+    middle = LineString([(30, 60), (150, 120), (270, 120)])
+    found = extracted(drawn(middle.buffer(4.5, cap_style="flat")))
+    assert len(found.roads) == 1
+    assert degrees(found) == [1, 1]
+    road = found.roads.iloc[0]
+    line = in_pixels(road.geometry, SQUARE_PIXELS)
+    assert line.hausdorff_distance(middle) < 5.5
+    assert max(middle.distance(Point(point)) for point in line.coords[1:-1]) < 1
+    assert road.length_m == pytest.approx(middle.length, abs=10)
+    assert road.width_m == pytest.approx(9, abs=1)
+    assert np.isnan(road.confidence)
+    assert road.component == 1
+
+
+ROTATED = Affine.translation(390000, 5820000) @ Affine.rotation(33) @ Affine.scale(1, -1)
+GRIDS = {
+    "north up": Grid(CRS.from_string(UTM), NORTH_UP, 300, 200),
+    "rotated": Grid(CRS.from_string(UTM), ROTATED, 300, 200),
+    "south up": Grid(CRS.from_string(UTM), Affine(1, 0, 390000, 0, 1, 5820000), 300, 200),
+    "not square": Grid(CRS.from_string(UTM), Affine(0.5, 0, 390000, 0, -1, 5820000), 300, 200),
+    "geographic": Grid(CRS.from_epsg(4326), Affine(1e-5, 0, 10, 0, -1e-5, 60), 300, 200),
+    "Web Mercator": Grid(CRS.from_epsg(3857), Affine(1, 0, 1e6, 0, -1, 8.4e6), 300, 200),
+    "feet": Grid(CRS.from_epsg(2263), Affine(2, 0, 980000, 0, -2, 200000), 300, 200),
+}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_lines_lie_on_the_map_and_are_measured_on_the_ground(name):
+    grid = GRIDS[name]
+    drawn_line = LineString([(-60, -32), (150, 150), (360, 178)])
+    middle = drawn_line.intersection(box(0, 0, 300, 200))
+    found = extracted(drawn(drawn_line.buffer(5)), grid)
+    assert len(found.roads) == 1
+    assert pyproj.CRS(found.roads.crs) == pyproj.CRS(grid.crs)
+    line = found.roads.geometry[0]
+    assert max(middle.distance(Point(point)) for point in in_pixels(line, grid).coords[1:-1]) < 1
+    to_degrees = pyproj.Transformer.from_crs(grid.crs, 4326, always_xy=True)
+    true = shapely.transform(on_map(middle.segmentize(10), grid), to_degrees.transform, interleaved=False)
+    assert found.roads["length_m"][0] == pytest.approx(Geod(ellps="WGS84").geometry_length(true), rel=0.01)
+
+
+def test_widths_are_on_the_ground_where_pixels_are_not_square():
+    across, along = LineString([(50, 100), (250, 100)]), LineString([(150, 0), (150, 200)])
+    grid = GRIDS["not square"]
+    assert extracted(drawn(across.buffer(4.5)), grid).roads["width_m"][0] == pytest.approx(9, abs=0.6)
+    assert extracted(drawn(along.buffer(8.5)), grid).roads["width_m"][0] == pytest.approx(8.5, abs=0.6)
+
+
+def test_a_t_junction():
+    found = extracted(drawn(box(0, 96, 300, 105), box(146, 0, 155, 100)))
+    assert degrees(found) == [1, 1, 1, 3]
+    junction = in_pixels(found.nodes.geometry[found.nodes["degree"] == 3].iloc[0], SQUARE_PIXELS)
+    assert junction.distance(Point(150.5, 100.5)) < 1
+    lines = found.roads.geometry.apply(lambda line: in_pixels(line, SQUARE_PIXELS))
+    nearest = lines.intersection(LineString([(0, 100.5), (300, 100.5)]).buffer(1)).length.sum()
+    assert nearest == pytest.approx(300, abs=3)
+
+
+@pytest.mark.parametrize("angle", [90, 60, 45, 30])
+def test_a_crossing_is_one_node(angle):
+    run_x = 90 / np.tan(np.radians(angle))
+    found = extracted(
+        drawn(
+            LineString([(0, 100), (300, 100)]).buffer(5),
+            LineString([(150 - run_x, 10), (150 + run_x, 190)]).buffer(4),
+        )
+    )
+    assert degrees(found) == [1, 1, 1, 1, 4]
+    crossing = in_pixels(found.nodes.geometry[found.nodes["degree"] == 4].iloc[0], SQUARE_PIXELS)
+    assert crossing.distance(Point(150, 100)) < 1.5
+
+
+def test_parallel_roads_stay_two():
+    found = extracted(drawn(box(0, 80, 300, 88), box(0, 92, 300, 100)))
+    assert len(found.roads) == 2
+    assert degrees(found) == [1, 1, 1, 1]
+    assert sorted(found.roads["component"]) == [1, 2]
+
+
+def test_a_dual_carriageway_between_two_junctions_is_two_lines():
+    found = extracted(drawn(box(0, 96, 100, 104), box(200, 96, 300, 104), box(100, 60, 200, 140)) & ~drawn(
+        box(110, 70, 190, 130)
+    ))  # fmt: skip
+    assert degrees(found) == [1, 1, 3, 3]
+    assert len(found.roads) == 4
+
+
+def test_a_ring_road_is_a_closed_line():
+    found = extracted(drawn(Point(150, 100).buffer(60).boundary.buffer(4)))
+    assert len(found.roads) == 1
+    ring = found.roads.geometry[0]
+    assert ring.is_ring
+    assert len(ring.coords) > 8
+    assert found.roads["length_m"][0] == pytest.approx(2 * np.pi * 60, rel=0.01)
+
+
+def test_a_ring_with_a_stick_keeps_both():
+    found = extracted(drawn(Point(150, 100).buffer(60).boundary.buffer(4), box(210, 96, 300, 104)))
+    assert degrees(found) == [1, 3]
+    assert sorted(line.is_ring for line in found.roads.geometry) == [False, True]
+
+
+def test_bumps_on_a_roads_side_leave_no_spurs():
+    bumps = [Point(x, 95).buffer(4) for x in range(20, 290, 25)]
+    assert len(extracted(drawn(box(0, 95, 300, 105), *bumps)).roads) == 1
+
+
+def test_a_short_side_road_stays_where_the_data_ends():
+    main = box(0, 12, 300, 21)
+    cut_by_border, dead_end = box(100, 0, 106, 12), box(200, 4, 206, 12)
+    found = extracted(drawn(main, cut_by_border, dead_end))
+    assert degrees(found) == [1, 1, 1, 3]
+    known = drawn(box(0, 4, 300, 200))
+    found = extracted(drawn(main, cut_by_border), known=known, options=Vectorize(spur_m=30))
+    assert degrees(found) == [1, 1, 1, 3]
+
+
+def test_roads_reach_the_border_of_the_image_and_of_the_data():
+    known = drawn(box(0, 0, 240, 200))
+    found = extracted(drawn(LineString([(0, 30), (300, 150)]).buffer(6)), known=known)
+    left, _, right, _ = in_pixels(found.roads.geometry[0], SQUARE_PIXELS).bounds
+    assert left <= 1
+    assert 239 <= right <= 240
+
+
+def test_a_hole_in_the_data_cuts_a_road_in_two():
+    known = ~drawn(box(140, 80, 160, 120))
+    found = extracted(drawn(box(0, 95, 300, 105)), known=known)
+    assert len(found.roads) == 2
+    assert not found.roads.intersects(on_map(box(140, 80, 160, 120), SQUARE_PIXELS).buffer(-0.1)).any()
+
+
+def test_small_components_and_dots_go_and_the_longest_is_the_first():
+    shapes = box(10, 10, 40, 16), box(10, 50, 290, 56), box(10, 100, 22, 104), box(100, 150, 101, 151)
+    found = extracted(drawn(*shapes))
+    assert found.roads.sort_values("component")["length_m"].tolist() == pytest.approx([275, 25], abs=6)
+    assert found.roads.sort_values("component")["component"].tolist() == [1, 2]
+    assert found.numbers["components"] == 2
+    assert found.numbers["length_m"] == pytest.approx(300, abs=12)
+
+
+def test_the_smallest_patch_is_measured_on_the_ground():
+    road = drawn(box(10, 10, 60, 12))
+    options = Vectorize(min_area_m2=75, min_length_m=0)
+    assert len(extracted(road, GRIDS["not square"], options).roads) == 0
+    assert len(extracted(road, GRIDS["not square"], Vectorize(min_area_m2=45, min_length_m=0)).roads) == 1
+
+
+def test_confidence_is_the_mean_probability_along_the_line():
+    probability = np.full((200, 300), 0.1, dtype=np.float32)
+    probability[95:105, :150], probability[95:105, 150:] = 0.6, 1.0
+    probability[150:160] = 0.75
+    found = extracted(probability > 0.5, probability=probability)
+    assert sorted(found.roads["confidence"]) == pytest.approx([0.75, 0.8], abs=0.01)
+
+
+@pytest.mark.parametrize("known", [np.ones((200, 300), dtype=bool), np.zeros((200, 300), dtype=bool)])
+def test_nothing_found_is_an_empty_network_and_a_warning(known):
+    heard = []
+    found = extracted(~known, known=known, reporter=Reporter(heard.append))
+    assert found.numbers == {"count": 0, "length_m": 0.0, "components": 0}
+    assert list(found.roads.columns) == ["length_m", "width_m", "confidence", "component", "geometry"]
+    assert [type(event) for event in heard].count(Warning) == 1
+
+
+def test_an_image_full_of_road_is_no_error():
+    found = extracted(np.ones((200, 300), dtype=bool))
+    assert found.roads["width_m"].isna().all()
+
+
+def test_a_noisy_town_has_lines_on_its_roads_only():
+    rng = np.random.default_rng(7)
+    streets = [LineString([(0, y), (300, y + 15)]) for y in (30, 90, 150)]
+    streets += [LineString([(x, 0), (x - 20, 200)]) for x in (60, 140, 220)]
+    road = drawn(*(street.buffer(4) for street in streets))
+    noise = ndimage.gaussian_filter(rng.standard_normal(road.shape), 1.2)
+    noisy = (ndimage.gaussian_filter(road.astype(float), 1) + noise) > 0.5
+    found = extracted(noisy, options=Vectorize(min_area_m2=60))
+    assert (found.nodes["degree"] == 4).sum() == 9
+    near = LineString()
+    for street in streets:
+        near = near.union(street.buffer(3))
+    lines = found.roads.geometry.apply(lambda line: in_pixels(line, SQUARE_PIXELS))
+    assert lines.intersection(near).length.sum() / lines.length.sum() > 0.97
+    assert lines.length.sum() == pytest.approx(sum(street.length for street in streets), rel=0.05)
+
+
+# The job, from file to file.
+
+
+def road_raster(path, values=None, **profile):
+    if values is None:
+        values = drawn(box(0, 95, 300, 105), box(145, 0, 155, 200)).astype(np.uint8)
+    return write_raster(path, values, **profile)
+
+
+def test_the_job_writes_roads_and_nodes_and_tells_their_numbers(tmp_path):
+    raster = road_raster(tmp_path / "mask.tif")
+    job = Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg"), nodes=str(tmp_path / "nodes.geojson"))
+    heard = []
+    result = run(job, Reporter(heard.append))
+    roads, nodes = geopandas.read_file(result["roads"]), geopandas.read_file(result["nodes"])
+    assert result["count"] == len(roads) == 4
+    assert result["length_m"] == pytest.approx(500, abs=5)
+    assert result["components"] == 1
+    assert roads.crs == UTM
+    assert set(roads.geom_type) == {"LineString"}
+    assert {"length_m", "width_m", "confidence", "component"} < set(roads.columns)
+    assert sorted(nodes["degree"]) == [1, 1, 1, 1, 4]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mask.tif", "nodes.geojson", "roads.gpkg"]
+    fractions = [event.fraction for event in heard if event.kind == "progress"]
+    assert fractions == sorted(fractions)
+
+
+def test_roads_and_nodes_can_share_a_geopackage(tmp_path):
+    path = str(tmp_path / "network.gpkg")
+    run(Vectorize(raster=road_raster(tmp_path / "mask.tif"), roads=path, nodes=path), Reporter())
+    assert len(geopandas.read_file(path, layer="roads")) == 4
+    assert len(geopandas.read_file(path, layer="nodes")) == 5
+
+
+def test_an_empty_mask_gives_an_empty_layer(tmp_path):
+    raster = road_raster(tmp_path / "mask.tif", np.zeros((50, 50), dtype=np.uint8))
+    result = run(Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg")), Reporter())
+    assert (result["count"], result["length_m"], result["components"]) == (0, 0.0, 0)
+    roads = geopandas.read_file(result["roads"])
+    assert len(roads) == 0
+    assert roads.crs == UTM
+    assert "width_m" in roads.columns
+
+
+def test_a_probability_in_bytes_is_scaled_and_cut_at_the_threshold(tmp_path):
+    values = np.full((200, 300), 10, dtype=np.uint8)
+    values[95:105], values[150:160], values[:, 250:] = 203, 102, 255
+    raster = road_raster(tmp_path / "p.tif", values, nodata=255)
+    with rasterio.open(raster, "r+") as dataset:
+        dataset.scales = (1 / 254,)
+    found = [
+        geopandas.read_file(
+            run(Vectorize(raster=raster, roads=str(tmp_path / "r.gpkg"), threshold=threshold), Reporter())["roads"]
+        )
+        for threshold in (0.3, 0.5, 0.9)
+    ]
+    assert [len(roads) for roads in found] == [2, 1, 0]
+    assert found[1]["confidence"][0] == pytest.approx(203 / 254, abs=1e-3)
+    assert found[1]["length_m"][0] == pytest.approx(250, abs=2)
+
+
+def test_a_probability_in_floats_with_missing_values(tmp_path):
+    values = np.full((200, 300), 0.2, dtype=np.float32)
+    values[95:105], values[:, 250:] = 0.7, np.nan
+    raster = road_raster(tmp_path / "p.tif", values)
+    result = run(Vectorize(raster=raster, roads=str(tmp_path / "r.gpkg")), Reporter())
+    assert result["length_m"] == pytest.approx(250, abs=2)
+
+
+@pytest.mark.parametrize("nodata", [0, 255])
+def test_in_a_mask_of_road_and_no_data_only_the_rest_is_no_road(tmp_path, nodata):
+    values = drawn(box(20, 95, 280, 105)).astype(np.uint8)
+    values[values == 0] = nodata
+    raster = road_raster(tmp_path / "mask.tif", values, nodata=nodata)
+    result = run(Vectorize(raster=raster, roads=str(tmp_path / "r.gpkg")), Reporter())
+    assert result["count"] == 1
+    assert geopandas.read_file(result["roads"])["width_m"][0] == pytest.approx(10, abs=1)
+
+
+def test_what_cannot_be_used_is_told_by_name_and_leaves_nothing(tmp_path):
+    good = road_raster(tmp_path / "good.tif")
+    (tmp_path / "text.tif").write_text("not a raster")
+    whole = (tmp_path / "good.tif").read_bytes()
+    (tmp_path / "short.tif").write_bytes(whole[: len(whole) // 2])
+    with pytest.warns(rasterio.errors.NotGeoreferencedWarning):
+        rasters = [
+            tmp_path / "missing.tif", tmp_path / "text.tif", tmp_path / "short.tif",
+            road_raster(tmp_path / "nowhere.tif", crs=None, transform=Affine.identity()),
+            road_raster(tmp_path / "percent.tif", np.full((50, 50), 80, dtype=np.float32)),
+        ]  # fmt: skip
+        for raster in map(str, rasters):
+            with pytest.raises(ImageryError) as caught:
+                run(Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg")), Reporter())
+            assert raster in caught.value.message
+            assert caught.value.remedy
+    with pytest.raises(OutputError, match=r"roads\.dxf"):
+        run(Vectorize(raster=good, roads=str(tmp_path / "roads.dxf")), Reporter())
+    assert not list(tmp_path.glob("*roads*"))
+
+
+def test_a_stopped_job_leaves_nothing(tmp_path):
+    raster = road_raster(tmp_path / "mask.tif")
+    with pytest.raises(Cancelled):
+        run(Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg")), Reporter(is_cancelled=lambda: True))
+    assert [path.name for path in tmp_path.iterdir()] == ["mask.tif"]
+
+
+def test_an_extracted_network_can_be_written_by_itself(tmp_path):
+    found = extracted(drawn(box(0, 95, 300, 105)))
+    assert write_network(found, tmp_path / "roads.fgb", None) == found.numbers
+    assert len(geopandas.read_file(tmp_path / "roads.fgb")) == 1

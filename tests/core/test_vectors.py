@@ -1,0 +1,156 @@
+import geopandas
+import numpy as np
+import pyogrio
+import pytest
+from rasters import UTM, layer, write_layer
+from shapely.geometry import LineString, MultiLineString, Point, Polygon
+
+from training_core.errors import LabelError, OutputError
+from training_core.outputs import Outputs
+from training_core.vectors import check_vector_output, read_layer, require_geometry, write_layers
+
+ROAD = LineString([(390000, 5820000), (390100, 5820050)])
+SQUARE = Polygon([(0, 0), (1, 0), (1, 1)])
+FIELDS = {"length_m": [111.8], "confidence": [0.5], "component": np.array([1], dtype=np.int64)}
+
+
+def empty(*names):
+    return layer(crs=UTM, **{name: np.zeros(0) for name in names})
+
+
+def test_a_layer_is_read_as_it_was_written(tmp_path):
+    path = write_layer(tmp_path / "roads.gpkg", ROAD, width=[5.0])
+    roads = read_layer(path, "drawn roads")
+    assert roads.crs == UTM
+    assert roads.geometry[0].equals(ROAD)
+    assert roads["width"].tolist() == [5.0]
+
+
+def test_a_layer_in_a_file_is_found_by_its_name_its_number_and_a_filter(tmp_path):
+    path = tmp_path / "town.gpkg"
+    write_layers(path, {"houses": layer(SQUARE), "roads": layer(ROAD, ROAD, lanes=[1, 2])})
+    assert read_layer(f"{path}|layername=houses", "area").geom_type.tolist() == ["Polygon"]
+    assert len(read_layer(f"{path}|layername=roads", "drawn roads")) == 2
+    assert len(read_layer(f"{path}|layerid=1", "drawn roads")) == 2
+    filtered = read_layer(
+        f"{path}|layername=roads|geometrytype=LineString|subset=lanes = 1 OR lanes||'' = '3'", "roads"
+    )
+    assert filtered["lanes"].tolist() == [1]
+
+
+def test_without_a_name_the_first_layer_is_read(tmp_path, recwarn):
+    path = tmp_path / "town.gpkg"
+    write_layers(path, {"houses": layer(SQUARE), "roads": layer(ROAD)})
+    assert read_layer(str(path), "area").geom_type.tolist() == ["Polygon"]
+    assert not recwarn.list
+
+
+def test_features_without_geometry_are_left_out_and_heights_too(tmp_path):
+    high = LineString([(0, 0, 100), (1, 1, 120)])
+    path = write_layer(tmp_path / "roads.gpkg", high, None, LineString())
+    roads = read_layer(path, "drawn roads")
+    assert len(roads) == 1
+    assert not roads.has_z.any()
+
+
+def test_a_missing_file_a_wrong_layer_and_a_file_of_another_kind_are_told(tmp_path):
+    text = tmp_path / "notes.txt"
+    text.write_text("no roads here")
+    path = write_layer(tmp_path / "roads.gpkg", ROAD)
+    broken = tmp_path / "broken.gpkg"
+    broken.write_bytes((tmp_path / "roads.gpkg").read_bytes()[:2000])
+    sources = (
+        tmp_path / "none.gpkg", text, broken, f"{path}|layername=lanes", f"{path}|layerid=7", f"{path}|layerid=x",
+        f"{path}|subset=nonsense >",
+    )  # fmt: skip
+    for source in sources:
+        with pytest.raises(LabelError) as caught:
+            read_layer(str(source), "drawn roads")
+        assert str(source) in caught.value.message
+        assert "drawn roads" in caught.value.message
+        assert caught.value.remedy
+
+
+def test_an_empty_layer_is_told(tmp_path):
+    write_layers(tmp_path / "roads.gpkg", {"roads": empty()}, {"roads": "LineString"})
+    with pytest.raises(LabelError, match="no features"):
+        read_layer(str(tmp_path / "roads.gpkg"), "drawn roads")
+    path = write_layer(tmp_path / "nulls.gpkg", None, None)
+    with pytest.raises(LabelError, match=r"no features|without geometry"):
+        read_layer(path, "drawn roads")
+
+
+def test_a_table_without_geometry_is_told(tmp_path):
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(LabelError, match="without geometry"):
+        read_layer(str(tmp_path / "table.csv"), "drawn roads")
+
+
+@pytest.mark.filterwarnings("ignore:.*crs")
+def test_a_layer_without_crs_is_told(tmp_path):
+    path = write_layer(tmp_path / "roads.shp", ROAD, crs=None)
+    with pytest.raises(LabelError, match="no coordinate reference system"):
+        read_layer(path, "drawn roads")
+
+
+def test_only_the_geometry_that_is_allowed_passes():
+    roads = layer(ROAD, MultiLineString([ROAD.coords, [(0, 0), (1, 1)]]))
+    require_geometry(roads, ("lines",), "roads.gpkg", "drawn roads")
+    require_geometry(layer(ROAD, SQUARE), ("lines", "polygons"), "roads.gpkg", "drawn roads")
+    with pytest.raises(LabelError, match=r"roads\.gpkg\) must be lines, but it holds Point, Polygon"):
+        require_geometry(layer(ROAD, SQUARE, Point(0, 0)), ("lines",), "roads.gpkg", "drawn roads")
+
+
+@pytest.mark.parametrize("suffix", [".gpkg", ".geojson", ".fgb"])
+def test_every_format_keeps_geometry_fields_and_crs(tmp_path, suffix):
+    path = tmp_path / f"net{suffix}"
+    for _ in range(2):  # the second time over the first
+        write_layers(path, {"roads": layer(ROAD, **FIELDS)})
+    found = geopandas.read_file(path)
+    assert len(found) == 1
+    assert found.crs == ("EPSG:4326" if suffix == ".geojson" else UTM)
+    assert found.to_crs(UTM).geometry[0].hausdorff_distance(ROAD) < 0.05
+    for name, values in FIELDS.items():
+        assert found[name].tolist() == list(values)
+
+
+@pytest.mark.parametrize("suffix", [".gpkg", ".geojson", ".fgb"])
+def test_an_empty_layer_is_a_valid_one(tmp_path, suffix):
+    path = tmp_path / f"net{suffix}"
+    write_layers(path, {"roads": empty("length_m", "component")}, {"roads": "LineString"})
+    info = pyogrio.read_info(path)
+    assert len(pyogrio.read_dataframe(path)) == 0
+    assert list(info["fields"]) == ([] if suffix == ".geojson" else ["length_m", "component"])
+    assert info["geometry_type"] in ("LineString", "Unknown" if suffix == ".geojson" else "LineString")
+    assert info["crs"] == ("EPSG:4326" if suffix == ".geojson" else UTM)
+
+
+def test_a_geopackage_holds_several_layers_and_what_was_there_before_is_gone(tmp_path):
+    path = tmp_path / "net.gpkg"
+    write_layers(path, {"old": layer(ROAD)})
+    write_layers(path, {"roads": layer(ROAD), "nodes": layer(Point(0, 0))})
+    assert sorted(pyogrio.list_layers(path)[:, 0]) == ["nodes", "roads"]
+
+
+def test_a_staged_file_names_its_layer_as_asked(tmp_path):
+    with Outputs() as outputs:
+        write_layers(outputs.stage(str(tmp_path / "net.gpkg")), {"roads": layer(ROAD)})
+    assert pyogrio.list_layers(tmp_path / "net.gpkg")[:, 0].tolist() == ["roads"]
+
+
+def test_an_unknown_value_is_empty(tmp_path):
+    path = tmp_path / "net.gpkg"
+    write_layers(path, {"roads": layer(ROAD, confidence=[np.nan])})
+    assert len(pyogrio.read_dataframe(path, where="confidence IS NULL")) == 1
+
+
+def test_an_unknown_suffix_and_two_layers_in_one_geojson_are_refused(tmp_path):
+    with pytest.raises(OutputError, match=r"net\.kml"):
+        check_vector_output(str(tmp_path / "net.kml"))
+    with pytest.raises(OutputError, match="only one layer"):
+        write_layers(tmp_path / "net.geojson", {"roads": layer(ROAD), "nodes": layer(Point(0, 0))})
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_layers(tmp_path / "none" / "net.gpkg", {"roads": layer(ROAD)})

@@ -1,0 +1,138 @@
+"""Crossings: where the roads of a network meet, put right.
+
+Knows how a skeleton bends where wide roads meet, and splits a crossing in two; knows nothing of masks or maps.
+Coordinates stay columns and rows; `pixel_m` is the ground size of a pixel along both.
+
+Near a junction a skeleton is not the middle of any of the roads. How far that reaches is taken from the mask: the
+radius of the largest circle around the junction that lies within the road.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .graph import Graph, contract, move_nodes, select_points
+
+# How far beyond a junction's circle roads are followed for their direction, and a junction may move, in radii.
+_FOLLOWED, _FARTHEST = 2.0, 2.0
+# Weight of where a junction is, against that of a road that leads to it.
+_INERTIA = 0.05
+
+
+def straighten_junctions(
+    graph: Graph,
+    pixel_m: tuple[float, float],
+    clearance_m: Callable[[np.ndarray], np.ndarray],
+    is_cut: Callable[[np.ndarray], np.ndarray],
+) -> Graph:
+    """Return the graph with junctions where the roads that lead to them would meet, and straight lines to them.
+
+    A skeleton leaves the middle of a road at every side road, by up to a third of its width, and where a road is cut
+    off at an angle; there, too, the line becomes straight.
+
+    Parameters
+    ----------
+    graph : Graph
+    pixel_m : tuple of float
+        Ground size of a pixel in meters along columns and along rows.
+    clearance_m : callable
+        Distance in meters from points (n, 2) to the nearest side of the road.
+    is_cut : callable
+        Whether points (n, 2) are ends only since the data ends there.
+    """
+    radius_m = _radii(graph, clearance_m, graph.degree > 2)
+    nodes = _meeting_points(graph, pixel_m, radius_m)
+    radius_m += _radii(graph, clearance_m, (graph.degree == 1) & is_cut(graph.nodes))
+    bent_m = radius_m + np.hypot(*((nodes - graph.nodes) * pixel_m).T)
+    is_loop = graph.edges[:, 0] == graph.edges[:, 1]
+    bent_m = np.where(is_loop[:, None], 0, bent_m[graph.edges])
+    is_bent = (_distances_m(graph, pixel_m) < bent_m[graph.owner]).any(axis=1)
+    return select_points(move_nodes(graph, nodes), ~is_bent)
+
+
+def merge_crossings(
+    graph: Graph, pixel_m: tuple[float, float], clearance_m: Callable[[np.ndarray], np.ndarray]
+) -> Graph:
+    """Return the graph with junctions that belong to one crossing made one.
+
+    Where roads cross, a skeleton often has two junctions of three roads each and a short piece between. Once
+    `straighten_junctions` has put both where their roads meet, they are one crossing if their circles touch. The idea
+    is that of consolidating intersections in Boeing, "OSMnx", Computers, Environment and Urban Systems 65 (2017), with
+    a tolerance taken from the mask. For the parameters see `straighten_junctions`.
+    """
+    is_junction = graph.degree > 2
+    radius_m = _radii(graph, clearance_m, is_junction)[graph.edges]
+    between = is_junction[graph.edges].all(axis=1)
+    return contract(graph, between & (graph.lengths(pixel_m) < radius_m.sum(axis=1)))
+
+
+def _radii(graph: Graph, clearance_m: Callable[[np.ndarray], np.ndarray], chosen: np.ndarray) -> np.ndarray:
+    """Return the radius in meters of the circle around each chosen node, 0 for other nodes: (n,), float64."""
+    radius_m = np.zeros(len(graph.nodes))
+    radius_m[chosen] = clearance_m(graph.nodes[chosen])
+    return np.where(np.isfinite(radius_m), radius_m, 0)
+
+
+def _distances_m(graph: Graph, pixel_m: tuple[float, float]) -> np.ndarray:
+    """Return the distance in meters of each vertex from both nodes of its edge: (p, 2), float64."""
+    away = graph.points[:, None] - graph.nodes[graph.edges][graph.owner]
+    return np.hypot(*np.moveaxis(away * pixel_m, -1, 0))
+
+
+def _meeting_points(graph: Graph, pixel_m: tuple[float, float], radius_m: np.ndarray) -> np.ndarray:
+    """Return where the roads that lead to each junction would meet if they went on straight: (n, 2), float64.
+
+    It is the point with the least sum of squared distances from the roads' straight continuations, found from the
+    normal equations with each road's unit normal. A junction of which that is too far away, and every other node,
+    stays.
+    """
+    normal_sum = np.tile(_INERTIA * np.eye(2), (len(graph.nodes), 1, 1))
+    moment_sum = np.zeros((len(graph.nodes), 2))
+    points_m, nodes_m = graph.points * pixel_m, graph.nodes * pixel_m
+    for side, (near, far) in enumerate(_straight_parts(graph, pixel_m, radius_m)):
+        node = graph.edges[:, side]
+        along = points_m[far] - points_m[near]
+        length_m = np.hypot(*along.T)
+        leads = np.flatnonzero((radius_m[node] > 0) & (length_m >= radius_m[node]))
+        node, along = node[leads], along[leads] / length_m[leads, None]
+        normal = np.column_stack([-along[:, 1], along[:, 0]])
+        aside_m = ((points_m[near[leads]] - nodes_m[node]) * normal).sum(axis=1)
+        np.add.at(normal_sum, node, normal[:, :, None] * normal[:, None, :])
+        np.add.at(moment_sum, node, normal * aside_m[:, None])
+    shift_m = np.linalg.solve(normal_sum, moment_sum[:, :, None])[:, :, 0]
+    moves = np.hypot(*shift_m.T) <= _FARTHEST * radius_m
+    places = graph.nodes + np.where(moves[:, None], shift_m, 0) / pixel_m
+    if not len(graph.points):
+        return places
+    return np.clip(places, graph.points.min(axis=0), graph.points.max(axis=0))  # never outside the image
+
+
+def _straight_parts(
+    graph: Graph, pixel_m: tuple[float, float], radius_m: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the part of each line that tells its direction at its first node, and the same for its second.
+
+    Returns
+    -------
+    list of two (near, far) : ndarray (m,), int64
+        Indices of the vertices between which that part lies: from the rim of the node's circle to twice its radius
+        farther on, or to the rim of the other node's circle.
+    """
+    distance_m, radius_m = _distances_m(graph, pixel_m), radius_m[graph.edges][graph.owner]
+    index = np.arange(len(graph.points))
+    starts, last = graph.offsets[:-1], graph.offsets[1:] - 1
+
+    def first_beyond(side: int, radii: float) -> np.ndarray:
+        beyond = distance_m[:, side] >= radii * radius_m[:, side]
+        if side == 0:
+            return np.minimum(np.minimum.reduceat(np.where(beyond, index, len(index)), starts), last)
+        return np.maximum(np.maximum.reduceat(np.where(beyond, index, -1), starts), starts)
+
+    if not len(starts):
+        return []
+    rims = first_beyond(0, 1), first_beyond(1, 1)
+    far_first = np.minimum(first_beyond(0, 1 + _FOLLOWED), rims[1])
+    far_second = np.maximum(first_beyond(1, 1 + _FOLLOWED), rims[0])
+    return [(rims[0], np.maximum(far_first, rims[0])), (rims[1], np.minimum(far_second, rims[1]))]

@@ -1,0 +1,265 @@
+"""A skeleton as a multigraph: nodes where lines meet or end, edges with the pixels between them.
+
+Knows the topology of lines on a pixel grid, and how to join, select and contract edges without changing it; knows
+nothing of roads, meters or maps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A multigraph drawn on a pixel grid. Edges may be parallel, and may begin and end at the same node.
+
+    Parameters
+    ----------
+    nodes : ndarray (n, 2), float64
+        Column and row; a pixel's center has whole numbers.
+    edges : ndarray (m, 2), int64
+        The two nodes of each edge.
+    points : ndarray (p, 2), float64
+        Column and row of all edges' vertices, edge after edge, each from its first node to its second.
+    offsets : ndarray (m + 1,), int64
+        Edge i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
+    """
+
+    nodes: np.ndarray
+    edges: np.ndarray
+    points: np.ndarray
+    offsets: np.ndarray
+
+    @cached_property
+    def degree(self) -> np.ndarray:
+        """Number of edge ends at each node: (n,), int64; an edge from a node to itself counts twice."""
+        return np.bincount(self.edges.ravel(), minlength=len(self.nodes))
+
+    @cached_property
+    def component(self) -> np.ndarray:
+        """Number of the connected component of each node, from 0: (n,), int64."""
+        return _connected(len(self.nodes), self.edges)
+
+    @property
+    def edge_component(self) -> np.ndarray:
+        """Number of the connected component of each edge, from 0: (m,), int64."""
+        return self.component[self.edges[:, 0]]
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of vertices of each edge: (m,), int64."""
+        return np.diff(self.offsets)
+
+    @property
+    def owner(self) -> np.ndarray:
+        """The edge that each vertex belongs to: (p,), int64."""
+        return np.repeat(np.arange(len(self.edges)), self.sizes)
+
+    @property
+    def is_end(self) -> np.ndarray:
+        """Which vertices are the first or last of their edge: (p,), bool."""
+        ends = np.zeros(len(self.points), dtype=bool)
+        ends[self.offsets[:-1]] = True
+        ends[self.offsets[1:] - 1] = True
+        return ends
+
+    def line(self, edge: int) -> np.ndarray:
+        """Return the vertices of one edge: (k, 2), float64."""
+        return self.points[self.offsets[edge] : self.offsets[edge + 1]]
+
+    def lengths(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
+        """Return the length of each edge, (m,) float64, where a step of a column and of a row is as long as `scale`."""
+        steps = np.hypot(*(np.diff(self.points, axis=0) * scale).T)
+        inner = np.delete(np.arange(len(self.points)), self.offsets[1:] - 1)  # no step leads from a line's last vertex
+        return np.bincount(self.owner[inner], steps[inner], minlength=len(self.edges))
+
+
+def trace(skeleton: np.ndarray) -> Graph:
+    """Return the graph of a skeleton, with its components and its holes as components and cycles.
+
+    Pixels are linked to their neighbors, and chains of links joined at pixels that have just two. Junction pixels side
+    by side become one node at their mean, unless they surround a hole. A ring without a junction becomes an edge from
+    a node to itself, and a lone pixel a node without edges.
+
+    Parameters
+    ----------
+    skeleton : ndarray (height, width), bool
+        Lines one pixel wide; on other masks the topology is right, too, but not the shape.
+    """
+    pixels, links = _pixel_links(skeleton)
+    rows, columns = np.divmod(pixels, skeleton.shape[1])
+    nodes = np.column_stack([columns, rows]).astype(np.float64)
+    offsets = np.arange(0, 2 * len(links) + 1, 2)
+    graph = join_chains(Graph(nodes, links, nodes[links.ravel()], offsets))
+    is_junction = graph.degree > 2
+    return contract(graph, is_junction[graph.edges].all(axis=1) & (graph.sizes == 2))
+
+
+def _pixel_links(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a mask's pixels and the links between them, as a graph with the mask's components and holes.
+
+    The mask with 8-connectivity is a complex of pixels, links, and faces where pixels touch all around. A diagonal
+    link beside an orthogonal way collapses with the triangle between them. A block of 2 x 2 pixels is a face with four
+    links, which collapses together with its upper one: from the top down, since a block's lower link may be the upper
+    one of the next.
+
+    Returns
+    -------
+    pixels : ndarray (n,), int64
+        Flat indices, increasing.
+    links : ndarray (m, 2), int64
+        Pairs of positions in `pixels`.
+    """
+    upper_left, upper_right = mask[:-1, :-1], mask[:-1, 1:]
+    lower_left, lower_right = mask[1:, :-1], mask[1:, 1:]
+    across = mask[:, :-1] & mask[:, 1:]
+    down = mask[:-1] & mask[1:]
+    across[:-1] &= ~(lower_left & lower_right)
+    falling = upper_left & lower_right & ~upper_right & ~lower_left
+    rising = upper_right & lower_left & ~upper_left & ~lower_right
+    width = mask.shape[1]
+    pixels = np.flatnonzero(mask)
+    starts, ends = [], []
+    for linked, start, end in (
+        (across, (0, 0), (0, 1)),
+        (down, (0, 0), (1, 0)),
+        (falling, (0, 0), (1, 1)),
+        (rising, (0, 1), (1, 0)),
+    ):
+        rows, columns = np.nonzero(linked)
+        starts.append((rows + start[0]) * width + columns + start[1])
+        ends.append((rows + end[0]) * width + columns + end[1])
+    links = np.column_stack([np.concatenate(starts), np.concatenate(ends)])
+    return pixels, np.searchsorted(pixels, links)
+
+
+def join_chains(graph: Graph) -> Graph:
+    """Return the graph without nodes of degree 2: the two edges that meet there become one.
+
+    In a ring of such nodes one is kept. Of every chain, the way along it is found by pointer jumping (Wyllie, "The
+    complexity of parallel computations", 1979), in as many steps as the logarithm of its length.
+    """
+    kept = graph.degree != 2
+    ring_free = np.zeros(graph.component.max(initial=-1) + 1, dtype=bool)
+    ring_free[graph.component[kept]] = True
+    first_nodes = np.unique(graph.component, return_index=True)[1]
+    kept[first_nodes[~ring_free]] = True
+
+    ways, chain_offsets = _chains(graph.edges, kept)
+    edge, reverse = ways // 2, ways % 2 == 1
+    is_last = np.zeros(len(ways), dtype=bool)
+    is_last[chain_offsets[1:] - 1] = True
+    # The last vertex of a line is the first one of the next, and stands once.
+    counts = graph.sizes[edge] - ~is_last
+    begins = np.where(reverse, graph.offsets[edge + 1] - 1, graph.offsets[edge])
+    points = graph.points[runs(begins, counts, np.where(reverse, -1, 1))]
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    renumbered = np.cumsum(kept) - 1
+    tails, heads = graph.edges.ravel(), graph.edges[:, ::-1].ravel()
+    first, last = ways[chain_offsets[:-1]], ways[chain_offsets[1:] - 1]
+    edges = renumbered[np.column_stack([tails[first], heads[last]])]
+    return Graph(graph.nodes[kept], edges, points, ends[chain_offsets])
+
+
+def _chains(edges: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the chains of edges between nodes where to stop; every other node has degree 2.
+
+    Each edge i is two ways: 2 i along it and 2 i + 1 against it.
+
+    Returns
+    -------
+    ways : ndarray (m,), int64
+        Chain after chain; each edge in one of its ways.
+    offsets : ndarray (chains + 1,), int64
+    """
+    way = np.arange(2 * len(edges))
+    tails, heads = edges.ravel(), edges[:, ::-1].ravel()
+    # The two ways that leave a node of degree 2 have a known sum, so that each tells the other.
+    leaving = np.bincount(tails, way, minlength=len(stop)).astype(np.int64)
+    is_last = stop[heads]
+    jump = np.where(is_last, way, leaving[heads] - (way ^ 1))
+    to_go = (~is_last).astype(np.int64)
+    active = np.flatnonzero(~is_last)
+    while active.size:
+        following = jump[active]
+        to_go[active] += to_go[following]
+        jump[active] = jump[following]
+        active = active[~is_last[jump[active]]]
+    last, first = jump, jump[way ^ 1] ^ 1
+    chosen = first < (last ^ 1)  # of a chain's two directions
+    firsts = way[chosen & (first == way)]
+    offsets = np.concatenate([[0], np.cumsum(to_go[firsts] + 1)])
+    begin = np.zeros(len(way), dtype=np.int64)
+    begin[firsts] = offsets[:-1]
+    taken = way[chosen]
+    ways = np.empty(len(edges), dtype=np.int64)
+    ways[begin[first[taken]] + to_go[first[taken]] - to_go[taken]] = taken
+    return ways, offsets
+
+
+def select_edges(graph: Graph, kept: np.ndarray) -> Graph:
+    """Return the graph with only the edges where `kept` (m,) is True, in their order, and the nodes they touch."""
+    edges = graph.edges[kept]
+    is_used = np.zeros(len(graph.nodes), dtype=bool)
+    is_used[edges] = True
+    renumbered = np.cumsum(is_used) - 1
+    return Graph(graph.nodes[is_used], renumbered[edges], *_select_lines(graph, kept))
+
+
+def select_points(graph: Graph, kept: np.ndarray) -> Graph:
+    """Return the graph with only the vertices where `kept` (p,) is True; lines keep their ends in any case."""
+    kept = kept | graph.is_end
+    sizes = np.bincount(graph.owner[kept], minlength=len(graph.edges))
+    return Graph(graph.nodes, graph.edges, graph.points[kept], np.concatenate([[0], np.cumsum(sizes)]))
+
+
+def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
+    """Return the graph with its nodes at other places, (n, 2), and its lines' ends with them."""
+    points = graph.points.copy()
+    points[graph.offsets[:-1]] = nodes[graph.edges[:, 0]]
+    points[graph.offsets[1:] - 1] = nodes[graph.edges[:, 1]]
+    return Graph(nodes, graph.edges, points, graph.offsets)
+
+
+def contract(graph: Graph, short: np.ndarray) -> Graph:
+    """Return the graph with the nodes that some edges join made one, at their mean, and those edges gone.
+
+    Where such edges close a cycle, none that hang together with them is contracted: cycles are never lost.
+
+    Parameters
+    ----------
+    graph : Graph
+    short : ndarray (m,), bool
+        The edges to contract.
+    """
+    cluster = _connected(len(graph.nodes), graph.edges[short])
+    node_count = np.bincount(cluster)
+    edge_count = np.bincount(cluster[graph.edges[short, 0]], minlength=len(node_count))
+    short = short & (node_count - edge_count == 1)[cluster[graph.edges[:, 0]]]
+    cluster = _connected(len(graph.nodes), graph.edges[short])
+    node_count = np.bincount(cluster)
+    nodes = np.column_stack([np.bincount(cluster, axis) for axis in graph.nodes.T]) / node_count[:, None]
+    rest = Graph(nodes, cluster[graph.edges[~short]], *_select_lines(graph, ~short))
+    return move_nodes(rest, nodes)
+
+
+def _select_lines(graph: Graph, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return points and offsets of some edges."""
+    return graph.points[np.repeat(kept, graph.sizes)], np.concatenate([[0], np.cumsum(graph.sizes[kept])])
+
+
+def _connected(count: int, edges: np.ndarray) -> np.ndarray:
+    """Return the number of the connected component of each of `count` nodes, from 0: (count,), int64."""
+    links = coo_array((np.ones(len(edges), dtype=bool), edges.T), shape=(count, count))
+    return connected_components(links, directed=False)[1].astype(np.int64) if count else np.zeros(0, dtype=np.int64)
+
+
+def runs(begins: np.ndarray, counts: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Return the whole numbers begin, begin + step, ... of several runs, run after run."""
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(begins, counts) + np.repeat(steps, counts) * within

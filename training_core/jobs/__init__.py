@@ -1,0 +1,92 @@
+"""What a person can ask for: one dataclass a job, each field with its default, unit, range, choices and help.
+
+The command line, the QGIS parameters and the documentation are made from these fields, so each is said here only.
+Knows nothing of how a job is done, and only the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ..errors import JobError
+from .learning import Evaluate, FineTune, MakeScene
+from .mapping import ExtractRoads, Segment, Vectorize
+from .option import (
+    BANDS,
+    FIELD,
+    FOLDER,
+    FORMAT_VERSION,
+    HTML_OUTPUT,
+    MODEL,
+    MODEL_OUTPUT,
+    OUTPUT_KINDS,
+    RASTER,
+    RASTER_OUTPUT,
+    RASTERS,
+    VECTOR,
+    VECTOR_OUTPUT,
+    Job,
+    Option,
+    OptionField,
+    describe_range,
+    from_options,
+    option,
+)
+from .shared import ComputeOptions, LabelOptions, NetworkOptions, SegmentOptions
+
+__all__ = [
+    "BANDS",
+    "FIELD",
+    "FOLDER",
+    "HTML_OUTPUT",
+    "JOBS",
+    "MODEL",
+    "MODEL_OUTPUT",
+    "OUTPUT_KINDS",
+    "RASTER",
+    "RASTERS",
+    "RASTER_OUTPUT",
+    "VECTOR",
+    "VECTOR_OUTPUT",
+    "ComputeOptions",
+    "Evaluate",
+    "ExtractRoads",
+    "FineTune",
+    "Job",
+    "LabelOptions",
+    "MakeScene",
+    "NetworkOptions",
+    "Option",
+    "OptionField",
+    "Segment",
+    "SegmentOptions",
+    "Vectorize",
+    "describe_range",
+    "from_json",
+    "from_options",
+    "option",
+]
+
+JOBS: dict[str, type[Job]] = {
+    job.name: job for job in (FineTune, Segment, Vectorize, ExtractRoads, Evaluate, MakeScene)
+}
+
+
+def from_json(text: str) -> Job:
+    """Return the job that a job file's text holds, checked.
+
+    Raises
+    ------
+    JobError
+        The text is no job file of this version, or a field is unknown or has a value it must not have.
+    """
+    try:
+        document = json.loads(text)
+        name, version, options = document["job"], document["version"], document["options"]
+        job_type = JOBS[name]
+        items = dict(options)
+    except (ValueError, KeyError, TypeError) as error:
+        raise JobError("This is not a RoadSeg job file.", "Write it with the command line or from QGIS.") from error
+    if version != FORMAT_VERSION:
+        raise JobError(f"The job file has version {version}; this RoadSeg reads version {FORMAT_VERSION}.")
+    return from_options(job_type, items)

@@ -1,0 +1,118 @@
+"""Jobs about what a model learns: fine-tuning it, scoring it, and scenes to learn from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .option import BANDS, HTML_OUTPUT, MODEL, MODEL_OUTPUT, RASTER_OUTPUT, RASTERS, VECTOR, VECTOR_OUTPUT, Job, option
+from .shared import ComputeOptions, LabelOptions, SegmentOptions
+
+
+@dataclass(frozen=True)
+class FineTune(LabelOptions, ComputeOptions):
+    """Teach a network the roads drawn in an image."""
+
+    name: ClassVar[str] = "finetune"
+    title: ClassVar[str] = "Fine-tune a model"
+
+    rasters: tuple[str, ...] = option(
+        (), "Images", "The images in which the roads are drawn.", kind=RASTERS, required=True
+    )
+    roads: str = option(
+        "", "Drawn roads", "Road center-lines or road polygons drawn on the images.", kind=VECTOR, required=True
+    )
+    aoi: str = option(
+        "",
+        "Area of interest",
+        "Polygons within which every road is drawn, so that all else in them is known to be no road.",
+        kind=VECTOR,
+    )
+    base_model: str = option("", "Base model", "Model to start from; without one, learning starts fresh.", kind=MODEL)
+    minutes: float = option(
+        5.0,
+        "Time budget",
+        "How long to train. More time gives a better model, up to a point.",
+        unit="min",
+        minimum=0.05,
+        maximum=10000,
+    )
+    model: str = option("", "Model", "Where to write the model.", kind=MODEL_OUTPUT, required=True)
+    report: str = option("", "Report", "Where to write the HTML report of the training.", kind=HTML_OUTPUT)
+    bands: tuple[int, ...] = option(
+        (),
+        "Bands",
+        "Image bands to learn from, counted from 1; none given means the base model's, or else all but alpha.",
+        kind=BANDS,
+        minimum=1,
+        maximum=65535,
+        advanced=True,
+    )
+    resolution_m: float = option(
+        0.0,
+        "Ground resolution",
+        "Size of a pixel on the ground at which to work; 0 takes the base model's, or else the first image's own.",
+        unit="m",
+        minimum=0,
+        maximum=100,
+        advanced=True,
+    )
+    chip_px: int = option(
+        384,
+        "Chip size",
+        "Side of the pieces of image that are learned from.",
+        unit="px",
+        minimum=64,
+        maximum=8192,
+        advanced=True,
+    )
+    batch_size: int = option(4, "Batch size", "Chips in a training step.", minimum=1, maximum=4096, advanced=True)
+    learning_rate: float = option(
+        0.001, "Learning rate", "Peak step size of the optimizer.", minimum=1e-7, maximum=1, advanced=True
+    )
+    validation_share: float = option(
+        0.2,
+        "Validation share",
+        "Share of the labeled ground, in blocks, that is kept apart to measure how good the model is.",
+        minimum=0.05,
+        maximum=0.5,
+        advanced=True,
+    )
+    seed: int = option(
+        0, "Seed", "The same job with the same seed draws the same chips.", minimum=0, maximum=2**31 - 1, advanced=True
+    )
+
+
+@dataclass(frozen=True)
+class Evaluate(LabelOptions, SegmentOptions):
+    """Score a model against drawn roads."""
+
+    name: ClassVar[str] = "evaluate"
+    title: ClassVar[str] = "Evaluate a model"
+
+    rasters: tuple[str, ...] = option((), "Images", "The images to score on.", kind=RASTERS, required=True)
+    roads: str = option("", "Drawn roads", "The true roads, as lines or polygons.", kind=VECTOR, required=True)
+    aoi: str = option("", "Area of interest", "Polygons within which every road is drawn.", kind=VECTOR)
+    model: str = option("", "Model", "The model file.", kind=MODEL, required=True)
+    report: str = option("", "Report", "Where to write the HTML report.", kind=HTML_OUTPUT)
+    tolerance_m: float = option(
+        3.0,
+        "Tolerance",
+        "How far from a true road a found one may lie, and the other way round, to count in the relaxed scores.",
+        unit="m",
+        minimum=0,
+        maximum=100,
+    )
+
+
+@dataclass(frozen=True)
+class MakeScene(Job):
+    """Generate an aerial scene with its true roads, for demonstrations and tests."""
+
+    name: ClassVar[str] = "makescene"
+    title: ClassVar[str] = "Make a scene"
+
+    raster: str = option("", "Image", "Where to write the image.", kind=RASTER_OUTPUT, required=True)
+    roads: str = option("", "Roads", "Where to write the true roads.", kind=VECTOR_OUTPUT, required=True)
+    size_px: int = option(1024, "Size", "Side of the square image.", unit="px", minimum=64, maximum=32768)
+    seed: int = option(0, "Seed", "The same seed gives the same scene.", minimum=0, maximum=2**31 - 1)

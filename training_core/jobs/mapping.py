@@ -1,0 +1,73 @@
+"""Jobs that map roads: from an image to a mask, from a mask to lines, or both at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..errors import JobError
+from .option import FOLDER, MODEL, RASTER, RASTER_OUTPUT, RASTERS, VECTOR, VECTOR_OUTPUT, option
+from .shared import NetworkOptions, SegmentOptions
+
+
+@dataclass(frozen=True)
+class Segment(SegmentOptions):
+    """Find road pixels in an image."""
+
+    name: ClassVar[str] = "segment"
+    title: ClassVar[str] = "Segment roads"
+
+    raster: str = option("", "Image", "The image to segment.", kind=RASTER)
+    rasters: tuple[str, ...] = option(
+        (), "Images", "Several images to segment in one job, with the folder for their masks.", kind=RASTERS
+    )
+    folder: str = option("", "Folder", "Where the masks of several images go, named for them.", kind=FOLDER)
+    model: str = option("", "Model", "The model file.", kind=MODEL, required=True)
+    aoi: str = option("", "Area of interest", "Polygons to which the work is limited.", kind=VECTOR)
+    mask: str = option("", "Road mask", "Where to write the mask: 1 road, 0 other, 255 no data.", kind=RASTER_OUTPUT)
+    probability: str = option(
+        "", "Road probability", "Where to write the probability: 0 to 254 for 0 to 1, 255 no data.", kind=RASTER_OUTPUT
+    )
+
+    def validate(self) -> None:
+        """See Job.validate; also wants either one image with an output, or several with a folder."""
+        super().validate()
+        if bool(self.raster) == bool(self.rasters):
+            raise JobError("The image (raster) or several images (rasters) must be given, not both.")
+        if self.rasters and not self.folder:
+            raise JobError("Several images need a folder (folder) for their masks.")
+        if self.raster and not (self.mask or self.probability):
+            raise JobError("There is nothing to write.", "Give a road mask (mask) or a road probability (probability).")
+
+
+@dataclass(frozen=True)
+class Vectorize(NetworkOptions):
+    """Turn a road mask or probability into a network of center-lines."""
+
+    name: ClassVar[str] = "vectorize"
+    title: ClassVar[str] = "Vectorize roads"
+
+    raster: str = option("", "Road mask or probability", "The raster to vectorize.", kind=RASTER, required=True)
+    threshold: float = option(
+        0.5,
+        "Threshold",
+        "Probability from which a pixel is road; a mask needs none.",
+        minimum=0.01,
+        maximum=0.99,
+    )
+    roads: str = option("", "Roads", "Where to write the lines.", kind=VECTOR_OUTPUT, required=True)
+    nodes: str = option("", "Nodes", "Where to write junctions and ends.", kind=VECTOR_OUTPUT)
+
+
+@dataclass(frozen=True)
+class ExtractRoads(NetworkOptions, SegmentOptions):
+    """Segment an image and vectorize the roads in one go."""
+
+    name: ClassVar[str] = "extractroads"
+    title: ClassVar[str] = "Extract roads"
+
+    raster: str = option("", "Image", "The image to map roads in.", kind=RASTER, required=True)
+    model: str = option("", "Model", "The model file.", kind=MODEL, required=True)
+    aoi: str = option("", "Area of interest", "Polygons to which the work is limited.", kind=VECTOR)
+    roads: str = option("", "Roads", "Where to write the lines.", kind=VECTOR_OUTPUT, required=True)
+    mask: str = option("", "Road mask", "Where to write the mask: 1 road, 0 other, 255 no data.", kind=RASTER_OUTPUT)

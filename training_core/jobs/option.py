@@ -1,0 +1,154 @@
+"""A job's field with its default, unit, range, choices and help; how a job checks itself and travels as JSON.
+
+Knows nothing of any one job, and only the standard library.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+from dataclasses import dataclass
+from typing import Any, ClassVar, Optional
+
+from ..errors import JobError
+
+FORMAT_VERSION = 1
+
+# What a field holds, where its Python type alone does not tell.
+RASTER, RASTERS, BANDS = "raster", "rasters", "bands"
+VECTOR, FIELD = "vector", "field"
+MODEL, FOLDER = "model", "folder"
+RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
+MODEL_OUTPUT, HTML_OUTPUT = "model output", "html output"
+OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, MODEL_OUTPUT, HTML_OUTPUT)
+
+
+@dataclass(frozen=True)
+class Option:
+    """What is said of a job's field beside its name, type and default.
+
+    Parameters
+    ----------
+    label : str
+        The few words that stand beside the field in a dialog.
+    help : str
+        One or two sentences for the person who must decide on a value.
+    kind : str
+        What the value is, where the type does not tell: one of the constants above.
+    unit : str
+        Unit of a number.
+    minimum, maximum : float, optional
+        The range of a number, both ends allowed.
+    choices : tuple of str
+        The allowed words.
+    required : bool
+        Whether the job makes no sense without it.
+    advanced : bool
+        Whether most people never need it.
+    """
+
+    label: str
+    help: str
+    kind: str = ""
+    unit: str = ""
+    minimum: Optional[float] = None
+    maximum: Optional[float] = None
+    choices: tuple[str, ...] = ()
+    required: bool = False
+    advanced: bool = False
+
+
+def option(default: Any, label: str, help: str, **details: Any) -> Any:  # the word people know
+    """Return a dataclass field that carries an Option."""
+    return dataclasses.field(default=default, metadata={"option": Option(label, help, **details)})
+
+
+@dataclass(frozen=True)
+class OptionField:
+    """A job's field with all that is known of it; see Option for the rest."""
+
+    name: str
+    type: Any
+    default: Any
+    option: Option
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the field takes several values."""
+        return typing.get_origin(self.type) is tuple
+
+    @property
+    def item_type(self) -> type:
+        """The type of the value, or of each of several values."""
+        return typing.get_args(self.type)[0] if self.is_list else self.type
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every job can do: check itself, and travel as JSON."""
+
+    name: ClassVar[str] = ""
+    title: ClassVar[str] = ""
+
+    @classmethod
+    def option_fields(cls) -> list[OptionField]:
+        """Return the job's fields, the common ones first."""
+        types = typing.get_type_hints(cls)
+        fields = [
+            OptionField(field.name, types[field.name], field.default, field.metadata["option"])
+            for field in dataclasses.fields(cls)
+        ]
+        return sorted(fields, key=lambda field: (field.option.advanced, not field.option.required))
+
+    def validate(self) -> None:
+        """Raise JobError, naming the field, where a value is missing, of the wrong type, or out of its range."""
+        for field in self.option_fields():
+            _validate_field(field, getattr(self, field.name))
+
+    def to_json(self) -> str:
+        """Return the job as the text of a job file."""
+        document = {"job": self.name, "version": FORMAT_VERSION, "options": dataclasses.asdict(self)}
+        return json.dumps(document, ensure_ascii=False, indent=1)
+
+
+def _validate_field(field: OptionField, value: Any) -> None:
+    name, option_ = field.name, field.option
+    if option_.required and not value:
+        raise JobError(f"{option_.label} ({name}) is missing.", "Give it a value.")
+    for item in value if field.is_list else (value,):
+        if type(item) is not field.item_type:
+            raise JobError(f"{option_.label} ({name}) must be of type {field.item_type.__name__}, not {item!r}.")
+        if option_.choices and item not in option_.choices:
+            raise JobError(f"{option_.label} ({name}) is {item!r}.", f"Choose one of {', '.join(option_.choices)}.")
+        too_small = option_.minimum is not None and not item >= option_.minimum
+        too_large = option_.maximum is not None and not item <= option_.maximum
+        if too_small or too_large:
+            raise JobError(f"{option_.label} ({name}) is {item}.", f"Give a value {describe_range(option_)}.")
+
+
+def describe_range(option_: Option) -> str:
+    """Return the range of a number in words, with its unit: 'from 0.1 to 10 m'; empty where there is none."""
+    low, high, unit = option_.minimum, option_.maximum, f" {option_.unit}" if option_.unit else ""
+    if low is not None and high is not None:
+        return f"from {low:g} to {high:g}{unit}"
+    if low is not None:
+        return f"of at least {low:g}{unit}"
+    return "" if high is None else f"of at most {high:g}{unit}"
+
+
+def from_options(job_type: type[Job], options: dict[str, Any]) -> Job:
+    """Return the job with these options, checked; lists become tuples and whole numbers become floats where due."""
+    fields = {field.name: field for field in job_type.option_fields()}
+    unknown = sorted(set(options) - set(fields))
+    if unknown:
+        raise JobError(f"The job {job_type.name} has no field {', '.join(unknown)}.", f"It has {', '.join(fields)}.")
+    job = job_type(**{name: _coerce(fields[name], value) for name, value in options.items()})
+    job.validate()
+    return job
+
+
+def _coerce(field: OptionField, value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(value)
+    return float(value) if field.item_type is float and type(value) is int else value

@@ -1,0 +1,150 @@
+"""Options that several jobs share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import JobError
+from .option import FIELD, Job, option
+
+
+@dataclass(frozen=True)
+class ComputeOptions(Job):
+    """How to compute: shared by every job that runs a network."""
+
+    engine: str = option(
+        "auto",
+        "Engine",
+        "What runs the network. auto times those that are installed on the shapes at hand and takes the fastest.",
+        choices=("auto", "native", "ipex"),
+        advanced=True,
+    )
+    precision: str = option(
+        "auto",
+        "Precision",
+        "Number format of the computation. auto takes bf16 where the processor has a BF16 unit, else fp32.",
+        choices=("auto", "bf16", "fp32"),
+        advanced=True,
+    )
+    threads: int = option(
+        0,
+        "Threads",
+        "Processor cores to use; 0 uses all that are there.",
+        minimum=0,
+        maximum=1024,
+        advanced=True,
+    )
+
+
+@dataclass(frozen=True)
+class LabelOptions(Job):
+    """How drawn roads become labels: shared by training and evaluation."""
+
+    width_m: float = option(
+        6.0,
+        "Road width",
+        "Width given to road lines that have no width of their own. Polygons are used as drawn.",
+        unit="m",
+        minimum=0.5,
+        maximum=100,
+    )
+    width_field: str = option(
+        "",
+        "Road width field",
+        "Field that holds each road's own width in meters; where it is empty, the road width counts.",
+        kind=FIELD,
+    )
+    sure_field: str = option(
+        "",
+        "Sure field",
+        "Yes/no field; roads where it says no are neither road nor background, but left out of learning and scores.",
+        kind=FIELD,
+        advanced=True,
+    )
+    background_m: float = option(
+        30.0,
+        "Background distance",
+        "Without an area of interest, how far from a drawn road the ground is known to be no road. "
+        "What lies beyond is left out.",
+        unit="m",
+        minimum=1,
+        maximum=10000,
+        advanced=True,
+    )
+
+
+@dataclass(frozen=True)
+class SegmentOptions(ComputeOptions):
+    """How an image is worked through: shared by every job that segments."""
+
+    halo: str = option(
+        "auto",
+        "Halo",
+        "Context around each tile in pixels: a number, exact for the very result of the undivided image, or auto.",
+        advanced=True,
+    )
+    tile_px: int = option(
+        0,
+        "Tile size",
+        "Side of the tiles the image is worked through in; 0 fits it to the free memory.",
+        unit="px",
+        minimum=0,
+        maximum=32768,
+        advanced=True,
+    )
+    threshold: float = option(
+        0.0,
+        "Threshold",
+        "Probability from which a pixel is road; 0 takes the one stored in the model.",
+        minimum=0,
+        maximum=1,
+        advanced=True,
+    )
+
+    def validate(self) -> None:
+        """See Job.validate; also checks the halo, which is a word or a number."""
+        super().validate()
+        if self.halo not in ("auto", "exact") and not (self.halo.isdecimal() and int(self.halo) <= 4096):
+            raise JobError(f"Halo (halo) is {self.halo!r}.", "Give auto, exact, or a number from 0 to 4096 px.")
+
+
+@dataclass(frozen=True)
+class NetworkOptions(Job):
+    """How a mask becomes lines: shared by every job that vectorizes. All lengths are on the ground."""
+
+    min_area_m2: float = option(
+        60.0,
+        "Smallest patch",
+        "Patches of road smaller than this are dropped, and smaller holes in roads filled.",
+        unit="m²",
+        minimum=0,
+        maximum=1e6,
+        advanced=True,
+    )
+    spur_m: float = option(
+        10.0,
+        "Spur length",
+        "Dead ends shorter than this, or than the width of the road they leave, are pruned.",
+        unit="m",
+        minimum=0,
+        maximum=1000,
+        advanced=True,
+    )
+    min_length_m: float = option(
+        20.0,
+        "Shortest component",
+        "Connected groups of lines shorter than this in all are dropped.",
+        unit="m",
+        minimum=0,
+        maximum=1e5,
+        advanced=True,
+    )
+    simplify_m: float = option(
+        0.5,
+        "Simplification",
+        "How far a simplified line may lie from the one found.",
+        unit="m",
+        minimum=0,
+        maximum=100,
+        advanced=True,
+    )

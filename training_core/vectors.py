@@ -1,0 +1,149 @@
+"""Vector layers in files: drawn roads and areas to read, networks to write.
+
+Knows formats, layers within files, and what can be wrong with them; knows nothing of what the features mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Optional
+
+import geopandas
+import numpy as np
+import pyogrio
+import shapely
+from pyogrio.errors import DataLayerError, DataSourceError, FieldError, GeometryError
+from pyproj.exceptions import ProjError
+
+from .errors import LabelError, OutputError
+
+# By suffix: the driver, and whether a file holds several layers.
+FORMATS = {
+    ".gpkg": ("GPKG", True),
+    ".geojson": ("GeoJSON", False),
+    ".fgb": ("FlatGeobuf", False),
+}
+_DIMENSION_NAMES = {"points": 0, "lines": 1, "polygons": 2}
+# What QGIS appends to a file's path, such as "roads.gpkg|layername=roads|subset=lanes > 1".
+_QGIS_PART = re.compile(r"\|(layername|layerid|subset|geometrytype|option:[^=|]*|uniqueGeometryType)=", re.IGNORECASE)
+
+
+def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
+    """Return a vector layer, flat and without features that have no geometry.
+
+    Parameters
+    ----------
+    path : str
+        A file, or a file with a layer and a filter in it as QGIS writes it: `roads.gpkg|layername=roads`.
+    purpose : str
+        What the layer is for, in a few words for messages: `drawn roads`.
+
+    Raises
+    ------
+    LabelError
+        The file or layer cannot be read, has no CRS, or has no feature with a geometry.
+    """
+    try:
+        file, where = _parse_source(path)
+        layer = pyogrio.read_dataframe(file, force_2d=True, **where)
+    except (DataSourceError, DataLayerError, FieldError, GeometryError, ValueError, OSError) as error:
+        raise LabelError(
+            f"The {purpose} ({path}) cannot be read: {str(error).rstrip('.')}.",
+            "Check that the file is there and is a vector layer.",
+        ) from error
+    if not isinstance(layer, geopandas.GeoDataFrame):
+        raise LabelError(f"The {purpose} ({path}) is a table without geometry.", "Choose a layer of lines or polygons.")
+    layer = layer[~(layer.geometry.isna() | layer.geometry.is_empty)].reset_index(drop=True)
+    if layer.empty:
+        raise LabelError(f"The {purpose} ({path}) has no features.", "Draw some, and save the layer's edits.")
+    if layer.crs is None:
+        raise LabelError(
+            f"The {purpose} ({path}) has no coordinate reference system.", "Set it in the layer's properties."
+        )
+    return layer
+
+
+def _parse_source(path: str) -> tuple[str, dict]:
+    """Return the file of a path as QGIS writes it, and what to read from it, as pyogrio names it."""
+    file, *parts = _QGIS_PART.split(path)
+    asked = dict(zip((key.lower() for key in parts[::2]), parts[1::2]))
+    where: dict = {"layer": asked.get("layername", int(asked.get("layerid", 0)))}
+    if asked.get("subset"):
+        where["where"] = asked["subset"]
+    return file, where
+
+
+def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], path: str, purpose: str) -> None:
+    """Raise LabelError where a layer holds other geometry than it may.
+
+    Parameters
+    ----------
+    layer : GeoDataFrame
+    allowed : tuple of str
+        Of `points`, `lines` and `polygons`; multipart ones are included.
+    path, purpose : str
+        As for `read_layer`.
+    """
+    shapes = layer.geometry.to_numpy()
+    fits = np.isin(shapely.get_dimensions(shapes), [_DIMENSION_NAMES[name] for name in allowed])
+    fits &= layer.geom_type.to_numpy() != "GeometryCollection"
+    if not fits.all():
+        found = ", ".join(sorted(set(layer.geom_type[~fits])))
+        raise LabelError(
+            f"The {purpose} ({path}) must be {' or '.join(allowed)}, but it holds {found}.", "Choose another layer."
+        )
+
+
+def check_vector_output(path: str, layer_count: int = 1) -> None:
+    """Raise OutputError where a path has no suffix of a format that RoadSeg writes that many layers to."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise OutputError(f"{path} is in no format that RoadSeg writes.", f"End its name in {', '.join(FORMATS)}.")
+    if layer_count > 1 and not FORMATS[suffix][1]:
+        raise OutputError(f"{path} can hold only one layer.", "Give each output a file of its own, or use .gpkg.")
+
+
+def write_layers(
+    path: str | Path,
+    layers: Mapping[str, geopandas.GeoDataFrame],
+    geometry_types: Optional[Mapping[str, str]] = None,
+) -> None:
+    """Write layers to a file, in the format that its suffix names. GeoJSON is written in WGS 84, as its standard wants.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, replaced where it is there.
+    layers : mapping of str to GeoDataFrame
+        The layers by name; more than one only in a GeoPackage.
+    geometry_types : mapping of str to str, optional
+        `LineString` or the like by layer. Without it the features tell, but an empty layer has none.
+
+    Raises
+    ------
+    OutputError
+        The suffix names no format, or the file cannot be written.
+    """
+    path = Path(path)
+    check_vector_output(str(path), len(layers))
+    driver, _ = FORMATS[path.suffix.lower()]
+    path.unlink(missing_ok=True)
+    for name, layer in layers.items():
+        options = {"RFC7946": "YES"} if driver == "GeoJSON" else {}
+        try:
+            layer = layer.to_crs("EPSG:4326") if driver == "GeoJSON" else layer
+            pyogrio.write_dataframe(
+                layer,
+                path,
+                layer=name,
+                driver=driver,
+                geometry_type=(geometry_types or {}).get(name),
+                append=path.exists(),
+                **options,
+            )
+        except (DataSourceError, DataLayerError, FieldError, GeometryError, ProjError, OSError) as error:
+            raise OutputError(
+                f"{path} cannot be written: {str(error).rstrip('.')}.", "Choose another place or format."
+            ) from error
