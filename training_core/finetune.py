@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any, Optional
 
+import numpy as np
 import torch
 from torch import nn
 from torch.optim import SGD
@@ -17,19 +18,23 @@ from torch.optim import SGD
 from . import processor
 from .bundle import ModelCard, load_into, load_weights, save_model
 from .chips import ChipSampler
-from .engines import Engine, choose_engine
+from .engines import NATIVE, Engine, choose_engine
 from .events import Reporter
 from .examples import LabeledImage, read_drawing, read_labeled_images, split_for_validation, with_common_scaling
+from .inference import Predictor
 from .jobs import FineTune
 from .labels import IGNORE, ROAD
 from .losses import road_loss
 from .model import STRIDE_PX, Architecture, adapt_first_layer, build_network
 from .outputs import Outputs
+from .panels import make_panels
+from .report import ImageSummary, TrainingRecord, write_training_report
 from .training import Trained, train
 from .versions import versions
 
 # Trying the engines out takes some ten steps; below this budget they are better spent on learning.
 SHORTEST_BUDGET_WITH_TRIAL_MIN = 3.0
+PANELS = 6
 
 
 def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
@@ -60,7 +65,8 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         card = _describe(job, architecture, images, engine, trained, chip_px, minutes)
         save_model(model_path, trained.weights, card)
         if report_path:
-            write_training_report(record(job, images, engine, trained, card), report_path)
+            reporter.progress(0.99, "Writing the report")
+            write_training_report(_record(job, images, engine, trained, card), report_path)
     return {
         "model": job.model,
         **({"report": job.report} if job.report else {}),
@@ -150,4 +156,45 @@ def _describe(
         },
         metrics=dataclasses.asdict(trained.scores),
         versions=versions(),
+    )
+
+
+def _record(
+    job: FineTune, images: list[LabeledImage], engine: Engine, trained: Trained, card: ModelCard
+) -> TrainingRecord:
+    network = build_network(card.architecture)
+    network.load_state_dict(trained.weights)
+    native = dataclasses.replace(engine, name=NATIVE)
+    predictor = Predictor(native.prepare_inference(network), native, card.bands)
+    history = trained.history
+    return TrainingRecord(
+        options=dataclasses.asdict(job),
+        hardware=processor.name(),
+        engine=engine.name,
+        precision=engine.precision,
+        engine_reason=engine.reason,
+        images=[_summary(image) for image in images],
+        steps=history.steps,
+        validations=history.validations,
+        thresholds=trained.confusion.thresholds.tolist(),
+        sweep=trained.confusion.sweep(),
+        threshold=trained.threshold,
+        timings_s=history.timings_s,
+        images_per_s=history.images_per_s,
+        panels=make_panels(predictor, images, PANELS),
+        versions=card.versions,
+    )
+
+
+def _summary(image: LabeledImage) -> ImageSummary:
+    labels = np.minimum(image.training, image.validation)
+    known = labels != IGNORE
+    height, width = labels.shape
+    return ImageSummary(
+        name=Path(image.name).name,
+        width=width,
+        height=height,
+        resolution_m=image.grid.resolution_m,
+        labeled_share=float(known.mean()),
+        road_share=float((labels[known] == ROAD).mean()),
     )

@@ -63,10 +63,6 @@ def is_allowed(name, module, top):
     return first == "qgis_roadseg"
 
 
-def is_shared(name):
-    return any(f"{name}.".startswith(f"{shared}.") for shared in SHARED)
-
-
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_rule_holds(path):
     assert violations(path.read_text(encoding="utf-8"), path.relative_to(ROOT)) == set()

@@ -1,0 +1,61 @@
+# Each target does all the set-up that it needs, and nothing twice. Everything made here lies in build/ and demo/;
+# the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.PHONY: demo test test-core test-plugin test-end-to-end lint runtime-python clean
+
+export QT_QPA_PLATFORM := offscreen
+export PYTHONDONTWRITEBYTECODE := 1
+
+QGIS_PYTHON := build/qgis-venv/bin/python
+PYTEST := -m pytest -p no:cacheprovider
+
+demo: build/runtime-python.txt
+	/usr/bin/python3 scripts/demo.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ROADS),--roads "$(ROADS)") \
+	    $(if $(AOI),--aoi "$(AOI)")
+
+test: lint test-core test-plugin test-end-to-end
+
+lint: build/core-test-packages.stamp
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff check --no-cache .
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff format --no-cache --check .
+
+test-core: build/core-test-packages.stamp
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) tests/core
+
+test-plugin: build/qgis-venv.stamp
+	$(QGIS_PYTHON) $(PYTEST) tests/plugin
+
+test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
+	$(QGIS_PYTHON) $(PYTEST) tests/end_to_end
+
+# Prints the path of the runtime's Python, building the runtime first where it is missing.
+runtime-python: build/runtime-python.txt
+	@cat build/runtime-python.txt
+
+clean:
+	rm -rf build demo
+
+build/qgis.stamp: scripts/install_qgis_debian.sh
+	@mkdir -p build
+	@scripts/install_qgis_debian.sh >&2
+	@touch $@
+
+build/qgis-venv.stamp: build/qgis.stamp tests/plugin/requirements.txt
+	/usr/bin/python3 -m venv --clear --system-site-packages build/qgis-venv
+	$(QGIS_PYTHON) -m pip install --quiet -r tests/plugin/requirements.txt
+	@touch $@
+
+# Made anew where the runtime's requirements change, or where the runtime it names has gone.
+build/runtime-python.txt: build/qgis.stamp resources/runtime/ipex.txt \
+    $(shell [ -x "$$(cat build/runtime-python.txt 2>/dev/null)" ] || echo always)
+	@/usr/bin/python3 scripts/setup_runtime.py > $@
+
+# Beside the runtime, so that the runtime stays what a person has.
+build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt
+	rm -rf build/core-test-packages
+	"$$(cat build/runtime-python.txt)" -m pip install --quiet --target build/core-test-packages -r tests/core/requirements.txt
+	@touch $@
+
+.PHONY: always
+always:

@@ -1,0 +1,136 @@
+"""Set up runtime: build the Python environment that computes, or find that it is there."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+from qgis.core import (
+    QgsProcessingContext,
+    QgsProcessingException,
+    QgsProcessingFeedback,
+    QgsProcessingOutputString,
+    QgsProcessingParameterBoolean,
+    QgsProcessingParameterDefinition,
+    QgsProcessingParameterEnum,
+    QgsProcessingParameterFile,
+    QgsProcessingParameterString,
+)
+
+from ..qgis_roadseg import building, runtime
+from ..qgis_roadseg.algorithm import RoadSegAlgorithm, help_text
+from ..training_core.errors import RoadSegError
+
+
+class SetUpRuntime(RoadSegAlgorithm):
+    """Where the packages come from in; a working Python out."""
+
+    REQUIREMENTS = "REQUIREMENTS"
+    INDEX_URL = "INDEX_URL"
+    EXTRA_INDEX_URL = "EXTRA_INDEX_URL"
+    WHEELS = "WHEELS"
+    PYTHON = "PYTHON"
+    FORCE = "FORCE"
+    VERSION = "VERSION"
+
+    def initAlgorithm(self, config: Any = None) -> None:
+        """Declare parameters and outputs."""
+        names = list(runtime.REQUIREMENT_SETS)
+        self._add(
+            QgsProcessingParameterEnum(
+                self.REQUIREMENTS, self.tr("Packages"), names, False, _default_requirements(), usesStaticStrings=True
+            ),
+            self.tr("ipex has PyTorch 2.8 with the Intel extension, for Linux; native has the newest PyTorch."),
+        )
+        self._add(
+            QgsProcessingParameterString(self.EXTRA_INDEX_URL, self.tr("Extra index URL"), optional=True),
+            self.tr("A package index beside the usual one, such as one that has CPU-only builds of PyTorch."),
+        )
+        self._add(
+            QgsProcessingParameterString(self.INDEX_URL, self.tr("Index URL"), optional=True),
+            self.tr("A package index instead of the usual one, such as your organization's mirror."),
+        )
+        self._add(
+            QgsProcessingParameterFile(
+                self.WHEELS, self.tr("Folder of wheels"), QgsProcessingParameterFile.Behavior.Folder, optional=True
+            ),
+            self.tr("A folder that holds all packages, for a machine without internet; no index is asked then."),
+        )
+        self._add(
+            QgsProcessingParameterBoolean(self.FORCE, self.tr("Build anew"), False),
+            self.tr("Replace a runtime that is there, even where it works."),
+        )
+        self._add(
+            QgsProcessingParameterFile(self.PYTHON, self.tr("Base Python"), optional=True),
+            self.tr("The Python to build upon; where none is given, QGIS' own or one on the PATH is taken."),
+            advanced=True,
+        )
+        self.addOutput(QgsProcessingOutputString(self.PYTHON, self.tr("The runtime's Python")))
+        self.addOutput(QgsProcessingOutputString(self.VERSION, self.tr("Versions")))
+
+    def _add(self, parameter: QgsProcessingParameterDefinition, help_text: str, advanced: bool = False) -> None:
+        parameter.setHelp(help_text)
+        if advanced:
+            parameter.setFlags(parameter.flags() | QgsProcessingParameterDefinition.Flag.FlagAdvanced)
+        self.addParameter(parameter)
+
+    def name(self) -> str:
+        """Return the id."""
+        return "setupruntime"
+
+    def displayName(self) -> str:
+        """Return the name in the toolbox."""
+        return self.tr("Set up runtime")
+
+    def group(self) -> str:
+        """Return the group in the toolbox."""
+        return self.tr("Runtime")
+
+    def groupId(self) -> str:
+        """Return the group's id."""
+        return "runtime"
+
+    def tags(self) -> list[str]:
+        """Return the words that the toolbox also finds the algorithm by."""
+        return self.tr("install,python,environment,pip,dependencies,pytorch,torch").split(",")
+
+    def shortHelpString(self) -> str:
+        """Return the help."""
+        what = self.tr(
+            "Builds the Python environment in which RoadSeg computes, outside of QGIS and of this plugin's folder. "
+            "It is needed once, downloads up to some gigabytes, and takes some minutes. "
+            "A runtime that is there and works is kept."
+        )
+        return help_text(what, self.parameterDefinitions())
+
+    def processAlgorithm(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> dict[str, Any]:
+        """Find a runtime that works, or build one."""
+        requirements = runtime.REQUIREMENT_SETS[self.parameterAsEnumString(parameters, self.REQUIREMENTS, context)]
+        sources = building.Sources(
+            self.parameterAsString(parameters, self.INDEX_URL, context),
+            self.parameterAsString(parameters, self.EXTRA_INDEX_URL, context),
+            self._path(parameters, self.WHEELS, context),
+        )
+        base = self._path(parameters, self.PYTHON, context)
+        force = self.parameterAsBoolean(parameters, self.FORCE, context)
+        try:
+            python, versions = building.set_up(requirements, sources, Path(base) if base else None, force, feedback)
+        except RoadSegError as error:
+            raise QgsProcessingException(str(error)) from error
+        version = ", ".join(f"{name} {number}" for name, number in versions.items() if number)
+        feedback.pushInfo(self.tr("RoadSeg's runtime is {python}: {version}").format(python=python, version=version))
+        return {self.PYTHON: str(python), self.VERSION: version}
+
+    def _path(self, parameters: dict[str, Any], name: str, context: QgsProcessingContext) -> str:
+        text = self.parameterAsString(parameters, name, context)
+        return os.path.abspath(text) if text else ""
+
+
+def _default_requirements() -> str:
+    # The Intel extension exists for Linux on x86-64 only.
+    return "ipex" if sys.platform == "linux" and platform.machine() == "x86_64" else "native"

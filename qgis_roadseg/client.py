@@ -1,0 +1,163 @@
+"""The QGIS side of the contract: gives a job to a worker process and returns its result.
+
+Knows how the worker is started, heard, stopped, and found dead; knows nothing of what a job does.
+"""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Optional, Union
+
+from qgis.core import QgsProcessingFeedback
+
+from ..training_core import events
+from ..training_core.errors import Cancelled, RoadSegError, RuntimeEnvironmentError, WorkerError
+from ..training_core.jobs import Job
+from .narration import Narrator
+from .paths import ROOT
+from .process import LAST_WORDS, POSIX, ChildProcess, Ending
+
+SILENCE_S = 300.0
+GRACE_S = 15.0
+
+# Nothing of the person's own packages, no waiting in buffers, nothing written into the plugin's folder, UTF-8 whatever
+# the locale. -m puts the working directory, the plugin's folder, on the module path.
+WORKER = ("-s", "-u", "-B", "-X", "utf8", "-m", "training_core", "run")
+
+_ERRORS = {error_type.code: error_type for error_type in RoadSegError.__subclasses__()}
+
+
+class WorkerClient:
+    """Runs jobs, each in a worker process of its own.
+
+    Parameters
+    ----------
+    python : str or Path
+        The runtime's Python.
+    feedback : QgsProcessingFeedback
+        Hears of progress, and says whether the person stopped the job.
+    folder : Path
+        The folder that holds the package `training_core`.
+    silence_s : float
+        Seconds without any event, heartbeats too, after which a worker counts as dead.
+    grace_s : float
+        Seconds that a worker has to end by itself, after it was asked to or has sent its last event.
+    """
+
+    def __init__(
+        self,
+        python: Union[str, Path],
+        feedback: QgsProcessingFeedback,
+        folder: Path = ROOT,
+        silence_s: float = SILENCE_S,
+        grace_s: float = GRACE_S,
+    ) -> None:
+        self._python = python
+        self._feedback = feedback
+        self._folder = folder
+        self._silence_s = silence_s
+        self._grace_s = grace_s
+
+    def run(self, job: Job) -> dict[str, Any]:
+        """Do the job and return its result: paths and numbers under plain names.
+
+        Raises
+        ------
+        Cancelled
+            The person stopped the job.
+        WorkerError
+            The worker died, hung, or ended without a result.
+        RoadSegError
+            Whatever the job itself found wrong.
+        """
+        with tempfile.TemporaryDirectory(prefix="roadseg-") as temporary:
+            job_file = Path(temporary, "job.json")
+            job_file.write_text(job.to_json(), encoding="utf-8")
+            with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder) as process:
+                conversation = _Conversation(process, Narrator(self._feedback))
+                self._attend(conversation)
+                ending = process.ending
+        last = conversation.last
+        if isinstance(last, events.Result):
+            return last.result
+        if isinstance(last, events.Error):
+            raise _error_of(last)
+        if self._feedback.isCanceled():
+            raise Cancelled()
+        raise _why_it_died(ending, conversation.last_words)
+
+    def _attend(self, conversation: "_Conversation") -> None:
+        """Listen until the worker has ended, or has to be ended."""
+        deadline: Optional[float] = None
+        while conversation.goes_on():
+            now = time.monotonic()
+            if deadline is not None:
+                if now > deadline:
+                    conversation.process.kill()
+            elif self._feedback.isCanceled() or conversation.last is not None:
+                conversation.process.close_input()
+                deadline = now + self._grace_s
+            elif now - conversation.heard_s > self._silence_s:
+                raise WorkerError(
+                    f"The worker has given no sign of life for {self._silence_s:g} s and was ended.",
+                    "Run it again; if it stops again, lower the tile size, chip size or batch size, "
+                    "and close other programs.",
+                )
+
+
+class _Conversation:
+    """What one worker has said so far."""
+
+    def __init__(self, process: ChildProcess, narrator: Narrator) -> None:
+        self.process = process
+        self.heard_s = time.monotonic()
+        self.last: Union[events.Result, events.Error, None] = None
+        self.last_words: deque[str] = deque(maxlen=LAST_WORDS)
+        self._narrator = narrator
+
+    def goes_on(self) -> bool:
+        """Listen for a moment; say whether the worker was still there before it."""
+        was_running = self.process.is_running
+        lines = self.process.poll()
+        for line in lines.out:
+            self._hear(line)
+        for line in lines.err:
+            self.last_words.append(line)
+            self._narrator.tell_foreign(line)
+        return was_running
+
+    def _hear(self, line: str) -> None:
+        event = events.decode(line)
+        if event is None:
+            self._narrator.tell_foreign(line)
+            return
+        self.heard_s = time.monotonic()
+        if isinstance(event, (events.Result, events.Error)):
+            self.last = event
+        else:
+            self._narrator.tell(event)
+
+
+def _error_of(event: events.Error) -> RoadSegError:
+    if event.code == Cancelled.code:
+        return Cancelled(event.message)
+    error = _ERRORS.get(event.code, RoadSegError)(event.message, event.remedy)
+    error.code = event.code
+    return error
+
+
+def _why_it_died(ending: Ending, last_words: Sequence[str]) -> RoadSegError:
+    if POSIX and ending == Ending(signal.SIGKILL, by_signal=True):
+        return WorkerError(
+            "The system ended the worker, most likely because it ran out of memory.",
+            "Lower the tile size, chip size or batch size, or close other programs.",
+        )
+    if any(line.startswith("ModuleNotFoundError") for line in last_words):
+        return RuntimeEnvironmentError(f"The runtime is incomplete ({last_words[-1]}).", "Run Set up runtime.")
+    how = f"crashed (signal {ending.code})" if ending.by_signal else f"ended without a result (status {ending.code})"
+    return WorkerError("\n".join([f"The worker {how}.", *last_words]))

@@ -1,0 +1,22 @@
+"""What of QGIS' environment a process of another Python may see.
+
+Knows environment variables; knows no process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# QGIS sets these for its own Python, libraries and data; in another Python they load the wrong ones. A name is
+# dropped where it begins so. What tells of networks stays: proxies, certificates (SSL_*), pip's own settings (PIP_*).
+FOREIGN = (
+    "PYTHON", "__PYVENV", "VIRTUAL_ENV", "CONDA_",
+    "PROJ_", "GDAL_", "OGR_", "GEOTIFF_",
+    "LD_", "DYLD_",
+    "QT_", "QML", "QGIS", "OSGEO4W", "O4W_", "GISBASE", "GISRC",
+)  # fmt: skip
+
+
+def cleaned(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment variables without those that belong to QGIS and its Python."""
+    return {name: value for name, value in variables.items() if not name.upper().startswith(FOREIGN)}

@@ -1,0 +1,247 @@
+"""An algorithm that gives a job to the worker; each says by a few constants what is its own.
+
+Knows Processing's life of an algorithm: parameters, preparation in the main thread, work in another, results. Knows no
+single job.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Optional
+
+from qgis.core import (
+    QgsProcessingContext,
+    QgsProcessingException,
+    QgsProcessingFeatureSource,
+    QgsProcessingFeedback,
+    QgsProcessingOutputNumber,
+    QgsProcessingOutputString,
+    QgsProcessingParameterDefinition,
+)
+
+from ..training_core import jobs
+from ..training_core.errors import OutputError, RoadSegError
+from ..training_core.jobs import Job, OptionField, from_options
+from . import layers, runtime
+from .algorithm import RoadSegAlgorithm, help_text
+from .client import WorkerClient
+from .parameters import is_plain, make_parameters, parameter_name, read_plain, sink_destination
+from .styles import set_style
+
+
+class JobAlgorithm(RoadSegAlgorithm):
+    """An algorithm that gives a job to the worker.
+
+    Attributes
+    ----------
+    job_type : type of Job
+        The job, which also gives the name, the title, the parameters and the help.
+    renamed : mapping of str to str
+        Fields whose parameters do not bear the field's name in capitals.
+    omitted : sequence of str
+        Fields without a parameter.
+    created : sequence of str
+        Fields of outputs that may be left out, but are written where the person does not say so.
+    numbers, words : mapping of str to str
+        Keys of the worker's result with their labels; the last part of a dotted key, in capitals, names the output.
+    styles : mapping of str to str
+        Fields of outputs with the names of their styles.
+    """
+
+    job_type: ClassVar[type[Job]]
+    renamed: ClassVar[Mapping[str, str]] = {}
+    omitted: ClassVar[Sequence[str]] = ()
+    created: ClassVar[Sequence[str]] = ()
+    numbers: ClassVar[Mapping[str, str]] = {}
+    words: ClassVar[Mapping[str, str]] = {}
+    styles: ClassVar[Mapping[str, str]] = {}
+
+    def initAlgorithm(self, config: Any = None) -> None:
+        """Declare parameters and outputs."""
+        for parameter in make_parameters(self._fields(), self.renamed, self.created, self.tr):
+            self.addParameter(parameter)
+        for key, label in self.numbers.items():
+            self.addOutput(QgsProcessingOutputNumber(_output_name(key), self.tr(label)))
+        for key, label in self.words.items():
+            self.addOutput(QgsProcessingOutputString(_output_name(key), self.tr(label)))
+
+    def name(self) -> str:
+        """Return the id, which is the job's name."""
+        return self.job_type.name
+
+    def displayName(self) -> str:
+        """Return the name in the toolbox."""
+        return self.tr(self.job_type.title)
+
+    def shortDescription(self) -> str:
+        """Return the tooltip in the toolbox."""
+        return self.tr(str(self.job_type.__doc__))
+
+    def shortHelpString(self) -> str:
+        """Return the help, made from what the job says of itself and of its fields."""
+        return help_text(self.shortDescription(), self.parameterDefinitions())
+
+    def canExecute(self) -> tuple[bool, str]:
+        """Say whether there is a runtime, and what to do where there is none."""
+        try:
+            runtime.find()
+        except RoadSegError as error:
+            return False, str(error)
+        return True, ""
+
+    def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
+        """Say whether the job could be done with these values; layers and files are looked into later."""
+        fine, message = super().checkParameterValues(parameters, context)
+        if not fine:
+            return False, message
+        try:
+            options = self._plain_options(parameters, context)
+            for field in self._fields():
+                if not is_plain(field) and parameters.get(self._name(field)):
+                    options[field.name] = ("given",) if field.is_list else "given"
+            from_options(self.job_type, options)
+            self._check_destinations(parameters, context)
+        except RoadSegError as error:
+            return False, str(error)
+        return True, ""
+
+    def prepareAlgorithm(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> bool:
+        """Resolve what belongs to the main thread: the runtime, layers and sources."""
+        try:
+            self._python = runtime.find()
+            self._rasters = {
+                field.name: self._raster_paths(field, parameters, context)
+                for field in self._fields(jobs.RASTER, jobs.RASTERS)
+            }
+        except RoadSegError as error:
+            raise QgsProcessingException(str(error)) from error
+        self._sources = {
+            field.name: self.parameterAsSource(parameters, self._name(field), context)
+            for field in self._fields(jobs.VECTOR)
+        }
+        return True
+
+    def processAlgorithm(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> dict[str, Any]:
+        """Do the job in a worker process and hand its results to Processing."""
+        with tempfile.TemporaryDirectory(prefix="roadseg-") as folder:
+            try:
+                files = self._output_files(parameters, context)
+                sources = self._write_sources(parameters, context, Path(folder))
+                results = {
+                    field.name: str(Path(folder, f"{field.name}.gpkg"))
+                    for field in self._fields(jobs.VECTOR_OUTPUT)
+                    if parameters.get(self._name(field))
+                }
+                options = {**self._plain_options(parameters, context), **self._rasters, **sources, **results}
+                options.update({name: os.path.abspath(path) for name, path in files.items()})
+                answer = WorkerClient(self._python, feedback).run(from_options(self.job_type, options))
+                sinks = {name: self._fill_sink(name, path, parameters, context) for name, path in results.items()}
+            except RoadSegError as error:
+                raise QgsProcessingException(self._with_layer_names(str(error), folder)) from error
+        destinations = {**files, **sinks}
+        for name, style in self.styles.items():
+            if name in destinations:
+                set_style(destinations[name], style, context)
+        outputs = {parameter_name(name, self.renamed): path for name, path in destinations.items()}
+        return {**outputs, **{_output_name(key): _look_up(answer, key) for key in (*self.numbers, *self.words)}}
+
+    def _fields(self, *kinds: str) -> list[OptionField]:
+        """Return the job's fields that have a parameter, of these kinds or of any."""
+        fields = [field for field in self.job_type.option_fields() if field.name not in self.omitted]
+        return [field for field in fields if not kinds or field.option.kind in kinds]
+
+    def _name(self, field: OptionField) -> str:
+        return parameter_name(field.name, self.renamed)
+
+    def _parameter(self, field: OptionField) -> QgsProcessingParameterDefinition:
+        return self.parameterDefinition(self._name(field))
+
+    def _plain_options(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, Any]:
+        return {
+            field.name: read_plain(field, self._parameter(field), parameters, context)
+            for field in self._fields()
+            if is_plain(field)
+        }
+
+    def _check_destinations(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
+        for field in self._fields(*jobs.OUTPUT_KINDS):
+            value = parameters.get(self._name(field))
+            if self.provider() is not None:
+                fine, message = self.provider().isSupportedOutputValue(value, self._parameter(field), context)
+                if not fine:
+                    raise OutputError(message, "Give the file another extension.")
+            if field.option.kind == jobs.VECTOR_OUTPUT:
+                layers.check_destination(sink_destination(value, context))
+
+    def _raster_paths(self, field: OptionField, parameters: dict[str, Any], context: QgsProcessingContext) -> Any:
+        name = self._name(field)
+        if field.is_list:
+            return tuple(map(layers.raster_path, self.parameterAsLayerList(parameters, name, context)))
+        layer = self.parameterAsRasterLayer(parameters, name, context)
+        if layer is None:
+            raise QgsProcessingException(self.invalidRasterError(parameters, name))
+        return layers.raster_path(layer)
+
+    def _write_sources(self, parameters: dict[str, Any], context: QgsProcessingContext, folder: Path) -> dict[str, str]:
+        """Write the features that were given to files for the worker."""
+        paths = {}
+        for field in self._fields(jobs.VECTOR):
+            source: Optional[QgsProcessingFeatureSource] = self._sources[field.name]
+            if source is not None:
+                columns = [
+                    read_plain(other, self._parameter(other), parameters, context)
+                    for other in self._fields(jobs.FIELD)
+                    if self._parameter(other).parentLayerParameterName() == self._name(field)
+                ]
+                path = folder / f"{field.name}.gpkg"
+                layers.write_source(source, [column for column in columns if column], path, context)
+                paths[field.name] = str(path)
+        return paths
+
+    def _output_files(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, str]:
+        """Return the paths of the wanted outputs that the worker writes in their place."""
+        paths = {
+            field.name: self.parameterAsOutputLayer(parameters, self._name(field), context)
+            for field in self._fields(jobs.RASTER_OUTPUT)
+        }
+        for field in self._fields(jobs.MODEL_OUTPUT, jobs.HTML_OUTPUT):
+            paths[field.name] = self.parameterAsFileOutput(parameters, self._name(field), context)
+        return {name: path for name, path in paths.items() if path}
+
+    def _fill_sink(self, field_name: str, path: str, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
+        """Copy lines or points of the worker to where Processing wants them, and return their destination."""
+        name, layer = parameter_name(field_name, self.renamed), layers.open_result(Path(path))
+        fields = layers.result_fields(layer)
+        sink, destination = self.parameterAsSink(parameters, name, context, fields, layer.wkbType(), layer.sourceCrs())
+        if sink is None:
+            raise QgsProcessingException(self.invalidSinkError(parameters, name))
+        if not layers.copy_features(layer, fields, sink):
+            message = self.writeFeatureError(sink, parameters, name)
+            del sink  # which closes the file
+            Path(destination).unlink(missing_ok=True)
+            raise OutputError(message, "Make room, or choose another folder.")
+        return destination
+
+    def _with_layer_names(self, message: str, folder: str) -> str:
+        for name, source in self._sources.items():
+            if source is not None:
+                message = message.replace(str(Path(folder, f"{name}.gpkg")), source.sourceName())
+        return message
+
+
+def _output_name(key: str) -> str:
+    return key.rpartition(".")[2].upper()
+
+
+def _look_up(answer: Mapping[str, Any], key: str) -> Any:
+    value: Any = answer
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value

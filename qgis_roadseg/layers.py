@@ -1,0 +1,141 @@
+"""Layers on their way to the worker and back: rasters as paths, features as GeoPackages.
+
+Knows QGIS' layers, sources and sinks; knows nothing of what the worker does with them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from qgis.core import (
+    QgsFeature,
+    QgsFeatureRequest,
+    QgsFeatureSink,
+    QgsFeatureSource,
+    QgsFields,
+    QgsProcessingContext,
+    QgsRasterLayer,
+    QgsVectorFileWriter,
+    QgsVectorLayer,
+    QgsWkbTypes,
+)
+
+from ..training_core.errors import ImageryError, LabelError, OutputError, WorkerError
+
+
+def raster_path(layer: QgsRasterLayer) -> str:
+    """Return what GDAL opens the layer by: a path, or the name of a subdataset as it stands.
+
+    Raises
+    ------
+    ImageryError
+        The layer is none of GDAL's, or is opened with options that a path cannot carry.
+    """
+    source = layer.source()
+    if layer.providerType() != "gdal":
+        raise ImageryError(
+            f"The layer {layer.name()} comes from {layer.providerType()}, which RoadSeg cannot read.",
+            "Export it to a GeoTIFF file and choose that.",
+        )
+    if "|" in source:
+        raise ImageryError(
+            f"The layer {layer.name()} is opened with options of its own ({source.partition('|')[2]}).",
+            "Export it to a GeoTIFF file and choose that.",
+        )
+    return os.path.abspath(source) if os.path.exists(source) else source
+
+
+def write_source(source: QgsFeatureSource, fields: list[str], path: Path, context: QgsProcessingContext) -> None:
+    """Write a source's features, as selected and filtered, to a new GeoPackage.
+
+    Parameters
+    ----------
+    source : QgsFeatureSource
+        Lines or polygons; curves are written as straight segments.
+    fields : list of str
+        The fields that the worker needs; others are left out, as some cannot be written.
+    path : Path
+        The file to write.
+    context : QgsProcessingContext
+        Processing's context.
+
+    Raises
+    ------
+    LabelError
+        The source has no coordinate reference system, or a feature cannot be written.
+    """
+    name = source.sourceName()
+    if not source.sourceCrs().isValid():
+        raise LabelError(f"The layer {name} has no coordinate reference system.", "Set the layer's CRS.")
+    kept = QgsFields()
+    for field in fields:
+        kept.append(source.fields().field(field))
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    options.driverName, options.layerName, options.fileEncoding = "GPKG", path.stem, "UTF-8"
+    flat_type = QgsWkbTypes.multiType(QgsWkbTypes.linearType(QgsWkbTypes.flatType(source.wkbType())))
+    writer = QgsVectorFileWriter.create(
+        str(path), kept, flat_type, source.sourceCrs(), context.transformContext(), options
+    )
+    request = QgsFeatureRequest().setSubsetOfAttributes(fields, source.fields())
+    for feature in source.getFeatures(request):
+        written = QgsFeature(kept)
+        geometry = feature.geometry()
+        geometry.convertToStraightSegment()
+        written.setGeometry(geometry)
+        written.setAttributes([feature[field] for field in fields])
+        writer.addFeature(written, QgsFeatureSink.Flag.FastInsert)
+    failed, message = writer.hasError() != QgsVectorFileWriter.WriterError.NoError, writer.errorMessage()
+    del writer  # which closes the file
+    if failed:
+        raise LabelError(
+            f"The layer {name} cannot be handed on: {message}", "Export it to a GeoPackage and choose that."
+        )
+
+
+def open_result(path: Path) -> QgsVectorLayer:
+    """Return the layer that the worker has written.
+
+    Raises
+    ------
+    WorkerError
+        There is none.
+    """
+    layer = QgsVectorLayer(str(path), path.stem, "ogr")
+    if not layer.isValid():
+        raise WorkerError(f"The worker has not written the {path.stem} it spoke of.")
+    return layer
+
+
+def result_fields(layer: QgsVectorLayer) -> QgsFields:
+    """Return the layer's fields without the key that its file format has added."""
+    fields = QgsFields(layer.fields())
+    for index in sorted(layer.primaryKeyAttributes(), reverse=True):
+        fields.remove(index)
+    return fields
+
+
+def copy_features(layer: QgsVectorLayer, fields: QgsFields, sink: QgsFeatureSink) -> bool:
+    """Copy the layer's features to a sink of these fields; say whether all went well."""
+    names = fields.names()
+    for feature in layer.getFeatures():
+        copied = QgsFeature(fields)
+        copied.setGeometry(feature.geometry())
+        copied.setAttributes([feature[name] for name in names])
+        if not sink.addFeature(copied, QgsFeatureSink.Flag.FastInsert):
+            return False
+    return sink.flushBuffer()
+
+
+def check_destination(destination: str) -> None:
+    """Find out before the work, rather than after it, that a sink's file could not be written.
+
+    Raises
+    ------
+    OutputError
+        The destination is a path whose folder is missing or must not be written to.
+    """
+    if os.path.isabs(destination):
+        folder = os.path.dirname(destination)
+        if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+            raise OutputError(f"{folder} cannot be written to.", "Choose another folder.")

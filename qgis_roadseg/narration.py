@@ -1,0 +1,77 @@
+"""What the person at the screen hears of a running job.
+
+Knows events and Processing's feedback, and how often a person wants to hear of them; knows no process.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Optional
+
+from qgis.core import QgsProcessingFeedback
+
+from ..training_core import events
+
+LINE_EVERY_S = 10.0
+
+
+class Narrator:
+    """Tells a job's events to Processing: the bar at once, lines of text seldom enough to be read.
+
+    Parameters
+    ----------
+    feedback : QgsProcessingFeedback
+        Who listens.
+    every_s : float
+        Seconds between two lines on progress, and between two on numbers.
+    """
+
+    def __init__(self, feedback: QgsProcessingFeedback, every_s: float = LINE_EVERY_S) -> None:
+        self._feedback = feedback
+        self._every_s = every_s
+        self._told_s: dict[str, float] = {}
+        self._numbers: dict[str, float] = {}
+        self._step = 0
+
+    def tell(self, event: events.Event) -> None:
+        """Tell one event; the last one, a result or an error, is not for the log."""
+        if isinstance(event, events.Progress):
+            self._feedback.setProgress(100 * event.fraction)
+            if event.message and self._is_due(event.kind):
+                self._feedback.setProgressText(", ".join(filter(None, (event.message, time_left(event.eta_s)))))
+        elif isinstance(event, events.Metric):
+            self._numbers[event.name], self._step = event.value, event.step
+            if self._is_due(event.kind):
+                self._tell_numbers()
+        elif isinstance(event, events.Log):
+            self._feedback.pushInfo(event.message)
+        elif isinstance(event, events.Warning):
+            self._feedback.pushWarning(event.message)
+
+    def tell_foreign(self, line: str) -> None:
+        """Tell a line that is no event, such as a library's print."""
+        self._feedback.pushDebugInfo(line)
+
+    def _is_due(self, kind: str) -> bool:
+        now = time.monotonic()
+        if now - self._told_s.get(kind, -self._every_s) < self._every_s:
+            return False
+        self._told_s[kind] = now
+        return True
+
+    def _tell_numbers(self) -> None:
+        numbers = ", ".join(f"{name} {value:.4g}" for name, value in self._numbers.items())
+        self._feedback.pushInfo(f"Step {self._step}: {numbers}")
+        self._numbers.clear()
+
+
+def time_left(seconds: Optional[float]) -> str:
+    """Return in words how long it will take; empty where nobody knows, or it is over."""
+    if not seconds:
+        return ""
+    if seconds < 60:
+        return "less than a minute left"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"about {minutes} min left"
+    return f"about {minutes // 60} h {minutes % 60} min left"

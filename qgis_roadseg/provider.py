@@ -1,0 +1,51 @@
+"""The Processing provider: RoadSeg's place in the toolbox.
+
+Knows which algorithms there are; knows nothing of what they do.
+"""
+
+from __future__ import annotations
+
+from qgis.core import QgsProcessingProvider
+from qgis.PyQt.QtGui import QIcon
+
+from ..algorithms.extractroads import ExtractRoads
+from ..algorithms.finetune import FineTune
+from ..algorithms.segment import Segment
+from ..algorithms.setupruntime import SetUpRuntime
+from ..algorithms.vectorize import Vectorize
+from .paths import ICON
+
+ALGORITHMS = (SetUpRuntime, FineTune, Segment, Vectorize, ExtractRoads)
+
+
+class RoadSegProvider(QgsProcessingProvider):
+    """All of RoadSeg's algorithms."""
+
+    def loadAlgorithms(self) -> None:
+        """Add every algorithm, whether or not there is a runtime to run it."""
+        for algorithm in ALGORITHMS:
+            self.addAlgorithm(algorithm())
+
+    def id(self) -> str:
+        """Return the id that stands before the colon: roadseg:segment."""
+        return "roadseg"
+
+    def name(self) -> str:
+        """Return the name in the toolbox."""
+        return "RoadSeg"
+
+    def icon(self) -> QIcon:
+        """Return the icon in the toolbox."""
+        return QIcon(str(ICON))
+
+    def svgIconPath(self) -> str:
+        """Return the icon as a file."""
+        return str(ICON)
+
+    def supportedOutputRasterLayerExtensions(self) -> list[str]:
+        """Return the one raster format that the worker writes."""
+        return ["tif"]
+
+    def defaultRasterFileExtension(self) -> str:
+        """Return the extension of a raster that is given no name."""
+        return "tif"

@@ -1,0 +1,135 @@
+"""The Python environment that computes: where it lies, and whether it works.
+
+Knows its place, its requirement sets and its modules; knows nothing of how it is built.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+from qgis.core import QgsSettings
+from qgis.PyQt.QtCore import QStandardPaths
+
+from ..training_core.errors import RuntimeEnvironmentError
+from .paths import RESOURCES
+from .process import run_to_end
+
+VARIABLE = "ROADSEG_PYTHON"
+SETTING = "roadseg/python"
+REMEDY = f"Run Set up runtime in the toolbox (group Runtime), or name a Python that has it in {VARIABLE}."
+
+MODULES = (
+    "torch", "torchvision", "segmentation_models_pytorch", "numpy", "scipy", "skimage", "rasterio", "pyproj", "shapely",
+    "geopandas", "pyogrio", "safetensors", "psutil", "click", "rich", "jinja2",
+)  # fmt: skip
+
+_TELL_VERSIONS = """
+import importlib, json, platform, sys
+versions = {"python": platform.python_version()}
+for name in sys.argv[1:]:
+    versions[name] = str(getattr(importlib.import_module(name), "__version__", ""))
+print(json.dumps(versions))
+"""
+
+
+@dataclass(frozen=True)
+class RequirementSet:
+    """What a runtime is made of.
+
+    Parameters
+    ----------
+    name : str
+        Its file is resources/runtime/<name>.txt.
+    modules : tuple of str
+        What must be importable.
+    pythons : tuple
+        The oldest and the newest Python that all its packages exist for.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    pythons: tuple[tuple[int, int], tuple[int, int]]
+
+    @property
+    def file(self) -> Path:
+        """The file that pip reads."""
+        return RESOURCES / "runtime" / f"{self.name}.txt"
+
+    @property
+    def folder(self) -> Path:
+        """The managed environment's folder; other requirements make another name."""
+        return managed_folder() / f"{self.name}-{hashlib.sha256(self.file.read_bytes()).hexdigest()[:12]}"
+
+
+REQUIREMENT_SETS = {
+    requirements.name: requirements
+    for requirements in (
+        RequirementSet("ipex", (*MODULES, "intel_extension_for_pytorch"), ((3, 10), (3, 13))),
+        RequirementSet("native", MODULES, ((3, 10), (3, 14))),
+    )
+}
+
+
+def managed_folder() -> Path:
+    """Return the folder of all managed environments: in the person's data folder, outside QGIS and its plugins."""
+    data = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation)
+    return Path(data, "roadseg", "runtime")
+
+
+def interpreter(environment: Path) -> Path:
+    """Return where the Python of a virtual environment lies."""
+    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def named() -> Optional[Path]:
+    """Return the Python that the person has named: by the variable ROADSEG_PYTHON, else by the setting."""
+    value = os.environ.get(VARIABLE) or QgsSettings().value(SETTING, "")
+    return Path(value) if value else None
+
+
+def managed() -> Optional[Path]:
+    """Return the managed environment's Python; of several, that of the one which was set up last."""
+    folders = [requirements.folder for requirements in REQUIREMENT_SETS.values()]
+    built = [folder for folder in folders if interpreter(folder).is_file()]
+    return interpreter(max(built, key=lambda folder: folder.stat().st_mtime)) if built else None
+
+
+def find() -> Path:
+    """Return the runtime's Python.
+
+    Raises
+    ------
+    RuntimeEnvironmentError
+        There is none; the remedy says how to get one.
+    """
+    python = named()
+    if python is not None and not python.is_file():
+        raise RuntimeEnvironmentError(f"The Python named for RoadSeg, {python}, does not exist.", REMEDY)
+    python = python or managed()
+    if python is None:
+        raise RuntimeEnvironmentError("RoadSeg has no runtime yet.", REMEDY)
+    return python
+
+
+def check(
+    python: Path, modules: Iterable[str] = MODULES, is_cancelled: Callable[[], bool] = lambda: False
+) -> dict[str, str]:
+    """Import the modules in a process of that Python, and return their versions, Python's own first.
+
+    Raises
+    ------
+    RuntimeEnvironmentError
+        The Python does not start, or cannot import one of them.
+    """
+    arguments = ["-I", "-B", "-c", _TELL_VERSIONS, *modules]
+    try:
+        last_line = run_to_end(python, arguments, is_cancelled=is_cancelled).splitlines()[-1]
+        return json.loads(last_line)
+    except (RuntimeEnvironmentError, IndexError, ValueError) as error:
+        raise RuntimeEnvironmentError(f"{python} does not work as RoadSeg's runtime: {error}", REMEDY) from error

@@ -1,0 +1,32 @@
+<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>
+<qgis styleCategories="Symbology" version="3.34.0">
+  <renderer-v2 type="singleSymbol" symbollevels="1" enableorderby="0" forceraster="0" referencescale="-1">
+    <symbols>
+      <symbol type="line" name="0" alpha="1" clip_to_extent="1" force_rhr="0">
+        <layer class="SimpleLine" enabled="1" locked="0" pass="0">
+          <Option type="Map">
+            <Option type="QString" name="line_color" value="40,40,40,255"/>
+            <Option type="QString" name="line_width" value="1.1"/>
+            <Option type="QString" name="line_width_unit" value="MM"/>
+            <Option type="QString" name="capstyle" value="round"/>
+            <Option type="QString" name="joinstyle" value="round"/>
+          </Option>
+        </layer>
+        <layer class="SimpleLine" enabled="1" locked="0" pass="1">
+          <Option type="Map">
+            <Option type="QString" name="line_color" value="255,210,63,255"/>
+            <Option type="QString" name="line_width" value="0.66"/>
+            <Option type="QString" name="line_width_unit" value="MM"/>
+            <Option type="QString" name="capstyle" value="round"/>
+            <Option type="QString" name="joinstyle" value="round"/>
+          </Option>
+        </layer>
+      </symbol>
+    </symbols>
+    <rotation/>
+    <sizescale/>
+  </renderer-v2>
+  <blendMode>0</blendMode>
+  <featureBlendMode>0</featureBlendMode>
+  <layerGeometryType>1</layerGeometryType>
+</qgis>

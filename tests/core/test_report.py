@@ -1,0 +1,198 @@
+import base64
+import dataclasses
+import io
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from training_core import overlays
+from training_core.charts import Series, line_chart, smoothed
+from training_core.jobs import FineTune
+from training_core.metrics import Scores
+from training_core.report import ImageSummary, Panel, TrainingRecord, write_training_report
+
+VOID = {"meta", "img", "br", "link", "hr", "input"}
+HOSTILE = "roads.gpkg|layername=<script>alert('x')</script>"
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements, attributes and text; fails where elements are not closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.attributes, self.words, self._open = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert not self._open, f"not closed: {self._open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self._open and self._open.pop() == tag, f"</{tag}> closes nothing"
+
+    def handle_data(self, data):
+        if "style" not in self._open[-1:]:
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture
+def record():
+    rng = np.random.default_rng(0)
+    truth = np.zeros((40, 60), np.uint8)
+    truth[18:22], truth[:, :15] = 1, 255
+    probability = np.where(truth == 1, 200, rng.integers(0, 80, truth.shape)).astype(np.uint8)
+    image = rng.integers(0, 255, (40, 60, 3), dtype=np.uint8)
+    job = FineTune(rasters=("a.tif",), roads=HOSTILE, model="out.safetensors", minutes=3.0)
+    return TrainingRecord(
+        options=dataclasses.asdict(job),
+        hardware="A processor, 2 cores",
+        engine="native",
+        precision="fp32",
+        engine_reason="there is no BF16 unit",
+        images=[ImageSummary("town <b>.tif", 4321, 1234, 0.305, 0.25, 0.083)],
+        steps=[(step, step * 2.0, 1 / step, 1e-3) for step in range(1, 91)],
+        validations=[(30, 60.0, Scores(0.2, 0.4, 0.35, 0.5)), (90, 180.0, Scores(0.612, 0.759, 0.731, 0.789))],
+        thresholds=[0.0, 0.5, 1.0],
+        sweep=[Scores(0.1, 0.2, 0.1, 1.0), Scores(0.612, 0.759, 0.731, 0.789), Scores(0, 0, 0, 0)],
+        threshold=0.47,
+        timings_s={"forward": 60.0, "backward": 100.0, "validation": 40.0},
+        images_per_s=2.345,
+        warnings=["The images differ in <ground> resolution."],
+        panels=[Panel(image, truth, probability, "block <7>")],
+    )
+
+
+def page_of(record, folder):
+    path = folder / "report.html"
+    write_training_report(record, path)
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_report_is_well_formed_and_holds_the_numbers(record, tmp_path):
+    page = Page(page_of(record, tmp_path))
+    for words in (
+        "After 3.0 min and 90 steps the model finds roads with an F1 score of 0.759 (IoU 0.612)",
+        "Precision 0.731", "Recall 0.789", "Threshold 0.47", "Chips a second 2.35",
+        "town <b>.tif", "4,321 \u00d7 1,234", "0.30 m", "25.0 %", "8.3 %",
+        "backward 1.7 min", "50.0 %", "A processor, 2 cores", "native, fp32", "there is no BF16 unit",
+        "Time budget minutes 3.0 min", "The images differ in <ground> resolution.", "block <7>",
+    ):  # fmt: skip
+        assert re.sub(r"\s+", "", words) in re.sub(r"\s+", "", page.text), words
+    assert page.elements.count("svg") == 3
+    assert page.elements.count("img") == 3
+
+
+def test_nothing_is_fetched_and_nothing_runs(record, tmp_path):
+    text = page_of(record, tmp_path)
+    page = Page(text)
+    assert "http:" not in text and "https:" not in text
+    assert not {"script", "link", "iframe", "object"} & set(page.elements)
+    assert not re.search(r"url\((?!#)|@import", text)
+    for name, value in page.attributes:
+        assert not name.startswith("on")
+        if name == "src":
+            assert value.startswith("data:image/png;base64,")
+        if name in ("href", "xlink:href"):
+            assert value.startswith("#")
+
+
+def test_what_others_wrote_is_shown_and_not_obeyed(record, tmp_path):
+    text = page_of(record, tmp_path)
+    assert "<script" not in text
+    assert HOSTILE in Page(text).text
+    assert "&lt;script&gt;" in text
+
+
+def test_the_best_validation_counts_not_the_last(record, tmp_path):
+    worse = dataclasses.replace(record, validations=[*record.validations, (95, 190.0, Scores(0.1, 0.18, 0.1, 0.9))])
+    assert worse.best[0] == 90
+    assert "F1 score of 0.759" in Page(page_of(worse, tmp_path)).text
+
+
+def test_a_training_stopped_before_any_validation_has_a_report(record, tmp_path):
+    bare = dataclasses.replace(
+        record, steps=[], validations=[], thresholds=[], sweep=[], timings_s={}, warnings=[], panels=[], images=[]
+    )
+    page = Page(page_of(bare, tmp_path))
+    assert "it was not measured" in page.text
+    assert "svg" not in page.elements and "img" not in page.elements
+
+
+def test_ids_of_charts_do_not_clash(record, tmp_path):
+    ids = [value for name, value in Page(page_of(record, tmp_path)).attributes if name == "id"]
+    clips = [identifier for identifier in ids if re.fullmatch(r"p[0-9a-f]+", identifier)]
+    assert len(clips) >= 3 and len(clips) == len(set(clips))
+
+
+def test_long_series_do_not_swell_the_report(record, tmp_path):
+    short = len(page_of(record, tmp_path))
+    many = dataclasses.replace(record, steps=[(step, step * 0.1, 0.5, 1e-3) for step in range(1, 50_001)])
+    assert len(page_of(many, tmp_path)) < short + 100_000
+
+
+def test_panels_are_pictures_of_the_prediction_at_the_threshold(record, tmp_path):
+    sources = [value for name, value in Page(page_of(record, tmp_path)).attributes if name == "src"]
+    decoded = [imread(io.BytesIO(base64.b64decode(source.split(",")[1])), format="png") for source in sources]
+    panel = record.panels[0]
+    assert np.array_equal(np.rint(decoded[0][..., :3] * 255), panel.image)
+    expected = overlays.prediction_overlay(panel.image, panel.truth, panel.probability >= 0.47 * 254)
+    assert np.array_equal(np.rint(decoded[2][..., :3] * 255), expected)
+
+
+@pytest.mark.parametrize("as_float", [False, True])
+def test_probability_may_be_bytes_or_numbers_and_no_data_is_no_road(record, tmp_path, as_float):
+    probability = np.array([[119, 120, 254, 255]], np.uint8)  # 0.47 of 254 is 119.4
+    if as_float:
+        probability = np.where(probability == 255, np.nan, probability / 254).astype(np.float32)
+    image, truth = np.full((1, 4, 3), 100, np.uint8), np.zeros((1, 4), np.uint8)
+    few = dataclasses.replace(record, panels=[Panel(image, truth, probability)])
+    source = [value for name, value in Page(page_of(few, tmp_path)).attributes if name == "src"][2]
+    picture = imread(io.BytesIO(base64.b64decode(source.split(",")[1])), format="png")[0, :, :3]
+    assert (np.rint(picture * 255) != 100).any(axis=1).tolist() == [False, True, True, False]
+
+
+def test_overlays_color_hits_misses_and_false_alarms():
+    image = np.full((1, 5, 3), 100, np.uint8)
+    truth = np.array([[1, 1, 0, 0, 255]], np.uint8)
+    mask = np.array([[True, False, True, False, False]])
+    picture = overlays.prediction_overlay(image, truth, mask).astype(int)
+    for pixel, color in ((0, overlays.HIT_COLOR), (1, overlays.MISS_COLOR), (2, overlays.FALSE_ALARM_COLOR)):
+        assert np.abs(picture[0, pixel] - color).sum() < np.abs(picture[0, pixel] - 100).sum()
+    assert (picture[0, 3] == 100).all()
+    assert (picture[0, 4] < 100).all()
+    labels = overlays.label_overlay(image, truth).astype(int)
+    assert (labels[0, 0] != 100).any() and (labels[0, 2] == 100).all() and (labels[0, 4] < 100).all()
+
+
+def test_reduced_pictures_keep_to_the_limit():
+    for size, step in ((512, 1), (513, 2), (1024, 2), (1025, 3)):
+        pixels = np.arange(size * 3).reshape(size, 3)
+        assert np.array_equal(overlays.reduced(pixels, 512), pixels[::step, ::step])
+
+
+def test_the_mean_of_the_last_values():
+    assert smoothed([4, 2, 0, 6], 2).tolist() == [4, 3, 1, 3]
+    assert smoothed([4, 2, 0, 6], 9).tolist() == [4, 3, 2, 3]
+
+
+def test_a_chart_says_what_it_shows():
+    svg = line_chart("A name", [Series("loss", [0, 1, 2], [3.0, float("nan"), 1.0], "#123456")], "minutes", "loss")
+    page = Page(svg)
+    assert ("aria-label", "A name") in page.attributes
+    assert "minutes" in page.text and "loss" in page.text
+    assert "#123456" in svg

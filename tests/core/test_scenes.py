@@ -1,0 +1,184 @@
+import numpy as np
+import pytest
+import rasterio
+import shapely
+from rasterio.features import rasterize
+from shapely.geometry import LineString, box
+
+from training_core.errors import Cancelled, OutputError
+from training_core.events import Reporter
+from training_core.jobs import MakeScene
+from training_core.makescene import run
+from training_core.scenes import make_scene, paint_window, plan_scene
+from training_core.scenes.noise import hashed, smooth_noise
+from training_core.scenes.streets import WIDTHS_M, Bend, nodes_of
+from training_core.vectors import read_layer
+
+SIZE_PX = 384
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return plan_scene(1024, 0)
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return make_scene(SIZE_PX, 3)
+
+
+def burn(scene, geometries):
+    shapes = [(shape, 1) for shape in geometries if not shape.is_empty]
+    return rasterize(shapes, out_shape=scene.image.shape[1:], transform=scene.transform).astype(bool)
+
+
+def test_a_scene_is_an_image_with_roads_in_utm(scene):
+    assert scene.image.shape == (3, SIZE_PX, SIZE_PX)
+    assert scene.image.dtype == np.uint8
+    assert scene.image.std() > 15
+    assert scene.roads.crs.to_epsg() == 32633
+    assert {"road_class", "width_m", "bridge"} <= set(scene.roads.columns)
+    assert set(scene.roads.road_class) <= set(WIDTHS_M)
+    assert scene.roads.width_m.between(2, 14).all()
+    assert scene.roads.bridge.dtype == bool
+
+
+def test_the_seed_alone_decides():
+    first, again, other = make_scene(128, 5), make_scene(128, 5), make_scene(128, 6)
+    assert np.array_equal(first.image, again.image)
+    assert first.roads.equals(again.roads)
+    assert not np.array_equal(first.image, other.image)
+
+
+def test_a_part_is_painted_as_in_the_whole(scene):
+    part = paint_window(plan_scene(SIZE_PX, 3), 100, 50, 150, 120)
+    assert (part == scene.image[:, 50:170, 100:250]).mean() > 0.9999
+
+
+def test_roads_are_painted_where_the_truth_says():
+    scene = make_scene(768, 1)
+    roads = scene.roads[scene.roads.surface.isin(["asphalt", "concrete"])]
+    inner = burn(scene, shapely.buffer(roads.geometry, roads.width_m / 2 - 1))
+    reach = burn(scene, shapely.buffer(scene.roads.geometry, scene.roads.width_m / 2 + 12))
+    near = reach & ~burn(scene, shapely.buffer(scene.roads.geometry, scene.roads.width_m / 2 + 4))
+    image = scene.image.astype(float)
+    saturation = image.max(axis=0) - image.min(axis=0)
+    # Pavement is gray, what lies beside it mostly is not; a shift of the truth by a road's width mixes both.
+    assert np.median(saturation[inner]) < 0.6 * np.median(saturation[near])
+    shifted = np.roll(inner, 24, axis=(0, 1))
+    assert np.median(saturation[inner]) < 0.8 * np.median(saturation[shifted])
+
+
+def test_roads_lie_within_the_image(scene):
+    west, north = scene.transform @ (0, 0)
+    east, south = scene.transform @ (SIZE_PX, SIZE_PX)
+    assert box(west, south, east, north).buffer(1e-6).covers(scene.roads.union_all())
+
+
+def test_roads_meet_at_nodes_only(plan):
+    roads = plan.roads
+    lines = roads.geometry.to_numpy()
+    first, second = roads.sindex.query(lines, predicate="intersects")
+    pairs = first < second
+    meeting = shapely.intersection(lines[first[pairs]], lines[second[pairs]])
+    ends = shapely.union_all(shapely.boundary(lines))
+    assert pairs.sum() > 50
+    assert (shapely.get_dimensions(meeting) == 0).all()
+    assert (shapely.distance(meeting, ends) < 0.02).all()
+    assert all(line.is_simple for line in lines)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_plan_has_main_roads_a_roundabout_bridges_and_dead_ends(seed):
+    plan = plan_scene(1024, seed)
+    roads = plan.scenery.streets.roads
+    _, _, degree = nodes_of(roads)
+    assert {"primary", "secondary", "residential", "track"} <= set(plan.roads.road_class)
+    assert len(plan.scenery.streets.roundabouts) >= 1
+    assert plan.roads.bridge.any()
+    assert (degree == 1).sum() > 5 and (degree == 3).sum() > 20
+    assert 2000 < plan.roads.length.sum() < 7000  # on a quarter of a square kilometer
+
+
+def test_roads_cross_the_river_on_bridges_only(plan):
+    streets = plan.scenery.streets
+    wet = streets.roads[streets.roads.intersects(streets.river)]
+    assert wet.bridge.all()
+    assert set(wet.road_class) <= {"primary", "secondary"}
+
+
+def test_buildings_stand_clear_of_roads_water_and_each_other(plan):
+    streets, land = plan.scenery.streets, plan.scenery.land
+    surfaces = shapely.union_all(shapely.buffer(streets.roads.geometry, streets.roads.width_m / 2))
+    outlines = land.buildings.geometry
+    assert len(outlines) > 100
+    assert not outlines.intersects(surfaces).any()
+    assert not outlines.intersects(streets.river).any()
+    first, second = land.buildings.sindex.query(outlines, predicate="intersects")
+    assert (first == second).all()
+
+
+def test_a_bend_neither_tears_nor_folds():
+    bend = Bend.random(np.random.default_rng(2), 1000)
+    x, y = np.meshgrid(np.arange(-500, 501, 5.0), np.arange(-500, 501, 5.0))
+    points = bend(np.column_stack([x.ravel(), y.ravel()])).reshape(*x.shape, 2)
+    along, across = points[:-1, 1:] - points[:-1, :-1], points[1:, :-1] - points[:-1, :-1]
+    assert (along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0] > 0).all()
+
+
+def test_noise_belongs_to_the_place_and_has_deviation_one():
+    x, y = np.arange(0, 900, 0.5), np.arange(700, 0, -0.5)
+    whole = smooth_noise(x, y, 7.0, 4)
+    assert np.array_equal(smooth_noise(x[100:300], y[50:90], 7.0, 4), whole[50:90, 100:300])
+    assert abs(whole.mean()) < 0.05
+    assert whole.std() == pytest.approx(1, abs=0.05)
+    assert not np.allclose(whole, smooth_noise(x, y, 7.0, 5))
+
+
+def test_hashed_numbers_are_uniform_and_unrelated():
+    numbers = hashed(np.arange(-200, 200)[None, :], np.arange(-200, 200)[:, None], 9)
+    share, _ = np.histogram(numbers, bins=10, range=(0, 1))
+    assert np.allclose(share / numbers.size, 0.1, atol=0.005)
+    for neighbor in (numbers[1:], numbers[:, 1:]):
+        own = numbers[: neighbor.shape[0], : neighbor.shape[1]]
+        assert abs(np.corrcoef(own.ravel(), neighbor.ravel())[0, 1]) < 0.02
+
+
+def test_the_job_writes_image_and_roads_that_lie_on_each_other(tmp_path):
+    job = MakeScene(raster=str(tmp_path / "scene.tif"), roads=str(tmp_path / "roads.gpkg"), size_px=600, seed=4)
+    events = []
+    result = run(job, Reporter(events.append))
+    roads = read_layer(job.roads, "drawn roads")
+    with rasterio.open(job.raster) as dataset:
+        assert (dataset.count, dataset.shape, dataset.dtypes[0]) == (3, (600, 600), "uint8")
+        assert dataset.profile["tiled"] and dataset.profile["compress"] == "deflate"
+        assert dataset.crs == roads.crs
+        assert dataset.res == (0.5, 0.5)
+        assert box(*dataset.bounds).buffer(1e-6).covers(roads.union_all())
+        assert np.array_equal(dataset.read(), make_scene(600, 4).image)
+    assert result["count"] == len(roads)
+    assert result["length_m"] == pytest.approx(roads.length.sum())
+    assert (result["raster"], result["roads"], result["resolution_m"]) == (job.raster, job.roads, 0.5)
+    fractions = [event.fraction for event in events if event.kind == "progress"]
+    assert fractions == sorted(fractions) and fractions[-1] == 1
+    assert isinstance(roads.geometry[0], LineString)
+
+
+def test_a_stopped_job_leaves_nothing(tmp_path):
+    job = MakeScene(raster=str(tmp_path / "scene.tif"), roads=str(tmp_path / "roads.gpkg"), size_px=64)
+    with pytest.raises(Cancelled):
+        run(job, Reporter(is_cancelled=lambda: True))
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_vector_format_is_refused_before_the_work(tmp_path):
+    with pytest.raises(OutputError, match="format"):
+        run(MakeScene(raster=str(tmp_path / "scene.tif"), roads=str(tmp_path / "roads.txt")), Reporter())
+
+
+def test_a_scene_too_small_for_a_road_says_so(tmp_path):
+    seed = next(seed for seed in range(100) if plan_scene(64, seed).roads.empty)
+    job = MakeScene(raster=str(tmp_path / "scene.tif"), roads=str(tmp_path / "roads.gpkg"), size_px=64, seed=seed)
+    events = []
+    assert run(job, Reporter(events.append))["count"] == 0
+    assert any(event.kind == "warning" for event in events)

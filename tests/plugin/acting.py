@@ -1,0 +1,57 @@
+"""Who plays the parts of worker and listener in the tests, and how to see that a worker has gone."""
+
+import os
+import time
+
+from qgis.core import QgsProcessingFeedback
+
+PLAY = """
+import json, os, subprocess, sys, time
+os.setpgid(0, 0)
+
+def send(kind, **details):
+    print(json.dumps({"event": kind, **details}, ensure_ascii=False), flush=True)
+
+def job():
+    with open(sys.argv[-1], encoding="utf-8") as file:
+        return json.load(file)
+"""
+
+
+class Ear(QgsProcessingFeedback):
+    """Feedback that remembers what it is told, and may cancel on a word."""
+
+    def __init__(self, cancel_on=None):
+        super().__init__(False)
+        self.told = []
+        self.cancel_on = cancel_on
+
+    def _hear(self, text):
+        self.told.append(text)
+        if self.cancel_on is not None and self.cancel_on in text:
+            self.cancel()
+
+    setProgressText = pushInfo = pushWarning = pushDebugInfo = pushConsoleInfo = pushCommandInfo = _hear  # noqa: N815
+
+    def reportError(self, error, fatalError=False):  # noqa: N802, N803
+        self._hear(error)
+
+    @property
+    def text(self):
+        return "\n".join(self.told)
+
+
+def is_running(process_id):
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    with open(f"/proc/{process_id}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_until_gone(process_id, seconds=5):
+    end = time.monotonic() + seconds
+    while is_running(process_id) and time.monotonic() < end:
+        time.sleep(0.02)
+    return not is_running(process_id)

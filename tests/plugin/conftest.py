@@ -1,0 +1,90 @@
+"""What the plugin's tests share: the checkout as the package `roadseg`, and workers that only play a part."""
+
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+sys.dont_write_bytecode = True
+
+import pytest  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+
+# As in a QGIS profile: the checkout is linked into a plugin folder under the name roadseg.
+_PLUGINS = tempfile.TemporaryDirectory(prefix="roadseg-plugins-")
+Path(_PLUGINS.name, "roadseg").symlink_to(ROOT, target_is_directory=True)
+sys.path.insert(0, _PLUGINS.name)
+
+from qgis.core import QgsApplication  # noqa: E402
+
+from .acting import PLAY, Ear  # noqa: E402
+
+
+@pytest.fixture
+def ear():
+    return Ear()
+
+
+@pytest.fixture
+def play(tmp_path):
+    """Return a function that makes a folder whose `training_core` does what the given lines say."""
+
+    def make(lines, folder="worker"):
+        package = tmp_path / folder / "training_core"
+        package.mkdir(parents=True)
+        (package / "__main__.py").write_text(PLAY + lines, encoding="utf-8")
+        return package.parent
+
+    return make
+
+
+@pytest.fixture
+def play_runtime(tmp_path, monkeypatch):
+    """Return a function that names a Python which, asked to do a job, does what the given lines say."""
+
+    def make(lines, folder="Läufer mit Leerzeichen"):
+        python = tmp_path / folder / "python"
+        python.parent.mkdir(parents=True)
+        python.write_text(f"#!{sys.executable}\n{PLAY}{lines}", encoding="utf-8")
+        python.chmod(python.stat().st_mode | stat.S_IXUSR)
+        monkeypatch.setenv("ROADSEG_PYTHON", str(python))
+        return python
+
+    return make
+
+
+@pytest.fixture
+def no_runtime(tmp_path, monkeypatch):
+    monkeypatch.delenv("ROADSEG_PYTHON", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@pytest.fixture(scope="session")
+def provider(qgis_app, qgis_processing):
+    from roadseg.qgis_roadseg.plugin import RoadSegPlugin
+
+    plugin = RoadSegPlugin(None)
+    plugin.initProcessing()
+    yield plugin.provider
+    plugin.unload()
+    assert QgsApplication.processingRegistry().providerById("roadseg") is None
+
+
+@pytest.fixture
+def image(tmp_path):
+    """A small image with a coordinate reference system."""
+    from osgeo import gdal, osr
+
+    path = tmp_path / "Bild ä.tif"
+    system = osr.SpatialReference()
+    system.ImportFromEPSG(32645)
+    dataset = gdal.GetDriverByName("GTiff").Create(str(path), 40, 30, 3, gdal.GDT_Byte)
+    dataset.SetGeoTransform((350000, 0.5, 0, 3060000, 0, -0.5))
+    dataset.SetProjection(system.ExportToWkt())
+    for band in (1, 2, 3):
+        dataset.GetRasterBand(band).Fill(40 * band)
+    dataset.FlushCache()
+    return path

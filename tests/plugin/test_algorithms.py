@@ -1,0 +1,334 @@
+"""The algorithms through Processing, with a worker that only plays its part: what goes to it, and what comes back."""
+
+import json
+import os
+import time
+
+import pytest
+from qgis.core import (
+    QgsApplication,
+    QgsFeature,
+    QgsGeometry,
+    QgsProcessingAlgRunnerTask,
+    QgsProcessingContext,
+    QgsProcessingException,
+    QgsProcessingFeatureSourceDefinition,
+    QgsProcessingModelAlgorithm,
+    QgsProcessingModelChildAlgorithm,
+    QgsProcessingModelChildParameterSource,
+    QgsProcessingModelOutput,
+    QgsProcessingOutputLayerDefinition,
+    QgsProject,
+    QgsRasterLayer,
+    QgsVectorLayer,
+)
+
+from .acting import Ear
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
+
+ANSWER = 'send("result", result={})\n'
+
+# The worker's part in vectorizing: two lines, and nodes where asked for.
+NETWORK = """
+sys.path.append("/usr/lib/python3/dist-packages")
+from osgeo import ogr, osr
+
+def write(path, layer_name, kind, fields, rows):
+    system = osr.SpatialReference()
+    system.ImportFromEPSG(32645)
+    dataset = ogr.GetDriverByName("GPKG").CreateDataSource(path)
+    layer = dataset.CreateLayer(layer_name, system, kind)
+    for name, type in fields.items():
+        layer.CreateField(ogr.FieldDefn(name, type))
+    for wkt, values in rows:
+        feature = ogr.Feature(layer.GetLayerDefn())
+        feature.SetGeometry(ogr.CreateGeometryFromWkt(wkt))
+        for name, value in values.items():
+            feature.SetField(name, value)
+        layer.CreateFeature(feature)
+
+real = {name: ogr.OFTReal for name in ("length_m", "width_m", "confidence")}
+whole = ogr.OFTInteger64
+options = job()["options"]
+road = {"length_m": 10.0, "width_m": 4.0, "confidence": 0.9, "component": 1}
+write(options["roads"], "roads", ogr.wkbLineString, {**real, "component": whole},
+      [("LINESTRING (350001 3059999, 350011 3059999)", road)] * 2)
+if options.get("nodes"):
+    write(options["nodes"], "nodes", ogr.wkbPoint, {"degree": whole, "component": whole},
+          [("POINT (350001 3059999)", {"degree": 1, "component": 1})])
+if options.get("mask"):
+    open(options["mask"], "wb").write(open(options["raster"], "rb").read())
+send("result", result={"count": 2, "length_m": 20.0, "engine": "native"})
+"""
+SEGMENT = """
+options = job()["options"]
+for name in ("mask", "probability"):
+    if options[name]:
+        open(options[name], "wb").write(open(options["raster"], "rb").read())
+send("result", result={"megapixels_per_s": 2.5, "overhead": 1.5, "engine": "ipex", "precision": "bf16"})
+"""
+
+
+def run(algorithm, values, ear=None, **kwargs):
+    import processing
+
+    return processing.run(f"roadseg:{algorithm}", values, feedback=ear or Ear(), **kwargs)
+
+
+def saved_job(lines, tmp_path):
+    """Return the lines with one before them that saves the job, and where it is saved."""
+    path = tmp_path / "job-as-received.json"
+    return f"import shutil; shutil.copy(sys.argv[-1], {str(path)!r})\n{lines}", path
+
+
+def options_in(path):
+    return json.loads(path.read_text(encoding="utf-8"))["options"]
+
+
+def memory_layer(kind, name, wkt, fields=""):
+    layer = QgsVectorLayer(f"{kind}?crs=epsg:32645{fields}", name, "memory")
+    feature = QgsFeature(layer.fields())
+    feature.setGeometry(QgsGeometry.fromWkt(wkt))
+    layer.dataProvider().addFeature(feature)
+    layer.updateExtents()
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "Modell ß.safetensors"
+    path.touch()
+    return str(path)
+
+
+def test_vectorize(play_runtime, image, tmp_path):
+    play_runtime(NETWORK)
+    roads, nodes = tmp_path / "Straßen 1.gpkg", tmp_path / "nodes.geojson"
+    result = run("vectorize", {"INPUT": str(image), "OUTPUT": str(roads), "NODES": str(nodes)})
+    assert result == {"OUTPUT": str(roads), "NODES": str(nodes), "COUNT": 2, "LENGTH_M": 20}
+    layer = QgsVectorLayer(str(roads), "roads", "ogr")
+    types = {field.name(): field.typeName() for field in layer.fields()}
+    assert types == {
+        "fid": "Integer64", "length_m": "Real", "width_m": "Real", "confidence": "Real", "component": "Integer64",
+    }  # fmt: skip
+    assert layer.featureCount() == 2
+    assert layer.crs().authid() == "EPSG:32645"
+    assert next(layer.getFeatures())["length_m"] == 10
+    assert roads.with_suffix(".qml").is_file()
+    assert QgsVectorLayer(str(nodes), "nodes", "ogr").featureCount() == 1
+
+
+def test_vectorize_into_memory_without_nodes(play_runtime, image):
+    play_runtime(NETWORK)
+    result = run("vectorize", {"INPUT": QgsRasterLayer(str(image)), "OUTPUT": "TEMPORARY_OUTPUT"})
+    assert set(result) == {"OUTPUT", "COUNT", "LENGTH_M"}
+    assert result["OUTPUT"].featureCount() == 2
+
+
+def test_vectorize_into_a_table_of_a_geopackage(play_runtime, image, tmp_path):
+    play_runtime(NETWORK)
+    target = f"ogr:dbname='{tmp_path / 'all.gpkg'}' table=\"network\" (geom)"
+    run("vectorize", {"INPUT": str(image), "OUTPUT": target})
+    assert QgsVectorLayer(f"{tmp_path / 'all.gpkg'}|layername=network", "", "ogr").featureCount() == 2
+    assert not (tmp_path / "all.qml").exists()
+
+
+def test_extractroads(play_runtime, image, tmp_path, model):
+    lines, job = saved_job(NETWORK, tmp_path)
+    play_runtime(lines)
+    area = memory_layer(
+        "Polygon", "Gebiet", "Polygon ((350000 3059990, 350010 3059990, 350010 3060000, 350000 3059990))"
+    )
+    values = {"INPUT": str(image), "MODEL": model, "AOI": area, "OUTPUT": "TEMPORARY_OUTPUT", "SPUR_M": 3, "HALO": "96"}
+    result = run("extractroads", {**values, "MASK": str(tmp_path / "mask.tif")})
+    assert set(result) == {"OUTPUT", "MASK", "COUNT", "LENGTH_M", "ENGINE"}
+    options = options_in(job)
+    assert options["raster"] == str(image)
+    assert options["model"] == model
+    assert options["spur_m"] == 3
+    assert options["halo"] == "96"
+    assert options["aoi"].endswith("aoi.gpkg")
+    assert not os.path.exists(os.path.dirname(options["aoi"]))
+
+
+def test_segment(play_runtime, image, tmp_path, model):
+    play_runtime(SEGMENT)
+    mask = tmp_path / "Maske ß.tif"
+    result = run("segment", {"INPUT": str(image), "MODEL": model, "MASK": str(mask)})
+    assert result == {
+        "MASK": str(mask), "MEGAPIXELS_PER_S": 2.5, "OVERHEAD": 1.5, "ENGINE": "ipex", "PRECISION": "bf16",
+    }  # fmt: skip
+    style = mask.with_suffix(".qml")
+    assert "road" in style.read_text()
+    style.write_text("the person's own")
+    result = run("segment", {"INPUT": str(image), "MODEL": model, "MASK": str(mask), "PROBABILITY": "TEMPORARY_OUTPUT"})
+    assert style.read_text() == "the person's own"
+    assert result["PROBABILITY"].endswith(".tif")
+
+
+def test_relative_paths_are_meant_from_where_qgis_runs(play_runtime, image, tmp_path, model, monkeypatch):
+    play_runtime(SEGMENT)
+    monkeypatch.chdir(tmp_path)
+    run("segment", {"INPUT": image.name, "MODEL": os.path.basename(model), "MASK": "mask.tif"})
+    assert (tmp_path / "mask.tif").is_file()
+
+
+def test_finetune(play_runtime, image, tmp_path):
+    lines, job = saved_job("""
+options = job()["options"]
+for name in ("model", "report"):
+    open(options[name], "w").close()
+scores = {"iou": 0.5, "f1": 0.6, "precision": 0.7, "recall": 0.8}
+send("result", result={"images_per_s": 2.0, "steps": 30, "validation": scores, "engine": "native"})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", "&field=width:double")
+    values = {"INPUT": [str(image), QgsRasterLayer(str(image))], "ROADS": roads, "WIDTH_FIELD": "width", "BANDS": "1,3"}
+    outputs = {"MODEL": str(tmp_path / "model.safetensors"), "REPORT": str(tmp_path / "report.html")}
+    result = run("finetune", {**values, **outputs, "MINUTES": 1})
+    assert result == {
+        **outputs, "IMAGES_PER_S": 2, "STEPS": 30, "IOU": 0.5, "F1": 0.6, "PRECISION": 0.7, "RECALL": 0.8,
+        "ENGINE": "native",
+    }  # fmt: skip
+    options = options_in(job)
+    assert options["rasters"] == [str(image), str(image)]
+    assert (options["width_field"], options["bands"], options["minutes"]) == ("width", [1, 3], 1)
+    assert options["aoi"] == options["base_model"] == options["sure_field"] == ""
+
+
+def test_only_selected_roads_are_handed_on(play_runtime, image, tmp_path):
+    play_runtime(f"import shutil; shutil.copy(job()['options']['roads'], {str(tmp_path / 'seen.gpkg')!r})\n{ANSWER}")
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    value = QgsProcessingFeatureSourceDefinition(roads.id(), selectedFeaturesOnly=True)
+    run("finetune", {"INPUT": [str(image)], "ROADS": value, "MODEL": str(tmp_path / "model.safetensors")})
+    assert QgsVectorLayer(str(tmp_path / "seen.gpkg"), "", "ogr").featureCount() == 0
+
+
+def failure(algorithm, values, ear=None):
+    ear = ear or Ear()
+    with pytest.raises(QgsProcessingException) as caught:
+        run(algorithm, values, ear)
+    return f"{ear.text}\n{caught.value}"
+
+
+def test_the_workers_error_is_told_with_its_remedy_and_the_layers_name(play_runtime, image, tmp_path):
+    play_runtime("""
+send("error", code="labels", message=f"{job()['options']['roads']} is empty.", remedy="Draw some roads.")
+sys.exit(1)
+""")
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": str(tmp_path / "model.safetensors")}
+    assert "Straßen is empty. Draw some roads." in failure("finetune", values)
+    assert not (tmp_path / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"HALO": "much"}, r"Halo (halo) is 'much'"),
+        ({"MASK": None}, "There is nothing to write"),
+        ({"INPUT": "/no/such/image.tif"}, "/no/such/image.tif"),
+        ({"MASK": "/tmp/mask.png"}, "png"),
+        ({"THREADS": -1}, "THREADS"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_work(play_runtime, image, tmp_path, model, values, told):
+    play_runtime(SEGMENT)
+    good = {"INPUT": str(image), "MODEL": model, "MASK": str(tmp_path / "mask.tif")}
+    with pytest.raises(QgsProcessingException) as caught:
+        run("segment", {**good, **values})
+    assert told in str(caught.value)
+
+
+def test_a_folder_that_is_missing_is_refused_before_the_work(play_runtime, image, tmp_path):
+    play_runtime(NETWORK)
+    with pytest.raises(QgsProcessingException, match="missing cannot be written to"):
+        run("vectorize", {"INPUT": str(image), "OUTPUT": str(tmp_path / "missing" / "roads.gpkg")})
+
+
+def test_an_image_that_only_lives_on_a_server_is_refused(play_runtime, tmp_path):
+    play_runtime(NETWORK)
+    tiles = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
+    QgsProject.instance().addMapLayer(tiles)
+    assert "The layer Kacheln comes from wms" in failure("vectorize", {"INPUT": tiles, "OUTPUT": "TEMPORARY_OUTPUT"})
+
+
+def test_a_worker_that_forgets_its_lines(play_runtime, image, tmp_path):
+    play_runtime(ANSWER)
+    told = failure("vectorize", {"INPUT": str(image), "OUTPUT": str(tmp_path / "roads.gpkg")})
+    assert "has not written the roads" in told
+    assert not (tmp_path / "roads.gpkg").exists()
+
+
+def test_a_crash_leaves_no_output(play_runtime, image, tmp_path):
+    play_runtime(NETWORK.replace("send(", "os.kill(os.getpid(), 9)  #"))
+    roads = tmp_path / "roads.gpkg"
+    assert "out of memory" in failure("vectorize", {"INPUT": str(image), "OUTPUT": str(roads)})
+    assert not roads.exists()
+
+
+def test_in_a_task_of_its_own_and_styled_when_loaded(play_runtime, image, tmp_path, qgis_app):
+    """As the toolbox runs it: prepared here, done in another thread, loaded and styled here."""
+    play_runtime(NETWORK)
+    context, ear = QgsProcessingContext(), Ear()
+    context.setProject(QgsProject.instance())
+    destination = str(tmp_path / "roads.gpkg")
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:vectorize")
+    output = QgsProcessingOutputLayerDefinition(destination, QgsProject.instance())
+    task = QgsProcessingAlgRunnerTask(algorithm, {"INPUT": str(image), "OUTPUT": output}, context, ear)
+    ends = []
+    task.executed.connect(lambda fine, result: ends.append((fine, result)))
+    QgsApplication.taskManager().addTask(task)
+    end = time.monotonic() + 20
+    while not ends and time.monotonic() < end:
+        qgis_app.processEvents()
+        time.sleep(0.01)
+    assert ends == [(True, {"OUTPUT": destination, "COUNT": 2, "LENGTH_M": 20})]
+    layer = QgsVectorLayer(destination, "Roads", "ogr")
+    assert context.layerToLoadOnCompletionDetails(destination).postProcessor() is not None
+    context.layerToLoadOnCompletionDetails(destination).postProcessor().postProcessLayer(layer, context, ear)
+    assert layer.renderer().symbol().symbolLayerCount() == 2
+
+
+def test_in_a_model_one_step_hands_on_to_the_next(play_runtime, image, model):
+    play_runtime(f"exec({SEGMENT!r} if job()['job'] == 'segment' else {NETWORK!r})")
+    chain = QgsProcessingModelAlgorithm("chain", "test")
+    source = QgsProcessingModelChildParameterSource
+    first = QgsProcessingModelChildAlgorithm("roadseg:segment")
+    first.setChildId("first")
+    first.addParameterSources("INPUT", [source.fromStaticValue(str(image))])
+    first.addParameterSources("MODEL", [source.fromStaticValue(model)])
+    first.addParameterSources("MASK", [source.fromStaticValue("TEMPORARY_OUTPUT")])
+    second = QgsProcessingModelChildAlgorithm("roadseg:vectorize")
+    second.setChildId("second")
+    second.addParameterSources("INPUT", [source.fromChildOutput("first", "MASK")])
+    roads = QgsProcessingModelOutput("roads", "roads")
+    roads.setChildOutputName("OUTPUT")
+    roads.setChildId("second")
+    second.setModelOutputs({"roads": roads})
+    chain.addChildAlgorithm(first)
+    chain.addChildAlgorithm(second)
+    chain.initAlgorithm()
+    context = QgsProcessingContext()
+    context.setProject(QgsProject.instance())
+    name = next(parameter.name() for parameter in chain.parameterDefinitions() if parameter.isDestination())
+    ear = Ear()
+    result, fine = chain.run({name: "memory:"}, context, ear)
+    assert fine, ear.text
+    assert context.getMapLayer(result[name]).featureCount() == 2
+
+
+def test_setupruntime_finds_the_one_that_is_named(play_runtime, monkeypatch):
+    play_runtime('print(json.dumps({"python": "3.11.2", "torch": "2.8.0"}))')
+    result = run("setupruntime", {})
+    assert result["PYTHON"] == os.environ["ROADSEG_PYTHON"]
+    assert result["VERSION"] == "python 3.11.2, torch 2.8.0"
+
+
+def test_setupruntime_tells_what_failed(no_runtime, tmp_path):
+    (tmp_path / "empty").mkdir()
+    told = failure("setupruntime", {"WHEELS": str(tmp_path / "empty"), "REQUIREMENTS": "native"})
+    assert "No matching distribution" in told
+    assert os.listdir(tmp_path / "data" / "roadseg" / "runtime") == []

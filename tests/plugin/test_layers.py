@@ -1,0 +1,149 @@
+import os
+from pathlib import Path
+
+import pytest
+from qgis.core import (
+    QgsCoordinateReferenceSystem,
+    QgsFeature,
+    QgsGeometry,
+    QgsProcessingContext,
+    QgsProcessingFeatureSourceDefinition,
+    QgsProcessingParameterFeatureSource,
+    QgsProcessingParameters,
+    QgsProject,
+    QgsRasterLayer,
+    QgsVectorLayer,
+)
+from roadseg.qgis_roadseg import layers
+from roadseg.training_core.errors import ImageryError, LabelError, OutputError
+
+pytestmark = pytest.mark.usefixtures("qgis_app")
+
+
+@pytest.fixture
+def context(qgis_new_project):
+    context = QgsProcessingContext()
+    context.setProject(QgsProject.instance())
+    return context
+
+
+@pytest.fixture
+def drawn(context):
+    """A layer in memory with three roads, of which one is a curve, and fields that no file could take."""
+    layer = QgsVectorLayer(
+        "CompoundCurve?crs=epsg:32645&field=fid:integer&field=width:double&field=sure:bool&field=words:string[]",
+        "Straßen gezeichnet",
+        "memory",
+    )
+    shapes = ["LineString (0 0, 10 0)", "CompoundCurve (CircularString (0 0, 5 5, 10 0))", "LineString (0 9, 10 9)"]
+    for number, shape in enumerate(shapes):
+        feature = QgsFeature(layer.fields())
+        feature.setGeometry(QgsGeometry.fromWkt(shape))
+        feature.setAttributes([7, 2.5 * number, bool(number), ["a"]])
+        layer.dataProvider().addFeature(feature)
+    layer.updateExtents()
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+def source_of(value, context):
+    parameter = QgsProcessingParameterFeatureSource("ROADS")
+    return QgsProcessingParameters.parameterAsSource(parameter, {"ROADS": value}, context)
+
+
+def written(path):
+    layer = QgsVectorLayer(str(path), "written", "ogr")
+    assert layer.isValid()
+    return layer
+
+
+def test_a_layer_in_memory_is_written_with_the_fields_that_are_needed(drawn, context, tmp_path):
+    path = tmp_path / "Straße mit Leerzeichen.gpkg"
+    layers.write_source(source_of(drawn.id(), context), ["width", "sure"], path, context)
+    layer = written(path)
+    assert layer.crs().authid() == "EPSG:32645"
+    assert layer.fields().names() == ["fid", "width", "sure"]
+    assert [feature["width"] for feature in layer.getFeatures()] == [0, 2.5, 5]
+    curve = [feature.geometry() for feature in layer.getFeatures()][1]
+    assert curve.constGet().partCount() == 1
+    assert "Curve" not in curve.asWkt()
+    assert curve.length() == pytest.approx(5 * 3.14159, rel=1e-3)
+
+
+def test_only_what_is_selected_is_written(drawn, context, tmp_path):
+    drawn.selectByExpression("width > 2")
+    value = QgsProcessingFeatureSourceDefinition(drawn.id(), selectedFeaturesOnly=True)
+    layers.write_source(source_of(value, context), [], tmp_path / "roads.gpkg", context)
+    assert written(tmp_path / "roads.gpkg").featureCount() == 2
+
+
+def test_only_what_the_layers_filter_lets_through_is_written(drawn, context, tmp_path):
+    drawn.setSubsetString("width > 3")
+    layers.write_source(source_of(drawn.id(), context), [], tmp_path / "roads.gpkg", context)
+    assert written(tmp_path / "roads.gpkg").featureCount() == 1
+
+
+def test_a_layer_without_features_is_written_empty(drawn, context, tmp_path):
+    drawn.dataProvider().truncate()
+    layers.write_source(source_of(drawn.id(), context), [], tmp_path / "roads.gpkg", context)
+    assert written(tmp_path / "roads.gpkg").featureCount() == 0
+
+
+def test_a_layer_without_crs_is_named(context, tmp_path):
+    layer = QgsVectorLayer("Polygon", "Gebiet", "memory")
+    layer.setCrs(QgsCoordinateReferenceSystem())
+    QgsProject.instance().addMapLayer(layer)
+    with pytest.raises(LabelError, match=r"^The layer Gebiet has no coordinate reference system"):
+        layers.write_source(source_of(layer.id(), context), [], tmp_path / "aoi.gpkg", context)
+
+
+def test_a_source_that_cannot_be_written_is_named(drawn, context, tmp_path):
+    with pytest.raises(LabelError, match="Straßen gezeichnet cannot be handed on"):
+        layers.write_source(source_of(drawn.id(), context), [], tmp_path / "missing" / "roads.gpkg", context)
+
+
+def test_rasters_are_handed_on_by_their_path(image, monkeypatch):
+    assert layers.raster_path(QgsRasterLayer(str(image))) == str(image)
+    monkeypatch.chdir(image.parent)
+    assert layers.raster_path(QgsRasterLayer(image.name)) == str(image)
+
+
+def test_subdatasets_are_handed_on_as_they_stand(image, tmp_path):
+    from osgeo import gdal
+
+    path = tmp_path / "two.gpkg"
+    gdal.Translate(str(path), str(image), format="GPKG", creationOptions=["RASTER_TABLE=one"])
+    gdal.Translate(str(path), str(image), format="GPKG", creationOptions=["RASTER_TABLE=two", "APPEND_SUBDATASET=YES"])
+    name = f"GPKG:{path}:two"
+    layer = QgsRasterLayer(name)
+    assert layer.isValid()
+    assert layers.raster_path(layer) == name
+
+
+def test_rasters_of_other_providers_are_refused():
+    layer = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
+    with pytest.raises(ImageryError, match=r"The layer Kacheln comes from wms.*GeoTIFF"):
+        layers.raster_path(layer)
+
+
+def test_rasters_with_options_are_refused(image):
+    layer = QgsRasterLayer(f"{image}|option:NUM_THREADS=2", "Bild")
+    assert layer.isValid()
+    with pytest.raises(
+        ImageryError, match=r"The layer Bild is opened with options of its own \(option:NUM_THREADS=2\)"
+    ):
+        layers.raster_path(layer)
+
+
+def test_destinations_that_cannot_be_written_are_found_before_the_work(tmp_path):
+    for destination in ("", "memory:", "TEMPORARY_OUTPUT", "ogr:dbname='x' table=y", str(tmp_path / "x.gpkg")):
+        layers.check_destination(destination)
+    with pytest.raises(OutputError, match="missing cannot be written to"):
+        layers.check_destination(str(tmp_path / "missing" / "x.gpkg"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_must_not_be_written_to(tmp_path):
+    Path(tmp_path).chmod(0o500)
+    with pytest.raises(OutputError):
+        layers.check_destination(str(tmp_path / "x.gpkg"))

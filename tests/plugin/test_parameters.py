@@ -1,0 +1,125 @@
+import pytest
+from qgis.core import (
+    QgsProcessing,
+    QgsProcessingContext,
+    QgsProcessingParameterDefinition,
+    QgsProcessingParameterNumber,
+)
+from roadseg.algorithms.extractroads import ExtractRoads
+from roadseg.algorithms.finetune import FineTune
+from roadseg.algorithms.segment import Segment
+from roadseg.algorithms.vectorize import Vectorize
+from roadseg.qgis_roadseg.parameters import read_plain
+from roadseg.training_core import jobs
+from roadseg.training_core.errors import JobError
+
+ALGORITHMS = (FineTune, Segment, Vectorize, ExtractRoads)
+
+pytestmark = pytest.mark.usefixtures("provider")
+
+
+_ALIVE = []  # an algorithm takes its parameters along
+
+
+def definitions(algorithm_type):
+    _ALIVE.append(algorithm_type().create())
+    return {parameter.name(): parameter for parameter in _ALIVE[-1].parameterDefinitions()}
+
+
+def pairs():
+    """Return every job field that has a parameter, with the parameter's name."""
+    for algorithm_type in ALGORITHMS:
+        for field in algorithm_type.job_type.option_fields():
+            if field.name not in algorithm_type.omitted:
+                name = algorithm_type.renamed.get(field.name, field.name.upper())
+                yield pytest.param(algorithm_type, field, name, id=f"{algorithm_type.__name__}-{field.name}")
+
+
+@pytest.mark.parametrize(("algorithm_type", "field", "name"), list(pairs()))
+def test_the_parameter_says_what_the_job_says(algorithm_type, field, name):
+    parameter, option = definitions(algorithm_type)[name], field.option
+    assert option.label in parameter.description()
+    assert option.unit in parameter.description()
+    assert parameter.help() == option.help
+    assert bool(parameter.flags() & QgsProcessingParameterDefinition.Flag.FlagAdvanced) == option.advanced
+    if option.choices:
+        assert tuple(parameter.options()) == option.choices
+        assert parameter.usesStaticStrings()
+    if not option.kind:
+        assert parameter.defaultValue() == field.default
+    if isinstance(parameter, QgsProcessingParameterNumber):
+        assert (option.minimum is None) or parameter.minimum() == option.minimum
+        assert (option.maximum is None) or parameter.maximum() == option.maximum
+        whole = parameter.dataType() == QgsProcessingParameterNumber.Type.Integer
+        assert whole == (field.item_type is int)
+    if option.kind and option.required:
+        assert not parameter.flags() & QgsProcessingParameterDefinition.Flag.FlagOptional
+
+
+@pytest.mark.parametrize("algorithm_type", ALGORITHMS)
+def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
+    context = QgsProcessingContext()
+    found = definitions(algorithm_type)
+    for values in ({}, dict.fromkeys(found)):  # as from a script, and as from a dialog
+        for field in algorithm_type.job_type.option_fields():
+            name = algorithm_type.renamed.get(field.name, field.name.upper())
+            if name in found and field.option.kind in (jobs.FIELD, jobs.BANDS, jobs.MODEL, ""):
+                assert (
+                    read_plain(field, found[name], {} if field.option.kind == "" else values, context) == field.default
+                )
+
+
+@pytest.mark.parametrize(
+    ("algorithm_type", "types"),
+    [
+        (FineTune, {"INPUT": "multilayer", "ROADS": "source", "AOI": "source", "BASE_MODEL": "file",
+                    "WIDTH_FIELD": "field", "MODEL": "fileDestination", "REPORT": "fileDestination"}),
+        (Segment, {"INPUT": "raster", "MODEL": "file", "MASK": "rasterDestination",
+                   "PROBABILITY": "rasterDestination"}),
+        (Vectorize, {"INPUT": "raster", "OUTPUT": "sink", "NODES": "sink"}),
+        (ExtractRoads, {"INPUT": "raster", "MODEL": "file", "OUTPUT": "sink", "MASK": "rasterDestination"}),
+    ],
+)  # fmt: skip
+def test_the_types(algorithm_type, types):
+    found = definitions(algorithm_type)
+    assert {name: found[name].type() for name in types} == types
+    assert next(iter(found)) == "INPUT"
+    assert not found["INPUT"].flags() & QgsProcessingParameterDefinition.Flag.FlagOptional
+
+
+def test_geometries_and_parents():
+    finetune = definitions(FineTune)
+    source = QgsProcessing.SourceType
+    assert finetune["ROADS"].dataTypes() == [source.TypeVectorLine, source.TypeVectorPolygon]
+    assert finetune["AOI"].dataTypes() == [source.TypeVectorPolygon]
+    assert finetune["WIDTH_FIELD"].parentLayerParameterName() == "ROADS"
+    vectorize = definitions(Vectorize)
+    assert vectorize["OUTPUT"].dataType() == source.TypeVectorLine
+    assert vectorize["NODES"].dataType() == source.TypeVectorPoint
+
+
+def test_what_is_written_where_nothing_is_said():
+    def created(algorithm_type):
+        found = definitions(algorithm_type).values()
+        return {parameter.name() for parameter in found if parameter.isDestination() and parameter.createByDefault()}
+
+    assert created(FineTune) == {"MODEL", "REPORT"}
+    assert created(Segment) == {"MASK"}
+    assert created(Vectorize) == {"OUTPUT"}
+    assert created(ExtractRoads) == {"OUTPUT"}
+
+
+def test_several_images_are_for_the_command_line():
+    assert not {"RASTERS", "FOLDER"} & set(definitions(Segment))
+
+
+@pytest.mark.parametrize(("text", "bands"), [("", ()), ("3", (3,)), ("3,2, 1", (3, 2, 1)), ("4 1", (4, 1))])
+def test_bands(text, bands):
+    field = next(field for field in jobs.FineTune.option_fields() if field.name == "bands")
+    assert read_plain(field, definitions(FineTune)["BANDS"], {"BANDS": text}, QgsProcessingContext()) == bands
+
+
+def test_bands_that_are_none():
+    field = next(field for field in jobs.FineTune.option_fields() if field.name == "bands")
+    with pytest.raises(JobError, match=r"Bands \(bands\) is 'red'"):
+        read_plain(field, definitions(FineTune)["BANDS"], {"BANDS": "red"}, QgsProcessingContext())

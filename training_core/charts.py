@@ -1,0 +1,107 @@
+"""Line charts as SVG text that can stand inside an HTML page.
+
+Knows matplotlib and series of numbers; knows nothing of training.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Optional
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+# Colors that people with any color vision tell apart (Okabe and Ito, 2008).
+BLUE, ORANGE, GREEN, GRAY, PALE = "#0072b2", "#d55e00", "#009e73", "#8a9099", "#c9d2da"
+_INK, _RULE = "#3c4650", "#e3e7eb"
+_INCHES = (5.6, 3.0)
+_STYLE = {"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9}
+# What would make a browser look for something outside of the page, or two charts on it clash.
+_NOT_FOR_HTML = re.compile(r'<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>| xmlns(:xlink)?="[^"]*"', re.DOTALL)
+_SIZE = re.compile(r'<svg (width="[^"]*" )?height="[^"]*"')  # the page decides on the size
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line of a chart.
+
+    Parameters
+    ----------
+    label : str
+        Its name in the legend; none where it is empty.
+    x, y : sequence of float
+        Of equal length; points that are not finite leave a gap.
+    color : str
+        As matplotlib names it.
+    width : float
+        Of the line, in points.
+    dots : bool
+        Whether each point is marked.
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    color: str
+    width: float = 1.8
+    dots: bool = False
+
+
+def line_chart(
+    name: str,
+    lines: Sequence[Series],
+    x_label: str,
+    y_label: str,
+    y_range: Optional[tuple[float, float]] = None,
+    marked_x: Optional[tuple[float, str]] = None,
+) -> str:
+    """Return a chart as an `<svg>` element.
+
+    Parameters
+    ----------
+    name : str
+        What is unique to this chart on its page, and read out in place of it.
+    lines : sequence of Series
+    x_label, y_label : str
+        With units.
+    y_range : tuple of float, optional
+        Ends of the vertical axis; fitted to the lines where it is missing.
+    marked_x : tuple of (float, str), optional
+        A place on the horizontal axis to mark, and what it is.
+    """
+    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
+        figure = Figure(figsize=_INCHES, layout="constrained")
+        axes = figure.add_subplot()
+        for line in lines:
+            marker = "o" if line.dots else ""
+            axes.plot(line.x, line.y, marker=marker, color=line.color, lw=line.width, ms=3.5, label=line.label or None)
+        if marked_x is not None:
+            axes.axvline(marked_x[0], color=_INK, lw=1, ls=(0, (3, 3)), label=marked_x[1])
+        axes.set_xlabel(x_label, color=_INK)
+        axes.set_ylabel(y_label, color=_INK)
+        axes.margins(x=0.02)
+        if y_range is not None:
+            axes.set_ylim(*y_range)
+        axes.grid(color=_RULE, lw=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color(GRAY)
+        axes.tick_params(colors=_INK, length=3)
+        place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderpad": 0, "ncols": len(lines) + 1}
+        axes.legend(frameon=False, labelcolor=_INK, **place)
+        text = io.StringIO()
+        figure.savefig(text, format="svg", transparent=True)
+    svg = _NOT_FOR_HTML.sub("", text.getvalue()).strip()
+    return _SIZE.sub(f'<svg role="img" aria-label="{name}"', svg, count=1)
+
+
+def smoothed(values: Sequence[float], window: int) -> np.ndarray:
+    """Return the mean of each value with those before it, `window` in all or as many as there are."""
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    last = np.arange(1, len(total))
+    first = np.maximum(last - window, 0)
+    return (total[last] - total[first]) / (last - first)

@@ -1,0 +1,57 @@
+"""The job makescene: a procedural aerial scene as a GeoTIFF, and its true roads as a vector layer.
+
+Knows files; what is in the scene is decided in `scenes`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import rasterio
+from rasterio.enums import Resampling
+from rasterio.windows import Window
+
+from .events import Reporter
+from .jobs import MakeScene
+from .outputs import Outputs
+from .scenes import SCENE_CRS, TILE_PX, ScenePlan, paint_tiles, plan_scene
+from .vectors import check_vector_output, write_layers
+
+_PLANNED = 0.1  # share of the work
+
+
+def run(job: MakeScene, reporter: Reporter) -> dict[str, Any]:
+    """Do the job; see `jobs.MakeScene`."""
+    check_vector_output(job.roads)
+    with Outputs() as outputs:
+        raster_path, roads_path = outputs.stage(job.raster), outputs.stage(job.roads)
+        reporter.progress(0, "Planning the scene")
+        plan = plan_scene(job.size_px, job.seed)
+        _write_image(plan, raster_path, reporter.part(_PLANNED, 1))
+        write_layers(roads_path, {"roads": plan.roads}, {"roads": "LineString"})
+    if plan.roads.empty:
+        reporter.warning("No road runs through this scene; choose another seed or a larger size.")
+    return {
+        "raster": job.raster,
+        "roads": job.roads,
+        "count": len(plan.roads),
+        "length_m": float(plan.roads.length.sum()),
+        "resolution_m": plan.resolution_m,
+    }
+
+
+def _write_image(plan: ScenePlan, path: Path, reporter: Reporter) -> None:
+    side_px = plan.size_px
+    profile = {"width": side_px, "height": side_px, "count": 3, "dtype": "uint8", "photometric": "rgb"}
+    storage = {"tiled": True, "blockxsize": TILE_PX, "blockysize": TILE_PX, "compress": "deflate", "predictor": 2}
+    place = {"crs": SCENE_CRS, "transform": plan.transform}
+    with rasterio.open(path, "w", driver="GTiff", **profile, **storage, **place, bigtiff="if_safer") as dataset:
+        for (column, row, width, height), pixels in paint_tiles(plan):
+            reporter.check_cancelled()
+            dataset.write(pixels, window=Window(column, row, width, height))
+            painted = row * side_px + (column + width) * height
+            reporter.progress(painted / side_px**2, "Painting")
+    levels = [2**power for power in range(1, 12) if side_px >> power >= 256]
+    with rasterio.open(path, "r+") as dataset:
+        dataset.build_overviews(levels, Resampling.average)

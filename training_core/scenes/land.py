@@ -1,0 +1,247 @@
+"""What lies beside the roads of a scene: land cover, buildings, car parks and vehicles, as tables of polygons.
+
+Knows shapes on a plane in meters and their kinds; knows nothing of colors, light and pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import geopandas as gpd
+import numpy as np
+import shapely
+from shapely.geometry import box
+
+from .streets import PAD_M, StreetPlan
+
+COVERS = ("garden", "field", "meadow", "forest", "yard", "park")
+# Shares of the covers above, in town and in the country.
+_TOWN_SHARES = (0.80, 0.0, 0.04, 0.02, 0.08, 0.06)
+_COUNTRY_SHARES = (0.03, 0.63, 0.17, 0.15, 0.02, 0.0)
+_TOWN_FROM = 0.30
+# Kinds of plots along a street: share; depth, frontage, height and distance from the road's edge in meters.
+CAR_PARK, HALL, BLOCK, HOUSE, SHED = range(5)
+_PLOTS = {
+    CAR_PARK: (0.006, (30, 40), (40, 60), (0, 0), (5, 8)),
+    HALL: (0.012, (20, 32), (28, 50), (6, 9), (6, 11)),
+    BLOCK: (0.055, (11, 14), (22, 40), (9, 15), (5, 9)),
+    HOUSE: (0.657, (8, 10.5), (9, 15), (5, 8), (3, 8)),
+    SHED: (0.27, (3, 6), (3, 8), (2.5, 3.5), (16, 34)),
+}
+_SPACING_M = 4.0
+_GARDEN_M = 30.0
+_CAR_M = (4.4, 1.9)
+_BAY_M = (5.0, 2.6)
+
+
+@dataclass(frozen=True)
+class Land:
+    """What lies beside the roads.
+
+    Parameters
+    ----------
+    covers : GeoDataFrame
+        Blocks between roads, with cover (an index into COVERS), angle (of furrows, in radians) and strip_m (breadth of
+        fields).
+    buildings : GeoDataFrame
+        Outlines, with kind and height_m.
+    roofs : GeoDataFrame
+        Their flat roofs, or both slopes of their gables, with building (a row of `buildings`) and down (the direction
+        of the slope in radians from east, NaN where flat).
+    gardens, fences, drives : GeoDataFrame
+        The plots around houses, the lines around them, and the paved ways between house and street.
+    car_parks : GeoDataFrame
+        Their paved areas.
+    bays : GeoDataFrame
+        The lines between parking bays.
+    cars : GeoDataFrame
+        Outlines of vehicles, parked and moving.
+    """
+
+    covers: gpd.GeoDataFrame
+    buildings: gpd.GeoDataFrame
+    roofs: gpd.GeoDataFrame
+    gardens: gpd.GeoDataFrame
+    fences: gpd.GeoDataFrame
+    drives: gpd.GeoDataFrame
+    car_parks: gpd.GeoDataFrame
+    bays: gpd.GeoDataFrame
+    cars: gpd.GeoDataFrame
+
+
+def plan_land(side_m: float, streets: StreetPlan, rng: np.random.Generator) -> Land:
+    """Return what lies beside the given streets of a square scene."""
+    plots = _plots(side_m, streets, rng)
+    is_car_park = plots.kind == CAR_PARK
+    buildings, car_parks = plots[~is_car_park].reset_index(drop=True), plots[is_car_park].reset_index(drop=True)
+    bays, parked = _parking(car_parks, rng)
+    cars = np.concatenate([parked, _traffic(streets.roads, rng)])
+    gardens, drives = _grounds(buildings[buildings.kind == HOUSE], rng)
+    return Land(
+        covers=_covers(side_m, streets, rng),
+        buildings=buildings,
+        roofs=_roofs(buildings),
+        gardens=_table(gardens),
+        fences=_table(shapely.boundary(gardens)),
+        drives=_table(drives),
+        car_parks=car_parks,
+        bays=_table(bays),
+        cars=_table(cars),
+    )
+
+
+def _table(geometry: np.ndarray, **columns: np.ndarray) -> gpd.GeoDataFrame:
+    return gpd.GeoDataFrame(columns, geometry=np.asarray(geometry, dtype=object))
+
+
+def _covers(side_m: float, streets: StreetPlan, rng: np.random.Generator) -> gpd.GeoDataFrame:
+    """Return the blocks between roads and river, each with what covers it."""
+    edge = box(-PAD_M, -PAD_M, side_m + PAD_M, side_m + PAD_M).exterior
+    lines = [*streets.roads.geometry, streets.river.boundary, edge]
+    blocks = shapely.get_parts(shapely.polygonize(shapely.get_parts(shapely.union_all(lines, grid_size=0.01))))
+    urbanity = streets.towns.urbanity(shapely.get_coordinates(shapely.point_on_surface(blocks)))
+    shares = np.where(urbanity[:, None] > _TOWN_FROM, _TOWN_SHARES, _COUNTRY_SHARES)
+    cover = (rng.random((len(blocks), 1)) > shares.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    # Furrows run along the block's longer side.
+    corners = shapely.get_coordinates(shapely.oriented_envelope(blocks)).reshape(-1, 5, 2)
+    sides = corners[:, 1:3] - corners[:, :2]
+    longer = sides[np.arange(len(blocks)), np.hypot(*sides.T).T.argmax(axis=1)]
+    angle = np.arctan2(longer[:, 1], longer[:, 0])
+    return _table(blocks, cover=cover, angle=angle, strip_m=rng.uniform(35, 110, len(blocks)))
+
+
+def _plots(side_m: float, streets: StreetPlan, rng: np.random.Generator) -> gpd.GeoDataFrame:
+    """Return rectangles along both sides of the streets in town that keep clear of roads, water and each other."""
+    roads = streets.roads[(streets.roads.road_class != "track") & ~streets.roads.bridge]
+    row, center, along = _spots(roads, _SPACING_M, rng)
+    urbanity = streets.towns.urbanity(center)
+    kind = rng.choice(len(_PLOTS), len(row), p=[plot[0] for plot in _PLOTS.values()])
+    kept = np.flatnonzero(urbanity > rng.uniform(_TOWN_FROM - 0.18, _TOWN_FROM + 0.1, len(center)))
+    kept = kept[np.argsort(kind[kept], kind="stable")]  # the large ones choose first
+    row, center, along, kind = row[kept], center[kept], along[kept], kind[kept]
+    ranges = np.array([plot[1:] for plot in _PLOTS.values()])[kind]
+    depth_m, front_m, height_m, setback_m = (rng.uniform(ranges[:, k, 0], ranges[:, k, 1]) for k in range(4))
+    side = rng.choice([-1, 1], len(kind))
+    along = along + np.where(side > 0, 0, np.pi)  # with the street on the right
+    away_m = roads.width_m.to_numpy()[row] / 2 + setback_m + depth_m / 2
+    outline = rectangles(_aside(center, along, away_m), front_m, depth_m, along + rng.normal(0, 0.02, len(kind)))
+    table = _table(outline, kind=kind, height_m=height_m, along=along, away_m=away_m, front_m=front_m)
+    table = table[_clear_of(outline, streets)]
+    return table[_first_come(table)].reset_index(drop=True)
+
+
+def _aside(points: np.ndarray, along: np.ndarray, by_m: np.ndarray) -> np.ndarray:
+    """Return (N, 2) points moved to the left of their directions."""
+    return points + np.reshape(by_m, (-1, 1)) * np.column_stack([-np.sin(along), np.cos(along)])
+
+
+def _grounds(houses: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return the garden and the drive of each house; roads, painted later, cut both off."""
+    center = shapely.get_coordinates(shapely.centroid(houses.geometry.to_numpy()))
+    along, front_m, away_m = (houses[name].to_numpy() for name in ("along", "front_m", "away_m"))
+    behind = _aside(center, along, _GARDEN_M / 2 - away_m)
+    gardens = rectangles(behind, front_m + rng.uniform(6, 12, len(houses)), _GARDEN_M, along)
+    ahead = np.column_stack([np.cos(along), np.sin(along)])
+    beside = center + ahead * (front_m * rng.choice([-0.6, 0.3, 0.6], len(houses)))[:, None]
+    return gardens, rectangles(_aside(beside, along, -away_m / 2), 3.0, away_m, along)
+
+
+def _spots(
+    roads: gpd.GeoDataFrame, spacing_m: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return random places on roads, one for each `spacing_m`: the road's row, (N, 2) points, directions in radians."""
+    length_m = roads.length.to_numpy()
+    row = np.repeat(np.arange(len(roads)), rng.poisson(length_m / spacing_m))
+    at_m = rng.uniform(0, length_m[row])
+    lines = roads.geometry.to_numpy()[row]
+    start, end = (shapely.get_coordinates(shapely.line_interpolate_point(lines, at_m + step)) for step in (-0.5, 0.5))
+    step = end - start
+    return row, (start + end) / 2, np.arctan2(step[:, 1], step[:, 0])
+
+
+def _clear_of(outline: np.ndarray, streets: StreetPlan) -> np.ndarray:
+    """Return which outlines stand clear of every road, roundabout, turning place and the river."""
+    lines, half_m = streets.roads.geometry.to_numpy(), streets.roads.width_m.to_numpy() / 2
+    taken = [
+        shapely.buffer(lines, half_m + 2.0),
+        streets.roundabouts,
+        shapely.buffer(streets.turning, 9.0),
+        shapely.get_parts(streets.river.buffer(5.0)),
+    ]
+    built = _table(np.concatenate(taken))
+    hit, _ = built.sindex.query(outline, predicate="intersects")
+    return ~np.isin(np.arange(len(outline)), hit)
+
+
+def _first_come(plots: gpd.GeoDataFrame) -> np.ndarray:
+    """Return which plots to keep so that none overlaps another, earlier ones first."""
+    near = shapely.buffer(plots.geometry.to_numpy(), 1.5, join_style="mitre")
+    later, earlier = plots.sindex.query(near, predicate="intersects")
+    pairs = later > earlier
+    kept = np.ones(len(plots), dtype=bool)
+    order = np.lexsort((earlier[pairs], later[pairs]))
+    for late, early in zip(later[pairs][order], earlier[pairs][order]):
+        kept[late] &= not kept[early]
+    return kept
+
+
+def rectangles(center: np.ndarray, length_m: np.ndarray, breadth_m: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """Return (N,) polygons about (N, 2) centers, their length along `angle` (radians from east)."""
+    return shapely.polygons(_corners(center, length_m, breadth_m, angle))
+
+
+def _corners(center: np.ndarray, length_m: np.ndarray, breadth_m: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    ahead = np.column_stack([np.cos(angle), np.sin(angle)]) * np.reshape(length_m, (-1, 1)) / 2
+    aside = np.column_stack([-np.sin(angle), np.cos(angle)]) * np.reshape(breadth_m, (-1, 1)) / 2
+    return np.stack([center - ahead - aside, center + ahead - aside, center + ahead + aside, center - ahead + aside], 1)
+
+
+def _roofs(buildings: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
+    """Return the roofs: houses and most blocks have a gable along their longer side, the others are flat."""
+    corners = shapely.get_coordinates(buildings.geometry.to_numpy()).reshape(-1, 5, 2)[:, :4]
+    sides = np.hypot(*(corners[:, 1:3] - corners[:, :2]).T).T
+    turned = sides[:, 1] > sides[:, 0]
+    corners[turned] = np.roll(corners[turned], -1, axis=1)  # now the first side is the longer one
+    gabled = (buildings.kind == HOUSE).to_numpy() | ((buildings.kind == BLOCK) & (buildings.index % 3 > 0)).to_numpy()
+    a, b, c, d = corners[gabled].transpose(1, 0, 2)
+    left, right, down = (a + d) / 2, (b + c) / 2, a - d
+    slopes = np.concatenate([np.stack([a, b, right, left], 1), np.stack([c, d, left, right], 1)])
+    down = np.arctan2(down[:, 1], down[:, 0])
+    rows = np.arange(len(buildings))
+    return _table(
+        np.concatenate([shapely.polygons(slopes), buildings.geometry[~gabled].to_numpy()]),
+        building=np.concatenate([rows[gabled], rows[gabled], rows[~gabled]]),
+        down=np.concatenate([down, down + np.pi, np.full((~gabled).sum(), np.nan)]),
+    )
+
+
+def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lines between bays and the parked cars of car parks."""
+    bays, cars = [np.empty(0, dtype=object)], [np.empty(0, dtype=object)]
+    deep_m, wide_m = _BAY_M
+    for lot, along in zip(car_parks.geometry, car_parks.along):
+        corners = shapely.get_coordinates(lot)
+        length_m, breadth_m = np.hypot(*(corners[1] - corners[0])), np.hypot(*(corners[2] - corners[1]))
+        x = np.arange(-length_m / 2 + 2, length_m / 2 - 2, wide_m)
+        y = np.arange(-breadth_m / 2 + 1 + deep_m / 2, breadth_m / 2 - deep_m / 2, 2 * deep_m + 1.5)
+        x, y = (grid.ravel() for grid in np.meshgrid(x, y))
+        turn = np.array([[np.cos(along), -np.sin(along)], [np.sin(along), np.cos(along)]])
+        middle = corners[:4].mean(axis=0)
+        center = np.column_stack([x, y]) @ turn.T + middle
+        edge = np.column_stack([x + wide_m / 2, y]) @ turn.T + middle
+        across = turn[:, 1] * deep_m / 2
+        bays.append(shapely.linestrings(np.stack([edge - across, edge + across], axis=1)))
+        taken = rng.random(len(center)) < rng.uniform(0.3, 0.8)
+        cars.append(rectangles(center[taken], *_CAR_M, np.full(taken.sum(), along + np.pi / 2)))
+    return np.concatenate(bays), np.concatenate(cars)
+
+
+def _traffic(roads: gpd.GeoDataFrame, rng: np.random.Generator) -> np.ndarray:
+    """Return cars in the lanes of larger roads and parked along the smaller ones."""
+    cars = []
+    for road_class, spacing_m, offset in (("primary", 45, 0.25), ("secondary", 60, 0.25), ("residential", 45, 0.36)):
+        chosen = roads[(roads.road_class == road_class) & ~roads.bridge]
+        row, center, along = _spots(chosen, spacing_m, rng)
+        aside_m = rng.choice([-1, 1], len(row)) * chosen.width_m.to_numpy()[row] * offset
+        cars.append(rectangles(_aside(center, along, aside_m), *_CAR_M, along))
+    return np.concatenate(cars)

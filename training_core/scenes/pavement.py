@@ -1,0 +1,105 @@
+"""What of a scene's roads is seen from above: carriageways, verges, and the lines painted on them.
+
+Knows shapes on a plane in meters; knows nothing of colors and pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import geopandas as gpd
+import numpy as np
+import shapely
+
+from .streets import RING_WIDTH_M, StreetPlan, nodes_of
+
+_TURNING_M = 8.0
+_CORNER_M, _JUNCTION_M = 4.0, 25.0
+_MAIN = ("primary", "secondary")
+
+
+@dataclass(frozen=True)
+class Pavement:
+    """The surfaces of the roads.
+
+    Parameters
+    ----------
+    verges : GeoDataFrame
+        Strips along the roads, with urbanity.
+    carriageways : GeoDataFrame
+        Where one drives, lesser roads first so that greater ones lie above them; with road (a row of the street plan,
+        or -1 for rounded corners and turning places).
+    markings : GeoDataFrame
+        Painted lines.
+    ruts : GeoDataFrame
+        The grown-over middle of tracks.
+    """
+
+    verges: gpd.GeoDataFrame
+    carriageways: gpd.GeoDataFrame
+    markings: gpd.GeoDataFrame
+    ruts: gpd.GeoDataFrame
+
+
+def lay_pavement(streets: StreetPlan) -> Pavement:
+    """Return the surfaces of the planned streets."""
+    roads = streets.roads
+    lines, half_m = roads.geometry.to_numpy(), roads.width_m.to_numpy() / 2
+    surfaces = shapely.buffer(lines, half_m)
+    order = np.argsort(half_m, kind="stable")
+    extras = np.concatenate([_corners(roads, surfaces), shapely.buffer(streets.turning, _TURNING_M)])
+    middle = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
+    is_track = (roads.road_class == "track").to_numpy()
+    return Pavement(
+        verges=gpd.GeoDataFrame(
+            {"urbanity": streets.towns.urbanity(middle[~is_track])},
+            geometry=shapely.buffer(lines[~is_track], half_m[~is_track] + 1.8),
+        ),
+        carriageways=gpd.GeoDataFrame(
+            {"road": np.concatenate([np.full(len(extras), -1), order])},
+            geometry=np.concatenate([extras, surfaces[order]]),
+        ),
+        markings=gpd.GeoDataFrame(geometry=_markings(roads)),
+        ruts=gpd.GeoDataFrame(geometry=lines[is_track]),
+    )
+
+
+def _corners(roads: gpd.GeoDataFrame, surfaces: np.ndarray) -> np.ndarray:
+    """Return the small areas by which junctions are rounded: a morphological closing less the surfaces."""
+    place, node, degree = nodes_of(roads)
+    order = np.argsort(node.ravel(), kind="stable")
+    end = node.ravel()[order]
+    slot = np.arange(len(end)) - (degree.cumsum() - degree)[end]
+    meeting = np.full((len(place), degree.max(initial=1)), None, dtype=object)
+    meeting[end, slot] = surfaces[np.tile(np.arange(len(roads)), 2)[order]]
+    around = shapely.buffer(shapely.points(place), _JUNCTION_M)
+    paved = shapely.intersection(shapely.union_all(meeting, axis=1), around)[degree > 2]
+    closed = shapely.buffer(shapely.buffer(paved, _CORNER_M, quad_segs=4), -_CORNER_M, quad_segs=4)
+    corners = shapely.get_parts(shapely.difference(closed, paved))
+    return corners[shapely.area(corners) > 0.2]
+
+
+def _markings(roads: gpd.GeoDataFrame) -> np.ndarray:
+    """Return dashed middle lines of main roads and, on primary ones, lines along both edges."""
+    main = roads[roads.road_class.isin(_MAIN) & (roads.width_m > RING_WIDTH_M)]
+    first = main[main.road_class == "primary"]
+    edge_m = first.width_m.to_numpy() / 2 - 0.7
+    return np.concatenate(
+        [
+            _dashes(main.geometry.to_numpy(), np.zeros(len(main)), spacing_m=9.0, length_m=4.0),
+            *(_dashes(first.geometry.to_numpy(), side * edge_m, spacing_m=3.0, length_m=3.0) for side in (-1, 1)),
+        ]
+    )
+
+
+def _dashes(lines: np.ndarray, aside_m: np.ndarray, spacing_m: float, length_m: float) -> np.ndarray:
+    """Return short lines along each line, shifted `aside_m` to its left, that keep clear of its ends."""
+    clear_m = 7.0
+    count = np.maximum(0, (shapely.length(lines) - 2 * clear_m) // spacing_m).astype(int)
+    row = np.repeat(np.arange(len(lines)), count)
+    start_m = clear_m + spacing_m * (np.arange(len(row)) - np.repeat(count.cumsum() - count, count))
+    ends = [shapely.get_coordinates(shapely.line_interpolate_point(lines[row], start_m + d)) for d in (0, length_m)]
+    step = ends[1] - ends[0]
+    normal = np.column_stack([-step[:, 1], step[:, 0]]) / np.maximum(np.hypot(*step.T), 1e-9)[:, None]
+    shift = normal * aside_m[row][:, None]
+    return shapely.linestrings(np.stack([ends[0] + shift, ends[1] + shift], axis=1))

@@ -1,0 +1,127 @@
+"""A scene as a whole: plan it from a seed, paint any part of it, or make it at once.
+
+Knows how the parts fit together, and where on Earth the scene is put; knows nothing of files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import geopandas as gpd
+import numpy as np
+import shapely
+from affine import Affine
+from rasterio.crs import CRS
+from shapely.geometry import box
+
+from .land import plan_land
+from .painting import Scenery, margin_px, paint
+from .pavement import lay_pavement
+from .streets import plan_streets
+from .view import Look, View
+
+SCENE_CRS = CRS.from_epsg(32633)
+_CORNER = (500_000.0, 5_400_000.0)  # map coordinates of the south-west corner, where UTM is true to 0.04 %
+TILE_PX = 512
+_MOST_WORKERS = 8  # each needs some 100 MB
+
+
+@dataclass(frozen=True)
+class ScenePlan:
+    """A scene not painted yet.
+
+    Parameters
+    ----------
+    size_px : int
+        Side of the square image.
+    resolution_m : float
+        Side of a pixel.
+    transform : Affine
+        From (column, row) of pixel corners to map coordinates.
+    roads : GeoDataFrame
+        The true roads, cut where they meet and at the image's border, in `SCENE_CRS`, with road_class (primary,
+        secondary, residential or track), width_m, surface and bridge.
+    scenery : Scenery
+        All that there is to paint.
+    """
+
+    size_px: int
+    resolution_m: float
+    transform: Affine
+    roads: gpd.GeoDataFrame
+    scenery: Scenery
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A painted scene: (3, H, W) uint8 `image`; see ScenePlan for `roads` and `transform`."""
+
+    image: np.ndarray
+    roads: gpd.GeoDataFrame
+    transform: Affine
+
+
+def plan_scene(size_px: int, seed: int, resolution_m: float = 0.5) -> ScenePlan:
+    """Return the plan of a square scene; the same arguments give the same plan.
+
+    Parameters
+    ----------
+    size_px : int
+        Side of the image in pixels.
+    seed : int
+        Chooses the scene.
+    resolution_m : float
+        Side of a pixel in meters.
+    """
+    side_m = size_px * resolution_m
+    rng = np.random.default_rng(seed)
+    streets = plan_streets(side_m, rng)
+    scenery = Scenery(streets, lay_pavement(streets), plan_land(side_m, streets, rng), Look.random(rng))
+    west, south = _CORNER
+    transform = Affine(resolution_m, 0, west, 0, -resolution_m, south + side_m)
+    return ScenePlan(size_px, resolution_m, transform, _true_roads(streets.roads, side_m), scenery)
+
+
+def _true_roads(roads: gpd.GeoDataFrame, side_m: float) -> gpd.GeoDataFrame:
+    inside = roads[["road_class", "width_m", "surface", "bridge", "geometry"]].clip(box(0, 0, side_m, side_m))
+    inside = inside.explode(ignore_index=True)
+    inside = inside[(inside.geom_type == "LineString") & (inside.length > 1.0)].reset_index(drop=True)
+    inside.geometry = shapely.transform(inside.geometry.to_numpy(), lambda points: points + _CORNER)
+    return inside.set_crs(SCENE_CRS)
+
+
+def paint_window(plan: ScenePlan, column: int, row: int, width: int, height: int) -> np.ndarray:
+    """Return the (3, height, width) uint8 part of the image that begins at (column, row)."""
+    margin = margin_px(plan.resolution_m)
+    pixel_m = plan.resolution_m
+    view = View(
+        west_m=(column - margin) * pixel_m,
+        north_m=(plan.size_px - row + margin) * pixel_m,
+        width=width + 2 * margin,
+        height=height + 2 * margin,
+        pixel_m=pixel_m,
+    )
+    return paint(plan.scenery, view)[:, margin : margin + height, margin : margin + width]
+
+
+def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np.ndarray]]:
+    """Yield ((column, row, width, height), pixels) for all parts of the image, row by row, painting a few at a time."""
+    starts, side = range(0, plan.size_px, TILE_PX), plan.size_px
+    tiles = [(c, r, min(TILE_PX, side - c), min(TILE_PX, side - r)) for r in starts for c in starts]
+    workers = min(len(tiles), os.cpu_count() or 1, _MOST_WORKERS)
+    with ThreadPoolExecutor(workers) as pool:
+        for first in range(0, len(tiles), workers):
+            batch = tiles[first : first + workers]
+            yield from zip(batch, pool.map(lambda tile: paint_window(plan, *tile), batch))
+
+
+def make_scene(size_px: int, seed: int, resolution_m: float = 0.5) -> Scene:
+    """Return a square aerial scene with its true roads; see `plan_scene` for the parameters."""
+    plan = plan_scene(size_px, seed, resolution_m)
+    image = np.empty((3, size_px, size_px), dtype=np.uint8)
+    for (column, row, width, height), pixels in paint_tiles(plan):
+        image[:, row : row + height, column : column + width] = pixels
+    return Scene(image, plan.roads, plan.transform)

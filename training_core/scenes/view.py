@@ -1,0 +1,123 @@
+"""The frame of a picture: its pixels on the ground, the light of the day, the camera, and textures that fill the frame.
+
+Knows nothing of what is in the picture.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+
+import geopandas as gpd
+import numpy as np
+from affine import Affine
+from rasterio.features import rasterize
+from shapely.geometry import box
+
+from .noise import fractal_noise
+
+_ONE_AT_A_TIME = threading.Lock()  # rasterize silences a warning for the whole process while it works
+
+
+@dataclass(frozen=True)
+class Look:
+    """The day and the camera.
+
+    Parameters
+    ----------
+    seed : int
+        Of all textures.
+    sun : (2,) ndarray
+        Unit vector toward the sun, as (east, north).
+    sun_altitude : float
+        Radians above the horizon.
+    dryness : float
+        From 0, lush, to 1, late summer.
+    exposure, saturation : float
+        Factors of brightness and of color.
+    haze, blur_px, grain : float
+        Share of sky light, deviation of the camera's blur, deviation of its noise on a scale from 0 to 1.
+    """
+
+    seed: int
+    sun: np.ndarray
+    sun_altitude: float
+    dryness: float
+    exposure: float
+    saturation: float
+    haze: float
+    blur_px: float
+    grain: float
+
+    @classmethod
+    def random(cls, rng: np.random.Generator) -> "Look":
+        """Return a day's hours around noon on the northern hemisphere."""
+        azimuth = np.radians(rng.uniform(110, 250))
+        return cls(
+            seed=int(rng.integers(2**31)),
+            sun=np.array([np.sin(azimuth), np.cos(azimuth)]),
+            sun_altitude=float(np.radians(rng.uniform(38, 58))),
+            dryness=float(rng.uniform(0, 0.7)),
+            exposure=float(rng.uniform(1.0, 1.18)),
+            saturation=float(rng.uniform(0.8, 1.15)),
+            haze=float(rng.uniform(0.02, 0.10)),
+            blur_px=float(rng.uniform(0.55, 0.8)),
+            grain=float(rng.uniform(0.006, 0.013)),
+        )
+
+    def shadow_m(self, height_m: np.ndarray) -> np.ndarray:
+        """Return the (..., 2) vectors, east and north, from the foot of something upright to its top's shadow."""
+        return -self.sun * np.expand_dims(height_m, -1) / np.tan(self.sun_altitude)
+
+
+@dataclass(frozen=True)
+class View:
+    """A part of the scene as pixels, row 0 at the north, with the scene's south-west corner as origin."""
+
+    west_m: float
+    north_m: float
+    width: int
+    height: int
+    pixel_m: float
+
+    @cached_property
+    def x(self) -> np.ndarray:
+        """(W,) positions of the columns' centers in meters."""
+        return self.west_m + (np.arange(self.width) + 0.5) * self.pixel_m
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """(H,) positions of the rows' centers in meters, falling."""
+        return self.north_m - (np.arange(self.height) + 0.5) * self.pixel_m
+
+    @property
+    def transform(self) -> Affine:
+        """From (column, row) of pixel corners to meters."""
+        return Affine(self.pixel_m, 0, self.west_m, 0, -self.pixel_m, self.north_m)
+
+    def burn(self, table: gpd.GeoDataFrame) -> np.ndarray:
+        """Return an (H, W) int32 array of row numbers of a table, -1 where none of its shapes lies; later rows win."""
+        reach = box(self.x[0], self.y[-1], self.x[-1], self.y[0]).buffer(self.pixel_m)
+        rows = np.sort(table.sindex.query(reach))
+        burned = np.full((self.height, self.width), -1, dtype=np.int32)
+        if len(rows):
+            with _ONE_AT_A_TIME:
+                rasterize(zip(table.geometry.to_numpy()[rows], rows), out=burned, transform=self.transform)
+        return burned
+
+
+class Texture:
+    """Noise over a view, each kind made when first asked for."""
+
+    def __init__(self, view: View, seed: int) -> None:
+        self._view, self._seed = view, seed
+        self._made: dict[tuple[float, int], np.ndarray] = {}
+
+    def __call__(self, scale_m: float, layer: int = 0) -> np.ndarray:
+        """Return (H, W) float32 noise of deviation 1 with blobs of about `scale_m`; another `layer` is unrelated."""
+        if (scale_m, layer) not in self._made:
+            octaves = 3 if scale_m >= 8 else 1
+            seed = self._seed + 7919 * layer + round(97 * scale_m)
+            self._made[scale_m, layer] = fractal_noise(self._view.x, self._view.y, scale_m, seed, octaves)
+        return self._made[scale_m, layer]
