@@ -11,7 +11,7 @@ QGIS_PYTHON := build/qgis-venv/bin/python
 PYTEST := -m pytest -p no:cacheprovider
 
 demo: build/runtime-python.txt
-	/usr/bin/python3 scripts/demo.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ROADS),--roads "$(ROADS)") \
+	@/usr/bin/python3 scripts/demo.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ROADS),--roads "$(ROADS)") \
 	    $(if $(AOI),--aoi "$(AOI)")
 
 test: lint test-core test-plugin test-end-to-end

@@ -101,7 +101,8 @@ class JobAlgorithm(RoadSegAlgorithm):
             options = self._plain_options(parameters, context)
             for field in self._fields():
                 if not is_plain(field) and parameters.get(self._name(field)):
-                    options[field.name] = ("given",) if field.is_list else "given"
+                    given = f"{field.name} is given"
+                    options[field.name] = (given,) if field.is_list else given
             from_options(self.job_type, options)
             self._check_destinations(parameters, context)
         except RoadSegError as error:

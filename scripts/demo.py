@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
-from osgeo import gdal
-
 from headless import ROOT, environment, run, say
+from osgeo import gdal
 
 FOLDER = ROOT / "demo"
 SCENE_PX, SCENE_SEED = 2048, 3
@@ -111,8 +110,8 @@ def map_roads(material: Material) -> dict[str, Path]:
         segmented = run("roadseg:segment", {"INPUT": str(material.image), "MODEL": model, "MASK": mask})
     with timed("Vectorize"):
         network = run("roadseg:vectorize", {"INPUT": mask, "OUTPUT": roads})
-    print(f"Validation: IoU {learned['IOU']:.3f}, F1 {learned['F1']:.3f}, "
-          f"{learned['STEPS']} steps at {learned['IMAGES_PER_S']:.2f} images/s, engine {learned['ENGINE']}")  # fmt: skip
+    print(f"Validation: IoU {learned['IOU']:.3f}, F1 {learned['F1']:.3f}")
+    print(f"Trained {learned['STEPS']} steps at {learned['IMAGES_PER_S']:.2f} images/s, engine {learned['ENGINE']}")
     print(f"Segmented at {segmented['MEGAPIXELS_PER_S']:.2f} megapixels/s")
     print(f"Network: {network['COUNT']} lines, {network['LENGTH_M'] / 1000:.2f} km")
     if material.unseen:

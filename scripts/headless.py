@@ -31,8 +31,11 @@ def environment(**variables: str) -> dict[str, str]:
         link.symlink_to(ROOT, target_is_directory=True)
     runtime_dir = BUILD / "run"
     runtime_dir.mkdir(mode=0o700, exist_ok=True)
+    foreign = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
     return {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if name not in foreign},
+        # QGIS takes the first Python on the path for its own, and an active virtual environment is not that.
+        "PATH": os.pathsep.join(["/usr/bin", os.environ.get("PATH", os.defpath)]),
         "QGIS_CUSTOM_CONFIG_PATH": str(profile),
         "QT_QPA_PLATFORM": "offscreen",
         "XDG_RUNTIME_DIR": os.environ.get("XDG_RUNTIME_DIR", str(runtime_dir)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from rich.console import Console
@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from . import events, worker
-from .errors import RoadSegError
+from .errors import JobError, RoadSegError
 from .jobs import JOBS, Job, OptionField, describe_range, from_json, from_options
 
 
@@ -88,21 +88,39 @@ def _command(job_type: type[Job]) -> click.Command:
     parameters: list[click.Parameter] = [_click_option(field) for field in job_type.option_fields()]
     help_events = "Write the events as JSON lines, and nothing else, to standard output."
     parameters.append(click.Option(["--events", "with_events"], is_flag=True, help=help_events))
-    return click.Command(
+    return _JobCommand(
         job_type.name, params=parameters, callback=callback, help=job_type.__doc__, short_help=job_type.title
     )
 
 
+class _JobCommand(click.Command):
+    """A command whose options, where they are wrong, are told as an event to whom asked for events."""
+
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        """See click.Command.parse_args."""
+        with_events = "--events" in arguments
+        try:
+            return super().parse_args(context, arguments)
+        except click.UsageError as error:
+            if not with_events:
+                raise
+            _refuse(JobError(error.format_message(), f"Its options are in {context.command_path} --help."))
+
+
+def _refuse(error: RoadSegError) -> NoReturn:
+    """Tell a client why its job was not begun, and end the process."""
+    worker.line_sink(worker.claim_stdout())(worker.explain(error, events.Reporter()))
+    sys.exit(worker.EXIT_FAILED)
+
+
 def _run_with_events(job_type: type[Job], options: dict[str, Any]) -> int:
-    sink = worker.line_sink(worker.claim_stdout())
     try:
         job = from_options(job_type, options)
     except RoadSegError as error:
-        sink(worker.explain(error, events.Reporter()))
-        return worker.EXIT_FAILED
+        _refuse(error)
     cancelled = threading.Event()
     worker.listen_to_signals(cancelled)
-    return worker.run(job, sink, cancelled)
+    return worker.run(job, worker.line_sink(worker.claim_stdout()), cancelled)
 
 
 def _run_on_terminal(job_type: type[Job], options: dict[str, Any]) -> int:
@@ -128,12 +146,15 @@ for _job_type in JOBS.values():
 
 
 @main.command("run", short_help="Run a job file for a client")
-@click.argument("job_file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("job_file", type=click.Path(path_type=Path))
 def run_job_file(job_file: Path) -> None:
     """Run the job in JOB_FILE: events on standard output; closing standard input cancels."""
     try:
         job = from_json(job_file.read_text(encoding="utf-8"))
-    except (RoadSegError, UnicodeDecodeError) as error:
-        worker.line_sink(worker.claim_stdout())(worker.explain(error, events.Reporter()))
-        sys.exit(worker.EXIT_FAILED)
+    except OSError as error:
+        _refuse(JobError(f"The job file {job_file} cannot be read ({error.strerror}).", "Give another file."))
+    except UnicodeDecodeError:
+        _refuse(JobError(f"{job_file} is not a RoadSeg job file.", "Write it with the command line or from QGIS."))
+    except RoadSegError as error:
+        _refuse(error)
     sys.exit(worker.run_for_client(job))

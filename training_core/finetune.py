@@ -6,30 +6,28 @@ Knows the order of things; each step is another module's.
 from __future__ import annotations
 
 import dataclasses
-import time
 from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
 import torch
 from torch import nn
-from torch.optim import SGD
 
 from . import processor
 from .bundle import ModelCard, load_into, load_weights, save_model
-from .chips import ChipSampler
+from .chips import ChipSampler, prefetch
 from .engines import NATIVE, Engine, choose_engine
 from .events import Reporter
 from .examples import LabeledImage, read_drawing, read_labeled_images, split_for_validation, with_common_scaling
 from .inference import Predictor
 from .jobs import FineTune
 from .labels import IGNORE, ROAD
-from .losses import road_loss
 from .model import STRIDE_PX, Architecture, adapt_first_layer, build_network
 from .outputs import Outputs
 from .panels import make_panels
 from .report import ImageSummary, TrainingRecord, write_training_report
-from .training import Trained, train
+from .trainer import Trainer
+from .training import Budget, History, Trained, train
 from .versions import versions
 
 # Trying the engines out takes some ten steps; below this budget they are better spent on learning.
@@ -49,29 +47,20 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         network, architecture = _start_network(job, images, base)
         chip_px = -(-job.chip_px // STRIDE_PX) * STRIDE_PX
         engine = _choose_engine(job, architecture, chip_px, reporter)
-        began_s = time.monotonic()
-        sampler = ChipSampler(images, chip_px, job.seed)
-        trained = train(
-            network,
-            engine,
-            images,
-            sampler,
-            job.batch_size,
-            job.learning_rate,
-            job.minutes * 60,
-            reporter.part(0.02, 0.98),
-        )
-        minutes = (time.monotonic() - began_s) / 60
-        card = _describe(job, architecture, images, engine, trained, chip_px, minutes)
+        trainer = Trainer(network, engine)
+        batches = prefetch(ChipSampler(images, chip_px, job.seed), job.batch_size)
+        budget = Budget(job.minutes * 60, job.learning_rate)
+        trained, history = train(trainer, batches, images, budget, reporter.part(0.02, 0.98))
+        card = _describe(job, architecture, images, engine, trained, history, chip_px)
         save_model(model_path, trained.weights, card)
         if report_path:
             reporter.progress(0.99, "Writing the report")
-            write_training_report(_record(job, images, engine, trained, card), report_path)
+            write_training_report(_record(job, images, engine, trained, history, card), report_path)
     return {
         "model": job.model,
         **({"report": job.report} if job.report else {}),
-        "images_per_s": trained.history.images_per_s,
-        "steps": len(trained.history.steps),
+        "images_per_s": history.images_per_s,
+        "steps": len(history.steps),
         "validation": dataclasses.asdict(trained.scores),
         "threshold": trained.threshold,
         "engine": engine.name,
@@ -110,17 +99,15 @@ def _start_network(
 
 
 def _choose_engine(job: FineTune, architecture: Architecture, chip_px: int, reporter: Reporter) -> Engine:
-    chips = torch.zeros(job.batch_size, architecture.in_channels, chip_px, chip_px)
-    labels = torch.zeros(job.batch_size, 1, chip_px, chip_px, dtype=torch.uint8)
-    prepared: dict[str, Any] = {}
+    chips = np.zeros((job.batch_size, architecture.in_channels, chip_px, chip_px), dtype=np.float32)
+    labels = np.zeros((job.batch_size, chip_px, chip_px), dtype=np.uint8)
+    trainers: dict[str, Trainer] = {}
 
     def trial(engine: Engine) -> None:
-        if engine.name not in prepared:
-            copy = build_network(architecture)
-            prepared[engine.name] = engine.prepare_training(copy, SGD(copy.parameters(), lr=0.0))
-        trained, optimizer = prepared[engine.name]
-        road_loss(engine.forward(trained, chips), labels).backward()
-        optimizer.step()
+        reporter.check_cancelled()
+        if engine.name not in trainers:
+            trainers[engine.name] = Trainer(build_network(architecture), engine)
+        trainers[engine.name].step(chips, labels, 0.0)
 
     is_long = job.minutes >= SHORTEST_BUDGET_WITH_TRIAL_MIN
     return choose_engine(job.engine, job.precision, trial if is_long else None, reporter.log)
@@ -132,8 +119,8 @@ def _describe(
     images: list[LabeledImage],
     engine: Engine,
     trained: Trained,
+    history: History,
     chip_px: int,
-    minutes: float,
 ) -> ModelCard:
     return ModelCard(
         architecture=architecture,
@@ -144,8 +131,8 @@ def _describe(
         training={
             "images": [Path(image.name).name for image in images],
             "labeled_px": int(sum((image.training != IGNORE).sum() for image in images)),
-            "minutes": round(minutes, 2),
-            "steps": len(trained.history.steps),
+            "minutes": round(history.steps[-1][1] / 60, 2),
+            "steps": len(history.steps),
             "batch_size": job.batch_size,
             "learning_rate": job.learning_rate,
             "seed": job.seed,
@@ -160,13 +147,12 @@ def _describe(
 
 
 def _record(
-    job: FineTune, images: list[LabeledImage], engine: Engine, trained: Trained, card: ModelCard
+    job: FineTune, images: list[LabeledImage], engine: Engine, trained: Trained, history: History, card: ModelCard
 ) -> TrainingRecord:
     network = build_network(card.architecture)
     network.load_state_dict(trained.weights)
     native = dataclasses.replace(engine, name=NATIVE)
     predictor = Predictor(native.prepare_inference(network), native, card.bands)
-    history = trained.history
     return TrainingRecord(
         options=dataclasses.asdict(job),
         hardware=processor.name(),

@@ -11,7 +11,7 @@ from .examples import LabeledImage
 from .inference import Predictor, to_byte
 from .labels import IGNORE, ROAD
 from .report import Panel
-from .training import window_reader
+from .trainer import window_reader
 
 PANEL_PX, CONTEXT_PX = 320, 96
 
@@ -25,9 +25,14 @@ def make_panels(predictor: Predictor, images: list[LabeledImage], count: int) ->
 
 
 def _places(image: LabeledImage) -> list[tuple[int, int, int]]:
-    """Return the amount of road kept apart in each square of an image, with its row and column."""
-    height, width = image.validation.shape
-    corners = [(row, column) for row in range(0, height, PANEL_PX) for column in range(0, width, PANEL_PX)]
+    """Return the amount of road kept apart in each square of an image, with its row and column.
+
+    The last squares of a row or column are moved inside, and so may overlap.
+    """
+    rows, columns = (
+        {min(at, max(0, size - PANEL_PX)) for at in range(0, size, PANEL_PX)} for size in image.known.shape
+    )
+    corners = [(row, column) for row in rows for column in columns]
     road = [(int((_square(image.validation, *corner) == ROAD).sum()), *corner) for corner in corners]
     return [place for place in road if place[0]]
 

@@ -66,6 +66,7 @@ def prepare_segmenter(model: str, options: SegmentOptions, reporter: Reporter) -
     sample = torch.zeros(1, len(card.bands), _TRIAL_PX, _TRIAL_PX)
 
     def trial(engine: Engine) -> None:
+        reporter.check_cancelled()
         if engine.name not in prepared:
             prepared[engine.name] = engine.prepare_inference(network)
         with torch.inference_mode():

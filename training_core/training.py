@@ -1,38 +1,57 @@
 """The training loop: a network learns for the minutes it is given, and the best state seen in validation is kept.
 
-Knows networks, engines, chips and time; knows nothing of files.
+Knows time and schedules; what happens in a step is the trainer's. Knows nothing of files.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
+from typing import Optional
 
 import numpy as np
 import torch
-from torch import nn
-from torch.optim import AdamW, Optimizer
 
-from .chips import ChipSampler, prefetch
-from .engines import Engine
 from .events import Reporter
 from .examples import LabeledImage
-from .inference import Predictor, predict_tiles
-from .labels import IGNORE
-from .losses import road_loss
 from .metrics import Confusion, Scores
-from .tiling import USUAL_HALO_PX, Tile, tile_grid
+from .trainer import Trainer
 
-WEIGHT_DECAY = 0.01
 WARM_UP_SHARE = 0.05
-VALIDATION_TILE_PX = 512
 # Validation costs time that learning could use: so many of them in a run, but never more often than this.
 VALIDATIONS, SHORTEST_INTERVAL_S = 10, 15.0
-METRIC_INTERVAL_S = 1.0
-PARTS = ("waiting for chips", "forward", "backward", "optimizer", "validation")
+TELL_INTERVAL_S = 1.0
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How long to train, and how fast to learn meanwhile.
+
+    Parameters
+    ----------
+    seconds : float
+        From the first step to the end of the last validation.
+    learning_rate : float
+        The peak.
+    """
+
+    seconds: float
+    learning_rate: float
+
+    def rate(self, elapsed_s: float) -> float:
+        """Return the learning rate: a warm-up, then a cosine to near zero (Loshchilov and Hutter, 2017)."""
+        done = min(elapsed_s / self.seconds, 1.0)
+        if done < WARM_UP_SHARE:
+            return self.learning_rate * max(done / WARM_UP_SHARE, 0.05)
+        return self.learning_rate * max(0.5 * (1 + math.cos(math.pi * done)), 0.01)
+
+    @property
+    def interval_s(self) -> float:
+        """Seconds between validations."""
+        return max(SHORTEST_INTERVAL_S, self.seconds / VALIDATIONS)
 
 
 @dataclass
@@ -45,23 +64,25 @@ class History:
         Step, seconds since the start, loss, learning rate.
     validations : list of tuple
         Step, seconds since the start, scores at the best threshold.
+    images_seen : int
+        Chips learned from.
     timings_s : dict
         Seconds by part of the loop.
     """
 
     steps: list[tuple[int, float, float, float]] = field(default_factory=list)
     validations: list[tuple[int, float, Scores]] = field(default_factory=list)
-    timings_s: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
     images_seen: int = 0
+    timings_s: dict[str, float] = field(default_factory=dict)
 
     @property
     def images_per_s(self) -> float:
-        """Images a second of the loop, validation left out."""
-        seconds = sum(self.timings_s.values()) - self.timings_s["validation"]
+        """Chips a second of the loop, validation left out."""
+        seconds = sum(self.timings_s.values()) - self.timings_s.get("validation", 0.0)
         return self.images_seen / seconds if seconds else 0.0
 
 
-@dataclass
+@dataclass(frozen=True)
 class Trained:
     """The best state of the network, and what validation said of it."""
 
@@ -69,130 +90,66 @@ class Trained:
     confusion: Confusion
     threshold: float
     scores: Scores
-    history: History
-
-
-class Stopwatch:
-    """Adds the seconds since the last lap to a part of the loop."""
-
-    def __init__(self, timings_s: dict[str, float]) -> None:
-        self._timings_s, self._last_s = timings_s, time.perf_counter()
-
-    def lap(self, part: str) -> None:
-        """End a lap that belongs to `part`."""
-        now_s = time.perf_counter()
-        self._timings_s[part] += now_s - self._last_s
-        self._last_s = now_s
 
 
 def train(
-    network: nn.Module,
-    engine: Engine,
+    trainer: Trainer,
+    batches: Iterator[tuple[np.ndarray, np.ndarray]],
     images: list[LabeledImage],
-    sampler: ChipSampler,
-    batch_size: int,
-    learning_rate: float,
-    budget_s: float,
+    budget: Budget,
     reporter: Reporter,
-) -> Trained:
-    """Train a network for a time and return its best state.
-
-    The learning rate warms up, then follows a cosine to zero as the time runs out (Loshchilov and Hutter, 2017). The
-    best state is the one with the best F1 on the labels kept apart.
+) -> tuple[Trained, History]:
+    """Train for a time, and return the state with the best F1 on the labels kept apart, and what happened.
 
     Parameters
     ----------
-    network : Module
-    engine : Engine
+    trainer : Trainer
+    batches : generator of (chips, labels)
+        Closed at the end.
     images : list of LabeledImage
         With the labels to validate on.
-    sampler : ChipSampler
-    batch_size : int
-    learning_rate : float
-        The peak.
-    budget_s : float
-        Seconds from the first step to the end of the last validation.
+    budget : Budget
     reporter : Reporter
     """
-    optimizer = AdamW(network.parameters(), lr=learning_rate, weight_decay=WEIGHT_DECAY)
-    network, optimizer = engine.prepare_training(network, optimizer)
-    history, best = History(), None
-    interval_s = max(SHORTEST_INTERVAL_S, budget_s / VALIDATIONS)
-    began_s, validated_s, told_s, validation_s = time.monotonic(), 0.0, -METRIC_INTERVAL_S, 0.0
-    batches = prefetch(sampler, batch_size)
-    watch = Stopwatch(history.timings_s)
-    try:
-        for step, (chips, labels) in enumerate(batches, 1):
+    history = History(timings_s=trainer.timings_s)
+    best: Optional[Trained] = None
+    began_s, validated_s, told_s, validation_s = time.monotonic(), 0.0, -TELL_INTERVAL_S, 0.0
+    elapsed_s = 0.0
+    with closing(batches):
+        while elapsed_s + validation_s < budget.seconds or best is None:
             reporter.check_cancelled()
-            watch.lap("waiting for chips")
+            chips, labels = next(batches)
+            rate = budget.rate(elapsed_s)
+            loss = trainer.step(chips, labels, rate)
             elapsed_s = time.monotonic() - began_s
-            rate = learning_rate * _schedule(elapsed_s / budget_s)
-            loss = _step(network, engine, optimizer, chips, labels, rate, watch)
-            history.images_seen += batch_size
-            elapsed_s = time.monotonic() - began_s
-            history.steps.append((step, elapsed_s, loss, rate))
-            if elapsed_s - told_s >= METRIC_INTERVAL_S:
+            history.images_seen += len(chips)
+            history.steps.append((len(history.steps) + 1, elapsed_s, loss, rate))
+            if elapsed_s - told_s >= TELL_INTERVAL_S:
                 told_s = elapsed_s
-                _tell(history, elapsed_s, budget_s, reporter)
-            is_last = elapsed_s + validation_s >= budget_s
-            is_due = elapsed_s - validated_s >= interval_s and budget_s - elapsed_s >= interval_s / 2
-            if is_last or is_due:
-                best = _validate(network, engine, images, step, elapsed_s, history, best, reporter)
-                watch.lap("validation")
+                _tell(history, budget, reporter)
+            left_s = budget.seconds - elapsed_s
+            is_due = elapsed_s - validated_s >= budget.interval_s and left_s >= budget.interval_s / 2
+            if is_due or left_s <= validation_s:
+                best = _validate(trainer, images, history, best, reporter)
                 validated_s = time.monotonic() - began_s
-                validation_s = validated_s - elapsed_s
-            if is_last:
-                return best
-    finally:
-        batches.close()
-    raise AssertionError("the batches never end")
+                validation_s, elapsed_s = validated_s - elapsed_s, validated_s
+    return best, history
 
 
-def _schedule(done: float) -> float:
-    if done < WARM_UP_SHARE:
-        return max(done / WARM_UP_SHARE, 0.05)
-    return max(0.5 * (1 + math.cos(math.pi * min(done, 1.0))), 0.01)
-
-
-def _step(
-    network: nn.Module,
-    engine: Engine,
-    optimizer: Optimizer,
-    chips: np.ndarray,
-    labels: np.ndarray,
-    rate: float,
-    watch: Stopwatch,
-) -> float:
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-    loss = road_loss(engine.forward(network, torch.from_numpy(chips)), torch.from_numpy(labels)[:, None])
-    watch.lap("forward")
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    watch.lap("backward")
-    optimizer.step()
-    watch.lap("optimizer")
-    return loss.item()
-
-
-def _tell(history: History, elapsed_s: float, budget_s: float, reporter: Reporter) -> None:
-    step, _, loss, _ = history.steps[-1]
+def _tell(history: History, budget: Budget, reporter: Reporter) -> None:
+    step, elapsed_s, loss, _ = history.steps[-1]
     pace = f"{history.images_per_s:.2f} images/s"
     reporter.metric("loss", loss, step)
-    reporter.progress(elapsed_s / budget_s, f"Step {step}: loss {loss:.3f}, {pace}", max(0.0, budget_s - elapsed_s))
+    left_s = max(0.0, budget.seconds - elapsed_s)
+    reporter.progress(elapsed_s / budget.seconds, f"Step {step}: loss {loss:.3f}, {pace}", left_s)
 
 
 def _validate(
-    network: nn.Module,
-    engine: Engine,
-    images: list[LabeledImage],
-    step: int,
-    elapsed_s: float,
-    history: History,
-    best: "Trained | None",
-    reporter: Reporter,
+    trainer: Trainer, images: list[LabeledImage], history: History, best: Optional[Trained], reporter: Reporter
 ) -> Trained:
-    confusion = validate(network, engine, images)
+    """Validate, and return the better of the network as it is and the best one so far."""
+    step, elapsed_s, _, _ = history.steps[-1]
+    confusion = trainer.validate(images)
     threshold = confusion.best_threshold()
     scores = confusion.scores(threshold)
     history.validations.append((step, elapsed_s, scores))
@@ -201,35 +158,4 @@ def _validate(
     reporter.log(f"Step {step}: validation F1 {scores.f1:.3f}, IoU {scores.iou:.3f} at threshold {threshold:.2f}")
     if best is not None and best.scores.f1 >= scores.f1:
         return best
-    weights = {name: copy.deepcopy(tensor) for name, tensor in network.state_dict().items()}
-    return Trained(weights, confusion, threshold, scores, history)
-
-
-def validate(network: nn.Module, engine: Engine, images: list[LabeledImage]) -> Confusion:
-    """Return how a network does on the labels kept apart; its mode, training or not, is as before afterwards."""
-    was_training = network.training
-    network.eval()
-    confusion = Confusion()
-    for image in images:
-        predictor = Predictor(network, engine, image.bands)
-        for tile, probability in predict_tiles(predictor, window_reader(image), _validation_tiles(image)):
-            confusion.add(probability, image.validation[tile.destination])
-    network.train(was_training)
-    return confusion
-
-
-def window_reader(image: LabeledImage) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """Return a function that reads windows of an image in memory as `Image.read` reads those of a file."""
-
-    def read(column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        window = np.s_[row : row + height, column : column + width]
-        return image.values[(slice(None), *window)], image.known[window]
-
-    return read
-
-
-def _validation_tiles(image: LabeledImage) -> Iterator[Tile]:
-    height, width = image.validation.shape
-    for tile in tile_grid(width, height, VALIDATION_TILE_PX, USUAL_HALO_PX):
-        if (image.validation[tile.destination] != IGNORE).any():
-            yield tile
+    return Trained(trainer.weights(), confusion, threshold, scores)

@@ -25,6 +25,8 @@ FORMATS = {
     ".geojson": ("GeoJSON", False),
     ".fgb": ("FlatGeobuf", False),
 }
+# A GeoPackage of version 1.4 makes the GDAL of older systems warn, with nothing gained.
+CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
 _DIMENSION_NAMES = {"points": 0, "lines": 1, "polygons": 2}
 # What QGIS appends to a file's path, such as "roads.gpkg|layername=roads|subset=lanes > 1".
 _QGIS_PART = re.compile(r"\|(layername|layerid|subset|geometrytype|option:[^=|]*|uniqueGeometryType)=", re.IGNORECASE)
@@ -131,7 +133,7 @@ def write_layers(
     driver, _ = FORMATS[path.suffix.lower()]
     path.unlink(missing_ok=True)
     for name, layer in layers.items():
-        options = {"RFC7946": "YES"} if driver == "GeoJSON" else {}
+        options = CREATION_OPTIONS.get(driver, {})
         try:
             layer = layer.to_crs("EPSG:4326") if driver == "GeoJSON" else layer
             pyogrio.write_dataframe(

@@ -6,7 +6,7 @@ does a job bears the job's name and has a function `run(job, reporter) -> dict`.
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import importlib
 import os
 import signal
@@ -20,6 +20,7 @@ from . import events
 from .errors import Cancelled, RoadSegError
 from .events import Event, Reporter
 from .jobs import Job
+from .outputs import NO_ROOM
 
 HEARTBEAT_S = 2.0
 GRACE_S = 20.0
@@ -39,14 +40,17 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
 def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> int:
     """Do the job, tell of it to `sink`, ending in a result or an error, and return the process's exit status."""
     stopped = threading.Event()
-    threading.Thread(target=_beat, args=(sink, stopped), daemon=True).start()
+    heart = threading.Thread(target=_beat, args=(sink, stopped), daemon=True)
+    heart.start()
     reporter = Reporter(sink, cancelled.is_set)
     try:
         last: Event = events.Result(execute(job, reporter))
         status = 0
     except BaseException as error:  # whatever it is, a person must read it
-        last, status = explain(error, reporter), EXIT_CANCELLED if isinstance(error, Cancelled) else EXIT_FAILED
+        last = explain(error, reporter)
+        status = EXIT_CANCELLED if last.code == Cancelled.code else EXIT_FAILED
     stopped.set()
+    heart.join()  # so that nothing follows the last event
     sink(last)
     return status
 
@@ -62,7 +66,7 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
         return events.Error(
             "resources", "There is too little memory for this.", "Lower the tile size, chip size or batch size."
         )
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
         return events.Error("output", "The disk is full.", "Make room, or choose another folder for the outputs.")
     return events.Error(
         "unexpected",
@@ -83,9 +87,12 @@ def run_for_client(job: Job) -> int:
 
 
 def claim_stdout() -> IO[str]:
-    """Return the real standard output for events, and send every other print of this process to standard error."""
+    """Return the real standard output for events, and send every other print of this process to standard error.
+
+    What UTF-8 does not hold, half of a file name that is in no encoding, goes as the escape that JSON has for it.
+    """
     sys.stdout.flush()
-    stream = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
+    stream = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace", newline="\n")
     os.dup2(2, 1)
     return stream
 
@@ -113,8 +120,9 @@ def listen_to_signals(cancelled: threading.Event) -> None:
 
 def _watch_stdin(cancelled: threading.Event) -> None:
     """Cancel when the client closes its end, or dies; end the process where the job does not heed that."""
-    while os.read(0, 4096):
-        pass
+    with contextlib.suppress(OSError):  # there is no standard input
+        while os.read(0, 4096):
+            pass
     cancelled.set()
     threading.Event().wait(GRACE_S)
     os._exit(EXIT_CANCELLED)

@@ -85,7 +85,7 @@ def from_json(text: str) -> Job:
         name, version, options = document["job"], document["version"], document["options"]
         job_type = JOBS[name]
         items = dict(options)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise JobError("This is not a RoadSeg job file.", "Write it with the command line or from QGIS.") from error
     if version != FORMAT_VERSION:
         raise JobError(f"The job file has version {version}; this RoadSeg reads version {FORMAT_VERSION}.")

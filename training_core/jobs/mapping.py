@@ -36,6 +36,11 @@ class Segment(SegmentOptions):
             raise JobError("The image (raster) or several images (rasters) must be given, not both.")
         if self.rasters and not self.folder:
             raise JobError("Several images need a folder (folder) for their masks.")
+        if self.rasters and (self.mask or self.probability):
+            raise JobError(
+                "Several images have no one road mask (mask) or road probability (probability).",
+                "Their masks go into the folder (folder).",
+            )
         if self.raster and not (self.mask or self.probability):
             raise JobError("There is nothing to write.", "Give a road mask (mask) or a road probability (probability).")
 

@@ -5,8 +5,10 @@ Knows nothing of any one job, and only the standard library.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
+import os
 import typing
 from dataclasses import dataclass
 from typing import Any, ClassVar, Optional
@@ -105,16 +107,31 @@ class Job:
         """Raise JobError, naming the field, where a value is missing, of the wrong type, or out of its range."""
         for field in self.option_fields():
             _validate_field(field, getattr(self, field.name))
+        self._check_outputs()
+
+    def _check_outputs(self) -> None:
+        """Raise JobError where two outputs go to one file; only layers may share one."""
+        taken: dict[str, OptionField] = {}
+        for field in self.option_fields():
+            path = getattr(self, field.name)
+            if field.option.kind not in OUTPUT_KINDS or not path:
+                continue
+            other = taken.setdefault(os.path.abspath(path), field)
+            if other is not field and {other.option.kind, field.option.kind} != {VECTOR_OUTPUT}:
+                both = " and ".join(f"{each.option.label} ({each.name})" for each in (other, field))
+                raise JobError(f"{both} are the same file, {path}.", "Give each a file of its own.")
 
     def to_json(self) -> str:
-        """Return the job as the text of a job file."""
+        """Return the job as the text of a job file, in ASCII: so a path survives that is in no encoding."""
         document = {"job": self.name, "version": FORMAT_VERSION, "options": dataclasses.asdict(self)}
-        return json.dumps(document, ensure_ascii=False, indent=1)
+        return json.dumps(document, indent=1)
 
 
 def _validate_field(field: OptionField, value: Any) -> None:
     name, option_ = field.name, field.option
-    if option_.required and not value:
+    if field.is_list and not isinstance(value, tuple):
+        raise JobError(f"{option_.label} ({name}) must be a list, not {value!r}.")
+    if option_.required and (not value or (field.is_list and "" in value)):
         raise JobError(f"{option_.label} ({name}) is missing.", "Give it a value.")
     for item in value if field.is_list else (value,):
         if type(item) is not field.item_type:
@@ -151,4 +168,7 @@ def from_options(job_type: type[Job], options: dict[str, Any]) -> Job:
 def _coerce(field: OptionField, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return tuple(value)
-    return float(value) if field.item_type is float and type(value) is int else value
+    if field.item_type is float and type(value) is int:
+        with contextlib.suppress(OverflowError):
+            return float(value)
+    return value

@@ -1,0 +1,115 @@
+"""The command line with one job more, which plays what its part says: run this file as `python -m training_core`.
+
+A real worker process, signals, pipes and outputs, without the seconds that loading torch takes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from training_core import worker  # noqa: E402
+from training_core.errors import LabelError  # noqa: E402
+from training_core.events import Reporter  # noqa: E402
+from training_core.jobs import JOBS, RASTER_OUTPUT, Job, option  # noqa: E402
+from training_core.outputs import Outputs  # noqa: E402
+
+PARTS = ("chatter", "work", "deaf", "fail", "refuse", "full", "memory", "leave", "look")
+
+
+@dataclass(frozen=True)
+class Act(Job):
+    """Play a part."""
+
+    name: ClassVar[str] = "act"
+    title: ClassVar[str] = "Act"
+
+    part: str = option("chatter", "Part", "What to play.", choices=PARTS)
+    output: str = option("", "Output", "Where to write.", kind=RASTER_OUTPUT)
+
+
+def run(job: Act, reporter: Reporter) -> dict[str, Any]:
+    return globals()[f"play_{job.part}"](job, reporter)
+
+
+def play_chatter(job: Act, reporter: Reporter) -> dict[str, Any]:
+    """Print in every way that a library may."""
+    print("printed")
+    os.write(1, b"written at the level of C\n")
+    ctypes.CDLL(None).puts(b"put by the C library")
+    ctypes.CDLL(None).fflush(None)
+    subprocess.run([sys.executable, "-c", "print('printed by a child')"], check=True)
+    sys.__stdout__.write('{"event": "log", "message": "forged"}\n')
+    reporter.progress(0.5, "Straße नेपाल")
+    reporter.log("two\nlines")
+    time.sleep(0.2)
+    return {"path": os.fsdecode(b"stra\xdfe.tif"), "iou": 0.25, "validation": {"f1": 0.123456789}}
+
+
+def play_work(job: Act, reporter: Reporter) -> dict[str, Any]:
+    """Write and write, until told to stop."""
+    with Outputs() as outputs:
+        staged = outputs.stage(job.output)
+        while True:
+            with staged.open("a") as file:
+                file.write("half")
+            reporter.progress(0.5, "Working")
+            time.sleep(0.02)
+            reporter.check_cancelled()
+
+
+def play_deaf(job: Act, reporter: Reporter) -> dict[str, Any]:
+    reporter.progress(0.5, "Working")
+    time.sleep(60)
+    return {}
+
+
+def play_fail(job: Act, reporter: Reporter) -> dict[str, Any]:
+    with Outputs() as outputs:
+        outputs.stage(job.output).write_text("half")
+        raise ZeroDivisionError("nobody foresaw this")
+
+
+def play_refuse(job: Act, reporter: Reporter) -> dict[str, Any]:
+    raise LabelError("The drawn roads (straße.gpkg) have no features.", "Draw some.")
+
+
+def play_full(job: Act, reporter: Reporter) -> dict[str, Any]:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def play_memory(job: Act, reporter: Reporter) -> dict[str, Any]:
+    raise MemoryError
+
+
+def play_leave(job: Act, reporter: Reporter) -> dict[str, Any]:
+    sys.exit(0)
+
+
+def play_look(job: Act, reporter: Reporter) -> dict[str, Any]:
+    """Tell what the process has loaded, and how it is set up."""
+    return {
+        "loaded": [name for name in ("torch", "numpy") if name in sys.modules],
+        "threads": os.environ.get("OMP_NUM_THREADS"),
+        "leads_group": os.getpgid(0) == os.getpid(),
+    }
+
+
+if __name__ == "__main__":
+    JOBS[Act.name] = Act
+    sys.modules[f"training_core.{Act.name}"] = sys.modules["__main__"]
+    worker.HEARTBEAT_S = 0.05
+    worker.GRACE_S = 0.5
+    from training_core.cli import main
+
+    main()

@@ -1,0 +1,216 @@
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rasterio.crs import CRS
+from rasters import NORTH_UP, UTM
+
+from training_core.chips import ChipSampler, prefetch
+from training_core.examples import LabeledImage
+from training_core.grid import Grid
+from training_core.imagery import Band
+from training_core.labels import BACKGROUND, IGNORE, ROAD
+
+MARK = 1000.0
+
+
+def image(training, values=None, bands=1, known=None):
+    """An image of given labels; where no values are given, it shows a mark wherever there is road."""
+    training = np.asarray(training, np.uint8)
+    height, width = training.shape
+    if values is None:
+        values = np.broadcast_to(np.where(training == ROAD, MARK, 0), (bands, height, width)).astype(np.float32)
+    return LabeledImage(
+        name="image.tif",
+        grid=Grid(CRS.from_string(UTM), NORTH_UP, width, height),
+        values=values,
+        known=np.ones_like(training, bool) if known is None else known,
+        training=training,
+        validation=np.full_like(training, IGNORE),
+        bands=tuple(Band(f"band {number}") for number in range(len(values))),
+    )
+
+
+def with_road(height=200, width=300, row=90):
+    training = np.zeros((height, width), np.uint8)
+    training[row : row + 6] = ROAD
+    return training
+
+
+@given(st.integers(1, 5), st.integers(1, 4), st.sampled_from([32, 64, 96]), st.sampled_from(["u1", "u2", "i2", "f4"]))
+@settings(max_examples=20, deadline=None)
+def test_chips_have_the_shapes_and_types_that_networks_take(count, bands, size_px, dtype):
+    values = np.random.default_rng(0).integers(0, 200, (bands, 200, 300)).astype(dtype)
+    chips, labels = ChipSampler([image(with_road(), values)], size_px, 0).batch(count)
+    assert chips.shape == (count, bands, size_px, size_px) and chips.dtype == np.float32
+    assert labels.shape == (count, size_px, size_px) and labels.dtype == np.uint8
+    assert chips.flags.c_contiguous and labels.flags.c_contiguous
+    assert set(np.unique(labels)) <= {BACKGROUND, ROAD, IGNORE}
+
+
+@given(st.integers(0, 2**31 - 1))
+@settings(max_examples=30, deadline=None)
+def test_image_and_label_are_turned_together(seed):
+    training = with_road()
+    training[20:40, 130:133] = ROAD  # so that no turn or mirror image is like another
+    chips, labels = ChipSampler([image(training, bands=2)], 64, seed).batch(8)
+    for chip, label in zip(chips, labels):
+        for band in chip:
+            np.testing.assert_array_equal(band > MARK / 3, label == ROAD)
+
+
+def test_all_eight_symmetries_are_drawn():
+    rows, columns = np.mgrid[:64, :64]
+    values = np.stack([rows, columns]).astype(np.float32) * 100
+    training = with_road(64, 64, 30)
+    chips, _ = ChipSampler([image(training, values)], 64, 0).batch(100)
+    seen = set()
+    for chip in chips:
+        down, across = chip[:, -1, 0] - chip[:, 0, 0], chip[:, 0, -1] - chip[:, 0, 0]
+        seen.add((*np.sign(np.rint(down / 3000)), *np.sign(np.rint(across / 3000))))
+    assert len(seen) == 8
+
+
+def test_values_are_scaled_and_unknown_pixels_are_the_mean():
+    values = np.full((1, 100, 100), 70.0, np.float32)
+    known = np.ones((100, 100), bool)
+    known[:50] = False
+    values[:, :50] = -9999
+    one = image(with_road(100, 100, 70), values, known=known)
+    scaled = LabeledImage(**{**vars(one), "bands": (Band("gray", 50.0, 10.0),)})
+    chips, _ = ChipSampler([scaled], 96, 0).batch(20)
+    for chip in chips:
+        low, high = np.unique(chip.round(4))
+        assert -0.5 <= low <= 0.5 and 1.0 < high - low < 3.0  # (70 - 50) / 10, and its contrast varied by 20 %
+
+
+def test_brightness_and_contrast_vary():
+    chips, _ = ChipSampler([image(np.pad(with_road(64, 64, 30), 1))], 64, 0).batch(50)
+    assert chips.min(axis=(1, 2, 3)).std() > 0.05
+    assert (chips.max(axis=(1, 2, 3)) - chips.min(axis=(1, 2, 3))).std() > MARK / 20
+
+
+def test_half_of_the_chips_have_road_near_their_center():
+    training = np.zeros((2000, 2000), np.uint8)
+    training[1000:1004, 1000:1004] = ROAD
+    _, labels = ChipSampler([image(training)], 64, 0).batch(400)
+    near = np.array([(label[15:50, 15:50] == ROAD).any() for label in labels])
+    assert 0.4 < near.mean() < 0.6
+
+
+def test_the_rest_is_drawn_from_all_labeled_ground_and_nowhere_else():
+    training = np.full((1000, 1000), IGNORE, np.uint8)
+    training[100:200, 100:200] = BACKGROUND
+    training[800:900, 800:900] = BACKGROUND
+    training[850, 850] = ROAD
+    _, labels = ChipSampler([image(training)], 64, 0).batch(400)
+    assert all((label != IGNORE).any() for label in labels)
+    without_road = np.mean([(label == BACKGROUND).any() and not (label == ROAD).any() for label in labels])
+    assert 0.25 < without_road < 0.55
+
+
+def test_images_are_drawn_by_what_is_labeled_in_them():
+    large, small = with_road(400, 400), with_road(100, 400)
+    values = [np.full((1, *training.shape), mark, np.float32) for training, mark in ((large, 5000), (small, -5000))]
+    chips, _ = ChipSampler([image(large, values[0]), image(small, values[1])], 64, 0).batch(400)
+    from_large = (chips.mean(axis=(1, 2, 3)) > 0).mean()
+    assert 0.55 < from_large < 0.75  # half of them by road, 1 : 1; half by labels, 4 : 1
+
+
+def test_an_image_without_road_serves_for_background():
+    empty = np.zeros((100, 100), np.uint8)
+    chips, _ = ChipSampler(
+        [image(with_road()), image(empty, np.full((1, 100, 100), -5000, np.float32))], 64, 0
+    ).batch(200)
+    assert (chips.mean(axis=(1, 2, 3)) < -1000).any()
+
+
+@pytest.mark.parametrize("shape", [(20, 200), (200, 20), (20, 20), (1, 1), (63, 64)])
+def test_an_image_smaller_than_a_chip_is_padded_with_what_is_ignored(shape):
+    training = np.zeros(shape, np.uint8)
+    training[0, 0] = ROAD
+    chips, labels = ChipSampler([image(training)], 64, 0).batch(10)
+    assert chips.shape == (10, 1, 64, 64)
+    inside = min(shape[0], 64) * min(shape[1], 64)
+    for label in labels:
+        assert (label != IGNORE).sum() == inside
+
+
+def test_chips_at_an_edge_are_moved_inside():
+    training = np.zeros((200, 200), np.uint8)
+    training[0, 0] = training[-1, -1] = ROAD
+    _, labels = ChipSampler([image(training)], 64, 0).batch(100)
+    assert (labels != IGNORE).all()
+
+
+def test_the_same_seed_draws_the_same_chips():
+    def drawn(seed):
+        sampler = ChipSampler([image(with_road()), image(with_road(100, 100, 20))], 64, seed)
+        return [sampler.batch(3) for _ in range(3)]
+
+    for (chips, labels), (again, labels_again) in zip(drawn(7), drawn(7)):
+        np.testing.assert_array_equal(chips, again)
+        np.testing.assert_array_equal(labels, labels_again)
+    assert any((chips != other).any() for (chips, _), (other, _) in zip(drawn(7), drawn(8)))
+
+
+def test_the_images_stay_as_they_are():
+    one = image(with_road())
+    values, training = one.values.copy(), one.training.copy()
+    ChipSampler([one], 64, 0).batch(20)
+    np.testing.assert_array_equal(one.values, values)
+    np.testing.assert_array_equal(one.training, training)
+
+
+def new_threads(before):
+    return [thread for thread in threading.enumerate() if thread not in before]
+
+
+def wait_until(condition, timeout_s=10):
+    deadline = time.monotonic() + timeout_s
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return condition()
+
+
+def test_batches_drawn_ahead_are_the_same_and_their_thread_ends():
+    before = threading.enumerate()
+    expected = ChipSampler([image(with_road())], 64, 3)
+    batches = prefetch(ChipSampler([image(with_road())], 64, 3), 2)
+    for _ in range(10):
+        chips, labels = next(batches)
+        same, same_labels = expected.batch(2)
+        np.testing.assert_array_equal(chips, same)
+        np.testing.assert_array_equal(labels, same_labels)
+    assert len(new_threads(before)) == 1
+    batches.close()
+    assert wait_until(lambda: not new_threads(before))
+
+
+def test_batches_are_drawn_ahead_but_not_without_end():
+    class Counting(ChipSampler):
+        drawn = 0
+
+        def batch(self, count):
+            self.drawn += 1
+            return super().batch(count)
+
+    sampler = Counting([image(with_road())], 64, 0)
+    batches = prefetch(sampler, 2, depth=3)
+    next(batches)
+    assert wait_until(lambda: sampler.drawn >= 4)
+    time.sleep(0.3)
+    assert sampler.drawn <= 5
+    batches.close()
+
+
+def test_an_error_in_drawing_reaches_who_waits_and_ends_the_thread():
+    before = threading.enumerate()
+    too_few_bands = image(with_road(), np.zeros((3, 200, 300)), known=np.ones((9, 9), bool))
+    batches = prefetch(ChipSampler([too_few_bands], 64, 0), 2)
+    with pytest.raises((ValueError, IndexError)):
+        next(batches)
+    assert wait_until(lambda: not new_threads(before))

@@ -1,0 +1,153 @@
+"""The command line as a person or a script uses it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from rasters import write_raster
+
+from training_core import events
+from training_core.cli import main
+from training_core.jobs import JOBS, describe_range
+
+ROOT = Path(__file__).parents[2]
+ACTOR = str(Path(__file__).with_name("actor.py"))
+CORE = ("-m", "training_core")
+
+
+def run(*arguments, script=(ACTOR,), shell="", **options):
+    command = [sys.executable, *script, *map(str, arguments)]
+    if shell:
+        command = ["sh", "-c", f'exec "$@" {shell}', "sh", *command]
+    options.setdefault("stdin", subprocess.DEVNULL)
+    environment = {**os.environ, "COLUMNS": "200"}
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, env=environment, **options)
+
+
+def help_of(*arguments):
+    shown = CliRunner().invoke(main, [*arguments, "--help"], terminal_width=10000)
+    assert shown.exit_code == 0
+    return shown.output
+
+
+def test_every_job_is_a_command():
+    shown = help_of()
+    for job in JOBS.values():
+        assert re.search(rf"^  {job.name} +{job.title}$", shown, re.MULTILINE)
+    assert "run" in shown
+
+
+@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
+def test_help_tells_every_option_with_unit_range_and_default(job):
+    shown = help_of(job.name)
+    assert " ".join(job.__doc__.split()) in " ".join(shown.split())
+    lines = {line.split()[0]: line for line in shown.splitlines() if line.startswith("  --")}
+    assert set(lines) == {f"--{field.name.replace('_', '-')}" for field in job.option_fields()} | {"--events", "--help"}
+    for field in job.option_fields():
+        line, option = lines[f"--{field.name.replace('_', '-')}"], field.option
+        assert option.help in line
+        assert describe_range(option) in line and option.unit in line
+        assert all(choice in line for choice in option.choices)
+        assert ("[required]" in line) == option.required
+        if not option.required and not field.is_list and field.default != "":
+            assert f"[default: {field.default}" in line
+        if field.is_list:
+            assert "May be repeated." in line
+
+
+def mask_with_a_road(folder):
+    values = np.zeros((90, 90), np.uint8)
+    values[40:50] = 1
+    return write_raster(folder / "mask of Straße.tif", values)
+
+
+def test_events_are_json_lines_alone_and_the_last_is_the_result(tmp_path):
+    mask = mask_with_a_road(tmp_path)
+    arguments = ["vectorize", "--raster", mask, "--roads", tmp_path / "नेपाल.gpkg", "--min-length-m", 20, "--events"]
+    ran = run(*arguments, script=CORE)
+    assert ran.returncode == 0, ran.stderr
+    told = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert all("event" in event for event in told)
+    assert told[-1]["event"] == "result" and told[-1]["result"]["count"] == 1
+    assert (tmp_path / "नेपाल.gpkg").is_file()
+
+
+def test_on_a_terminal_people_read_a_summary(tmp_path):
+    ran = run("vectorize", "--raster", mask_with_a_road(tmp_path), "--roads", tmp_path / "roads.gpkg", script=CORE)
+    assert ran.returncode == 0
+    said = ran.stdout + ran.stderr
+    assert re.search(r"^ *count +1 *$", said, re.MULTILINE)
+    assert re.search(r"^ *length_m +\d+(\.\d+)? *$", said, re.MULTILINE)
+    assert "roads.gpkg" in said and "{" not in said
+
+
+def test_a_summary_shows_numbers_within_numbers():
+    said = run("act").stderr
+    assert re.search(r"iou +0\.25", said) and re.search(r"validation +f1 0\.1235", said)
+    assert "two\nlines" in said
+
+
+@pytest.mark.parametrize("closed", ["<&-", "</dev/null"])
+@pytest.mark.parametrize("mode", [[], ["--events"]])
+def test_standard_input_is_not_needed(closed, mode):
+    ran = run("act", "--part", "look", *mode, shell=closed)
+    assert ran.returncode == 0 and "Traceback" not in ran.stderr
+    if mode:
+        assert json.loads(ran.stdout.splitlines()[-1])["event"] == "result"
+
+
+def test_libraries_do_not_print_among_the_events():
+    ran = run("act", "--events")
+    assert None not in [events.decode(line) for line in ran.stdout.splitlines()]
+    assert "put by the C library" in ran.stderr and "forged" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["vectorize", "--roads", "roads.gpkg"], "(raster) is missing"),
+        (["act", "--part", "sing"], "sing"),
+        (["act", "--loud"], "--loud"),
+        (["makescene", "--raster", "a.tif", "--roads", "b.gpkg", "--size-px", "huge"], "--size-px"),
+        (["makescene", "--raster", "a.tif", "--roads", "b.gpkg", "--size-px", "63"], "(size_px)"),
+        (["act", "--part", "refuse"], "The drawn roads (straße.gpkg) have no features."),
+        (["act", "--part", "fail", "--output", "{folder}/out.tif"], "nobody foresaw this"),
+        (["act", "--part", "work", "--output", "{folder}/file/out.tif"], "{folder}/file"),
+    ],
+)
+def test_what_is_wrong_is_told_with_a_remedy(tmp_path, arguments, words):
+    (tmp_path / "file").write_text("no folder")
+    arguments = [argument.format(folder=tmp_path) for argument in arguments]
+    words = words.format(folder=tmp_path)
+    with_events, on_terminal = run(*arguments, "--events"), run(*arguments)
+    assert with_events.returncode != 0 and on_terminal.returncode != 0
+    last = json.loads(with_events.stdout.splitlines()[-1])
+    assert last["event"] == "error" and words in last["message"] and last["remedy"]
+    assert words in on_terminal.stderr.replace("\n", " ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
+    if "fail" not in arguments:
+        assert "Traceback" not in on_terminal.stderr + with_events.stderr
+
+
+@pytest.mark.parametrize("mode", [[], ["--events"]])
+def test_an_interrupt_stops_the_job(tmp_path, mode):
+    running = subprocess.Popen(
+        [sys.executable, ACTOR, "act", "--part", "work", "--output", str(tmp_path / "out.tif"), *mode],
+        cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 20
+    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    out, error = running.communicate(timeout=20)
+    assert running.returncode == 130
+    assert "no output was written" in (out if mode else error) and "Traceback" not in error
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,130 @@
+import json
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from training_core import events
+from training_core.errors import Cancelled
+from training_core.events import Reporter, decode, encode
+
+TEXT = st.text()
+NUMBER = st.floats(allow_nan=False)
+EVENTS = st.one_of(
+    st.builds(events.Progress, NUMBER, TEXT, st.none() | NUMBER),
+    st.builds(events.Metric, TEXT, NUMBER, st.integers()),
+    st.builds(events.Log, TEXT),
+    st.builds(events.Warning, TEXT),
+    st.just(events.Heartbeat()),
+    st.builds(events.Result, st.dictionaries(TEXT, NUMBER | TEXT | st.lists(TEXT) | st.dictionaries(TEXT, NUMBER))),
+    st.builds(events.Error, TEXT, TEXT, TEXT),
+)
+
+
+def heard(act):
+    """Return the events that an act with a reporter gives."""
+    told = []
+    act(Reporter(told.append))
+    return told
+
+
+@given(EVENTS)
+def test_an_event_is_one_line_and_comes_back(event):
+    line = encode(event)
+    assert "\n" not in line and "\r" not in line
+    assert json.loads(line)["event"] == event.kind
+    assert decode(line) == event
+    assert decode(line + "\n") == event
+
+
+def test_words_of_any_language_stay_readable():
+    assert "Straße नेपाल" in encode(events.Log("Straße नेपाल"))
+
+
+def test_the_last_events_are_as_the_contract_says():
+    assert json.loads(encode(events.Result({"iou": 0.5}))) == {"event": "result", "result": {"iou": 0.5}}
+    error = json.loads(encode(events.Error("imagery", "a.tif is damaged.", "Copy it anew.")))
+    assert error == {"event": "error", "code": "imagery", "message": "a.tif is damaged.", "remedy": "Copy it anew."}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "Downloading: 100%",
+        "3",
+        "null",
+        "[]",
+        "{}",
+        '"event"',
+        '{"event": "applause"}',
+        '{"event": ["log"]}',
+        '{"event": "log"}',
+        '{"event": "log", "message": "a", "colour": "red"}',
+        '{"event": "log", "message": "cut of',
+        '{"level": "info", "message": "as other libraries log"}',
+    ],
+)
+def test_foreign_lines_are_no_events(line):
+    assert decode(line) is None
+
+
+@given(st.text())
+def test_no_line_is_too_strange(line):
+    decode(line)
+
+
+def test_progress_stays_between_nothing_and_all():
+    told = heard(lambda reporter: [reporter.progress(fraction) for fraction in (-1, 0, 0.5, 1, 7)])
+    assert [event.fraction for event in told] == [0, 0, 0.5, 1, 1]
+
+
+def test_a_part_reports_within_its_span():
+    def act(reporter):
+        half = reporter.part(0.5, 1)
+        half.progress(0)
+        half.progress(0.5)
+        half.part(0.5, 1).progress(0.5)
+        half.progress(1, "done")
+
+    told = heard(act)
+    assert [event.fraction for event in told] == pytest.approx([0.5, 0.75, 0.875, 1])
+    assert told[-1].message == "done" and told[-1].eta_s == 0
+
+
+def test_the_time_left_follows_from_the_time_so_far():
+    def act(reporter):
+        threading.Event().wait(0.3)
+        reporter.progress(0.01)
+        reporter.progress(0.25)
+        reporter.part(0.5, 1).progress(0.5)
+        reporter.progress(0.25, eta_s=42.04)
+
+    unknown, quarter, three_quarters, given_ = heard(act)
+    assert unknown.eta_s is None
+    assert quarter.eta_s == pytest.approx(0.9, abs=0.3)
+    assert three_quarters.eta_s == pytest.approx(0.1, abs=0.1)
+    assert given_.eta_s == 42.0
+
+
+def test_every_kind_of_news_reaches_the_listener():
+    def act(reporter):
+        reporter.metric("loss", 0.25, 7)
+        reporter.log("a line")
+        reporter.part(0, 1).warning("look out")
+
+    assert heard(act) == [events.Metric("loss", 0.25, 7), events.Log("a line"), events.Warning("look out")]
+
+
+def test_a_stopped_job_hears_of_it_in_every_part():
+    stop = threading.Event()
+    reporter = Reporter(is_cancelled=stop.is_set)
+    part = reporter.part(0, 0.5)
+    part.check_cancelled()
+    assert not reporter.is_cancelled
+    stop.set()
+    assert part.is_cancelled
+    with pytest.raises(Cancelled) as stopped:
+        part.part(0, 1).check_cancelled()
+    assert stopped.value.code == "cancelled"

@@ -1,0 +1,79 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from training_core import processor
+
+ROOT = Path(__file__).parents[2]
+
+
+def in_fresh_process(code):
+    """Run code where neither torch nor numpy is loaded, and return what it prints as JSON."""
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    return json.loads(ran.stdout)
+
+
+needs_cpuinfo = pytest.mark.skipif(not Path("/proc/cpuinfo").is_file(), reason="needs /proc/cpuinfo")
+
+
+@needs_cpuinfo
+def test_instruction_sets_are_those_of_the_first_core():
+    flags = Path("/proc/cpuinfo").read_text().split("flags", 1)[1].split("\n", 1)[0].split()
+    found = processor.instruction_sets()
+    assert set(found) == set(flags) & set(processor.RELEVANT_FLAGS)
+    assert processor.has_bf16_unit() == bool({"amx_bf16", "avx512_bf16"} & set(flags))
+
+
+@needs_cpuinfo
+def test_the_name_tells_model_cores_and_instruction_sets():
+    name = processor.name()
+    assert name.startswith(Path("/proc/cpuinfo").read_text().split("model name", 1)[1].split(":", 1)[1].split("\n")[0].strip())
+    assert f"{processor.core_count()} cores" in name
+    assert all(flag in name for flag in processor.instruction_sets())
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
+def test_only_cores_that_may_be_used_count():
+    code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]); " \
+        "from training_core import processor; print(processor.core_count())"  # fmt: skip
+    assert in_fresh_process(code) == 1
+
+
+@pytest.mark.parametrize(("threads", "expected"), [(0, processor.core_count()), (1, 1), (3, 3)])
+def test_threads_are_set_for_all_libraries_before_they_load(threads, expected):
+    code = f"""
+import json, os, sys
+from training_core.processor import prepare_process
+prepare_process({threads})
+loaded = [name for name in ("torch", "numpy") if name in sys.modules]
+variables = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+print(json.dumps([loaded, [os.environ[name] for name in variables]]))
+"""
+    assert in_fresh_process(code) == [[], [str(expected)] * 3]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc")
+def test_large_arrays_are_not_given_back_and_faulted_anew():
+    code = """
+import json, resource, sys
+if "prepare" in sys.argv:
+    from training_core.processor import prepare_process
+    prepare_process()
+import numpy
+numpy.ones(4_000_000)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    numpy.ones(4_000_000)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+    faults = [
+        int(subprocess.run([sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, check=True).stdout)
+        for arguments in ([], ["prepare"])
+    ]
+    if faults[0] < 1000:
+        pytest.skip("this C library keeps large arrays by itself")
+    assert faults[1] < faults[0] / 10

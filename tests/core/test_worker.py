@@ -1,0 +1,320 @@
+"""The worker as a process of its own: what its pipes carry, and what is left when it ends in any way."""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from actor import Act
+from rasters import write_raster
+
+from training_core import events, worker
+from training_core.errors import LabelError
+from training_core.jobs import Vectorize
+
+ROOT = Path(__file__).parents[2]
+ACTOR = str(Path(__file__).with_name("actor.py"))
+
+
+class Process:
+    """A worker under way: its events as they come, and its standard input to close."""
+
+    def __init__(self, *arguments, script=(ACTOR,), **options):
+        self.process = subprocess.Popen(
+            [sys.executable, *script, *map(str, arguments)],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **options,
+        )
+        self.lines, self._errors = [], []
+        self._coming = queue.Queue()
+        self._readers = [threading.Thread(target=self._read_out), threading.Thread(target=self._read_err)]
+        for reader in self._readers:
+            reader.start()
+
+    def _read_out(self):
+        for line in self.process.stdout:
+            self.lines.append(line.decode("utf-8"))
+            self._coming.put(events.decode(self.lines[-1]))
+        self._coming.put(None)
+
+    def _read_err(self):
+        self._errors.extend(self.process.stderr)
+
+    def wait_for(self, kind, timeout_s=60):
+        """Return the next event of a kind."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            event = self._coming.get(timeout=deadline - time.monotonic())
+            assert event is not None, f"the worker ended before it told any {kind.kind}: {self.errors}"
+            if isinstance(event, kind):
+                return event
+
+    def close_input(self):
+        self.process.stdin.close()
+
+    def end(self, timeout_s=60):
+        """Wait for the end; return the exit status and the events."""
+        try:
+            status = self.process.wait(timeout_s)
+        finally:
+            self.process.kill()
+            for reader in self._readers:
+                reader.join()
+            if not self.process.stdin.closed:
+                self.process.stdin.close()
+        told = [events.decode(line) for line in self.lines]
+        assert None not in told, self.lines
+        assert not any(isinstance(event, (events.Result, events.Error)) for event in told[:-1])
+        return status, told
+
+    @property
+    def errors(self):
+        return b"".join(self._errors).decode("utf-8", "replace")
+
+
+def job_file(folder, job):
+    path = folder / "job.json"
+    path.write_text(job.to_json(), encoding="utf-8")
+    return path
+
+
+def play(folder, part, output="", **options):
+    return Process("run", job_file(folder, Act(part=part, output=str(output))), **options)
+
+
+def files(folder):
+    return sorted(path.name for path in folder.rglob("*") if path.is_file() and path.name != "job.json")
+
+
+def test_a_job_ends_in_its_result_and_leaves_its_outputs(tmp_path):
+    mask = write_raster(tmp_path / "mask.tif", [[0] * 90] * 40 + [[1] * 90] * 10 + [[0] * 90] * 40)
+    job = Vectorize(raster=mask, roads=str(tmp_path / "Straße नेपाल 1.gpkg"))
+    process = Process("run", job_file(tmp_path, job), script=("-m", "training_core"))
+    status, told = process.end()
+    assert status == 0, process.errors
+    assert isinstance(told[-1], events.Result)
+    assert told[-1].result["roads"] == job.roads and told[-1].result["count"] == 1
+    assert told[-1].result["length_m"] == pytest.approx(90, rel=0.15)
+    assert any(isinstance(event, events.Progress) for event in told)
+    assert json.loads(process.lines[-1])["event"] == "result"
+    assert files(tmp_path) == ["Straße नेपाल 1.gpkg", "mask.tif"]
+
+
+def test_whatever_libraries_print_standard_output_holds_events_alone(tmp_path):
+    process = play(tmp_path, "chatter")
+    status, told = process.end()
+    assert status == 0
+    for printed in ("printed", "written at the level of C", "put by the C library", "printed by a child", "forged"):
+        assert printed in process.errors
+    assert events.Log("forged") not in told
+    assert events.Log("two\nlines") in told
+    assert "Straße नेपाल" in [event.message for event in told if isinstance(event, events.Progress)]
+    assert told[-1].result == {
+        "path": os.fsdecode(b"stra\xdfe.tif"),
+        "iou": 0.25,
+        "validation": {"f1": 0.123456789},
+    }
+
+
+def test_the_heart_beats_while_a_step_takes_long(tmp_path):
+    _, told = play(tmp_path, "chatter").end()
+    assert told.count(events.Heartbeat()) >= 2
+
+
+def test_nothing_follows_the_last_event(monkeypatch):
+    monkeypatch.setattr(worker, "HEARTBEAT_S", 1e-5)
+
+    def sink(event):
+        if isinstance(event, events.Heartbeat):
+            time.sleep(0.001)
+        told.append(event)
+
+    for _ in range(50):
+        told = []
+        worker.run(Vectorize(), sink, threading.Event())
+        time.sleep(0.002)
+        assert isinstance(told[-1], events.Error)
+
+
+@pytest.mark.parametrize("closing", ["the client", "SIGTERM", "SIGINT"])
+def test_a_stopped_job_says_so_and_leaves_nothing(tmp_path, closing):
+    process = play(tmp_path, "work", tmp_path / "out.tif")
+    process.wait_for(events.Progress)
+    assert len(files(tmp_path)) == 1
+    if closing == "the client":
+        process.close_input()
+    else:
+        process.process.send_signal(signal.Signals[closing])
+    status, told = process.end(10)
+    assert status == 130
+    assert told[-1].code == "cancelled" and "no output" in told[-1].message
+    assert files(tmp_path) == []
+
+
+def test_a_client_that_dies_stops_its_worker(tmp_path):
+    reading, writing = os.pipe()
+    client = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], pass_fds=[writing])
+    os.close(writing)
+    running = subprocess.Popen(
+        [sys.executable, ACTOR, "run", str(job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif"))))],
+        cwd=ROOT,
+        stdin=reading,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(reading)
+    while b"Working" not in running.stdout.readline():
+        pass
+    client.kill()
+    client.wait()
+    rest, _ = running.communicate(timeout=20)
+    assert running.returncode == 130 and b"cancelled" in rest
+    assert files(tmp_path) == []
+
+
+def test_a_job_that_does_not_heed_is_ended(tmp_path):
+    process = play(tmp_path, "deaf")
+    process.wait_for(events.Progress)
+    process.close_input()
+    began = time.monotonic()
+    assert process.end(20)[0] == 130
+    assert time.monotonic() - began < 10
+
+
+def test_without_standard_input_there_is_nobody_to_work_for(tmp_path):
+    path = job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif")))
+    for closed in ("<&-", "</dev/null"):
+        ran = subprocess.run(
+            ["sh", "-c", f'exec "$0" "$1" run "$2" {closed}', sys.executable, ACTOR, path],
+            cwd=ROOT,
+            capture_output=True,
+            timeout=60,
+        )
+        assert ran.returncode == 130
+        assert json.loads(ran.stdout.splitlines()[-1])["code"] == "cancelled"
+        assert b"Traceback" not in ran.stderr
+        assert files(tmp_path) == []
+
+
+def test_a_killed_worker_leaves_nothing_that_looks_finished(tmp_path):
+    (tmp_path / "out.tif").write_text("former")
+    process = play(tmp_path, "work", tmp_path / "out.tif")
+    process.wait_for(events.Progress)
+    process.process.kill()
+    status, told = process.end()
+    assert status == -signal.SIGKILL and not isinstance(told[-1], (events.Result, events.Error))
+    assert (tmp_path / "out.tif").read_text() == "former"
+    assert [name for name in files(tmp_path) if not name.startswith(".")] == ["out.tif"]
+
+
+def test_what_nobody_foresaw_is_told_and_its_traceback_goes_to_the_log(tmp_path):
+    process = play(tmp_path, "fail", tmp_path / "out.tif")
+    status, told = process.end()
+    assert status == 1
+    last = told[-1]
+    assert last.code == "unexpected" and "ZeroDivisionError: nobody foresaw this" in last.message
+    assert "Traceback" not in last.message + last.remedy and "\n" not in last.message
+    logs = [event.message for event in told if isinstance(event, events.Log)]
+    assert any("Traceback" in log and "play_fail" in log for log in logs)
+    assert "Traceback" not in process.errors
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "code", "words"),
+    [
+        ("refuse", "labels", "The drawn roads (straße.gpkg) have no features."),
+        ("full", "output", "disk is full"),
+        ("memory", "resources", "too little memory"),
+        ("leave", "unexpected", "SystemExit"),
+    ],
+)
+def test_failures_are_told_in_words(tmp_path, part, code, words):
+    status, told = play(tmp_path, part).end()
+    assert status == 1
+    assert told[-1].code == code and words in told[-1].message and told[-1].remedy
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "cannot be read"),
+        (b"", "not a RoadSeg job file"),
+        (b"roads", "not a RoadSeg job file"),
+        (b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94.", "not a RoadSeg job file"),
+        (b'{"job": "act", "version": 9, "options": {}}', "version 9"),
+        (b'{"job": "act", "version": 1, "options": {"part": "sing"}}', "(part) is 'sing'"),
+        (b'{"job": "vectorize", "version": 1, "options": {"raster": "mask.tif"}}', "(roads) is missing"),
+    ],
+)
+def test_a_bad_job_file_is_told_as_an_event(tmp_path, content, words):
+    path = tmp_path / "job.json"
+    if content is not None:
+        path.write_bytes(content)
+    process = Process("run", path)
+    status, told = process.end()
+    assert status == 1
+    assert len(told) == 1 and told[0].code == "job" and words in told[0].message
+    assert process.errors == ""
+
+
+def test_a_job_file_that_is_a_folder_is_told_as_an_event(tmp_path):
+    status, told = Process("run", tmp_path).end()
+    assert status == 1 and told[-1].code == "job" and str(tmp_path) in told[-1].message
+
+
+def test_the_process_is_set_up_before_anything_computes(tmp_path):
+    _, told = play(tmp_path, "look").end()
+    assert told[-1].result["loaded"] == []
+    assert int(told[-1].result["threads"]) == len(os.sched_getaffinity(0))
+
+
+def test_a_worker_leads_its_group_so_that_its_children_end_with_it(tmp_path):
+    _, told = play(tmp_path, "look").end()
+    assert told[-1].result["leads_group"] is True
+
+
+def test_a_worker_that_leads_its_session_runs_as_well(tmp_path):
+    status, told = play(tmp_path, "look", start_new_session=True).end()
+    assert status == 0 and told[-1].result["leads_group"] is True
+
+
+def test_a_reader_that_has_gone_is_no_error(tmp_path):
+    path = job_file(tmp_path, Act(part="chatter"))
+    running = subprocess.Popen(
+        [sys.executable, ACTOR, "run", str(path)],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    running.stdout.close()
+    error = running.stderr.read()
+    assert running.wait(60) == 0 and b"Traceback" not in error and b"Exception" not in error
+    running.stdin.close()
+    running.stderr.close()
+
+
+def test_an_interrupt_is_a_stop():
+    told = []
+    error = worker.explain(KeyboardInterrupt(), events.Reporter(told.append))
+    assert error.code == "cancelled" and told == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 9 bytes")],
+)
+def test_too_little_memory_is_told_with_what_to_lower(error):
+    assert "tile size" in worker.explain(error, events.Reporter()).remedy
+
+
+def test_a_refusal_keeps_its_words():
+    error = worker.explain(LabelError("No roads.", "Draw some."), events.Reporter())
+    assert error == events.Error("labels", "No roads.", "Draw some.")

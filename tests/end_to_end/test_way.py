@@ -1,0 +1,97 @@
+"""The way from an image to roads on the map, through QGIS' own command line client."""
+
+from html.parser import HTMLParser
+
+import headless
+import numpy as np
+import pytest
+from osgeo import gdal, ogr
+
+
+def lines_of(path):
+    layer = ogr.Open(path).GetLayer(0)
+    return layer.GetSpatialRef(), [(feature.items(), feature.geometry().Clone()) for feature in layer]
+
+
+def share_on_mask(lines, mask_path):
+    """Return the share of the lines' points, one a meter, that lie on road pixels."""
+    mask = gdal.Open(mask_path)
+    west, x, _, north, _, y = mask.GetGeoTransform()
+    values = mask.ReadAsArray()
+    hits = []
+    for _, geometry in lines:
+        for distance in np.arange(0, geometry.Length(), max(geometry.Length() / 50, 1e-9)):
+            point = geometry.Value(float(distance))
+            column, row = int((point.GetX() - west) / x), int((point.GetY() - north) / y)
+            hits.append(values[min(max(row, 0), values.shape[0] - 1), min(max(column, 0), values.shape[1] - 1)] == 1)
+    return np.mean(hits)
+
+
+def test_all_algorithms_are_listed():
+    listed = headless.qgis_process("list").stdout
+    for name in ("setupruntime", "finetune", "segment", "vectorize", "extractroads"):
+        assert f"roadseg:{name}" in listed
+
+
+def test_fine_tuning_learns_and_tells_its_numbers(ground):
+    assert ground.learned["STEPS"] > 5 and ground.learned["IMAGES_PER_S"] > 0
+    assert 0.3 < ground.learned["F1"] <= 1 and 0 < ground.learned["IOU"] < ground.learned["F1"]
+    report = ground.model.with_name("report.html").read_text(encoding="utf-8")
+    HTMLParser().feed(report)
+    assert f"{ground.learned['F1']:.3f}" in report and "http" not in report.replace("http://www.w3.org", "")
+
+
+def test_segment_then_vectorize_lie_on_the_image(ground, tmp_path):
+    mask, probability, roads = (str(tmp_path / name) for name in ("mask.tif", "probability.tif", "roads.gpkg"))
+    segmented = headless.run(
+        "roadseg:segment",
+        {"INPUT": str(ground.image), "MODEL": str(ground.model), "MASK": mask, "PROBABILITY": probability},
+    )
+    assert segmented["MEGAPIXELS_PER_S"] > 0 and segmented["OVERHEAD"] >= 1
+    image, result = gdal.Open(str(ground.image)), gdal.Open(mask)
+    assert result.GetGeoTransform() == image.GetGeoTransform()
+    assert (result.RasterXSize, result.RasterYSize) == (image.RasterXSize, image.RasterYSize)
+    assert result.GetSpatialRef().IsSame(image.GetSpatialRef())
+    assert set(np.unique(result.ReadAsArray())) == {0, 1}
+
+    network = headless.run("roadseg:vectorize", {"INPUT": probability, "OUTPUT": roads, "THRESHOLD": 0.5})
+    reference, lines = lines_of(roads)
+    assert reference.IsSame(image.GetSpatialRef())
+    assert len(lines) == network["COUNT"] > 0
+    assert sum(items["length_m"] for items, _ in lines) == pytest.approx(network["LENGTH_M"])
+    assert all(0 <= items["confidence"] <= 1 and items["width_m"] > 0 for items, _ in lines)
+
+    from_mask = headless.run("roadseg:vectorize", {"INPUT": mask, "OUTPUT": str(tmp_path / "from_mask.gpkg")})
+    _, lines = lines_of(str(tmp_path / "from_mask.gpkg"))
+    assert from_mask["COUNT"] > 0 and share_on_mask(lines, mask) > 0.95
+
+
+def test_extract_roads_gives_what_both_steps_give(ground, tmp_path):
+    roads, mask = str(tmp_path / "roads.gpkg"), str(tmp_path / "mask.tif")
+    found = headless.run(
+        "roadseg:extractroads",
+        {"INPUT": str(ground.image), "MODEL": str(ground.model), "OUTPUT": roads, "MASK": mask},
+    )
+    _, lines = lines_of(roads)
+    assert len(lines) == found["COUNT"] > 0 and share_on_mask(lines, mask) > 0.95
+
+
+def test_real_suburb_with_one_band_of_11_bits(real_data, tmp_path):
+    image, model, mask = (
+        str(path) for path in (real_data / "vegas_pan.tif", tmp_path / "m.safetensors", tmp_path / "m.tif")
+    )
+    learned = headless.run(
+        "roadseg:finetune",
+        {
+            "INPUT": [image],
+            "ROADS": str(real_data / "vegas_pan_roads.geojson"),
+            "WIDTH_M": 8,
+            "MINUTES": 0.4,
+            "CHIP_PX": 256,
+            "MODEL": model,
+        },
+    )
+    assert learned["F1"] > 0.2
+    headless.run("roadseg:segment", {"INPUT": image, "MODEL": model, "MASK": mask})
+    result, source = gdal.Open(mask), gdal.Open(image)
+    assert result.GetGeoTransform() == source.GetGeoTransform() and result.RasterXSize == source.RasterXSize
