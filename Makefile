@@ -47,7 +47,7 @@ build/qgis-venv.stamp: build/qgis.stamp tests/plugin/requirements.txt
 	@touch $@
 
 # Made anew where the runtime's requirements change, or where the runtime it names has gone.
-build/runtime-python.txt: build/qgis.stamp resources/runtime/ipex.txt \
+build/runtime-python.txt: build/qgis.stamp resources/runtime/ipex.txt resources/runtime/common.txt \
     $(shell [ -x "$$(cat build/runtime-python.txt 2>/dev/null)" ] || echo always)
 	@/usr/bin/python3 scripts/setup_runtime.py > $@
 

@@ -25,8 +25,8 @@ SETTING = "roadseg/python"
 REMEDY = f"Run Set up runtime in the toolbox (group Runtime), or name a Python that has it in {VARIABLE}."
 
 MODULES = (
-    "torch", "torchvision", "segmentation_models_pytorch", "numpy", "scipy", "skimage", "rasterio", "pyproj", "shapely",
-    "geopandas", "pyogrio", "safetensors", "psutil", "click", "rich", "jinja2",
+    "torch", "torchvision", "segmentation_models_pytorch", "numpy", "scipy", "affine", "rasterio", "pyproj", "shapely",
+    "pandas", "geopandas", "pyogrio", "safetensors", "psutil", "click", "rich", "jinja2", "matplotlib",
 )  # fmt: skip
 
 _TELL_VERSIONS = """
@@ -64,7 +64,8 @@ class RequirementSet:
     @property
     def folder(self) -> Path:
         """The managed environment's folder; other requirements make another name."""
-        return managed_folder() / f"{self.name}-{hashlib.sha256(self.file.read_bytes()).hexdigest()[:12]}"
+        requirements = self.file.read_bytes() + self.file.with_name("common.txt").read_bytes()
+        return managed_folder() / f"{self.name}-{hashlib.sha256(requirements).hexdigest()[:12]}"
 
 
 REQUIREMENT_SETS = {

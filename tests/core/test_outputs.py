@@ -14,7 +14,16 @@ from training_core.errors import OutputError, RoadSegError
 from training_core.outputs import PART, Outputs
 
 ROOT = Path(__file__).parents[2]
-NAMES = ["roads.gpkg", "town map.tif", "Straße नेपाल.tif", "image [1].tif", "a*b?.tif", "no suffix", "two.dots.tif", ".hidden"]
+NAMES = [
+    "roads.gpkg",
+    "town map.tif",
+    "Straße नेपाल.tif",
+    "image [1].tif",
+    "a*b?.tif",
+    "no suffix",
+    "two.dots.tif",
+    ".hidden",
+]
 
 
 def files(folder):

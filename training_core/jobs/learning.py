@@ -94,7 +94,6 @@ class Evaluate(LabelOptions, SegmentOptions):
     roads: str = option("", "Drawn roads", "The true roads, as lines or polygons.", kind=VECTOR, required=True)
     aoi: str = option("", "Area of interest", "Polygons within which every road is drawn.", kind=VECTOR)
     model: str = option("", "Model", "The model file.", kind=MODEL, required=True)
-    report: str = option("", "Report", "Where to write the HTML report.", kind=HTML_OUTPUT)
     tolerance_m: float = option(
         3.0,
         "Tolerance",
