@@ -46,7 +46,7 @@ class JobAlgorithm(RoadSegAlgorithm):
     created : sequence of str
         Fields of outputs that may be left out, but are written where the person does not say so.
     numbers, words : mapping of str to str
-        Keys of the worker's result with their labels; the last part of a dotted key, in capitals, names the output.
+        Keys of the worker's result with their labels; the key in capitals, with _ for a dot, names the output.
     styles : mapping of str to str
         Fields of outputs with the names of their styles.
     """
@@ -238,7 +238,7 @@ class JobAlgorithm(RoadSegAlgorithm):
 
 
 def _output_name(key: str) -> str:
-    return key.rpartition(".")[2].upper()
+    return key.replace(".", "_").upper()
 
 
 def _look_up(answer: Mapping[str, Any], key: str) -> Any:

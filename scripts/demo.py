@@ -110,7 +110,7 @@ def map_roads(material: Material) -> dict[str, Path]:
         segmented = run("roadseg:segment", {"INPUT": str(material.image), "MODEL": model, "MASK": mask})
     with timed("Vectorize"):
         network = run("roadseg:vectorize", {"INPUT": mask, "OUTPUT": roads})
-    print(f"Validation: IoU {learned['IOU']:.3f}, F1 {learned['F1']:.3f}")
+    print(f"Validation: IoU {learned['VALIDATION_IOU']:.3f}, F1 {learned['VALIDATION_F1']:.3f}")
     print(f"Trained {learned['STEPS']} steps at {learned['IMAGES_PER_S']:.2f} images/s, engine {learned['ENGINE']}")
     print(f"Segmented at {segmented['MEGAPIXELS_PER_S']:.2f} megapixels/s")
     print(f"Network: {network['COUNT']} lines, {network['LENGTH_M'] / 1000:.2f} km")

@@ -154,25 +154,9 @@ def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) ->
     path.write_bytes(save(tensors, metadata={_HEADER_KEY: json.dumps(card.to_document(), ensure_ascii=False)}))
 
 
-def load_card(path: str) -> ModelCard:
-    """Return a model file's card; see `load_model` for the errors."""
-    return _load(path)[1]
-
-
-def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
-    """Return a model file's weights and card; see `load_model` for the errors."""
-    return _load(path)
-
-
 def load_model(path: str) -> tuple[nn.Module, ModelCard]:
-    """Return the network of a model file, ready to infer, and its card.
-
-    Raises
-    ------
-    ModelFileError
-        The file is missing, truncated, a pickle, or something else than a RoadSeg model.
-    """
-    weights, card = _load(path)
+    """Return the network of a model file, ready to infer, and its card; see `load_weights` for the errors."""
+    weights, card = load_weights(path)
     network = build_network(card.architecture)
     load_into(network, weights, path)
     return network.eval(), card
@@ -189,7 +173,14 @@ def load_into(network: nn.Module, weights: dict[str, torch.Tensor], path: str) -
     network.load_state_dict(weights)
 
 
-def _load(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
+def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
+    """Return a model file's weights and card.
+
+    Raises
+    ------
+    ModelFileError
+        The file is missing, truncated, a pickle, or something else than a RoadSeg model.
+    """
     _refuse_pickle(path)
     try:
         with safe_open(path, framework="pt") as file:

@@ -114,11 +114,13 @@ class Reporter:
         self._is_cancelled = is_cancelled
         self._began_s = time.monotonic()
         self._span = (0.0, 1.0)
+        self.warnings: list[str] = []
 
     def part(self, start: float, end: float) -> "Reporter":
         """Return a reporter whose progress from 0 to 1 is this one's from `start` to `end`."""
         reporter = Reporter(self._sink, self._is_cancelled)
         reporter._began_s = self._began_s
+        reporter.warnings = self.warnings
         low, high = self._span
         reporter._span = (low + start * (high - low), low + end * (high - low))
         return reporter
@@ -140,7 +142,8 @@ class Reporter:
         self._sink(Log(message))
 
     def warning(self, message: str) -> None:
-        """Tell what the person should know, though the job goes on."""
+        """Tell what the person should know, though the job goes on; it is kept in `warnings` too."""
+        self.warnings.append(message)
         self._sink(Warning(message))
 
     @property

@@ -17,7 +17,7 @@ from .grid import Grid
 from .imagery import Band, Image, choose_bands, match_bands, measure_bands, open_raster
 from .jobs import LabelOptions
 from .labels import IGNORE, ROAD, Labels, burn_labels, check_label_fields
-from .vectors import read_layer
+from .vectors import read_area, read_layer, require_geometry
 
 # With fewer pixels than this there is nothing to learn, and nothing to score.
 FEWEST_LABELED_PX = 1000
@@ -74,9 +74,10 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions) -> Drawing:
     LabelError
         A layer cannot be used, or has no such field.
     """
-    layer = read_layer(roads, "drawn roads")
-    check_label_fields(layer, options)
-    return Drawing(layer, read_layer(aoi, "area of interest") if aoi else None, options)
+    drawn = read_layer(roads, "drawn roads")
+    require_geometry(drawn, ("lines", "polygons"), roads, "drawn roads")
+    check_label_fields(drawn, options)
+    return Drawing(drawn, read_area(aoi) if aoi else None, options)
 
 
 def read_labeled_images(

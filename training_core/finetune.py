@@ -55,7 +55,7 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         save_model(model_path, trained.weights, card)
         if report_path:
             reporter.progress(0.99, "Writing the report")
-            write_training_report(_record(job, images, engine, trained, history, card), report_path)
+            write_training_report(_record(job, images, engine, trained, history, card, reporter.warnings), report_path)
     return {
         "model": job.model,
         **({"report": job.report} if job.report else {}),
@@ -147,7 +147,13 @@ def _describe(
 
 
 def _record(
-    job: FineTune, images: list[LabeledImage], engine: Engine, trained: Trained, history: History, card: ModelCard
+    job: FineTune,
+    images: list[LabeledImage],
+    engine: Engine,
+    trained: Trained,
+    history: History,
+    card: ModelCard,
+    warnings: list[str],
 ) -> TrainingRecord:
     network = build_network(card.architecture)
     network.load_state_dict(trained.weights)
@@ -167,6 +173,7 @@ def _record(
         threshold=trained.threshold,
         timings_s=history.timings_s,
         images_per_s=history.images_per_s,
+        warnings=warnings,
         panels=make_panels(predictor, images, PANELS),
         versions=card.versions,
     )

@@ -156,10 +156,6 @@ class Image:
             known &= np.isfinite(values).all(axis=0)
         return values, known
 
-    def read_known(self, column: int, row: int, width: int, height: int) -> np.ndarray:
-        """Read only where a window has data, without its values; see `read`."""
-        return self._known(Window(column, row, width, height))
-
     def _known(self, window: Window) -> np.ndarray:
         if _has_all_data(self._source):
             return np.ones((window.height, window.width), dtype=bool)

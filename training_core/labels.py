@@ -43,16 +43,6 @@ class Labels:
     row: int
     values: np.ndarray
 
-    @property
-    def labeled_share(self) -> float:
-        """Share of the pixels that are not ignored."""
-        return float((self.values != IGNORE).mean())
-
-    @property
-    def road_share(self) -> float:
-        """Share of road among the pixels that are not ignored."""
-        return float((self.values == ROAD).sum() / max(1, (self.values != IGNORE).sum()))
-
 
 def check_label_fields(roads: geopandas.GeoDataFrame, options: LabelOptions) -> None:
     """Raise LabelError where a field that the options name is not there."""

@@ -30,7 +30,7 @@ from .jobs import Segment, SegmentOptions
 from .labels import burn_area, limit_to
 from .outputs import Outputs
 from .tiling import Tile, halo_px, overhead, tile_grid
-from .vectors import read_layer
+from .vectors import read_area
 
 ROAD_COLOR = (255, 140, 0, 255)
 _TRIAL_PX = 512
@@ -111,7 +111,7 @@ class Area:
 
     def __init__(self, grid: Grid, path: str) -> None:
         self._grid = grid
-        self.window, self._shape = limit_to(grid, read_layer(path, "area of interest"))
+        self.window, self._shape = limit_to(grid, read_area(path))
 
     def touches(self, tile: Tile) -> bool:
         """Whether the tile's core meets the area's bounds."""

@@ -98,6 +98,13 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
         )
 
 
+def read_area(path: str) -> geopandas.GeoDataFrame:
+    """Return the polygons of an area of interest; see `read_layer` and `require_geometry` for the errors."""
+    area = read_layer(path, "area of interest")
+    require_geometry(area, ("polygons",), path, "area of interest")
+    return area
+
+
 def check_vector_output(path: str, layer_count: int = 1) -> None:
     """Raise OutputError where a path has no suffix of a format that RoadSeg writes that many layers to."""
     suffix = Path(path).suffix.lower()

@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from training_core.bundle import ModelCard, load_card, load_model, save_model
+from training_core.bundle import ModelCard, load_model, load_weights, save_model
 from training_core.errors import ModelFileError
 from training_core.imagery import Band
 from training_core.model import Architecture, adapt_first_layer, build_network
@@ -87,7 +87,7 @@ def test_a_bad_file_is_refused_by_name(tmp_path, saved, damage):
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ModelFileError, match="missing.safetensors"):
-        load_card(str(tmp_path / "missing.safetensors"))
+        load_weights(str(tmp_path / "missing.safetensors"))
 
 
 @pytest.mark.parametrize(

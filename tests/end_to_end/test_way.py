@@ -35,7 +35,10 @@ def test_all_algorithms_are_listed():
 
 def test_fine_tuning_learns_and_tells_its_numbers(ground):
     assert ground.learned["STEPS"] > 5 and ground.learned["IMAGES_PER_S"] > 0
-    assert 0.3 < ground.learned["F1"] <= 1 and 0 < ground.learned["IOU"] < ground.learned["F1"]
+    assert (
+        0.3 < ground.learned["VALIDATION_F1"] <= 1
+        and 0 < ground.learned["VALIDATION_IOU"] < ground.learned["VALIDATION_F1"]
+    )
     report = ground.model.with_name("report.html").read_text(encoding="utf-8")
     HTMLParser().feed(report)
     assert f"{ground.learned['F1']:.3f}" in report and "http" not in report.replace("http://www.w3.org", "")
@@ -91,7 +94,7 @@ def test_real_suburb_with_one_band_of_11_bits(real_data, tmp_path):
             "MODEL": model,
         },
     )
-    assert learned["F1"] > 0.2
+    assert learned["VALIDATION_F1"] > 0.2
     headless.run("roadseg:segment", {"INPUT": image, "MODEL": model, "MASK": mask})
     result, source = gdal.Open(mask), gdal.Open(image)
     assert result.GetGeoTransform() == source.GetGeoTransform() and result.RasterXSize == source.RasterXSize

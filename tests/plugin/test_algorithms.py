@@ -189,7 +189,8 @@ send("result", result={"images_per_s": 2.0, "steps": 30, "validation": scores, "
     outputs = {"MODEL": str(tmp_path / "model.safetensors"), "REPORT": str(tmp_path / "report.html")}
     result = run("finetune", {**values, **outputs, "MINUTES": 1})
     assert result == {
-        **outputs, "IMAGES_PER_S": 2, "STEPS": 30, "IOU": 0.5, "F1": 0.6, "PRECISION": 0.7, "RECALL": 0.8,
+        **outputs, "IMAGES_PER_S": 2, "STEPS": 30, "VALIDATION_IOU": 0.5, "VALIDATION_F1": 0.6,
+        "VALIDATION_PRECISION": 0.7, "VALIDATION_RECALL": 0.8,
         "ENGINE": "native",
     }  # fmt: skip
     options = options_in(job)
