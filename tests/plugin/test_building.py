@@ -30,7 +30,8 @@ def make_wheel(folder, code="__version__ = '1.2'"):
 def tiny(no_runtime, tmp_path, monkeypatch):
     """A requirement set of one small package."""
     (tmp_path / "runtime").mkdir()
-    (tmp_path / "runtime" / "tiny.txt").write_text("tiny==1.2\n")
+    (tmp_path / "runtime" / "tiny.txt").write_text("-r common.txt\n")
+    (tmp_path / "runtime" / "common.txt").write_text("tiny==1.2\n")
     monkeypatch.setattr(runtime, "RESOURCES", tmp_path)
     requirements = RequirementSet("tiny", ("tiny",), ((3, 9), (3, 99)))
     monkeypatch.setattr(runtime, "REQUIREMENT_SETS", {"tiny": requirements})
