@@ -69,9 +69,15 @@ def write_image(path, count=3, epsg=32633, value=100, nodata=None, size=96):
     return str(path)
 
 
-def write_geojson(path, geometry=None, epsg=32633):
+def write_layer(path, wkt=None, epsg=32633):
     """Write a layer of one geometry, or of none."""
-    crs = f'{{"type": "name", "properties": {{"name": "EPSG:{epsg}"}}}}'
-    feature = f'{{"type": "Feature", "properties": {{}}, "geometry": {geometry}}}' if geometry else ""
-    path.write_text(f'{{"type": "FeatureCollection", "crs": {crs}, "features": [{feature}]}}')
+    reference = osr.SpatialReference()
+    reference.ImportFromEPSG(epsg)
+    source = ogr.GetDriverByName("GPKG").CreateDataSource(str(path))
+    kind = ogr.CreateGeometryFromWkt(wkt).GetGeometryType() if wkt else ogr.wkbLineString
+    layer = source.CreateLayer(path.stem, reference, kind)
+    if wkt:
+        feature = ogr.Feature(layer.GetLayerDefn())
+        feature.SetGeometry(ogr.CreateGeometryFromWkt(wkt))
+        layer.CreateFeature(feature)
     return str(path)

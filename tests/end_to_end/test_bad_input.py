@@ -5,13 +5,11 @@ import json
 import headless
 import pytest
 
-from .conftest import write_geojson, write_image
+from .conftest import write_layer, write_image
 
-ON_IMAGE = '{"type": "LineString", "coordinates": [[390002, 5819990], [390040, 5819980]]}'
-FAR_LINE = '{"type": "LineString", "coordinates": [[490002, 5819990], [490040, 5819980]]}'
-FAR_AREA = (
-    '{"type": "Polygon", "coordinates": [[[490000, 5819900], [490100, 5819900], [490100, 5820000], [490000, 5819900]]]}'
-)
+ON_IMAGE = "LINESTRING (390002 5819990, 390040 5819980)"
+FAR_LINE = "LINESTRING (490002 5819990, 490040 5819980)"
+FAR_AREA = "POLYGON ((490000 5819900, 490100 5819900, 490100 5820000, 490000 5819900))"
 
 
 def fail(algorithm, parameters, **variables):
@@ -94,18 +92,18 @@ def test_a_model_file_that_is_none(ground, tmp_path, out, problem):
 def test_labels_that_cannot_be_learned_from(tmp_path, out, roads, aoi, words):
     parameters = {
         "INPUT": [write_image(tmp_path / "image.tif")],
-        "ROADS": write_geojson(tmp_path / "roads.geojson", roads),
+        "ROADS": write_layer(tmp_path / "roads.gpkg", roads),
         "MODEL": str(out / "m.safetensors"),
         "REPORT": str(out / "report.html"),
     }
     if aoi:
-        parameters["AOI"] = write_geojson(tmp_path / "aoi.geojson", aoi)
+        parameters["AOI"] = write_layer(tmp_path / "aoi.gpkg", aoi)
     assert words in fail("roadseg:finetune", parameters)
     assert_nothing_was_written(out)
 
 
 def test_an_area_outside_the_image(ground, tmp_path, out):
-    aoi = write_geojson(tmp_path / "aoi.geojson", FAR_AREA)
+    aoi = write_layer(tmp_path / "aoi.gpkg", FAR_AREA)
     parameters = {"INPUT": str(ground.image), "MODEL": str(ground.model), "AOI": aoi, "MASK": str(out / "mask.tif")}
     assert "outside the image" in fail("roadseg:segment", parameters)
     assert_nothing_was_written(out)
