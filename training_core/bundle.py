@@ -198,12 +198,13 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
 def _refuse_pickle(path: str) -> None:
     try:
         with Path(path).open("rb") as file:
-            start = file.read(4)
+            start = file.read(9)
     except OSError as error:
         raise ModelFileError(
             f"The model {path} cannot be opened ({error.strerror}).", "Choose a model file."
         ) from error
-    if start[:2] == b"PK" or start[:1] == b"\x80":
+    is_safetensors = start[8:] == b"{"  # after the header's length, whose bytes may be any
+    if not is_safetensors and (start[:2] == b"PK" or start[:1] == b"\x80"):
         raise ModelFileError(
             f"{path} is a pickled PyTorch file. Such files can run code when they are opened, so RoadSeg never does.",
             "Choose a .safetensors model made by RoadSeg.",

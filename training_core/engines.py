@@ -114,14 +114,15 @@ def choose_engine(
         The engine asked for is not there.
     """
     precision = _choose_precision(precision, log)
-    if engine != IPEX and (engine == NATIVE or trial is None):
-        return Engine(NATIVE, precision, "asked for" if engine == NATIVE else "always there")
-    obstacle = why_not_ipex()
+    if engine == NATIVE:
+        return Engine(NATIVE, precision, "asked for")
+    obstacle = why_not_ipex() if engine == IPEX or trial else "there is too little time to try others"
+    if engine == IPEX and obstacle:
+        raise JobError(f"The engine ipex cannot be used: {obstacle}.", "Choose the engine native or auto.")
     if engine == IPEX:
-        if obstacle:
-            raise JobError(f"The engine ipex cannot be used: {obstacle}.", "Choose the engine native or auto.")
         return Engine(IPEX, precision, "asked for")
     if obstacle:
+        log(f"Engine {NATIVE} in {precision}: {obstacle}.")
         return Engine(NATIVE, precision, obstacle)
     return _fastest([Engine(NATIVE, precision), Engine(IPEX, precision)], trial, log)
 

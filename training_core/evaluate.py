@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import LabelError
 from .events import Reporter
-from .examples import Drawing, read_drawing
+from .examples import Drawing, nothing_labeled, read_drawing
 from .imagery import Image, match_bands, open_raster
 from .inference import NO_DATA, predict_tiles, to_mask
 from .jobs import Evaluate
@@ -31,10 +30,7 @@ def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
         part = reporter.part(number / len(job.rasters), (number + 1) / len(job.rasters))
         relaxed += _evaluate_one(path, drawing, segmenter, job.tolerance_m, confusion, part)
     if not confusion.count:
-        raise LabelError(
-            "Neither a drawn road nor the area of interest touches any of the images, where they have data.",
-            "Check the coordinate systems of the layers.",
-        )
+        raise nothing_labeled(job.rasters)
     return {
         **asdict(confusion.scores(segmenter.threshold)),
         "relaxed_f1": relaxed.f1,

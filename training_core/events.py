@@ -6,6 +6,7 @@ Knows the events, their text form and who listens; knows nothing of jobs, and on
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -90,7 +91,7 @@ def decode(line: str) -> Optional[Event]:
         document = json.loads(line)
         event_type = _EVENT_TYPES[document.pop("event")]
         return event_type(**document)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
@@ -134,8 +135,9 @@ class Reporter:
         self._sink(Progress(round(overall, 4), message, None if eta_s is None else round(eta_s, 1)))
 
     def metric(self, name: str, value: float, step: int = 0) -> None:
-        """Tell one number of a series."""
-        self._sink(Metric(name, value, step))
+        """Tell one number of a series; what is no number, as a loss that has diverged, JSON cannot hold."""
+        if math.isfinite(value):
+            self._sink(Metric(name, value, step))
 
     def log(self, message: str) -> None:
         """Tell a line for the log."""

@@ -10,8 +10,9 @@ from typing import Optional
 
 import geopandas
 import numpy as np
+from rasterio.io import DatasetReader
 
-from .errors import LabelError
+from .errors import ImageryError, LabelError
 from .events import Reporter
 from .grid import Grid
 from .imagery import Band, Image, choose_bands, match_bands, measure_bands, open_raster
@@ -111,12 +112,12 @@ def read_labeled_images(
     for path in paths:
         reporter.check_cancelled()
         with open_raster(path) as dataset:
-            if bands or not known_bands:
-                indexes = choose_bands(dataset, bands)
-            else:
-                indexes = dict(zip(match_bands(dataset, known_bands), (band.name for band in known_bands)))
+            indexes = _bands_to_read(dataset, bands, known_bands, reporter)
             if images and len(indexes) != len(images[0].bands):
-                raise LabelError(f"{path} has {len(indexes)} bands, {images[0].name} has {len(images[0].bands)}.")
+                raise ImageryError(
+                    f"{path} has {len(indexes)} bands, but {images[0].name} has {len(images[0].bands)}.",
+                    "Name the bands to learn from (bands), or choose images with the same ones.",
+                )
             with Image(dataset, tuple(indexes), resolution_m) as image:
                 resolution_m = resolution_m or image.grid.resolution_m
                 labeled = _read_labeled(image, drawing, tuple(indexes.values()))
@@ -124,8 +125,31 @@ def read_labeled_images(
             reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
         else:
             images.append(labeled)
+    if not images:
+        raise nothing_labeled(paths)
     _check_labels(images)
     return images
+
+
+def nothing_labeled(paths: tuple[str, ...]) -> LabelError:
+    """Return the error that none of these images has both data and labels anywhere."""
+    return LabelError(
+        f"Neither a drawn road nor the area of interest touches {' or '.join(paths)}, where there are data.",
+        "Check the coordinate systems of the layers.",
+    )
+
+
+def _bands_to_read(
+    dataset: DatasetReader, bands: tuple[int, ...], known_bands: tuple[Band, ...], reporter: Reporter
+) -> dict[int, str]:
+    """Return the bands to learn from, by number: those wanted, or a base model's where the image has them, or all."""
+    if bands or not known_bands:
+        return choose_bands(dataset, bands)
+    try:
+        return dict(zip(match_bands(dataset, known_bands), (band.name for band in known_bands)))
+    except ImageryError as error:
+        reporter.warning(f"{error.message} It now learns from all bands of the image.")
+        return choose_bands(dataset, ())
 
 
 def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...]) -> Optional[LabeledImage]:
@@ -144,19 +168,15 @@ def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...]) -> Opt
 
 
 def _check_labels(images: list[LabeledImage]) -> None:
-    if not images:
-        raise LabelError(
-            "Neither a drawn road nor the area of interest touches any of the images, where they have data.",
-            "Check the coordinate systems of the layers.",
-        )
+    names = " or ".join(image.name for image in images)
     if not sum((image.training == ROAD).sum() for image in images):
         raise LabelError(
-            "No drawn road lies on the images, within the area of interest.", "Draw some roads inside of it."
+            f"No drawn road lies on {names}, within the area of interest.", "Draw some roads inside of it."
         )
     labeled = sum((image.training != IGNORE).sum() for image in images)
     if labeled < FEWEST_LABELED_PX:
         raise LabelError(
-            f"Only {labeled} pixels of the images are labeled; at least {FEWEST_LABELED_PX} are needed.",
+            f"Only {labeled} pixels of {names} are labeled; at least {FEWEST_LABELED_PX} are needed.",
             "Draw more roads, or use a finer image.",
         )
 

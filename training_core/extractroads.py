@@ -45,12 +45,8 @@ def _probability(
     grid = image.grid
     area = Area(grid, job.aoi) if job.aoi else None
     probability = np.full((grid.height, grid.width), NO_DATA, dtype=np.uint8)
-    writer = ResultWriter(grid, mask_path, None, segmenter.threshold)
-    try:
+    with ResultWriter(grid, mask_path, None, segmenter.threshold) as writer:
         for tile, values in segment_image(image, segmenter, area, reporter):
             writer.write(tile, values)
             probability[tile.destination] = values
-        writer.finish()
-    finally:
-        writer.close()
     return probability

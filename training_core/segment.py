@@ -6,8 +6,8 @@ Knows how a model meets an image and how results are written; knows nothing of t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
@@ -15,13 +15,15 @@ from typing import Any, Optional
 import numpy as np
 import rasterio
 import torch
+from rasterio._err import CPLE_BaseError  # what rasterio raises where it names no error of its own
 from rasterio.enums import Resampling
+from rasterio.errors import RasterioError
 from rasterio.io import DatasetWriter
 from rasterio.windows import Window
 
 from .bundle import ModelCard, load_model
 from .engines import Engine, choose_engine
-from .errors import ImageryError
+from .errors import ImageryError, OutputError
 from .events import Reporter
 from .grid import Grid
 from .imagery import Image, match_bands, open_raster
@@ -124,63 +126,95 @@ class Area:
         return burn_area(self._grid, self._shape, (tile.column, tile.row, tile.width, tile.height))
 
 
-def open_band(path: Path, grid: Grid) -> DatasetWriter:
-    """Create a one-band byte GeoTIFF on a grid, tiled and compressed, with NO_DATA where nothing is written."""
-    return rasterio.open(
-        path,
-        "w",
-        driver="GTiff",
-        crs=grid.crs,
-        transform=grid.transform,
-        width=grid.width,
-        height=grid.height,
-        count=1,
-        dtype="uint8",
-        nodata=NO_DATA,
-        tiled=True,
-        blockxsize=512,
-        blockysize=512,
-        compress="deflate",
-        bigtiff="if_safer",
-    )
+class BandFile:
+    """A one-band byte GeoTIFF on a grid, tiled and compressed, with NO_DATA where nothing is written.
+
+    Whatever keeps it from being written becomes an OutputError that names it.
+
+    Parameters
+    ----------
+    path : Path
+    grid : Grid
+    resampling : Resampling
+        How overviews are made.
+    """
+
+    def __init__(self, path: Path, grid: Grid, resampling: Resampling) -> None:
+        self._path, self._resampling = path, resampling
+        place = {"crs": grid.crs, "transform": grid.transform, "width": grid.width, "height": grid.height}
+        storage = {"tiled": True, "blockxsize": 512, "blockysize": 512, "compress": "deflate", "bigtiff": "if_safer"}
+        with self._told():
+            self.dataset: DatasetWriter = rasterio.open(
+                path, "w", driver="GTiff", count=1, dtype="uint8", nodata=NO_DATA, **place, **storage
+            )
+
+    def write(self, values: np.ndarray, tile: Tile) -> None:
+        """Write one tile's core."""
+        with self._told():
+            self.dataset.write(values, 1, window=Window(tile.column, tile.row, tile.width, tile.height))
+
+    def finish(self) -> None:
+        """Close the file and add overviews, so that a map shows it fast at any scale."""
+        with self._told():
+            self.dataset.close()
+            with rasterio.open(self._path, "r+") as dataset:
+                levels = [2**power for power in range(1, 12) if max(dataset.shape) >> power >= 256]
+                dataset.build_overviews(levels, self._resampling)
+            self._read_back(range(-1, len(levels)))
+
+    def close(self) -> None:
+        """Close the file as it is, for a run that ends early."""
+        with suppress(RasterioError, CPLE_BaseError):
+            self.dataset.close()
+
+    def _read_back(self, overviews: Iterable[int]) -> None:
+        """Read all of the file, since GDAL does not tell where the disk was full as it closed it."""
+        for overview in overviews:
+            level = {} if overview < 0 else {"overview_level": overview}
+            with rasterio.open(self._path, **level) as dataset:
+                for _, window in dataset.block_windows(1):
+                    dataset.read(1, window=window)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (RasterioError, CPLE_BaseError) as error:
+            raise OutputError(
+                f"{self._path} cannot be written whole.", "Make room on the disk, or choose another folder."
+            ) from error
 
 
 class ResultWriter:
-    """Writes mask and probability of an image as its tiles come."""
+    """Writes mask and probability of an image as its tiles come. A context manager; leave it by no error to finish."""
 
     def __init__(self, grid: Grid, mask: Optional[Path], probability: Optional[Path], threshold: float) -> None:
         self._threshold = threshold
-        self._paths = [(mask, Resampling.nearest), (probability, Resampling.average)]
-        self._closing = ExitStack()
-        self._mask = self._closing.enter_context(open_band(mask, grid)) if mask else None
-        self._probability = self._closing.enter_context(open_band(probability, grid)) if probability else None
+        self._mask = BandFile(mask, grid, Resampling.nearest) if mask else None
+        self._probability = BandFile(probability, grid, Resampling.average) if probability else None
         if self._mask:
-            self._mask.write_colormap(1, {0: (0, 0, 0, 0), 1: ROAD_COLOR})
-            self._mask.set_band_description(1, "road")
+            self._mask.dataset.write_colormap(1, {0: (0, 0, 0, 0), 1: ROAD_COLOR})
+            self._mask.dataset.set_band_description(1, "road")
         if self._probability:
-            self._probability.scales = (1 / CERTAIN,)
-            self._probability.set_band_description(1, "road probability")
+            self._probability.dataset.scales = (1 / CERTAIN,)
+            self._probability.dataset.set_band_description(1, "road probability")
+
+    def __enter__(self) -> "ResultWriter":
+        return self
+
+    def __exit__(self, kind: Optional[type[BaseException]], *error: object) -> None:
+        for file in filter(None, (self._mask, self._probability)):
+            if kind is None:
+                file.finish()
+            else:
+                file.close()
 
     def write(self, tile: Tile, probability: np.ndarray) -> None:
         """Write one tile's core."""
-        window = Window(tile.column, tile.row, tile.width, tile.height)
         if self._mask:
-            self._mask.write(to_mask(probability, self._threshold), 1, window=window)
+            self._mask.write(to_mask(probability, self._threshold), tile)
         if self._probability:
-            self._probability.write(probability, 1, window=window)
-
-    def finish(self) -> None:
-        """Close the files and add overviews, so that a map shows them fast at any scale."""
-        self._closing.close()
-        for path, resampling in self._paths:
-            if path:
-                with rasterio.open(path, "r+") as dataset:
-                    levels = [2**power for power in range(1, 12) if max(dataset.shape) >> power >= 256]
-                    dataset.build_overviews(levels, resampling)
-
-    def close(self) -> None:
-        """Close the files as they are, for a run that ends early."""
-        self._closing.close()
+            self._probability.write(probability, tile)
 
 
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
@@ -221,24 +255,21 @@ def _targets_in_folder(job: Segment) -> list[tuple[str, str, str]]:
 def _segment_one(
     raster: str, mask: str, probability: str, job: Segment, segmenter: Segmenter, reporter: Reporter
 ) -> dict[str, float]:
-    began, road, known = time.perf_counter(), 0, 0
-    with Outputs([raster, job.model, job.aoi]) as outputs, open_raster(raster) as dataset:
+    began, pixels, road, known = time.perf_counter(), 0, 0, 0
+    with Outputs([*job.rasters, job.raster, job.model, job.aoi]) as outputs, open_raster(raster) as dataset:
         with Image(dataset, match_bands(dataset, segmenter.card.bands), segmenter.card.resolution_m) as image:
-            area = Area(image.grid, job.aoi) if job.aoi else None
+            grid = image.grid
+            area = Area(grid, job.aoi) if job.aoi else None
             staged = [outputs.stage(path) if path else None for path in (mask, probability)]
-            writer = ResultWriter(image.grid, *staged, segmenter.threshold)
-            try:
+            with ResultWriter(grid, *staged, segmenter.threshold) as writer:
                 for tile, values in segment_image(image, segmenter, area, reporter):
                     writer.write(tile, values)
+                    pixels += values.size
                     known += int((values != NO_DATA).sum())
                     road += int((to_mask(values, segmenter.threshold) == 1).sum())
-                writer.finish()
-            finally:
-                writer.close()
-    grid = image.grid
     return {
         "seconds": time.perf_counter() - began,
-        "pixels": grid.width * grid.height,
+        "pixels": pixels,
         "overhead": overhead(grid.width, grid.height, segmenter.core_px, segmenter.halo),
         "road": road,
         "known": known,

@@ -87,10 +87,12 @@ def read_road(dataset: DatasetReader, threshold: float) -> tuple[np.ndarray, np.
     Raises
     ------
     ImageryError
-        The numbers are no probabilities.
+        There are no data at all, or the numbers are no probabilities.
     """
     values = dataset.read(1)
     known = dataset.read_masks(1) > 0
+    if not known.any():
+        raise ImageryError(f"{dataset.name} has no data anywhere.", "Choose another raster.")
     scale, offset = dataset.scales[0], dataset.offsets[0]
     if not np.issubdtype(values.dtype, np.floating) and scale == 1:
         road = known & (values > 0)
@@ -103,7 +105,8 @@ def read_road(dataset: DatasetReader, threshold: float) -> tuple[np.ndarray, np.
             f"{dataset.name} holds numbers from {seen.min():g} to {seen.max():g}, which are no probabilities.",
             "Give a probability from 0 to 1, or a mask of whole numbers.",
         )
-    return known & (probability >= threshold), known, probability
+    # A byte that stands for the threshold itself may come out below it by rounding.
+    return known & (probability >= threshold - 1e-6), known, probability
 
 
 def extract_network(

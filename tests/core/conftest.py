@@ -8,7 +8,8 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
 from training_core.processor import prepare_process  # noqa: E402
 
-prepare_process()
+# One thread: where several processes share the cores, threads that wait for each other take all of the time.
+prepare_process(threads=1)
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +18,27 @@ def real_data():
     if not folder.is_dir():
         pytest.skip("the real imagery (shared/data) is not here")
     return folder
+
+
+@pytest.fixture(scope="session")
+def town(tmp_path_factory):
+    """A town's image, drawn roads and area; do not write there."""
+    from towns import make_town
+
+    return make_town(tmp_path_factory.mktemp("town"))
+
+
+@pytest.fixture(scope="session")
+def planted(tmp_path_factory):
+    """A model file for red, green and blue that has learned nothing."""
+    from towns import plant_model
+
+    return plant_model(tmp_path_factory.mktemp("planted") / "model.safetensors")
+
+
+@pytest.fixture(scope="session")
+def learned(town, planted, tmp_path_factory):
+    """What fine-tuning on the town told, and the files that it made: a model that finds the town's roads."""
+    from towns import learn
+
+    return learn(town, planted, tmp_path_factory.mktemp("learned"))

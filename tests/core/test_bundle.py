@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -118,3 +119,11 @@ def test_bands_keep_their_filters_and_new_ones_get_the_mean():
     )["encoder.conv1.weight"]
     torch.testing.assert_close(adapted[:, 1:], filters * 3 / 4)
     torch.testing.assert_close(adapted[:, 0], filters.mean(dim=1) * 3 / 4)
+
+
+@pytest.mark.parametrize("length", range(0, 256, 8))
+def test_a_header_of_any_length_is_no_pickle(tmp_path, length):
+    card = replace(CARD, training={"note": "x" * length})
+    path = tmp_path / "roads.safetensors"
+    save_model(path, {"weight": torch.zeros(1)}, card)
+    assert load_weights(str(path))[1] == card

@@ -16,7 +16,7 @@ from rasters import write_raster
 
 from training_core import events, worker
 from training_core.errors import LabelError
-from training_core.jobs import Vectorize
+from training_core.jobs import Segment, Vectorize
 
 ROOT = Path(__file__).parents[2]
 ACTOR = str(Path(__file__).with_name("actor.py"))
@@ -157,6 +157,19 @@ def test_a_stopped_job_says_so_and_leaves_nothing(tmp_path, closing):
     status, told = process.end(10)
     assert status == 130
     assert told[-1].code == "cancelled" and "no output" in told[-1].message
+    assert files(tmp_path) == []
+
+
+def test_a_segmentation_under_way_is_stopped_by_its_client(town, planted, tmp_path):
+    outputs = {"mask": str(tmp_path / "mask.tif"), "probability": str(tmp_path / "probability.tif")}
+    job = Segment(raster=town.raster, model=planted, tile_px=32, halo="exact", engine="native", threads=1, **outputs)
+    process = Process("run", job_file(tmp_path, job), script=("-m", "training_core"))
+    process.wait_for(events.Progress)
+    assert len(files(tmp_path)) == 2
+    process.close_input()
+    status, told = process.end()
+    assert status == 130 and told[-1].code == "cancelled"
+    assert told[-2].kind != "progress" or told[-2].fraction < 1
     assert files(tmp_path) == []
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from affine import Affine
 from rasterio.features import rasterize
-from rasters import NORTH_UP, UTM, write_layer, write_raster
+from rasters import NORTH_UP, write_layer, write_raster
 from shapely import affinity
 from shapely.geometry import LineString, box
 
+from training_core import finetune
 from training_core.bundle import ModelCard, save_model
+from training_core.events import Event, Reporter
 from training_core.imagery import Band
+from training_core.jobs import FineTune
 from training_core.model import Architecture, build_network
 
 SIDE_PX, ROAD_M = 192, 10.0
@@ -84,5 +88,36 @@ def plant_model(path: Path, bands: tuple[str, ...] = RGB, resolution_m: float = 
     return str(path)
 
 
-def crs_name() -> str:
-    return UTM
+@dataclass(frozen=True)
+class Learned:
+    """A fine-tuning that is done: its result, its events, its model and its report."""
+
+    result: dict[str, Any]
+    told: list[Event]
+    model: str
+    report: str
+
+
+def learn(town: Town, base_model: str, folder: Path) -> Learned:
+    """Fine-tune on a town, for longer where the machine is too busy for enough steps."""
+    minutes = 0.15
+    while True:
+        told: list[Event] = []
+        job = FineTune(
+            rasters=(town.raster,),
+            roads=town.roads,
+            aoi=town.aoi,
+            base_model=base_model,
+            model=str(folder / "town model.safetensors"),
+            report=str(folder / "report.html"),
+            minutes=minutes,
+            chip_px=96,
+            learning_rate=0.002,
+            width_m=ROAD_M,
+            engine="native",
+            threads=1,
+        )
+        result = finetune.run(job, Reporter(told.append))
+        if result["steps"] >= 40 or minutes > 2:
+            return Learned(result, told, job.model, job.report)
+        minutes *= 4

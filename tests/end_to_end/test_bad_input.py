@@ -5,7 +5,7 @@ import json
 import headless
 import pytest
 
-from .conftest import write_layer, write_image
+from .conftest import write_image, write_layer
 
 ON_IMAGE = "LINESTRING (390002 5819990, 390040 5819980)"
 FAR_LINE = "LINESTRING (490002 5819990, 490040 5819980)"

@@ -1,0 +1,308 @@
+"""What jobs do with bad input: a refusal that names the file or layer, with a remedy, and nothing left behind."""
+
+import importlib
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pytest
+import rasterio
+import torch
+from rasters import write_layer, write_raster
+from safetensors.torch import save_file
+from shapely.geometry import Point, box
+from towns import Town, image_of, on_map, plant_model
+
+from training_core.errors import ImageryError, LabelError, ModelFileError, OutputError, RoadSegError
+from training_core.events import Reporter
+from training_core.jobs import JOBS, from_options
+
+pytestmark = pytest.mark.filterwarnings("ignore:'crs' was not provided")
+
+READS_IMAGE = ("finetune", "segment", "vectorize", "extractroads", "evaluate")
+READS_LABELS = ("finetune", "evaluate")
+READS_AOI = ("finetune", "segment", "extractroads", "evaluate")
+READS_MODEL = ("finetune", "segment", "extractroads", "evaluate")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Good inputs, a folder for bad ones, and one for outputs."""
+
+    town: Town
+    model: str
+    bad: Path
+    out: Path
+
+    def options(self, job: str) -> dict:
+        """Options with which a job goes well, all of its outputs asked for."""
+        image, images = {"raster": self.town.raster}, {"rasters": [self.town.raster]}
+        labels, model = {"roads": self.town.roads}, {"model": self.model}
+        compute = {} if job == "vectorize" else {"engine": "native", "precision": "fp32", "threads": 1}
+        roads, mask = {"roads": str(self.out / "roads.gpkg")}, {"mask": str(self.out / "mask.tif")}
+        return compute | {
+            "finetune": images | labels | {
+                "model": str(self.out / "new.safetensors"), "report": str(self.out / "new.html"),
+                "base_model": self.model, "minutes": 0.05, "chip_px": 64,
+            },
+            "segment": image | model | mask | {"probability": str(self.out / "probability.tif")},
+            "vectorize": image | roads | {"nodes": str(self.out / "nodes.gpkg")},
+            "extractroads": image | model | roads | mask,
+            "evaluate": images | labels | model,
+        }[job]  # fmt: skip
+
+    def run(self, job: str, **options) -> dict:
+        checked = from_options(JOBS[job], self.options(job) | options)
+        return importlib.import_module(f"training_core.{job}").run(checked, Reporter())
+
+    def refusal(self, job: str, *names: str, of: type = RoadSegError, **options) -> RoadSegError:
+        """Do a job that must be refused; check that the refusal names what it must, and return it."""
+        before = sorted(self.bad.rglob("*"))
+        with pytest.raises(of) as refused:
+            self.run(job, **options)
+        for name in names:
+            assert name in refused.value.message
+        assert refused.value.message.endswith(".") and refused.value.remedy.endswith(".")
+        assert ".part" not in str(refused.value)
+        assert [path for path in self.out.rglob("*") if path.is_file()] == []
+        assert sorted(self.bad.rglob("*")) == before
+        return refused.value
+
+
+@pytest.fixture
+def place(town, planted, tmp_path):
+    for name in ("bad", "out"):
+        (tmp_path / name).mkdir()
+    return Place(town, planted, tmp_path / "bad", tmp_path / "out")
+
+
+def with_image(job, path):
+    return {"rasters": [str(path)]} if job in READS_LABELS else {"raster": str(path)}
+
+
+def ground(height=128, width=128):
+    return image_of(np.zeros((height, width), bool))
+
+
+def missing(path):
+    pass
+
+
+def folder(path):
+    path.mkdir()
+
+
+def empty(path):
+    path.write_bytes(b"")
+
+
+def text(path):
+    path.write_text("no raster at all\n" * 100)
+
+
+def beheaded(path):
+    write_raster(path, ground())
+    path.write_bytes(path.read_bytes()[:60])
+
+
+def half(path):
+    write_raster(path, ground(), tiled=True, blockxsize=32, blockysize=32, compress="deflate")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def without_bands(path):
+    path.write_text('<VRTDataset rasterXSize="9" rasterYSize="9"><SRS>EPSG:32633</SRS></VRTDataset>')
+
+
+def without_crs(path):
+    write_raster(path, ground(), crs=None)
+
+
+def complex_numbers(path):
+    write_raster(path, ground().astype(np.complex64))
+
+
+def alpha_alone(path):
+    write_raster(path, np.full((128, 128), 255, np.uint8))
+    with rasterio.open(path, "r+") as dataset:
+        dataset.colorinterp = [rasterio.enums.ColorInterp.alpha]
+
+
+BAD_IMAGES = (missing, folder, empty, text, beheaded, half, without_bands, without_crs, complex_numbers)
+
+
+@pytest.mark.parametrize("job", READS_IMAGE)
+@pytest.mark.parametrize("spoil", BAD_IMAGES, ids=lambda spoil: spoil.__name__)
+def test_a_bad_image_is_refused_by_name(place, job, spoil):
+    path = place.bad / "Bild नेपाल.tif"
+    spoil(path)
+    place.refusal(job, "Bild नेपाल.tif", of=ImageryError, **with_image(job, path))
+
+
+@pytest.mark.parametrize("job", ["finetune", "segment", "extractroads", "evaluate"])
+def test_an_image_without_data_is_refused_by_name(place, job):
+    values = np.zeros((3, 128, 128), np.uint8)
+    path = write_raster(place.bad / "void.tif", values, nodata=0, photometric="rgb")
+    place.refusal(job, "void.tif", **with_image(job, path))
+
+
+@pytest.mark.parametrize("job", ["finetune", "segment", "extractroads", "evaluate"])
+def test_an_image_of_alpha_alone_is_refused_by_name(place, job):
+    path = place.bad / "alpha.tif"
+    alpha_alone(path)
+    place.refusal(job, "alpha.tif", of=ImageryError, **with_image(job, path))
+
+
+@pytest.mark.parametrize("job", ["segment", "extractroads", "evaluate"])
+@pytest.mark.parametrize("bands", [1, 2, 4, 5, 6, 7, 8])
+def test_an_image_of_other_bands_than_the_models_is_refused(place, job, bands):
+    values = image_of(np.zeros((64, 64), bool), bands)
+    path = write_raster(place.bad / "bands.tif", values, photometric="minisblack")
+    refused = place.refusal(job, "bands.tif", f"{bands} image bands", of=ImageryError, **with_image(job, path))
+    assert "fine-tune" in refused.remedy
+
+
+@pytest.mark.parametrize("bands", range(1, 9))
+def test_any_number_of_bands_is_mapped_with_a_model_for_it(place, bands):
+    values = image_of(np.zeros((64, 64), bool), bands)
+    path = write_raster(place.bad / "bands.tif", values, photometric="minisblack")
+    with rasterio.open(path) as dataset:
+        names = tuple(description or f"band {index}" for index, description in enumerate(dataset.descriptions, 1))
+    model = plant_model(place.bad / "model.safetensors", names)
+    for job in ("segment", "extractroads"):
+        place.run(job, raster=path, model=model)
+    assert (place.out / "probability.tif").is_file() and (place.out / "roads.gpkg").is_file()
+
+
+@pytest.mark.parametrize("job", ["segment", "vectorize", "extractroads", "evaluate"])
+def test_an_image_of_one_pixel_is_mapped(place, job):
+    path = write_raster(place.bad / "pixel.tif", ground(1, 1), photometric="rgb")
+    place.run(job, **with_image(job, path), **({"aoi": place.town.aoi} if job == "evaluate" else {}))
+
+
+@pytest.mark.parametrize(("height", "words"), [(1, "No drawn road lies on"), (60, "Only 960 pixels of")])
+def test_an_image_too_small_to_learn_from_is_refused_by_name(place, height, words):
+    path = write_raster(place.bad / "small.tif", ground(height, 16), photometric="rgb")
+    roads = write_layer(place.bad / "roads.gpkg", on_map(box(0, 40, 16, 50)))
+    place.refusal("finetune", words, "small.tif", of=LabelError, rasters=[path], roads=roads, aoi=place.town.aoi)
+
+
+LABELS = on_map(box(0, 40, 128, 50)), on_map(box(40, 0, 50, 128))
+
+
+def no_features(path):
+    geopandas.GeoDataFrame(geometry=[], crs="EPSG:32633").to_file(path)
+
+
+def no_geometry(path):
+    geopandas.GeoDataFrame({"a": [1]}, geometry=[None], crs="EPSG:32633").to_file(path)
+
+
+def no_crs(path):
+    geopandas.GeoDataFrame(geometry=list(LABELS)).to_file(path)
+
+
+def points(path):
+    write_layer(path, *(Point(shape.centroid) for shape in LABELS))
+
+
+def far_away(path):
+    write_layer(path, on_map(box(50_000, 0, 50_100, 100)))
+
+
+BAD_LAYERS = (missing, folder, empty, text, no_features, no_geometry, no_crs, points)
+
+
+@pytest.mark.parametrize("job", READS_LABELS)
+@pytest.mark.parametrize("spoil", BAD_LAYERS, ids=lambda spoil: spoil.__name__)
+def test_bad_roads_are_refused_by_name(place, job, spoil):
+    path = place.bad / "Straßen नेपाल.gpkg"
+    spoil(path)
+    place.refusal(job, "drawn roads", "Straßen नेपाल.gpkg", of=LabelError, roads=str(path))
+
+
+@pytest.mark.parametrize("job", READS_AOI)
+@pytest.mark.parametrize("spoil", BAD_LAYERS, ids=lambda spoil: spoil.__name__)
+def test_a_bad_area_is_refused_by_name(place, job, spoil):
+    path = place.bad / "area.gpkg"
+    spoil(path)
+    place.refusal(job, "area of interest", "area.gpkg", of=LabelError, aoi=str(path))
+
+
+@pytest.mark.parametrize("job", READS_LABELS)
+@pytest.mark.parametrize("layer", ["roads", "aoi"])
+def test_labels_that_do_not_touch_the_image_are_refused_with_it(place, job, layer):
+    path = place.bad / "far.gpkg"
+    far_away(path)
+    place.refusal(job, "drawn road", "area of interest", "town.tif", of=LabelError, **{layer: str(path)})
+
+
+@pytest.mark.parametrize("job", ["segment", "extractroads"])
+def test_an_area_outside_the_image_is_refused(place, job):
+    path = place.bad / "far.gpkg"
+    far_away(path)
+    place.refusal(job, "area of interest", of=LabelError, aoi=str(path))
+
+
+def cut(path):
+    path.write_bytes(Path(plant_model(path)).read_bytes()[:100_000])
+
+
+def pickled(path):
+    path.write_bytes(b"\x80\x02}q\x00.")
+
+
+def saved_by_torch(path):
+    torch.save({"weight": torch.zeros(3)}, path)
+
+
+def zipped(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data.pkl", b"\x80\x02}q\x00.")
+
+
+def of_others(path):
+    save_file({"weight": torch.zeros(3)}, path)
+
+
+BAD_MODELS = (missing, folder, empty, text, cut, pickled, saved_by_torch, zipped, of_others)
+
+
+@pytest.mark.parametrize("job", READS_MODEL)
+@pytest.mark.parametrize("spoil", BAD_MODELS, ids=lambda spoil: spoil.__name__)
+def test_a_bad_model_is_refused_by_name(place, job, spoil):
+    path = place.bad / "model.safetensors"
+    spoil(path)
+    place.refusal(
+        job, "model.safetensors", of=ModelFileError, **{"base_model" if job == "finetune" else "model": str(path)}
+    )
+
+
+OUTPUTS = [
+    ("finetune", "model", "new.safetensors"),
+    ("finetune", "report", "new.html"),
+    ("segment", "mask", "mask.tif"),
+    ("segment", "probability", "probability.tif"),
+    ("vectorize", "roads", "roads.gpkg"),
+    ("vectorize", "nodes", "nodes.gpkg"),
+    ("extractroads", "roads", "roads.gpkg"),
+    ("extractroads", "mask", "mask.tif"),
+]
+
+
+@pytest.mark.parametrize(("job", "field", "name"), OUTPUTS)
+def test_an_output_that_cannot_be_written_is_refused_by_name(place, job, field, name):
+    (place.bad / "file").write_text("no folder")
+    destination = str(place.bad / "file" / name)
+    place.refusal(job, destination, of=OutputError, **{field: destination})
+
+
+@pytest.mark.parametrize(("job", "field", "name"), OUTPUTS)
+def test_a_former_output_survives_a_run_that_fails(place, job, field, name):
+    half(place.bad / "half.tif")
+    destination = place.bad / name
+    destination.write_text("former")
+    place.refusal(job, "half.tif", **with_image(job, place.bad / "half.tif"), **{field: str(destination)})
+    assert destination.read_text() == "former"

@@ -1,0 +1,202 @@
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+from torch.optim import AdamW
+
+from training_core import processor
+from training_core.engines import BF16, FP32, IPEX, NATIVE, Engine, choose_engine, why_not_ipex
+from training_core.errors import JobError
+from training_core.losses import road_loss
+from training_core.model import Architecture, build_network
+
+ARCHITECTURE = Architecture(encoder="resnet18", in_channels=2)
+
+
+@pytest.fixture
+def without_ipex(monkeypatch):
+    """A Python in which the extension cannot be imported."""
+    monkeypatch.setitem(sys.modules, "intel_extension_for_pytorch", None)
+
+
+@pytest.fixture
+def ipex():
+    obstacle = why_not_ipex()
+    if obstacle:
+        pytest.skip(obstacle)
+
+
+@pytest.fixture
+def old_processor(monkeypatch):
+    """A machine whose processor has none of the newer instruction sets."""
+    monkeypatch.setattr(processor, "instruction_sets", lambda: ("avx2",))
+
+
+needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this processor has no BF16 unit")
+
+
+def new_network():
+    torch.manual_seed(0)
+    return build_network(ARCHITECTURE)
+
+
+@pytest.fixture
+def batch():
+    torch.manual_seed(1)
+    images = torch.randn(2, 2, 64, 64)
+    return images, (images[:, :1] > 0.5).to(torch.uint8)
+
+
+def trained(engine, batch, steps=1):
+    """Return a network after some steps, as the engine has it, and the losses."""
+    network = new_network()
+    network, optimizer = engine.prepare_training(network, AdamW(network.parameters(), lr=1e-3))
+    losses = []
+    for _ in range(steps):
+        loss = road_loss(engine.forward(network, batch[0]), batch[1])
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return network, losses
+
+
+def logits(network, engine, images):
+    network.eval()
+    with torch.inference_mode():
+        return engine.forward(network, images)
+
+
+def test_the_native_engine_is_always_there(without_ipex):
+    assert choose_engine(NATIVE, FP32) == Engine(NATIVE, FP32, "asked for")
+    chosen = choose_engine("auto", FP32, trial=lambda engine: None, log=lambda line: None)
+    assert chosen.name == NATIVE and "not installed" in chosen.reason
+
+
+def test_without_a_trial_nothing_is_tried():
+    assert choose_engine("auto", FP32).name == NATIVE
+
+
+def test_asked_for_where_it_is_not_there_the_extension_is_refused(without_ipex):
+    with pytest.raises(JobError, match="ipex cannot be used.*not installed") as refusal:
+        choose_engine(IPEX, FP32)
+    assert "native" in refusal.value.remedy
+
+
+def test_an_extension_that_does_not_load_is_refused_with_the_reason(monkeypatch, tmp_path):
+    monkeypatch.delitem(sys.modules, "intel_extension_for_pytorch", raising=False)
+    (tmp_path / "intel_extension_for_pytorch.py").write_text("raise SystemExit('needs torch 1.0')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(JobError, match=r"does not load \(needs torch 1\.0\)"):
+        choose_engine(IPEX, FP32)
+
+
+@pytest.mark.parametrize("asked", [BF16, "auto"])
+def test_without_a_bf16_unit_fp32_is_used(old_processor, asked):
+    said = []
+    assert choose_engine(NATIVE, asked, log=said.append).precision == FP32
+    assert [("no BF16 unit" in line and "FP32 is used" in line) for line in said] == [True] * (asked == BF16)
+
+
+@pytest.mark.parametrize("flag", ["amx_bf16", "avx512_bf16"])
+def test_with_a_bf16_unit_bf16_is_used_unless_asked_otherwise(monkeypatch, flag):
+    monkeypatch.setattr(processor, "instruction_sets", lambda: (flag,))
+    assert [choose_engine(NATIVE, asked).precision for asked in ("auto", BF16, FP32)] == [BF16, BF16, FP32]
+
+
+@pytest.mark.parametrize(("slow", "fast"), [(NATIVE, IPEX), (IPEX, NATIVE)])
+def test_auto_takes_the_fastest_and_says_why(ipex, slow, fast):
+    tried, said = [], []
+
+    def trial(engine):
+        tried.append(engine.name)
+        time.sleep(0.02 if engine.name == slow else 0.002)
+
+    chosen = choose_engine("auto", FP32, trial, said.append)
+    assert chosen.name == fast and chosen.precision == FP32
+    assert tried.count(slow) == tried.count(fast) > 1
+    assert len(said) == 1 and slow in said[0] and fast in said[0] and " ms" in said[0]
+    assert chosen.reason in said[0]
+
+
+def test_the_first_step_does_not_count(ipex):
+    tried = []
+
+    def trial(engine):
+        first = engine.name not in tried
+        tried.append(engine.name)
+        time.sleep(0.1 if engine.name == NATIVE and first else 0.01 if engine.name == IPEX else 0.002)
+
+    assert choose_engine("auto", FP32, trial, lambda line: None).name == NATIVE
+
+
+@needs_bf16
+def test_bf16_is_close_to_fp32(batch):
+    network = new_network()
+    exact = logits(network, Engine(NATIVE, FP32), batch[0])
+    rounded = logits(network, Engine(NATIVE, BF16), batch[0])
+    assert exact.dtype == rounded.dtype == torch.float32
+    assert 0 < (exact - rounded).abs().max() < 0.05 * exact.abs().max()
+    torch.testing.assert_close(rounded, exact, atol=0.05 * float(exact.abs().max()), rtol=0)
+
+
+@needs_bf16
+def test_training_in_bf16_goes_the_same_way(batch):
+    _, exact = trained(Engine(NATIVE, FP32), batch, 4)
+    _, rounded = trained(Engine(NATIVE, BF16), batch, 4)
+    assert rounded == pytest.approx(exact, rel=0.05)
+    assert exact[-1] < exact[0]
+
+
+def test_weights_stay_fp32(batch):
+    network, _ = trained(Engine(NATIVE, BF16 if processor.has_bf16_unit() else FP32), batch)
+    assert {tensor.dtype for tensor in network.state_dict().values()} == {torch.float32, torch.int64}
+
+
+PRECISIONS = [FP32, pytest.param(BF16, marks=needs_bf16)]
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_step_with_the_extension_is_the_native_one(ipex, batch, precision):
+    _, expected = trained(Engine(NATIVE, precision), batch, 3)
+    _, losses = trained(Engine(IPEX, precision), batch, 3)
+    assert losses == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_what_the_extension_trained_a_plain_network_can_load(ipex, batch, precision):
+    network, _ = trained(Engine(IPEX, precision), batch, 2)
+    expected = logits(network, Engine(IPEX, precision), batch[0])
+    plain = build_network(ARCHITECTURE)
+    weights = network.state_dict()
+    assert {name: tensor.shape for name, tensor in weights.items()} == {
+        name: tensor.shape for name, tensor in plain.state_dict().items()
+    }
+    assert all(tensor.dtype != torch.bfloat16 for tensor in weights.values())
+    plain.load_state_dict(weights)
+    found = logits(plain, Engine(NATIVE, precision), batch[0])
+    torch.testing.assert_close(found, expected, atol=0.01 * float(expected.abs().max()), rtol=0)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_the_extension_infers_what_the_network_says_and_leaves_it_as_it_is(ipex, batch, precision):
+    network = new_network().eval()
+    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    expected = logits(network, Engine(NATIVE, FP32), batch[0])
+    engine = Engine(IPEX, precision)
+    found = logits(engine.prepare_inference(network), engine, batch[0])
+    tolerance = 0.05 if precision == BF16 else 1e-3
+    torch.testing.assert_close(found, expected, atol=tolerance * float(expected.abs().max()), rtol=0)
+    for name, tensor in network.state_dict().items():
+        torch.testing.assert_close(tensor, before[name], atol=0, rtol=0)
+
+
+def test_any_memory_layout_is_taken():
+    network, engine = new_network(), Engine(NATIVE, FP32)
+    images = torch.from_numpy(np.random.default_rng(0).normal(size=(1, 2, 64, 96)).astype(np.float32))
+    expected = logits(network, engine, images)
+    turned = images.permute(0, 1, 3, 2).contiguous().permute(0, 1, 3, 2)
+    torch.testing.assert_close(logits(network, engine, turned), expected, atol=1e-5, rtol=0)
+    assert expected.shape == (1, 1, 64, 96)

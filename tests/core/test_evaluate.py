@@ -1,0 +1,168 @@
+import numpy as np
+import pytest
+import rasterio
+from affine import Affine
+from rasters import NORTH_UP, write_layer, write_raster
+from shapely import affinity
+from shapely.geometry import LineString, box
+from towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, plant_model
+
+from training_core import evaluate, segment
+from training_core.errors import Cancelled, LabelError
+from training_core.events import Progress, Reporter, Warning
+from training_core.jobs import Evaluate, Segment
+
+SCORES = ("iou", "f1", "precision", "recall")
+
+
+def score(reporter=None, **options):
+    defaults = {"engine": "native", "precision": "fp32", "threads": 1, "width_m": ROAD_M}
+    return evaluate.run(Evaluate(**{**defaults, **options}), reporter or Reporter())
+
+
+def on_town(town, model, **options):
+    return {"rasters": (town.raster,), "roads": town.roads, "aoi": town.aoi, "model": model, **options}
+
+
+def mask_of(raster, model, folder, **options):
+    job = Segment(
+        raster=raster,
+        model=model,
+        mask=str(folder / "mask.tif"),
+        engine="native",
+        precision="fp32",
+        threads=1,
+        **options,
+    )
+    segment.run(job, Reporter())
+    with rasterio.open(job.mask) as dataset:
+        return dataset.read(1)
+
+
+def expected_scores(found, truth):
+    hits, false_alarms, misses = (found & truth).sum(), (found & ~truth).sum(), (~found & truth).sum()
+    precision, recall = hits / (hits + false_alarms), hits / (hits + misses)
+    return {
+        "iou": hits / (hits + false_alarms + misses),
+        "f1": 2 * precision * recall / (precision + recall),
+        "precision": precision,
+        "recall": recall,
+    }
+
+
+def test_a_model_that_learned_the_roads_scores_well(town, learned):
+    result = score(**on_town(town, learned.model))
+    assert result["f1"] > 0.85 and result["iou"] > 0.75
+    assert 0.95 < result["relaxed_f1"] <= 1 and result["relaxed_f1"] >= result["f1"]
+    assert result["threshold"] == learned.result["threshold"] and result["tolerance_m"] == 3.0
+
+
+def test_scores_are_those_of_the_mask_that_segment_writes(town, planted, tmp_path):
+    found = mask_of(town.raster, planted, tmp_path) == 1
+    result = score(**on_town(town, planted))
+    for name, value in expected_scores(found, town.truth).items():
+        assert result[name] == pytest.approx(value, abs=0.005), name
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 107 / 254, 0.8])
+def test_the_threshold_is_the_jobs_or_the_models(town, tmp_path, threshold):
+    model = plant_model(tmp_path / "model.safetensors", threshold=threshold)
+    expected = score(**on_town(town, model))
+    assert expected["threshold"] == threshold
+    assert score(**on_town(town, plant_model(tmp_path / "other.safetensors"), threshold=threshold)) == expected
+    found = mask_of(town.raster, model, tmp_path) == 1
+    assert expected["recall"] == pytest.approx(expected_scores(found, town.truth)["recall"], abs=0.01)
+
+
+@pytest.mark.parametrize(("tile_px", "halo"), [(32, "exact"), (96, "exact"), (64, "0")])
+def test_tiles_change_nothing_but_what_their_halo_misses(town, planted, tile_px, halo):
+    whole = score(**on_town(town, planted))
+    tiled = score(**on_town(town, planted, tile_px=tile_px, halo=halo))
+    for name in SCORES:
+        assert tiled[name] == pytest.approx(whole[name], abs=1e-3 if halo == "exact" else 0.2)
+
+
+def test_only_labeled_ground_counts(town, planted, tmp_path):
+    window = np.s_[20:110, 30:100]
+    aoi = write_layer(tmp_path / "aoi.gpkg", on_map(box(30, 20, 100, 110)))
+    found = mask_of(town.raster, planted, tmp_path) == 1
+    result = score(**on_town(town, planted, aoi=aoi))
+    for name, value in expected_scores(found[window], town.truth[window]).items():
+        assert result[name] == pytest.approx(value, abs=0.01), name
+
+
+def test_without_an_area_what_is_far_from_roads_counts_nowhere(planted, tmp_path):
+    raster = write_raster(tmp_path / "image.tif", image_of(np.zeros((SIDE_PX, SIDE_PX), bool)), photometric="rgb")
+    roads = write_layer(tmp_path / "roads.gpkg", on_map(LineString([(0, 50), (SIDE_PX, 50)])))
+    found = mask_of(raster, planted, tmp_path) == 1
+    result = score(rasters=(raster,), roads=roads, model=planted, background_m=10.0)
+    truth = np.zeros_like(found)
+    truth[45:55] = True
+    near = np.s_[35:65]
+    for name, value in expected_scores(found[near], truth[near]).items():
+        assert result[name] == pytest.approx(value, abs=0.02), name
+
+
+def test_nodata_counts_nowhere(town, planted, tmp_path):
+    values = image_of(town.truth)
+    values[:, 100:] = 0
+    values[:, :100] = values[:, :100].clip(1)
+    raster = write_raster(tmp_path / "half.tif", values, nodata=0, photometric="rgb")
+    found = mask_of(raster, planted, tmp_path)
+    result = score(**on_town(town, planted, rasters=(raster,)))
+    for name, value in expected_scores(found[:100] == 1, town.truth[:100]).items():
+        assert result[name] == pytest.approx(value, abs=0.005), name
+
+
+def test_several_images_add_up(planted, tmp_path):
+    upper, lower = Affine(1, 0, NORTH_UP.c, 0, -1, NORTH_UP.f), NORTH_UP @ Affine.translation(0, SIDE_PX)
+    whole = image_of(np.zeros((2 * SIDE_PX, SIDE_PX), bool))
+    lines = [on_map(road) for road in ROADS]
+    roads = write_layer(tmp_path / "roads.gpkg", *lines)
+    aoi = write_layer(tmp_path / "aoi.gpkg", on_map(box(0, 0, SIDE_PX, 2 * SIDE_PX)))
+    first = write_raster(tmp_path / "a.tif", whole[:, :SIDE_PX], transform=upper, photometric="rgb")
+    second = write_raster(tmp_path / "b.tif", whole[:, SIDE_PX:], transform=lower, photometric="rgb")
+    common = {"roads": roads, "aoi": aoi, "model": planted, "tile_px": SIDE_PX, "halo": "0"}
+    told = []
+    both = score(Reporter(told.append), rasters=(first, second), **common)
+    at_once = score(rasters=(write_raster(tmp_path / "c.tif", whole, photometric="rgb"),), **common)
+    for name in SCORES:
+        assert both[name] == pytest.approx(at_once[name], abs=1e-9)
+    fractions = [event.fraction for event in told if isinstance(event, Progress)]
+    assert fractions == sorted(fractions) and fractions[-1] == 1
+
+
+def test_an_image_without_labels_is_left_out_with_a_word(town, planted, tmp_path):
+    values = image_of(np.zeros((40, 40), bool))
+    far = write_raster(
+        tmp_path / "far.tif", values, transform=NORTH_UP @ Affine.translation(9000, 0), photometric="rgb"
+    )
+    told = []
+    result = score(Reporter(told.append), **on_town(town, planted, rasters=(far, town.raster)))
+    assert result == score(**on_town(town, planted))
+    assert any("far.tif; it is left out" in event.message for event in told if isinstance(event, Warning))
+
+
+def test_roads_that_lie_beside_are_forgiven_within_the_tolerance(town, learned, tmp_path):
+    shifted = [affinity.translate(on_map(road), 4, 0) for road in ROADS[:2]]
+    roads = write_layer(tmp_path / "roads.gpkg", *shifted)
+    aoi = write_layer(tmp_path / "aoi.gpkg", on_map(box(20, 110, 170, 190)))
+    near, far = (
+        score(**on_town(town, learned.model, roads=roads, aoi=aoi, tolerance_m=tolerance_m))
+        for tolerance_m in (1.0, 8.0)
+    )
+    assert near["f1"] == far["f1"] < 0.75
+    assert near["relaxed_f1"] < 0.85 < 0.97 < far["relaxed_f1"]
+
+
+def test_where_there_is_no_label_there_is_no_score(planted, tmp_path):
+    town = make_town(tmp_path)
+    aoi = write_layer(tmp_path / "far.gpkg", on_map(box(5000, 0, 5100, 100)))
+    with pytest.raises(LabelError, match=r"touches .*town\.tif"):
+        score(**on_town(town, planted, aoi=aoi))
+
+
+def test_a_cancelled_run_ends(town, planted):
+    told = []
+    with pytest.raises(Cancelled):
+        score(Reporter(told.append, lambda: bool(told)), **on_town(town, planted, tile_px=32))

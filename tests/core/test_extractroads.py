@@ -1,0 +1,108 @@
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pytest
+import rasterio
+from rasters import write_layer, write_raster
+from shapely.geometry import box
+from towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
+
+from training_core import extractroads, segment, vectorize
+from training_core.errors import Cancelled, OutputError
+from training_core.events import Progress, Reporter, Warning
+from training_core.jobs import ExtractRoads, Segment, Vectorize
+
+TRUE_LINES = geopandas.GeoSeries([on_map(road) for road in ROADS], crs="EPSG:32633").union_all()
+
+
+def extract(folder, reporter=None, **options):
+    defaults = {"engine": "native", "threads": 1, "roads": str(folder / "roads.gpkg")}
+    job = ExtractRoads(**{**defaults, **options})
+    return extractroads.run(job, reporter or Reporter()), geopandas.read_file(job.roads)
+
+
+def files(folder):
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_the_roads_of_a_town_become_its_network(town, learned, tmp_path):
+    result, roads = extract(tmp_path, raster=town.raster, model=learned.model)
+    assert roads.crs == rasterio.open(town.raster).crs and set(roads.geom_type) == {"LineString"}
+    found = roads.union_all()
+    assert found.intersection(TRUE_LINES.buffer(3)).length / found.length > 0.9
+    assert TRUE_LINES.intersection(found.buffer(3)).length / TRUE_LINES.length > 0.9
+    assert found.length == pytest.approx(TRUE_LINES.length, rel=0.15)
+    assert result["count"] == len(roads) and result["components"] == 1
+    assert result["length_m"] == pytest.approx(roads["length_m"].sum())
+    assert result["roads"] == str(tmp_path / "roads.gpkg") and result["engine"] == "native"
+    long = roads[roads.length > 30]
+    assert np.average(long["width_m"], weights=long.length) == pytest.approx(ROAD_M, abs=2)
+    assert roads["confidence"].between(0.5, 1).mean() > 0.8
+    assert files(tmp_path) == ["roads.gpkg"]
+
+
+def test_both_at_once_give_what_one_after_the_other_gives(town, learned, tmp_path):
+    common = {"model": learned.model, "engine": "native", "precision": "fp32", "threads": 1}
+    _, at_once = extract(tmp_path, raster=town.raster, mask=str(tmp_path / "mask.tif"), **common)
+    paths = {name: str(tmp_path / f"{name}_alone.tif") for name in ("mask", "probability")}
+    segment.run(Segment(raster=town.raster, **paths, **common), Reporter())
+    with rasterio.open(tmp_path / "mask.tif") as mask, rasterio.open(paths["mask"]) as alone:
+        assert mask.profile == alone.profile
+        np.testing.assert_array_equal(mask.read(), alone.read())
+    separate = str(tmp_path / "separate.gpkg")
+    threshold = 0.5
+    with rasterio.open(paths["probability"]) as probability:
+        vectorize.run(Vectorize(raster=probability.name, roads=separate, threshold=threshold), Reporter())
+    _, at_half = extract(tmp_path, raster=town.raster, threshold=threshold, **common)
+    after = geopandas.read_file(separate)
+    assert after.geometry.geom_equals_exact(at_half.geometry, 1e-6).all()
+    np.testing.assert_allclose(after["confidence"], at_half["confidence"], atol=1e-6)
+    assert len(at_once)
+
+
+def test_the_area_limits_the_roads(town, learned, tmp_path):
+    area = on_map(box(30, 0, 70, 90))
+    aoi = write_layer(tmp_path / "aoi.gpkg", area)
+    _, roads = extract(tmp_path, raster=town.raster, model=learned.model, aoi=aoi)
+    assert len(roads) and roads.within(area.buffer(0.1)).all()
+
+
+def test_progress_rises_over_both_parts(town, learned, tmp_path):
+    told = []
+    extract(tmp_path, Reporter(told.append), raster=town.raster, model=learned.model, tile_px=96)
+    fractions = [event.fraction for event in told if isinstance(event, Progress)]
+    assert fractions == sorted(fractions) and fractions[-1] == 1
+    assert any(fraction < 0.8 for fraction in fractions) and any(0.8 < fraction < 1 for fraction in fractions)
+
+
+def test_an_image_without_roads_gives_an_empty_network_and_a_word(learned, tmp_path):
+    raster = write_raster(tmp_path / "field.tif", image_of(np.zeros((SIDE_PX, SIDE_PX), bool)), photometric="rgb")
+    told = []
+    result, roads = extract(tmp_path, Reporter(told.append), raster=raster, model=learned.model)
+    assert result["count"] == 0 and result["length_m"] == 0 and result["components"] == 0
+    assert roads.empty and roads.crs is not None
+    assert any("No roads were found" in event.message for event in told if isinstance(event, Warning))
+
+
+def test_a_run_cancelled_while_vectorizing_leaves_nothing(town, learned, tmp_path):
+    told = []
+    reporter = Reporter(told.append, lambda: any(getattr(event, "fraction", 0) > 0.85 for event in told))
+    with pytest.raises(Cancelled):
+        extract(tmp_path, reporter, raster=town.raster, model=learned.model, mask=str(tmp_path / "mask.tif"))
+    assert files(tmp_path) == []
+
+
+def test_the_layer_of_the_area_is_not_written_over(town, planted, tmp_path):
+    aoi = write_layer(tmp_path / "town.gpkg", on_map(box(0, 0, 50, 50)))
+    before = Path(aoi).read_bytes()
+    with pytest.raises(OutputError, match=r"town\.gpkg is an input"):
+        extract(tmp_path, raster=town.raster, model=planted, aoi=f"{aoi}|layername=town", roads=aoi)
+    assert Path(aoi).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["roads", "roads.shp", "roads.tif"])
+def test_a_format_that_is_not_written_is_refused_at_once(town, planted, tmp_path, name):
+    with pytest.raises(OutputError, match=name):
+        extract(tmp_path, raster=town.raster, model=planted, roads=str(tmp_path / name))
+    assert files(tmp_path) == []

@@ -1,0 +1,207 @@
+import json
+import re
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pytest
+import torch
+from affine import Affine
+from rasters import NORTH_UP, write_layer, write_raster
+from safetensors import safe_open
+from shapely.geometry import LineString, box
+from towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, plant_model, true_roads
+
+from training_core import finetune
+from training_core.bundle import load_model
+from training_core.errors import Cancelled, ImageryError, LabelError, OutputError
+from training_core.events import Log, Metric, Progress, Reporter, Warning
+from training_core.imagery import normalize
+from training_core.jobs import FineTune
+
+
+def fine_tune(folder, reporter=None, **options):
+    """Fine-tune for a moment; return the result and the model's network and card."""
+    defaults = {
+        "minutes": 0.005,  # fewer than a job may have, and enough for a step
+        "chip_px": 64,
+        "batch_size": 2,
+        "width_m": ROAD_M,
+        "engine": "native",
+        "threads": 1,
+        "model": str(folder / "model.safetensors"),
+    }
+    result = finetune.run(FineTune(**{**defaults, **options}), reporter or Reporter())
+    return result, *load_model(result["model"])
+
+
+def on_town(town, **options):
+    return {"rasters": (town.raster,), "roads": town.roads, "aoi": town.aoi, **options}
+
+
+def files(folder):
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_it_learns_the_roads_that_are_drawn(learned):
+    validation = learned.result["validation"]
+    assert validation["f1"] > 0.8 and validation["iou"] > 0.65
+    assert set(validation) == {"iou", "f1", "precision", "recall"}
+    assert learned.result["steps"] >= 40 and learned.result["images_per_s"] > 0
+    assert 0 < learned.result["threshold"] < 1
+    assert learned.result["engine"] == "native" and learned.result["precision"] in ("bf16", "fp32")
+    assert json.loads(json.dumps(learned.result)) == learned.result
+
+
+def test_the_model_says_what_it_is_and_how_it_came_to_be(learned, town):
+    network, card = load_model(learned.model)
+    assert card.band_names == RGB and card.resolution_m == pytest.approx(1, rel=0.01)
+    assert card.threshold == learned.result["threshold"] and card.metrics == learned.result["validation"]
+    assert card.training["images"] == ["town.tif"] and card.training["steps"] == learned.result["steps"]
+    assert card.training["base_model"] == "model.safetensors" and card.chip_px == 96
+    assert card.versions["torch"] == torch.__version__.split("+")[0] and "roadseg" in card.versions
+    means = image_of(true_roads()).mean(axis=(1, 2))
+    assert [band.mean for band in card.bands] == pytest.approx(means, rel=0.05)
+    values = image_of(true_roads(), seed=9)
+    with torch.inference_mode():
+        logits = network(torch.from_numpy(normalize(values, np.ones(values.shape[1:], bool), card.bands))[None])
+    found = (torch.sigmoid(logits)[0, 0] >= card.threshold).numpy()
+    assert (found & true_roads()).sum() / (found | true_roads()).sum() > 0.65
+    with safe_open(learned.model, framework="pt") as file:
+        assert not any("user" in text or str(Path(town.raster).parent) in text for text in file.metadata().values())
+
+
+def test_the_report_stands_beside_it(learned):
+    report = Path(learned.report).read_text(encoding="utf-8")
+    assert report.startswith("<!DOCTYPE html>") and "town.tif" in report
+    assert f"{learned.result['validation']['f1']:.2f}" in report
+    assert files(Path(learned.model).parent) == ["report.html", "town model.safetensors"]
+
+
+def test_it_tells_of_its_way(learned):
+    fractions = [event.fraction for event in learned.told if isinstance(event, Progress)]
+    assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] > 0.9
+    metrics = {event.name for event in learned.told if isinstance(event, Metric)}
+    assert {"loss", "validation_f1", "validation_iou"} <= metrics
+    losses = [event.value for event in learned.told if isinstance(event, Metric) and event.name == "loss"]
+    assert losses[-1] < losses[0]
+    assert any(
+        re.search(r"town\.tif: 192 x 192 px at 1\.00 m", event.message)
+        for event in learned.told
+        if isinstance(event, Log)
+    )
+
+
+def test_uint16_images_of_more_bands_and_polygons_teach_as_well(tmp_path):
+    first = make_town(tmp_path, "first", bands=5, dtype="uint16", polygons=True)
+    second = make_town(tmp_path, "second", bands=5, dtype="uint16")
+    rasters, told = (first.raster, second.raster), []
+    result, network, card = fine_tune(
+        tmp_path / "out", Reporter(told.append), rasters=rasters, roads=first.roads, aoi=first.aoi, bands=(1, 2, 3, 5)
+    )
+    assert card.band_names == (*RGB, "band 5") and card.architecture.in_channels == 4
+    assert network.encoder.conv1.weight.shape[1] == 4
+    assert all(10_000 < band.mean < 30_000 and 1000 < band.std < 12_000 for band in card.bands)
+    assert card.training["images"] == ["first.tif", "second.tif"]
+    assert result["steps"] >= 1 and result["validation"]["recall"] >= 0
+    assert files(tmp_path / "out") == ["model.safetensors"]
+
+
+def test_a_base_model_passes_on_its_network_and_what_it_knows(town, planted, tmp_path):
+    base, base_card = load_model(planted)
+    _, network, card = fine_tune(tmp_path, **on_town(town, base_model=planted, learning_rate=1e-7))
+    assert card.architecture == base_card.architecture
+    difference = [(a - b).abs().max() for a, b in zip(network.parameters(), base.parameters())]
+    assert max(difference) < 1e-4
+
+
+def test_a_base_models_bands_are_found_again_by_name(tmp_path):
+    base = plant_model(tmp_path / "base.safetensors", ("blue", "red"))
+    town = make_town(tmp_path)
+    _, network, card = fine_tune(tmp_path, **on_town(town, base_model=base, learning_rate=1e-7))
+    assert card.band_names == ("blue", "red")
+    torch.testing.assert_close(
+        network.encoder.conv1.weight, load_model(base)[0].encoder.conv1.weight, atol=1e-4, rtol=0
+    )
+
+
+def test_a_base_model_of_other_bands_adapts(planted, tmp_path):
+    gray = make_town(tmp_path, "gray", bands=1)
+    told = []
+    _, network, card = fine_tune(
+        tmp_path, Reporter(told.append), **on_town(gray, base_model=planted, learning_rate=1e-7)
+    )
+    assert len(card.bands) == 1
+    filters = load_model(planted)[0].encoder.conv1.weight
+    torch.testing.assert_close(network.encoder.conv1.weight, filters.mean(1, keepdim=True) * 3, atol=1e-4, rtol=0)
+    warnings = [event.message for event in told if isinstance(event, Warning)]
+    assert any("gray.tif has 1 image bands" in message and "all bands" in message for message in warnings)
+
+
+def test_the_base_models_resolution_is_kept_unless_asked_otherwise(town, tmp_path):
+    base = plant_model(tmp_path / "base.safetensors", resolution_m=2.0)
+    _, _, card = fine_tune(tmp_path, **on_town(town, base_model=base))
+    assert card.resolution_m == pytest.approx(2, rel=0.03)
+    _, _, card = fine_tune(tmp_path, **on_town(town, base_model=base, resolution_m=1.0))
+    assert card.resolution_m == pytest.approx(1, rel=0.03)
+
+
+def test_an_image_without_roads_is_left_out_with_a_word(town, tmp_path):
+    far = write_raster(
+        tmp_path / "far.tif", image_of(np.zeros((64, 64), bool)), transform=NORTH_UP @ Affine.translation(9000, 0)
+    )
+    told = []
+    _, _, card = fine_tune(tmp_path, Reporter(told.append), **on_town(town, rasters=(far, town.raster), base_model=""))
+    assert card.training["images"] == ["town.tif"]
+    assert any("far.tif; it is left out" in event.message for event in told if isinstance(event, Warning))
+
+
+def test_a_cancelled_run_leaves_nothing(town, tmp_path):
+    told = []
+    reporter = Reporter(told.append, lambda: any(isinstance(event, Metric) for event in told))
+    with pytest.raises(Cancelled):
+        fine_tune(tmp_path, reporter, **on_town(town, report=str(tmp_path / "report.html"), minutes=5.0))
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("field", ["model", "report"])
+def test_it_does_not_write_over_what_it_reads(town, planted, tmp_path, field):
+    layer = write_layer(tmp_path / "aoi.gpkg", on_map(box(0, 0, SIDE_PX, SIDE_PX)))
+    before = Path(layer).read_bytes()
+    options = on_town(town, base_model=planted, aoi=f"{layer}|layername=aoi", **{field: layer})
+    with pytest.raises(OutputError, match=r"aoi\.gpkg is an input"):
+        fine_tune(tmp_path, **options)
+    assert Path(layer).read_bytes() == before and files(tmp_path) == ["aoi.gpkg"]
+
+
+def test_images_of_different_bands_are_refused(town, tmp_path):
+    other = make_town(tmp_path, "other", bands=1)
+    with pytest.raises(ImageryError, match=r"other\.tif has 1 bands, but .*town\.tif has 3"):
+        fine_tune(tmp_path / "out", **on_town(town, rasters=(town.raster, other.raster)))
+    assert files(tmp_path / "out") == []
+
+
+def test_a_band_that_is_not_there_is_refused(town, tmp_path):
+    with pytest.raises(ImageryError, match="no image band 4"):
+        fine_tune(tmp_path, **on_town(town, bands=(1, 4)))
+    assert files(tmp_path) == []
+
+
+def test_too_few_roads_to_keep_some_apart_are_refused(town, tmp_path):
+    roads = write_layer(tmp_path / "roads.gpkg", on_map(LineString([(50, 50), (51, 50)])))
+    with pytest.raises(LabelError, match="too little drawn road"):
+        fine_tune(tmp_path / "out", **on_town(town, roads=roads))
+
+
+def test_fields_of_the_layer_count(town, tmp_path):
+    drawn = geopandas.read_file(town.roads)
+    drawn["wide"], drawn["sure"] = [2.0] * len(drawn), [True, True, True, False]
+    drawn.to_file(tmp_path / "roads.gpkg")
+    roads = str(tmp_path / "roads.gpkg")
+    said = []
+    fine_tune(tmp_path, Reporter(said.append), **on_town(town, roads=roads, width_field="wide", sure_field="sure"))
+    shares = [re.search(r"([\d.]+)% of them road", event.message) for event in said if isinstance(event, Log)]
+    (share,) = [float(found[1]) for found in shares if found]
+    assert share == pytest.approx(100 * 3 * 2 / SIDE_PX, abs=2)
+    with pytest.raises(LabelError, match="no field 'width'"):
+        fine_tune(tmp_path, **on_town(town, roads=roads, width_field="width"))

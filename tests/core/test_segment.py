@@ -1,0 +1,353 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pytest
+import rasterio
+from affine import Affine
+from rasterio.enums import ColorInterp
+from rasterio.features import rasterize
+from rasters import NORTH_UP, write_layer, write_raster
+from shapely.geometry import Polygon, box
+from towns import SIDE_PX, image_of, on_map, plant_model, true_roads
+
+from training_core.errors import Cancelled, ImageryError, LabelError, ModelFileError, OutputError
+from training_core.events import Progress, Reporter
+from training_core.jobs import Segment
+from training_core.segment import ROAD_COLOR, run
+
+ROOT = Path(__file__).parents[2]
+
+
+def segment(folder, reporter=None, **options):
+    """Segment on the native engine; return the result, and mask and probability as they are opened."""
+    paths = {"mask": str(folder / "mask.tif"), "probability": str(folder / "probability.tif")}
+    defaults = {"engine": "native", "precision": "fp32", "threads": 1, **paths}
+    result = run(Segment(**{**defaults, **options}), reporter or Reporter())
+    return result, rasterio.open(paths["mask"]), rasterio.open(paths["probability"])
+
+
+def files(folder):
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_trained_model_finds_the_roads(town, learned, tmp_path):
+    result, mask, probability = segment(tmp_path, raster=town.raster, model=learned.model)
+    found = mask.read(1) == 1
+    assert (found & town.truth).sum() / (found | town.truth).sum() > 0.8
+    assert result["road_share"] == pytest.approx(found.mean())
+    assert result["mask"] == mask.name and result["probability"] == probability.name
+    assert result["engine"] == "native" and result["precision"] == "fp32"
+    assert result["megapixels_per_s"] > 0 and result["overhead"] == 1
+
+
+PLACES = {
+    "UTM": ("EPSG:32633", NORTH_UP),
+    "south up": ("EPSG:32633", Affine(1, 0, 390000, 0, 1, 5820000)),
+    "rotated": ("EPSG:32633", Affine.translation(390000, 5820000) @ Affine.rotation(30) @ Affine.scale(1, -1)),
+    "geographic": ("EPSG:4326", Affine(1e-5, 0, 10, 0, -1e-5, 60)),
+    "Web Mercator": ("EPSG:3857", Affine(1.7, 0, 1e6, 0, -1.7, 8.4e6)),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_mask_lies_on_its_image(tmp_path, planted, place):
+    crs, transform = PLACES[place]
+    raster = write_raster(tmp_path / "image.tif", image_of(true_roads()), crs, transform)
+    _, mask, probability = segment(tmp_path, raster=raster, model=planted)
+    with rasterio.open(raster) as source:
+        for result in (mask, probability):
+            assert result.crs == source.crs
+            corners = [(0, 0), (source.width, 0), (0, source.height), (source.width, source.height)]
+            for corner in corners:
+                share = (corner[0] / source.width * result.width, corner[1] / source.height * result.height)
+                assert result.transform @ share == pytest.approx(source.transform @ corner, rel=1e-12)
+
+
+def test_on_pixels_of_its_resolution_the_mask_lies_pixel_on_pixel(town, planted, tmp_path):
+    _, mask, probability = segment(tmp_path, raster=town.raster, model=planted)
+    with rasterio.open(town.raster) as source:
+        assert mask.shape == probability.shape == source.shape and mask.transform == source.transform
+    assert mask.count == probability.count == 1 and mask.dtypes == probability.dtypes == ("uint8",)
+    assert mask.nodata == probability.nodata == 255
+
+
+def test_an_image_of_another_resolution_is_worked_through_at_the_models(tmp_path, planted):
+    fine = np.kron(image_of(true_roads()[:96, :96]), np.ones((1, 2, 2), np.uint8))
+    raster = write_raster(tmp_path / "fine.tif", fine, transform=NORTH_UP @ Affine.scale(0.5))
+    _, mask, _ = segment(tmp_path, raster=raster, model=planted)
+    assert mask.shape == (96, 96)
+    assert tuple(mask.bounds) == pytest.approx((NORTH_UP.c, NORTH_UP.f - 96, NORTH_UP.c + 96, NORTH_UP.f))
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.25, 0.5, 107 / 254, 0.9, 1.0])
+def test_mask_and_probability_agree_at_the_threshold(town, tmp_path, threshold):
+    model = plant_model(tmp_path / "model.safetensors", threshold=0.3)
+    result, mask, probability = segment(tmp_path, raster=town.raster, model=model, threshold=threshold)
+    values, scale = probability.read(1), probability.scales[0]
+    assert scale == pytest.approx(1 / 254) and values.max() <= 254
+    expected = values * scale >= (threshold or 0.3) - 1e-9
+    np.testing.assert_array_equal(mask.read(1), expected)
+    assert result["road_share"] == pytest.approx(expected.mean())
+
+
+def test_the_mask_shows_roads_in_color_and_nodata_not_at_all(town, planted, tmp_path):
+    _, mask, probability = segment(tmp_path, raster=town.raster, model=planted)
+    assert mask.colorinterp == (ColorInterp.palette,)
+    assert mask.colormap(1)[1] == ROAD_COLOR != mask.colormap(1)[0] and mask.colormap(1)[255][3] == 0
+    assert mask.descriptions == ("road",) and probability.descriptions == ("road probability",)
+
+
+def test_either_output_may_be_left_out(town, planted, tmp_path):
+    for kept, left_out in (("mask", "probability"), ("probability", "mask")):
+        folder = tmp_path / kept
+        job = Segment(raster=town.raster, model=planted, engine="native", **{kept: str(folder / "out.tif")})
+        result = run(job, Reporter())
+        assert files(folder) == ["out.tif"] and left_out not in result
+
+
+@pytest.mark.parametrize("nodata", ["value", "alpha", "mask", "not a number"])
+def test_nodata_stays_nodata(tmp_path, planted, nodata):
+    values, known = image_of(true_roads()), np.ones((SIDE_PX, SIDE_PX), bool)
+    known[20:70, :90] = False
+    path = tmp_path / "image.tif"
+    if nodata == "value":
+        values[:, ~known] = 0
+        values[:, known] = values[:, known].clip(1)
+        write_raster(path, values, nodata=0)
+    elif nodata == "alpha":
+        write_raster(path, np.concatenate([values, known[None] * np.uint8(255)]), photometric="rgb", alpha="yes")
+    elif nodata == "mask":
+        write_raster(path, values)
+        with rasterio.open(path, "r+") as dataset:
+            dataset.write_mask(known)
+    else:
+        values = values.astype(np.float32)
+        values[1, ~known] = np.nan
+        write_raster(path, values)
+    result, mask, probability = segment(tmp_path, raster=str(path), model=planted)
+    np.testing.assert_array_equal(mask.read(1) != 255, known)
+    np.testing.assert_array_equal(probability.read(1) != 255, known)
+    assert result["road_share"] == pytest.approx((mask.read(1)[known] == 1).mean())
+
+
+AREA = Polygon([(10.1, 20.2), (100.3, 30.4), (90.7, 150.1), (40.2, 160.9), (60.6, 90.3)])  # on no pixel's center
+
+
+def test_outside_the_area_there_is_nothing(town, planted, tmp_path):
+    aoi = write_layer(tmp_path / "aoi.gpkg", on_map(AREA))
+    _, whole, _ = segment(tmp_path / "whole", raster=town.raster, model=planted)
+    told = []
+    _, mask, probability = segment(
+        tmp_path, Reporter(told.append), raster=town.raster, model=planted, aoi=aoi, tile_px=32, halo="exact"
+    )
+    within = rasterize([AREA], out_shape=(SIDE_PX, SIDE_PX)) > 0
+    np.testing.assert_array_equal(mask.read(1) != 255, within)
+    np.testing.assert_array_equal(probability.read(1) != 255, within)
+    assert (mask.read(1)[within] == whole.read(1)[within]).mean() > 0.99
+    assert mask.shape == (SIDE_PX, SIDE_PX)
+    tiles = {event.message for event in told if isinstance(event, Progress)}
+    assert "Tile 1 of 24" in tiles  # 4 columns, 6 rows: those that the area touches
+
+
+def test_speed_counts_what_was_worked_through(planted, tmp_path):
+    raster = write_raster(tmp_path / "large.tif", np.ones((3, 3000, 3000), np.uint8), photometric="rgb")
+    corner = write_layer(tmp_path / "aoi.gpkg", on_map(box(0, 0, 20, 20)))
+    result, *_ = segment(tmp_path, raster=raster, model=planted, aoi=corner, tile_px=32, halo="0")
+    assert 0 < result["megapixels_per_s"] < 32 * 32 / 1e6 / 0.001
+
+
+def test_a_layer_within_a_file_limits_the_work(town, planted, tmp_path):
+    path = tmp_path / "both.gpkg"
+    write_layer(path, on_map(box(0, 0, 50, 50)))
+    geopandas.GeoDataFrame(geometry=[on_map(box(100, 100, 150, 150))], crs="EPSG:32633").to_file(path, layer="other")
+    _, mask, _ = segment(tmp_path, raster=town.raster, model=planted, aoi=f"{path}|layername=other")
+    known = mask.read(1) != 255
+    assert known[100:150, 100:150].all() and known.sum() == 2500
+
+
+@pytest.mark.parametrize("tile_px", [32, 64, 100])
+def test_tiles_leave_no_seams_where_the_halo_is_exact(town, planted, tmp_path, tile_px):
+    _, _, whole = segment(tmp_path / "whole", raster=town.raster, model=planted)
+    result, _, probability = segment(tmp_path, raster=town.raster, model=planted, tile_px=tile_px, halo="exact")
+    difference = np.abs(probability.read(1).astype(int) - whole.read(1))
+    assert difference.max() <= 1
+    assert result["overhead"] > 1
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 40), (40, 1), (7, 300), (33, 31)])
+def test_a_raster_of_any_size_is_covered_to_its_last_pixel(tmp_path, planted, shape):
+    raster = write_raster(tmp_path / "small.tif", image_of(np.zeros(shape, bool)))
+    _, mask, _ = segment(tmp_path, raster=raster, model=planted)
+    assert mask.shape == shape and set(np.unique(mask.read(1))) <= {0, 1}
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "int16", "float32", "float64"])
+def test_any_type_of_number_is_read(tmp_path, planted, dtype):
+    raster = write_raster(tmp_path / "image.tif", image_of(true_roads()).astype(dtype))
+    _, _, expected = segment(
+        tmp_path / "byte", raster=write_raster(tmp_path / "byte.tif", image_of(true_roads())), model=planted
+    )
+    _, _, probability = segment(tmp_path, raster=raster, model=planted)
+    np.testing.assert_array_equal(probability.read(1), expected.read(1))
+
+
+def test_bands_are_found_by_their_names(tmp_path, planted):
+    values = image_of(true_roads(), 4)
+    values[0] //= 2
+    in_order = write_raster(tmp_path / "rgb.tif", values[:3], photometric="rgb")
+    turned = write_raster(tmp_path / "nir.tif", values[[3, 2, 1, 0]], photometric="minisblack")
+    with rasterio.open(turned, "r+") as dataset:
+        dataset.colorinterp = [ColorInterp.gray, ColorInterp.blue, ColorInterp.green, ColorInterp.red]
+    _, _, expected = segment(tmp_path / "expected", raster=in_order, model=planted)
+    _, _, probability = segment(tmp_path, raster=turned, model=planted)
+    np.testing.assert_array_equal(probability.read(1), expected.read(1))
+
+
+def test_large_results_have_overviews(tmp_path, planted):
+    raster = write_raster(tmp_path / "large.tif", image_of(np.zeros((64, 1100), bool)))
+    _, mask, probability = segment(tmp_path, raster=raster, model=planted, halo="32")
+    assert mask.overviews(1) == probability.overviews(1) == [2, 4]
+    assert mask.block_shapes == [(512, 512)] and mask.compression.name == "deflate"
+    small = mask.read(1, out_shape=(16, 275))
+    assert set(np.unique(small)) <= {0, 1}
+
+
+def test_several_images_go_into_a_folder_under_their_names(tmp_path, planted):
+    rasters = []
+    for number, place in enumerate(("east", "west")):
+        (tmp_path / place).mkdir()
+        rasters.append(write_raster(tmp_path / place / "town.tif", image_of(np.zeros((40, 50 + number), bool))))
+    rasters.append(write_raster(tmp_path / "village.tif", image_of(np.zeros((40, 60), bool))))
+    job = Segment(rasters=tuple(rasters), model=planted, folder=str(tmp_path / "masks"), engine="native", threads=1)
+    told = []
+    result = run(job, Reporter(told.append))
+    assert files(tmp_path / "masks") == ["town_roads.tif", "town_roads_2.tif", "village_roads.tif"]
+    widths = {Path(mask).name: rasterio.open(mask).width for mask in result["masks"]}
+    assert widths == {"town_roads.tif": 50, "town_roads_2.tif": 51, "village_roads.tif": 60}
+    fractions = [event.fraction for event in told if isinstance(event, Progress)]
+    assert fractions == sorted(fractions) and fractions[-1] == 1
+
+
+def test_several_images_do_not_write_over_one_another(tmp_path, planted):
+    values = image_of(np.zeros((40, 50), bool))
+    first, second = (write_raster(tmp_path / name, values) for name in ("town.tif", "town_roads.tif"))
+    job = Segment(rasters=(first, second), model=planted, folder=str(tmp_path), engine="native", threads=1)
+    with pytest.raises(OutputError, match=r"town_roads\.tif is an input"):
+        run(job, Reporter())
+    with rasterio.open(second) as dataset:
+        np.testing.assert_array_equal(dataset.read(), values)
+
+
+@pytest.mark.parametrize("halo", ["0", "64", "auto", "exact"])
+def test_progress_rises_to_its_end(town, planted, tmp_path, halo):
+    told = []
+    segment(tmp_path, Reporter(told.append), raster=town.raster, model=planted, tile_px=96, halo=halo)
+    fractions = [event.fraction for event in told if isinstance(event, Progress)]
+    assert fractions == sorted(fractions) and fractions[-1] == 1 and len(fractions) >= 4
+
+
+def test_a_cancelled_run_leaves_nothing(town, planted, tmp_path):
+    told = []
+    reporter = Reporter(told.append, lambda: any(isinstance(event, Progress) for event in told))
+    with pytest.raises(Cancelled):
+        segment(tmp_path, reporter, raster=town.raster, model=planted, tile_px=32)
+    assert files(tmp_path) == []
+
+
+def test_an_area_outside_is_refused_and_nothing_is_left(town, planted, tmp_path):
+    (tmp_path / "out").mkdir()
+    aoi = write_layer(tmp_path / "aoi.gpkg", on_map(box(5000, 0, 5010, 10)))
+    with pytest.raises(LabelError, match="area of interest lies outside the image"):
+        segment(tmp_path / "out", raster=town.raster, model=planted, aoi=aoi)
+    assert files(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_an_image_without_data_is_refused_and_nothing_is_left(tmp_path, planted, limited):
+    values = np.zeros((3, 80, 80), np.uint8)
+    if limited:
+        values[:, 60:] = 9
+    raster = write_raster(tmp_path / "empty.tif", values, nodata=0)
+    aoi = write_layer(tmp_path / "aoi.gpkg", on_map(box(0, 0, 50, 50)))
+    with pytest.raises(ImageryError, match=r"empty\.tif has no data"):
+        segment(tmp_path / "out", raster=raster, model=planted, aoi=aoi if limited else "")
+    assert files(tmp_path / "out") == []
+
+
+def test_a_truncated_image_is_refused_and_nothing_is_left(tmp_path, planted):
+    whole = Path(
+        write_raster(
+            tmp_path / "cut.tif", image_of(np.zeros((320, 320), bool)), tiled=True, blockxsize=64, blockysize=64
+        )
+    )
+    whole.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    with pytest.raises(ImageryError, match=r"cut\.tif cannot be read"):
+        segment(tmp_path / "out", raster=str(whole), model=planted, tile_px=64)
+    assert files(tmp_path / "out") == []
+
+
+@pytest.mark.parametrize("bands", [1, 2, 4, 5, 8])
+def test_other_bands_than_the_models_are_refused(tmp_path, planted, bands):
+    raster = write_raster(tmp_path / "bands.tif", image_of(np.zeros((40, 40), bool), bands), photometric="minisblack")
+    with pytest.raises(ImageryError, match=rf"bands\.tif has {bands} image bands.*learned from 3") as refusal:
+        segment(tmp_path / "out", raster=raster, model=planted)
+    assert refusal.value.remedy and files(tmp_path / "out") == []
+
+
+def test_an_output_must_not_be_an_input(tmp_path, planted):
+    raster = write_raster(tmp_path / "image.tif", image_of(np.zeros((40, 40), bool)))
+    for options in ({"mask": raster}, {"probability": planted}):
+        with pytest.raises(OutputError, match="is an input"):
+            segment(tmp_path, raster=raster, model=planted, **options)
+    assert files(tmp_path) == ["image.tif"]
+
+
+SMALL_FILES = """
+import resource, signal, sys
+sys.path[:0] = sys.argv[1:2]
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+from training_core.processor import prepare_process
+prepare_process(1)
+from training_core.errors import OutputError
+from training_core.events import Reporter
+from training_core.jobs import Segment
+from training_core.segment import run
+_, _, raster, model, mask, probability, limits = sys.argv
+for limit in limits.split(","):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))
+    try:
+        run(Segment(raster=raster, model=model, mask=mask, probability=probability, engine="native"), Reporter())
+    except OutputError as error:
+        print(error.message)
+    else:
+        print("written")
+"""
+
+
+def test_where_there_is_no_room_the_output_is_named_and_nothing_is_left(town, planted, tmp_path):
+    (tmp_path / "out").mkdir()
+    mask, probability = (str(tmp_path / "out" / name) for name in ("mask.tif", "probability.tif"))
+    limits = "5000,9000,16000,100000"
+    command = [sys.executable, "-c", SMALL_FILES, str(ROOT), town.raster, planted, mask, probability, limits]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    said = ran.stdout.splitlines()
+    assert {line.split(" cannot be written whole")[0] for line in said[:3]} <= {mask, probability}, ran.stderr
+    assert said[3] == "written" and files(tmp_path / "out") == ["mask.tif", "probability.tif"]
+
+
+def test_a_model_of_other_bands_by_name_and_number_is_refused(town, tmp_path):
+    model = plant_model(tmp_path / "nir.safetensors", ("nir",))
+    with pytest.raises(ImageryError, match=r"3 image bands \(red, green, blue\).*1 \(nir\)"):
+        segment(tmp_path / "out", raster=town.raster, model=model)
+
+
+def test_a_model_that_is_none_is_refused(town, tmp_path):
+    for name, content in {"cut": b"\x10\0\0\0\0\0\0\0{", "pickle": b"\x80\x04", "empty": b""}.items():
+        path = tmp_path / f"{name}.safetensors"
+        path.write_bytes(content)
+        with pytest.raises(ModelFileError, match=path.name):
+            segment(tmp_path / "out", raster=town.raster, model=str(path))
+    assert files(tmp_path / "out") == []
