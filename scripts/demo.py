@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
-from headless import ROOT, environment, run, say
 from osgeo import gdal
+
+from headless import ROOT, environment, run, say
 
 FOLDER = ROOT / "demo"
 SCENE_PX, SCENE_SEED = 2048, 3

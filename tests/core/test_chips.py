@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rasterio.crs import CRS
-from rasters import NORTH_UP, UTM
 
+from rasters import NORTH_UP, UTM
 from training_core.chips import ChipSampler, prefetch
 from training_core.examples import LabeledImage
 from training_core.grid import Grid

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from rasters import write_raster
 
+from rasters import write_raster
 from training_core import events
 from training_core.cli import main
 from training_core.jobs import JOBS, describe_range

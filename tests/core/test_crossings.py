@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from graphs import PIXEL_M, lines, nowhere
 
+from graphs import PIXEL_M, lines, nowhere
 from training_core.crossings import merge_crossings, straighten_junctions
 
 

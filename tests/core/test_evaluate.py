@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 import rasterio
 from affine import Affine
-from rasters import NORTH_UP, write_layer, write_raster
 from shapely import affinity
 from shapely.geometry import LineString, box
-from towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, plant_model
 
+from rasters import NORTH_UP, write_layer, write_raster
+from towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, plant_model
 from training_core import evaluate, segment
 from training_core.errors import Cancelled, LabelError
 from training_core.events import Progress, Reporter, Warning

@@ -4,10 +4,10 @@ import geopandas
 import numpy as np
 import pytest
 import rasterio
-from rasters import write_layer, write_raster
 from shapely.geometry import box
-from towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
 
+from rasters import write_layer, write_raster
+from towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
 from training_core import extractroads, segment, vectorize
 from training_core.errors import Cancelled, OutputError
 from training_core.events import Progress, Reporter, Warning

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 from affine import Affine
-from rasters import NORTH_UP, write_layer, write_raster
 from safetensors import safe_open
 from shapely.geometry import LineString, box
-from towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, plant_model, true_roads
 
+from rasters import NORTH_UP, write_layer, write_raster
+from towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, plant_model, true_roads
 from training_core import finetune
 from training_core.bundle import load_model
 from training_core.errors import Cancelled, ImageryError, LabelError, OutputError

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import rasterio
 from rasterio.enums import ColorInterp
-from rasters import NORTH_UP, write_raster
 
+from rasters import NORTH_UP, write_raster
 from training_core.errors import ImageryError
 from training_core.grid import grid_of
 from training_core.imagery import (

@@ -3,9 +3,9 @@ import pytest
 from affine import Affine
 from pyproj import Geod
 from rasterio.crs import CRS
-from rasters import NORTH_UP, layer
 from shapely.geometry import LineString, Point, box
 
+from rasters import NORTH_UP, layer
 from training_core.errors import LabelError
 from training_core.examples import split_by_blocks
 from training_core.grid import Grid

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 import shapely
-from graphs import PIXEL_M, lines, nowhere, traced
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
+from graphs import PIXEL_M, lines, nowhere, traced
 from training_core.crossings import merge_crossings
 from training_core.graph import trace
 from training_core.network import (

@@ -9,10 +9,10 @@ import rasterio
 from affine import Affine
 from rasterio.enums import ColorInterp
 from rasterio.features import rasterize
-from rasters import NORTH_UP, write_layer, write_raster
 from shapely.geometry import Polygon, box
-from towns import SIDE_PX, image_of, on_map, plant_model, true_roads
 
+from rasters import NORTH_UP, write_layer, write_raster
+from towns import SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core.errors import Cancelled, ImageryError, LabelError, ModelFileError, OutputError
 from training_core.events import Progress, Reporter
 from training_core.jobs import Segment

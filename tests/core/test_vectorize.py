@@ -8,10 +8,10 @@ from affine import Affine
 from pyproj import Geod
 from rasterio.crs import CRS
 from rasterio.features import rasterize
-from rasters import NORTH_UP, UTM, write_raster
 from scipy import ndimage
 from shapely.geometry import LineString, Point, box
 
+from rasters import NORTH_UP, UTM, write_raster
 from training_core.errors import Cancelled, ImageryError, OutputError
 from training_core.events import Reporter, Warning
 from training_core.grid import Grid

@@ -2,9 +2,9 @@ import geopandas
 import numpy as np
 import pyogrio
 import pytest
-from rasters import UTM, layer, write_layer
 from shapely.geometry import LineString, MultiLineString, Point, Polygon
 
+from rasters import UTM, layer, write_layer
 from training_core.errors import LabelError, OutputError
 from training_core.outputs import Outputs
 from training_core.vectors import check_vector_output, read_layer, require_geometry, write_layers

@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+
 from actor import Act
 from rasters import write_raster
-
 from training_core import events, worker
 from training_core.errors import LabelError
 from training_core.jobs import Segment, Vectorize

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from affine import Affine
 from rasterio.features import rasterize
-from rasters import NORTH_UP, write_layer, write_raster
 from shapely import affinity
 from shapely.geometry import LineString, box
 
+from rasters import NORTH_UP, write_layer, write_raster
 from training_core import finetune
 from training_core.bundle import ModelCard, save_model
 from training_core.events import Event, Reporter

@@ -7,9 +7,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "scripts")]
 
-import headless  # noqa: E402
 from osgeo import gdal, ogr, osr  # noqa: E402
 
+import headless  # noqa: E402
 from demo import core  # noqa: E402
 
 gdal.UseExceptions()

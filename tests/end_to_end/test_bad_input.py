@@ -2,8 +2,9 @@
 
 import json
 
-import headless
 import pytest
+
+import headless
 
 from .conftest import write_image, write_layer
 

@@ -2,10 +2,11 @@
 
 from html.parser import HTMLParser
 
-import headless
 import numpy as np
 import pytest
 from osgeo import gdal, ogr
+
+import headless
 
 
 def lines_of(path):
