@@ -255,7 +255,7 @@ def _targets_in_folder(job: Segment) -> list[tuple[str, str, str]]:
 def _segment_one(
     raster: str, mask: str, probability: str, job: Segment, segmenter: Segmenter, reporter: Reporter
 ) -> dict[str, float]:
-    began, pixels, road, known = time.perf_counter(), 0, 0, 0
+    began, tiles, road, known = time.perf_counter(), [], 0, 0
     with Outputs([*job.rasters, job.raster, job.model, job.aoi]) as outputs, open_raster(raster) as dataset:
         with Image(dataset, match_bands(dataset, segmenter.card.bands), segmenter.card.resolution_m) as image:
             grid = image.grid
@@ -264,13 +264,13 @@ def _segment_one(
             with ResultWriter(grid, *staged, segmenter.threshold) as writer:
                 for tile, values in segment_image(image, segmenter, area, reporter):
                     writer.write(tile, values)
-                    pixels += values.size
+                    tiles.append(tile)
                     known += int((values != NO_DATA).sum())
                     road += int((to_mask(values, segmenter.threshold) == 1).sum())
     return {
         "seconds": time.perf_counter() - began,
-        "pixels": pixels,
-        "overhead": overhead(grid.width, grid.height, segmenter.core_px, segmenter.halo),
+        "pixels": sum(tile.width * tile.height for tile in tiles),
+        "overhead": overhead(tiles),
         "road": road,
         "known": known,
     }

@@ -10,7 +10,7 @@ made up, and the right and bottom are padded once, to a multiple of 32, as the w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .model import STRIDE_PX
@@ -97,7 +97,8 @@ def tile_grid(width: int, height: int, core_px: int, halo: int) -> Iterator[Tile
             )
 
 
-def overhead(width: int, height: int, core_px: int, halo: int) -> float:
-    """Return how many pixels are computed for each one that is wanted."""
-    sizes = [tile.read_window[2:] for tile in tile_grid(width, height, core_px, halo)]
-    return sum(tile_width * tile_height for tile_width, tile_height in sizes) / (width * height)
+def overhead(tiles: Iterable[Tile]) -> float:
+    """Return how many pixels these tiles read for each one that they contribute."""
+    tiles = list(tiles)
+    read = sum(tile.read_window[2] * tile.read_window[3] for tile in tiles)
+    return read / sum(tile.width * tile.height for tile in tiles)

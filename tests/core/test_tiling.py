@@ -27,8 +27,8 @@ def test_cores_cover_every_pixel_once_and_tiles_begin_at_the_stride(width, heigh
 
 
 def test_overhead_is_what_the_halo_costs():
-    assert overhead(1000, 1000, 1000, 64) == 1.0
-    assert overhead(2048, 1024, 1024, 128) == pytest.approx((1024 + 128) / 1024)
+    assert overhead(tile_grid(1000, 1000, 1000, 64)) == 1.0
+    assert overhead(tile_grid(2048, 1024, 1024, 128)) == pytest.approx((1024 + 128) / 1024)
 
 
 def test_halo_words_and_numbers():
