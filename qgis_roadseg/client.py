@@ -23,7 +23,8 @@ from .paths import ROOT
 from .process import LAST_WORDS, POSIX, ChildProcess, Ending
 
 SILENCE_S = 300.0
-GRACE_S = 15.0
+# A stopped job that keeps its best model so far has to end a step, which may be long, and to write some 100 MB.
+GRACE_S, FINISH_S = 15.0, 600.0
 
 # Nothing of the person's own packages, no waiting in buffers, nothing written into the plugin's folder, UTF-8 whatever
 # the locale. -m puts the working directory, the plugin's folder, on the module path.
@@ -47,6 +48,8 @@ class WorkerClient:
         Seconds without any event, heartbeats too, after which a worker counts as dead.
     grace_s : float
         Seconds that a worker has to end by itself, after it was asked to or has sent its last event.
+    finish_s : float
+        Seconds that it has after it was asked to, where the job keeps the best of what it has done.
     """
 
     def __init__(
@@ -56,20 +59,24 @@ class WorkerClient:
         folder: Path = ROOT,
         silence_s: float = SILENCE_S,
         grace_s: float = GRACE_S,
+        finish_s: float = FINISH_S,
     ) -> None:
         self._python = python
         self._feedback = feedback
         self._folder = folder
         self._silence_s = silence_s
         self._grace_s = grace_s
+        self._finish_s = finish_s
 
     def run(self, job: Job) -> dict[str, Any]:
         """Do the job and return its result: paths and numbers under plain names.
 
+        A job that the person stopped may still have a result, where it keeps the best of what it has done.
+
         Raises
         ------
         Cancelled
-            The person stopped the job.
+            The person stopped the job, and there is no result.
         WorkerError
             The worker died, hung, or ended without a result.
         RoadSegError
@@ -80,7 +87,7 @@ class WorkerClient:
             job_file.write_text(job.to_json(), encoding="utf-8")
             with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder) as process:
                 conversation = _Conversation(process, Narrator(self._feedback))
-                self._attend(conversation)
+                self._attend(conversation, keeps_best=getattr(job, "keep_best", False))
                 ending = process.ending
         last = conversation.last
         if isinstance(last, events.Result):
@@ -91,18 +98,24 @@ class WorkerClient:
             raise Cancelled()
         raise _why_it_died(ending, conversation.last_words)
 
-    def _attend(self, conversation: "_Conversation") -> None:
+    def _attend(self, conversation: "_Conversation", keeps_best: bool) -> None:
         """Listen until the worker has ended, or has to be ended."""
-        deadline: Optional[float] = None
+        patience_s = self._finish_s if keeps_best else self._grace_s
+        asked_s: Optional[float] = None  # when its input was closed, which asks it to end
         while conversation.goes_on():
             now = time.monotonic()
-            if deadline is not None:
-                if now > deadline:
-                    conversation.process.kill()
-            elif self._feedback.isCanceled() or conversation.last is not None:
+            is_silent = now - conversation.heard_s > self._silence_s
+            if asked_s is None and (self._feedback.isCanceled() or conversation.last is not None):
+                asked_s = now
                 conversation.process.close_input()
-                deadline = now + self._grace_s
-            elif now - conversation.heard_s > self._silence_s:
+                if keeps_best and conversation.last is None:
+                    self._feedback.pushInfo("Stopping: the step under way is finished, and the best so far written.")
+            if asked_s is not None:
+                has_ended = conversation.last is not None
+                deadline_s = conversation.heard_s + self._grace_s if has_ended else asked_s + patience_s
+                if now > deadline_s or is_silent:
+                    conversation.process.kill()
+            elif is_silent:
                 raise WorkerError(
                     f"The worker has given no sign of life for {self._silence_s:g} s and was ended.",
                     "Run it again; if it stops again, lower the tile size, chip size or batch size, "
@@ -133,7 +146,7 @@ class _Conversation:
 
     def _hear(self, line: str) -> None:
         event = events.decode(line)
-        if event is None:
+        if event is None or self.last is not None:  # the last event is followed by none
             self._narrator.tell_foreign(line)
             return
         self.heard_s = time.monotonic()

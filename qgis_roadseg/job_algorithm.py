@@ -147,6 +147,9 @@ class JobAlgorithm(RoadSegAlgorithm):
             except RoadSegError as error:
                 raise QgsProcessingException(self._with_layer_names(str(error), folder)) from error
         destinations = {**files, **sinks}
+        if answer.get("stopped"):
+            told = ", ".join(destinations.values())
+            feedback.pushInfo(self.tr("Stopped, as you wished; the best so far is in {files}").format(files=told))
         for name, style in self.styles.items():
             if name in destinations:
                 set_style(destinations[name], style, context)
@@ -212,7 +215,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             field.name: self.parameterAsOutputLayer(parameters, self._name(field), context)
             for field in self._fields(jobs.RASTER_OUTPUT)
         }
-        for field in self._fields(jobs.MODEL_OUTPUT, jobs.HTML_OUTPUT):
+        for field in self._fields(jobs.MODEL_OUTPUT, jobs.HTML_OUTPUT, jobs.JSON_OUTPUT):
             paths[field.name] = self.parameterAsFileOutput(parameters, self._name(field), context)
         return {name: path for name, path in paths.items() if path}
 

@@ -6,7 +6,6 @@ Knows events and Processing's feedback, and how often a person wants to hear of 
 from __future__ import annotations
 
 import time
-from typing import Optional
 
 from qgis.core import QgsProcessingFeedback
 
@@ -38,11 +37,11 @@ class Narrator:
         if isinstance(event, events.Progress):
             self._feedback.setProgress(100 * event.fraction)
             if event.message and self._is_due(event.kind):
-                self._feedback.setProgressText(", ".join(filter(None, (event.message, time_left(event.eta_s)))))
+                self._feedback.setProgressText(", ".join(filter(None, (event.message, events.time_left(event.eta_s)))))
         elif isinstance(event, events.Metric):
-            self._numbers[event.name], self._step = event.value, event.step
-            if self._is_due(event.kind):
+            if event.step != self._step:  # all numbers of the step before are known now
                 self._tell_numbers()
+            self._numbers[event.name], self._step = event.value, event.step
         elif isinstance(event, events.Log):
             self._feedback.pushInfo(event.message)
         elif isinstance(event, events.Warning):
@@ -60,18 +59,7 @@ class Narrator:
         return True
 
     def _tell_numbers(self) -> None:
-        numbers = ", ".join(f"{name} {value:.4g}" for name, value in self._numbers.items())
-        self._feedback.pushInfo(f"Step {self._step}: {numbers}")
+        if self._numbers and self._is_due(events.Metric.kind):
+            numbers = (f"{name.replace('_', ' ')} {value:.4g}" for name, value in self._numbers.items())
+            self._feedback.pushInfo(f"Step {self._step}: {', '.join(numbers)}")
         self._numbers.clear()
-
-
-def time_left(seconds: Optional[float]) -> str:
-    """Return in words how long it will take; empty where nobody knows, or it is over."""
-    if not seconds:
-        return ""
-    if seconds < 60:
-        return "less than a minute left"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"about {minutes} min left"
-    return f"about {minutes // 60} h {minutes % 60} min left"

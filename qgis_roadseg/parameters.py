@@ -37,6 +37,7 @@ INPUT = "INPUT"
 MODEL_FILTER = "RoadSeg model (*.safetensors)"
 ANY_FILTER = "Any file (*.*)"  # what is no model gets the worker's own message, which says more than Processing's
 HTML_FILTER = "HTML file (*.html)"
+JSON_FILTER = "JSON file (*.json)"
 
 # Which geometries a vector field takes or gives, and which of its fields a field chooses: by name, as the job does not
 # tell.
@@ -138,6 +139,10 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     jobs.MODEL: lambda field, common, renamed: QgsProcessingParameterFile(
         **common, fileFilter=f"{MODEL_FILTER};;{ANY_FILTER}"
     ),
+    # A folder of logs is one that is there and grows; as a destination, it would be a new one each time.
+    jobs.FOLDER: lambda field, common, renamed: QgsProcessingParameterFile(
+        **common, behavior=QgsProcessingParameterFile.Behavior.Folder
+    ),
     jobs.RASTER_OUTPUT: lambda field, common, renamed: QgsProcessingParameterRasterDestination(**common),
     jobs.VECTOR_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFeatureSink(
         **common, type=_SINK_TYPES[field.name]
@@ -148,12 +153,15 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     jobs.HTML_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
         **common, fileFilter=HTML_FILTER
     ),
+    jobs.JSON_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
+        **common, fileFilter=JSON_FILTER
+    ),
 }
 
 
 def is_plain(field: OptionField) -> bool:
     """Whether the field's value is a number or words, and neither a layer nor an output."""
-    return field.option.kind in ("", jobs.FIELD, jobs.BANDS, jobs.MODEL)
+    return field.option.kind in ("", jobs.FIELD, jobs.BANDS, jobs.MODEL, jobs.FOLDER)
 
 
 def read_plain(
@@ -187,7 +195,7 @@ def read_plain(
     if field.item_type is float:
         return read.parameterAsDouble(definition, values, context)
     text = read.parameterAsString(definition, values, context)
-    return os.path.abspath(text) if text and field.option.kind == jobs.MODEL else text
+    return os.path.abspath(text) if text and field.option.kind in (jobs.MODEL, jobs.FOLDER) else text
 
 
 def _numbers(field: OptionField, text: str) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from qgis.core import QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
+from ..algorithms.evaluate import Evaluate
 from ..algorithms.extractroads import ExtractRoads
 from ..algorithms.finetune import FineTune
 from ..algorithms.segment import Segment
@@ -15,7 +16,7 @@ from ..algorithms.setupruntime import SetUpRuntime
 from ..algorithms.vectorize import Vectorize
 from .paths import ICON
 
-ALGORITHMS = (SetUpRuntime, FineTune, Segment, Vectorize, ExtractRoads)
+ALGORITHMS = (SetUpRuntime, FineTune, Evaluate, Segment, Vectorize, ExtractRoads)
 
 
 class RoadSegProvider(QgsProcessingProvider):

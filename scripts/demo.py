@@ -119,8 +119,8 @@ def map_roads(material: Material) -> dict[str, Path]:
         with timed("Score on the half that was not seen"):
             scores = core("evaluate", rasters=material.image, roads=material.roads, aoi=material.unseen, model=model,
                           width_field=material.width_field)  # fmt: skip
-        print(f"On the unseen half: IoU {scores['iou']:.3f}, F1 {scores['f1']:.3f}, "
-              f"relaxed F1 ({scores['tolerance_m']:g} m) {scores['relaxed_f1']:.3f}")  # fmt: skip
+        print(f"On the unseen half: IoU {scores['pixel']['iou']:.3f}, F1 {scores['pixel']['f1']:.3f}, "
+              f"relaxed F1 ({scores['tolerance_m']:g} m) {scores['relaxed']['f1']:.3f}")  # fmt: skip
     return files
 
 

@@ -78,7 +78,8 @@ def line_chart(
         axes = figure.add_subplot()
         for line in lines:
             marker = "o" if line.dots else ""
-            axes.plot(line.x, line.y, marker=marker, color=line.color, lw=line.width, ms=3.5, label=line.label or None)
+            size = 3.5 if len(line.x) > 1 else 7  # a single point marks a place
+            axes.plot(line.x, line.y, marker=marker, color=line.color, lw=line.width, ms=size, label=line.label or None)
         if marked_x is not None:
             axes.axvline(marked_x[0], color=_INK, lw=1, ls=(0, (3, 3)), label=marked_x[1])
         axes.set_xlabel(x_label, color=_INK)

@@ -8,16 +8,19 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
+from .cache import strips
 from .examples import LabeledImage
-from .imagery import normalize
 from .labels import IGNORE, ROAD
 
 # Half of the chips are centered on a road, so that even a few drawn roads are seen at every step.
 ROAD_CHIP_SHARE = 0.5
 GAIN_SPREAD, BIAS_SPREAD = 0.2, 0.2
+# Of more pixels than this every second, third or so is a center: chips are shifted by far more at random.
+MOST_CENTERS = 500_000
 
 
 class ChipSampler:
@@ -33,77 +36,123 @@ class ChipSampler:
     """
 
     def __init__(self, images: list[LabeledImage], size_px: int, seed: int) -> None:
-        self._images, self._size_px = images, size_px
-        self._random = np.random.default_rng(seed)
-        self._roads = [np.flatnonzero(image.training == ROAD) for image in images]
-        self._labeled = [np.flatnonzero(image.training != IGNORE) for image in images]
+        self._images, self._size_px, self._seed = images, size_px, seed
+        pools = [_find_centers(image.training) for image in images]
+        self._roads, self._labeled = [roads for roads, _ in pools], [labeled for _, labeled in pools]
 
-    def batch(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a batch.
+    def batch(self, number: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw a batch, which seed and number decide, whatever was drawn before.
 
         Returns
         -------
         images : ndarray (count, bands, size, size), float32
-            Scaled as a network takes them.
+            Scaled as a network takes them; 0 where the image has no data.
         labels : ndarray (count, size, size), uint8
         """
-        chips = [self._chip() for _ in range(count)]
-        return np.stack([image for image, _ in chips]), np.stack([label for _, label in chips])
+        random = np.random.default_rng([self._seed, number])
+        side = self._size_px
+        chips = np.zeros((count, len(self._images[0].bands), side, side), dtype=np.float32)
+        labels = np.full((count, side, side), IGNORE, dtype=np.uint8)
+        for chip, label in zip(chips, labels):
+            self._draw(random, chip, label)
+        return chips, labels
 
-    def _chip(self) -> tuple[np.ndarray, np.ndarray]:
-        centers = self._roads if self._random.random() < ROAD_CHIP_SHARE else self._labeled
-        weights = np.array([len(pixels) for pixels in centers], dtype=float)
-        number = self._random.choice(len(self._images), p=weights / weights.sum())
-        image = self._images[number]
-        center = centers[number][self._random.integers(len(centers[number]))]
-        row, column = divmod(int(center), image.training.shape[1])
-        jitter_px = self._size_px // 4
-        row += int(self._random.integers(-jitter_px, jitter_px + 1))
-        column += int(self._random.integers(-jitter_px, jitter_px + 1))
-        values, label = self._cut(image, row - self._size_px // 2, column - self._size_px // 2)
-        symmetry = int(self._random.integers(8))
-        return _turn(self._jitter(values), symmetry), _turn(label, symmetry)
+    def _draw(self, random: np.random.Generator, chip: np.ndarray, label: np.ndarray) -> None:
+        """Fill a chip (bands, size, size) of zeros and its label of IGNORE."""
+        pools = self._roads if random.random() < ROAD_CHIP_SHARE else self._labeled
+        weights = np.array([pool.total for pool in pools], dtype=float)
+        number = random.choice(len(pools), p=weights / weights.sum())
+        image, centers = self._images[number], pools[number].centers
+        center = divmod(int(centers[random.integers(len(centers))]), image.training.shape[1])
+        window = self._window(image.training.shape, center, random)
+        scale, offset = _jitter(image, random)
+        symmetry = int(random.integers(8))
+        known = image.known[window]
+        height, width = known.shape
+        chip, label = (_turned_back(array, symmetry)[..., :height, :width] for array in (chip, label))
+        label[...] = image.training[window]
+        values = image.values[(slice(None), *window)]
+        is_complete = known.all()
+        for band, target in enumerate(chip):
+            target[...] = values[band]
+            target *= scale[band]
+            target += offset[band]
+            if not is_complete:
+                target[~known] = 0
 
-    def _cut(self, image: LabeledImage, row: int, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Cut a chip near (row, column), moved inside the image; an image smaller than a chip is padded."""
-        height, width = image.training.shape
-        row, column = (max(0, min(at, size - self._size_px)) for at, size in ((row, height), (column, width)))
-        window = np.s_[row : row + self._size_px, column : column + self._size_px]
-        values = normalize(image.values[(slice(None), *window)], image.known[window], image.bands)
-        label = image.training[window]
-        padding = [(0, self._size_px - size) for size in label.shape]
-        if any(after for _, after in padding):
-            values = np.pad(values, [(0, 0), *padding])
-            label = np.pad(label, padding, constant_values=IGNORE)
-        return values, label
-
-    def _jitter(self, values: np.ndarray) -> np.ndarray:
-        """Vary contrast and brightness, a little differently in each band."""
-        bands = len(values)
-        gain = 1 + self._random.uniform(-GAIN_SPREAD, GAIN_SPREAD) + self._random.normal(0, 0.03, bands)
-        bias = self._random.uniform(-BIAS_SPREAD, BIAS_SPREAD) + self._random.normal(0, 0.05, bands)
-        values *= gain.astype(np.float32)[:, None, None]
-        values += bias.astype(np.float32)[:, None, None]
-        return values
-
-
-def _turn(array: np.ndarray, symmetry: int) -> np.ndarray:
-    """Return the array's last two axes after one of the eight symmetries of the square."""
-    turned = np.rot90(array, symmetry % 4, axes=(-2, -1))
-    return turned[..., ::-1] if symmetry >= 4 else turned
+    def _window(
+        self, shape: tuple[int, ...], center: tuple[int, int], random: np.random.Generator
+    ) -> tuple[slice, slice]:
+        """Return a window near a pixel, moved inside the image, or the whole of a smaller one."""
+        shift_px = self._size_px // 4
+        starts = [
+            max(0, min(at + int(random.integers(-shift_px, shift_px + 1)) - self._size_px // 2, size - self._size_px))
+            for at, size in zip(center, shape)
+        ]
+        rows, columns = (slice(start, start + self._size_px) for start in starts)
+        return rows, columns
 
 
-def prefetch(sampler: ChipSampler, batch_size: int, depth: int = 3) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield batches that a thread draws ahead; closing the generator ends the thread."""
+@dataclass(frozen=True)
+class _Pool:
+    """Pixels to center chips on, as indexes into the flat image, and how many they stand for."""
+
+    centers: np.ndarray
+    total: int
+
+
+def _find_centers(labels: np.ndarray) -> tuple[_Pool, _Pool]:
+    """Return the road pixels and the labeled pixels of an image, evenly thinned where they are many."""
+    pools = []
+    for is_wanted in (lambda part: part == ROAD, lambda part: part != IGNORE):
+        parts = strips(*labels.shape)
+        counts = [int(np.count_nonzero(is_wanted(labels[rows]))) for rows in parts]
+        total = sum(counts)
+        kept = min(total, MOST_CENTERS)
+        ranks = np.arange(kept, dtype=np.int64) * total // max(kept, 1)
+        first, found = 0, [np.zeros(0, dtype=np.int64)]
+        for rows, count in zip(parts, counts):
+            mine = ranks[(ranks >= first) & (ranks < first + count)] - first
+            found.append(np.flatnonzero(is_wanted(labels[rows]))[mine] + rows.start * labels.shape[1])
+            first += count
+        pools.append(_Pool(np.concatenate(found), total))
+    return pools[0], pools[1]
+
+
+def _jitter(image: LabeledImage, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return by band what to multiply a value by, and then to add: normalization with a varied contrast and brightness.
+
+    They vary a little differently in each band.
+    """
+    bands = len(image.bands)
+    gain = 1 + random.uniform(-GAIN_SPREAD, GAIN_SPREAD) + random.normal(0, 0.03, bands)
+    bias = random.uniform(-BIAS_SPREAD, BIAS_SPREAD) + random.normal(0, 0.05, bands)
+    scale = gain / np.array([band.std for band in image.bands])
+    offset = bias - scale * np.array([band.mean for band in image.bands])
+    return scale.astype(np.float32), offset.astype(np.float32)
+
+
+def _turned_back(array: np.ndarray, symmetry: int) -> np.ndarray:
+    """Return a view that fills the array, by its last two axes, in one of the eight symmetries of the square."""
+    flipped = array[..., ::-1] if symmetry >= 4 else array
+    return np.rot90(flipped, symmetry % 4, axes=(-2, -1))
+
+
+def prefetch(
+    sampler: ChipSampler, batch_size: int, first: int = 0, depth: int = 3
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield batches, from batch `first` on, that a thread draws ahead; closing the generator ends the thread."""
     batches: queue.Queue = queue.Queue(depth)
     stopped = threading.Event()
 
     def draw() -> None:
+        number = first
         while not stopped.is_set():
             try:
-                batch = sampler.batch(batch_size)
+                batch = sampler.batch(number, batch_size)
             except Exception as error:  # it belongs to who waits for the batch
                 batch = error
+            number += 1
             while not stopped.is_set():
                 try:
                     batches.put(batch, timeout=0.1)

@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from . import events, worker
@@ -26,15 +27,16 @@ class Terminal:
     def __init__(self) -> None:
         self.console = Console(stderr=True)
         self.bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
-            TimeRemainingColumn(), console=self.console, transient=True,
+            TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.fields[left]}"), console=self.console, transient=True,
         )  # fmt: skip
-        self.task = self.bar.add_task("", total=1.0)
+        self.task = self.bar.add_task("", total=1.0, left="")
 
     def show(self, event: events.Event) -> None:
         """Show one event."""
         if isinstance(event, events.Progress):
-            self.bar.update(self.task, completed=event.fraction, description=event.message)
+            left = events.time_left(event.eta_s)
+            self.bar.update(self.task, completed=event.fraction, description=event.message, left=left)
         elif isinstance(event, events.Log):
             self.console.print(event.message, markup=False, highlight=False)
         elif isinstance(event, events.Warning):
@@ -48,25 +50,31 @@ class Terminal:
 def _summary(result: dict[str, Any]) -> Table:
     table = Table(show_header=False, box=None)
     for name, value in result.items():
-        if isinstance(value, dict):
-            value = "  ".join(f"{key} {_plain(item)}" for key, item in value.items())
-        table.add_row(name, _plain(value))
+        if isinstance(value, list):
+            for number, row in enumerate(value, 1):
+                table.add_row(f"{name} {number}", escape(_plain(row)))
+        else:
+            table.add_row(name, escape(_plain(value)))
     return table
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return "  ".join(f"{key} {_plain(item)}" for key, item in value.items())
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _click_option(field: OptionField) -> click.Option:
     option, kwargs = field.option, {}
-    if option.choices:
+    if field.item_type is bool:
+        kwargs["is_flag"] = True
+    elif option.choices:
         kwargs["type"] = click.Choice(option.choices)
     else:
         kwargs["type"] = field.item_type
     if not field.is_list:
         kwargs["default"] = field.default
-        kwargs["show_default"] = field.default != ""
+        kwargs["show_default"] = field.default != "" and field.item_type is not bool
     limits = describe_range(option)
     notes = [f"A number {limits}." if limits else "", "May be repeated." if field.is_list else ""]
     flag = f"--{field.name.replace('_', '-')}"

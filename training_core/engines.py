@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from .errors import JobError
 NATIVE, IPEX = "native", "ipex"
 BF16, FP32 = "bf16", "fp32"
 TRIAL_STEPS = 3
+# Another engine than the native one must win clearly, so that noise does not decide and the same job gives the same.
+CLEAR_WIN = 0.95
 
 
 @dataclass(frozen=True)
@@ -50,17 +53,22 @@ class Engine:
         return torch.bfloat16 if self.precision == BF16 else torch.float32
 
     def prepare_training(self, network: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
-        """Return network and optimizer as this engine trains them; use these from here on."""
+        """Return network and optimizer as this engine trains them; use these from here on.
+
+        The extension gets to keep its own kernels and graph, but neither repacks nor splits weights: the parameters
+        stay plain FP32 tensors, as averages and checkpoints need them, and it was no slower (benchmarks/README.md).
+        """
         network.train()
         if self.name == IPEX:
-            return _import_ipex().optimize(network, optimizer=optimizer, dtype=self.dtype, inplace=True)
+            plain = {"weights_prepack": False, "split_master_weight_for_bf16": False, "fuse_update_step": False}
+            return _import_ipex().optimize(network, optimizer=optimizer, dtype=self.dtype, inplace=True, **plain)
         return network, optimizer
 
     def prepare_inference(self, network: nn.Module) -> nn.Module:
         """Return the network as this engine infers with it."""
         network.eval()
         if self.name == IPEX:
-            return _import_ipex().optimize(network, dtype=self.dtype, inplace=False)
+            return _import_ipex().optimize(network, dtype=self.dtype, inplace=False, weights_prepack=False)
         return network
 
     def forward(self, network: nn.Module, images: Tensor) -> Tensor:
@@ -81,6 +89,11 @@ def _import_ipex() -> ModuleType:
     import intel_extension_for_pytorch
 
     return intel_extension_for_pytorch
+
+
+def ipex_is_loaded() -> bool:
+    """Whether this process has loaded the Intel extension, which changes the rounding of what PyTorch does, too."""
+    return "intel_extension_for_pytorch" in sys.modules
 
 
 def why_not_ipex() -> Optional[str]:
@@ -113,7 +126,7 @@ def choose_engine(
     JobError
         The engine asked for is not there.
     """
-    precision = _choose_precision(precision, log)
+    precision = choose_precision(precision, log)
     if engine == NATIVE:
         return Engine(NATIVE, precision, "asked for")
     obstacle = why_not_ipex() if engine == IPEX or trial else "there is too little time to try others"
@@ -127,7 +140,8 @@ def choose_engine(
     return _fastest([Engine(NATIVE, precision), Engine(IPEX, precision)], trial, log)
 
 
-def _choose_precision(precision: str, log: Callable[[str], None]) -> str:
+def choose_precision(precision: str, log: Callable[[str], None]) -> str:
+    """Return bf16 or fp32: what is asked for in a job, where this processor is fast with it."""
     if precision == FP32 or processor.has_bf16_unit():
         return FP32 if precision == FP32 else BF16
     if precision == BF16:
@@ -145,7 +159,8 @@ def _fastest(engines: list[Engine], trial: Callable[[Engine], None], log: Callab
             trial(engine)
             seconds[number] = min(seconds[number], time.perf_counter() - began)
     times = ", ".join(f"{engine.name} {second * 1000:.0f} ms" for engine, second in zip(engines, seconds))
-    best = engines[seconds.index(min(seconds))]
-    reason = f"fastest of {times} a step in {best.precision}"
+    is_clear = min(seconds) < CLEAR_WIN * seconds[0]
+    best = engines[seconds.index(min(seconds))] if is_clear else engines[0]
+    reason = f"{'clearly fastest' if is_clear else 'none is clearly faster'} of {times} a step in {best.precision}"
     log(f"Engine {best.name}: {reason}.")
     return Engine(best.name, best.precision, reason)

@@ -1,61 +1,201 @@
 """The job evaluate: how well a model does on roads that were drawn.
 
-Knows how labels and predictions meet; knows nothing of training.
+Knows how labels and predictions meet, and what is told of it; knows nothing of training.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import json
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from . import processor
+from .errors import LabelError
+from .evaluation_report import EvaluationRecord, write_evaluation_report
 from .events import Reporter
 from .examples import Drawing, nothing_labeled, read_drawing
+from .grid import Grid
 from .imagery import Image, match_bands, open_raster
 from .inference import NO_DATA, predict_tiles, to_mask
 from .jobs import Evaluate
-from .labels import IGNORE, Labels
-from .metrics import Confusion, RelaxedCounts, relaxed_counts
+from .labels import IGNORE, ROAD, Labels, burn_area, limit_to
+from .metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
+from .outputs import Outputs
+from .pages import ImageSummary
+from .panels import ScoredPlace, scored_places, worth_showing
 from .segment import Segmenter, prepare_segmenter
 from .tiling import Tile, tile_grid
+from .versions import versions
+
+PANELS = 6
+# The result is one line of text; the scores of more images or areas than this stand in the files alone.
+MOST_TOLD = 200
 
 
 def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Evaluate`."""
-    drawing = read_drawing(job.roads, job.aoi, job)
-    segmenter = prepare_segmenter(job.model, job, reporter)
-    confusion, relaxed = Confusion(), RelaxedCounts()
-    for number, path in enumerate(job.rasters):
-        part = reporter.part(number / len(job.rasters), (number + 1) / len(job.rasters))
-        relaxed += _evaluate_one(path, drawing, segmenter, job.tolerance_m, confusion, part)
-    if not confusion.count:
-        raise nothing_labeled(job.rasters)
-    return {
-        **asdict(confusion.scores(segmenter.threshold)),
-        "relaxed_f1": relaxed.f1,
-        "relaxed_precision": relaxed.precision,
-        "relaxed_recall": relaxed.recall,
-        "tolerance_m": job.tolerance_m,
-        "threshold": segmenter.threshold,
-    }
+    with Outputs([*job.rasters, job.roads, job.aoi, job.model]) as outputs:
+        paths = {name: getattr(job, name) for name in ("report", "scores") if getattr(job, name)}
+        staged = {name: outputs.stage(path) for name, path in paths.items()}
+        evaluation = Evaluation(job, reporter)
+        for number, path in enumerate(job.rasters):
+            evaluation.add_image(
+                path, reporter.part(0.97 * number / len(job.rasters), 0.97 * (number + 1) / len(job.rasters))
+            )
+        if not evaluation.total.confusion.count:
+            raise nothing_labeled(job.rasters)
+        document = evaluation.to_document()
+        reporter.check_cancelled()
+        if "scores" in staged:
+            staged["scores"].write_text(json.dumps(document, indent=1), encoding="utf-8")
+        if "report" in staged:
+            reporter.progress(0.98, "Writing the report")
+            write_evaluation_report(evaluation.to_record(reporter.warnings), staged["report"])
+    told = {name: rows for name, rows in document.items() if not (isinstance(rows, list) and len(rows) > MOST_TOLD)}
+    return {**paths, **told}
 
 
-def _evaluate_one(
-    path: str, drawing: Drawing, segmenter: Segmenter, tolerance_m: float, confusion: Confusion, reporter: Reporter
-) -> RelaxedCounts:
-    """Add an image to the confusion, and return its relaxed counts."""
-    with open_raster(path) as dataset:
-        bands = match_bands(dataset, segmenter.card.bands)
-        with Image(dataset, bands, segmenter.card.resolution_m) as image:
-            labels = drawing.burn(image.grid)
+@dataclass
+class Evaluation:
+    """What has been counted so far: of all ground, of each image, and of each polygon of the area of interest."""
+
+    job: Evaluate
+    reporter: Reporter
+    total: Tally = field(default_factory=Tally)
+    images: list[tuple[str, Tally]] = field(default_factory=list)
+    areas: dict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
+    summaries: list[ImageSummary] = field(default_factory=list)
+    places: list[ScoredPlace] = field(default_factory=list)
+    timings_s: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def __post_init__(self) -> None:
+        with self._timed("loading"):
+            self._drawing: Drawing = read_drawing(self.job.roads, self.job.aoi, self.job)
+            self._segmenter: Segmenter = prepare_segmenter(self.job.model, self.job, self.reporter)
+
+    def add_image(self, path: str, reporter: Reporter) -> None:
+        """Predict the labeled part of an image, and count it."""
+        card = self._segmenter.card
+        with open_raster(path) as dataset, Image(dataset, match_bands(dataset, card.bands), card.resolution_m) as image:
+            labels = self._drawing.burn(image.grid)
             if labels is None:
                 reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
-                return RelaxedCounts()
-            probability = _predict_labeled(image, labels, segmenter, reporter)
-    truth = np.where(probability == NO_DATA, IGNORE, labels.values)
-    confusion.add(probability, truth)
-    return relaxed_counts(to_mask(probability, segmenter.threshold) == 1, truth, tolerance_m, image.grid.pixel_m)
+                return
+            with self._timed("predicting"):
+                probability = _predict_labeled(image, labels, self._segmenter, reporter)
+            truth = np.where(probability == NO_DATA, IGNORE, labels.values)
+            if not (truth != IGNORE).any():
+                reporter.warning(f"{path} has no data where roads are known; it is left out.")
+                return
+            with self._timed("scoring"):
+                self._count(path, image.grid, labels, probability, truth)
+            if self.job.report:
+                with self._timed("pictures"):
+                    self._keep_places(path, image, labels, probability, truth)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the scores as they are told in JSON."""
+        confusion = self.total.confusion
+        best = confusion.best_threshold()
+        return {
+            "model": Path(self.job.model).name,
+            **asdict(self._scores(self.total)),
+            "threshold": self._segmenter.threshold,
+            "tolerance_m": self.job.tolerance_m,
+            "best": {"threshold": best, **asdict(confusion.scores(best))},
+            "images": [{"name": name, **asdict(self._scores(tally))} for name, tally in self.images],
+            "areas": [{"area": number, **asdict(self._scores(tally))} for number, tally in sorted(self.areas.items())],
+            "engine": self._segmenter.engine.name,
+            "precision": self._segmenter.engine.precision,
+            "versions": versions(),
+        }
+
+    def to_record(self, warnings: list[str]) -> EvaluationRecord:
+        """Return all that the report tells."""
+        engine = self._segmenter.engine
+        return EvaluationRecord(
+            options=asdict(self.job),
+            model=Path(self.job.model).name,
+            card=self._segmenter.card,
+            hardware=processor.name(),
+            engine=engine.name,
+            precision=engine.precision,
+            engine_reason=engine.reason,
+            confusion=self.total.confusion,
+            threshold=self._segmenter.threshold,
+            tolerance_m=self.job.tolerance_m,
+            total=self._scores(self.total),
+            images=[(name, self._scores(tally)) for name, tally in self.images],
+            areas=[(f"Area {number}", self._scores(tally)) for number, tally in sorted(self.areas.items())],
+            summaries=self.summaries,
+            timings_s=self.timings_s,
+            warnings=warnings,
+            panels=[place.panel for place in worth_showing(self.places, PANELS)],
+            versions=versions(),
+        )
+
+    def _scores(self, tally: Tally) -> GroundScores:
+        return tally.scores(self._segmenter.threshold)
+
+    def _count(self, path: str, grid: Grid, labels: Labels, probability: np.ndarray, truth: np.ndarray) -> None:
+        mask = to_mask(probability, self._segmenter.threshold) == 1
+        matches = relaxed_matches(mask, truth, self.job.tolerance_m, grid.pixel_m)
+        tally = _tally(probability, truth, matches, slice(None))
+        self.total += tally
+        self.images.append((Path(path).name, tally))
+        known = truth != IGNORE
+        road_share = float((truth[known] == ROAD).mean())
+        height, width = truth.shape
+        self.summaries.append(
+            ImageSummary(Path(path).name, width, height, grid.resolution_m, float(known.mean()), road_share)
+        )
+        for number, part, inside in _areas(self._drawing, grid, labels):
+            self.reporter.check_cancelled()
+            self.areas[number] += _tally(probability[part], truth[part], matches.window(part), inside)
+
+    def _keep_places(self, path: str, image: Image, labels: Labels, probability: np.ndarray, truth: np.ndarray) -> None:
+        def read(column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
+            return image.read(labels.column + column, labels.row + row, width, height)
+
+        bands, threshold = self._segmenter.card.band_names, self._segmenter.threshold
+        places = scored_places(Path(path).name, bands, read, truth, probability, threshold, PANELS)
+        self.places = worth_showing([*self.places, *places], 2 * PANELS)
+
+    @contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        began_s = time.perf_counter()
+        yield
+        self.timings_s[part] += time.perf_counter() - began_s
+
+
+def _tally(probability: np.ndarray, truth: np.ndarray, matches: RelaxedMatches, where: np.ndarray | slice) -> Tally:
+    confusion = Confusion()
+    confusion.add(probability[where], truth[where])
+    return Tally(confusion, matches.counts(where))
+
+
+def _areas(drawing: Drawing, grid: Grid, labels: Labels) -> Iterator[tuple[int, tuple[slice, slice], np.ndarray]]:
+    """Yield the polygons of the area of interest that lie on a grid, where there are several.
+
+    Each comes with its number in the layer, counted from 1, the rows and columns of the labels that it touches, and
+    where in these it lies.
+    """
+    count = 0 if drawing.aoi is None else len(drawing.aoi)
+    for number in range(1, count + 1) if count > 1 else ():
+        try:
+            window, shape = limit_to(grid, drawing.aoi.iloc[[number - 1]])
+        except LabelError:  # it lies on another image
+            continue
+        column, row, width, height = window
+        top, left = row - labels.row, column - labels.column
+        yield number, (slice(top, top + height), slice(left, left + width)), burn_area(grid, shape, window)
 
 
 def _predict_labeled(image: Image, labels: Labels, segmenter: Segmenter, reporter: Reporter) -> np.ndarray:

@@ -95,6 +95,18 @@ def decode(line: str) -> Optional[Event]:
         return None
 
 
+def time_left(seconds: Optional[float]) -> str:
+    """Return in words how long it will take; empty where nobody knows, or it is over."""
+    if not seconds:
+        return ""
+    if seconds < 60:
+        return "less than a minute left"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"about {minutes} min left"
+    return f"about {minutes // 60} h {minutes % 60} min left"
+
+
 class Reporter:
     """A job's voice and ear: sends events to whoever listens, and hears whether the job was stopped.
 
@@ -119,11 +131,21 @@ class Reporter:
 
     def part(self, start: float, end: float) -> "Reporter":
         """Return a reporter whose progress from 0 to 1 is this one's from `start` to `end`."""
-        reporter = Reporter(self._sink, self._is_cancelled)
-        reporter._began_s = self._began_s
-        reporter.warnings = self.warnings
         low, high = self._span
-        reporter._span = (low + start * (high - low), low + end * (high - low))
+        return self._like(self._sink, (low + start * (high - low), low + end * (high - low)))
+
+    def heard_by(self, listener: Callable[[Event], None]) -> "Reporter":
+        """Return a reporter like this one, of whose events a listener hears too."""
+
+        def sink(event: Event) -> None:
+            self._sink(event)
+            listener(event)
+
+        return self._like(sink, self._span)
+
+    def _like(self, sink: Callable[[Event], None], span: tuple[float, float]) -> "Reporter":
+        reporter = Reporter(sink, self._is_cancelled)
+        reporter._began_s, reporter.warnings, reporter._span = self._began_s, self.warnings, span
         return reporter
 
     def progress(self, fraction: float, message: str = "", eta_s: Optional[float] = None) -> None:

@@ -6,32 +6,39 @@ Knows rasters, vector layers and how their labels are checked and split; knows n
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Optional
 
 import geopandas
 import numpy as np
+import shapely
 from rasterio.io import DatasetReader
 
+from . import cache
 from .errors import ImageryError, LabelError
 from .events import Reporter
 from .grid import Grid
 from .imagery import Band, Image, choose_bands, match_bands, measure_bands, open_raster
 from .jobs import LabelOptions
-from .labels import IGNORE, ROAD, Labels, burn_labels, check_label_fields
+from .labels import BACKGROUND, IGNORE, ROAD, Labels, burn_labels, check_label_fields, ground_shapes
 from .vectors import read_area, read_layer, require_geometry
 
 # With fewer pixels than this there is nothing to learn, and nothing to score.
 FEWEST_LABELED_PX = 1000
 _BAND_SAMPLE_PX = 1_000_000
+# Smaller blocks tell of their neighbors; with few of them chance decides how much road each side gets.
+SMALLEST_BLOCK_PX, DRAWS = 32, 16
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """The roads that a person drew, and where all of them are drawn."""
+    """The roads that a person drew, and where all of them are drawn; for messages, the names of both files too."""
 
     roads: geopandas.GeoDataFrame
     aoi: Optional[geopandas.GeoDataFrame]
     options: LabelOptions
+    roads_name: str = "the drawn roads"
+    aoi_name: str = "the area of interest"
 
     def burn(self, grid: Grid) -> Optional[Labels]:
         """Return the labels on a grid, or None where there are none."""
@@ -40,7 +47,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class LabeledImage:
-    """The labeled part of an image, in memory.
+    """The labeled part of an image, read once; arrays that are large lie in mapped files, see `cache`.
 
     Parameters
     ----------
@@ -78,7 +85,12 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions) -> Drawing:
     drawn = read_layer(roads, "drawn roads")
     require_geometry(drawn, ("lines", "polygons"), roads, "drawn roads")
     check_label_fields(drawn, options)
-    return Drawing(drawn, read_area(aoi) if aoi else None, options)
+    return Drawing(drawn, read_area(aoi) if aoi else None, options, _file_name(roads), _file_name(aoi))
+
+
+def _file_name(source: str) -> str:
+    """Return the file's name in a source as QGIS writes it: `roads.gpkg|layername=roads`."""
+    return Path(source.partition("|")[0]).name
 
 
 def read_labeled_images(
@@ -109,6 +121,7 @@ def read_labeled_images(
         An image or the drawing cannot be used, or no road is drawn on any image.
     """
     images: list[LabeledImage] = []
+    grids: list[Grid] = []
     for path in paths:
         reporter.check_cancelled()
         with open_raster(path) as dataset:
@@ -120,14 +133,15 @@ def read_labeled_images(
                 )
             with Image(dataset, tuple(indexes), resolution_m) as image:
                 resolution_m = resolution_m or image.grid.resolution_m
-                labeled = _read_labeled(image, drawing, tuple(indexes.values()))
+                labeled = _read_labeled(image, drawing, tuple(indexes.values()), reporter)
+                grids.append(image.grid)
         if labeled is None:
             reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
         else:
             images.append(labeled)
     if not images:
         raise nothing_labeled(paths)
-    _check_labels(images)
+    _require_labels(images, drawing, grids)
     return images
 
 
@@ -152,33 +166,61 @@ def _bands_to_read(
         return choose_bands(dataset, ())
 
 
-def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...]) -> Optional[LabeledImage]:
+def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...], reporter: Reporter) -> Optional[LabeledImage]:
     labels = drawing.burn(image.grid)
     if labels is None:
         return None
-    height, width = labels.values.shape
-    values, known = image.read(labels.column, labels.row, width, height)
-    labels.values[~known] = IGNORE
-    if not (labels.values != IGNORE).any():
+    training = labels.values
+    height, width = training.shape
+    values = np.empty(0)
+    known = cache.allocate((height, width), bool)
+    step = max(1, training.size // _BAND_SAMPLE_PX)
+    samples = []
+    for rows in cache.strips(height, width, multiple=256):
+        reporter.check_cancelled()
+        window = (labels.column, labels.row + rows.start, width, rows.stop - rows.start)
+        part, known[rows] = image.read(*window)
+        if not rows.start:
+            values = cache.allocate((len(part), height, width), part.dtype)
+        values[:, rows] = part
+        training[rows][~known[rows]] = IGNORE
+        samples.append(part[:, known[rows]][:, ::step])
+    validation = cache.allocate((height, width), np.uint8)
+    validation[:] = IGNORE
+    if not any((training[rows] != IGNORE).any() for rows in cache.strips(height, width)):
         return None
     grid = image.grid.window(labels.column, labels.row, width, height)
-    step = max(1, known.sum() // _BAND_SAMPLE_PX)
-    bands = measure_bands(names, [values[:, known][:, ::step]])
-    return LabeledImage(image.name, grid, values, known, labels.values, np.full_like(labels.values, IGNORE), bands)
+    return LabeledImage(image.name, grid, values, known, training, validation, measure_bands(names, samples))
 
 
-def _check_labels(images: list[LabeledImage]) -> None:
+def count_labels(labels: np.ndarray) -> tuple[int, int]:
+    """Return how many pixels are labeled, and how many of them road."""
+    parts = [labels[rows] for rows in cache.strips(*labels.shape)]
+    return sum(int((part != IGNORE).sum()) for part in parts), sum(int((part == ROAD).sum()) for part in parts)
+
+
+def _require_labels(images: list[LabeledImage], drawing: Drawing, grids: list[Grid]) -> None:
     names = " or ".join(image.name for image in images)
-    if not sum((image.training == ROAD).sum() for image in images):
-        raise LabelError(
-            f"No drawn road lies on {names}, within the area of interest.", "Draw some roads inside of it."
-        )
-    labeled = sum((image.training != IGNORE).sum() for image in images)
+    labeled, road = map(sum, zip(*(count_labels(image.training) for image in images)))
+    if not road:
+        beside = max(int(shapely.intersects(ground_shapes(drawing.roads, grid), _extent(grid)).sum()) for grid in grids)
+        if drawing.aoi is not None and beside:
+            raise LabelError(
+                f"No drawn road lies on {names}, within the area of interest: {beside} of {drawing.roads_name} lie "
+                f"on the image, but outside of {drawing.aoi_name}.",
+                "Draw the area around roads that are drawn, or check both layers' coordinate systems.",
+            )
+        within = "" if drawing.aoi is None else ", within the area of interest"
+        raise LabelError(f"No drawn road lies on {names}{within}.", "Draw some roads there.")
     if labeled < FEWEST_LABELED_PX:
         raise LabelError(
             f"Only {labeled} pixels of {names} are labeled; at least {FEWEST_LABELED_PX} are needed.",
             "Draw more roads, or use a finer image.",
         )
+
+
+def _extent(grid: Grid) -> shapely.Polygon:
+    return grid.to_metric(grid.outline)
 
 
 def with_common_scaling(images: list[LabeledImage]) -> list[LabeledImage]:
@@ -195,21 +237,17 @@ def with_common_scaling(images: list[LabeledImage]) -> list[LabeledImage]:
 
 
 def split_for_validation(images: list[LabeledImage], share: float, block_px: int, seed: int) -> list[LabeledImage]:
-    """Return the images with some blocks of their labels moved from training to validation; see `split_by_blocks`.
+    """Return the images with some blocks of their labels moved from training to validation; see `choose_blocks`.
 
     Raises
     ------
     LabelError
         The drawn roads are too few to be split.
     """
-    split = []
-    chosen = split_by_blocks([image.training for image in images], share, block_px, seed)
-    for image, validates in zip(images, chosen):
-        training = np.where(validates, IGNORE, image.training).astype(np.uint8)
-        validation = np.where(validates, image.training, IGNORE).astype(np.uint8)
-        split.append(replace(image, training=training, validation=validation))
+    side_px, chosen = choose_blocks([image.training for image in images], share, block_px, seed)
+    split = [_split_image(image, blocks, side_px) for image, blocks in zip(images, chosen)]
     for of in ("training", "validation"):
-        if not any((getattr(image, of) == ROAD).any() for image in split):
+        if not any(count_labels(getattr(image, of))[1] for image in split):
             raise LabelError(
                 f"There is too little drawn road to keep some apart for validation: none is left for {of}.",
                 "Draw roads in more places.",
@@ -217,8 +255,19 @@ def split_for_validation(images: list[LabeledImage], share: float, block_px: int
     return split
 
 
-def split_by_blocks(labels: list[np.ndarray], share: float, block_px: int, seed: int) -> list[np.ndarray]:
-    """Return where labels are kept apart for validation: whole square blocks, so that neighbors do not tell.
+def _split_image(image: LabeledImage, blocks: np.ndarray, side_px: int) -> LabeledImage:
+    width = image.training.shape[1]
+    training, validation = (cache.allocate(image.training.shape, np.uint8) for _ in range(2))
+    for number, validates in enumerate(blocks):
+        rows = slice(number * side_px, (number + 1) * side_px)
+        validates = np.repeat(validates, side_px)[:width]
+        training[rows] = np.where(validates, IGNORE, image.training[rows])
+        validation[rows] = np.where(validates, image.training[rows], IGNORE)
+    return replace(image, training=training, validation=validation)
+
+
+def choose_blocks(labels: list[np.ndarray], share: float, block_px: int, seed: int) -> tuple[int, list[np.ndarray]]:
+    """Choose where labels are kept apart for validation: whole square blocks, so that neighbors do not tell.
 
     Blocks with road and blocks without are drawn separately, so that both sides see both. Blocks are halved until
     enough of them have road for the share to be drawn fairly, or they are 32 px small.
@@ -232,38 +281,43 @@ def split_by_blocks(labels: list[np.ndarray], share: float, block_px: int, seed:
     block_px : int
         Side of a block, as long as there are enough of that size.
     seed : int
-        The same seed draws the same blocks.
+        The same seed chooses the same blocks.
 
     Returns
     -------
-    list of ndarray (height, width), bool
+    block_px : int
+        Side of the blocks; those at the right and at the bottom may be smaller.
+    chosen : list of ndarray (rows, columns), bool
+        By image, which blocks are kept apart.
     """
     while True:
-        numbers = [_number_blocks(label.shape, block_px) for label in labels]
-        has_road = [_any_in_block(block, label == ROAD) for block, label in zip(numbers, labels)]
-        if sum(road.sum() for road in has_road) >= 2 / share or block_px <= 32:
+        road = [_count_in_blocks(label, ROAD, block_px) for label in labels]
+        if sum(np.count_nonzero(counts) for counts in road) >= 2 / share or block_px <= SMALLEST_BLOCK_PX:
             break
         block_px //= 2
-    has_label = np.concatenate([_any_in_block(block, label != IGNORE) for block, label in zip(numbers, labels)])
-    roads = np.concatenate(has_road)
+    background = [_count_in_blocks(label, BACKGROUND, block_px) for label in labels]
+    roads, grounds = (np.concatenate([counts.ravel() for counts in both]) for both in (road, background))
     random = np.random.default_rng(seed)
-    chosen = _choose(roads, share, random) | _choose(has_label & ~roads, share, random)
-    ends = np.cumsum([len(road) for road in has_road])
-    return [part[block] for part, block in zip(np.split(chosen, ends[:-1]), numbers)]
+    chosen = _choose(roads, share, random) | _choose(np.where(roads, 0, grounds), share, random)
+    ends = np.cumsum([counts.size for counts in road])
+    return block_px, [part.reshape(counts.shape) for part, counts in zip(np.split(chosen, ends[:-1]), road)]
 
 
-def _number_blocks(shape: tuple[int, ...], block_px: int) -> np.ndarray:
-    rows, columns = (np.arange(size) // block_px for size in shape)
-    return rows[:, None] * (columns[-1] + 1) + columns[None, :]
+def _count_in_blocks(labels: np.ndarray, label: int, block_px: int) -> np.ndarray:
+    """Return how many pixels of each block have a label: (rows, columns)."""
+    height, width = labels.shape
+    tops, lefts = np.arange(0, height, block_px), np.arange(0, width, block_px)
+    columns = ((labels[top : top + block_px] == label).sum(axis=0) for top in tops)
+    return np.stack([np.add.reduceat(counts, lefts) for counts in columns])
 
 
-def _any_in_block(block: np.ndarray, where: np.ndarray) -> np.ndarray:
-    return np.bincount(block[where], minlength=int(block[-1, -1]) + 1) > 0
-
-
-def _choose(candidates: np.ndarray, share: float, random: np.random.Generator) -> np.ndarray:
-    chosen = np.zeros(len(candidates), dtype=bool)
-    indexes = np.flatnonzero(candidates)
-    count = max(1, round(share * len(indexes))) if len(indexes) > 1 else 0
-    chosen[random.choice(indexes, count, replace=False)] = True
+def _choose(counts: np.ndarray, share: float, random: np.random.Generator) -> np.ndarray:
+    """Choose a share of the blocks with any count; of several draws, that which holds nearest to the share of it."""
+    chosen = np.zeros(len(counts), dtype=bool)
+    indexes = np.flatnonzero(counts)
+    if len(indexes) > 1:
+        count = max(1, round(share * len(indexes)))
+        draws = [random.choice(indexes, count, replace=False) for _ in range(DRAWS)]
+        held = [abs(counts[draw].sum() / counts.sum() - share) for draw in draws]
+        chosen[draws[int(np.argmin(held))]] = True
     return chosen

@@ -6,6 +6,7 @@ Knows the order of things; each step is another module's.
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Optional
 
@@ -15,57 +16,145 @@ from torch import nn
 
 from . import processor
 from .bundle import ModelCard, load_into, load_weights, save_model
+from .checkpoint import Checkpoint, CheckpointWriter, check_identity, checkpoint_path, identify, read_checkpoint
 from .chips import ChipSampler, prefetch
-from .engines import NATIVE, Engine, choose_engine
+from .engines import NATIVE, Engine, choose_engine, choose_precision, why_not_ipex
+from .errors import Cancelled, JobError
 from .events import Reporter
 from .examples import LabeledImage, read_drawing, read_labeled_images, split_for_validation, with_common_scaling
+from .footprint import MemoryPlan, plan_memory
 from .inference import Predictor
-from .jobs import FineTune
+from .jobs import FineTune, RecipeOptions
+from .labelchecks import check_labels
 from .labels import IGNORE, ROAD
 from .model import STRIDE_PX, Architecture, adapt_first_layer, build_network
 from .outputs import Outputs
 from .panels import make_panels
+from .recompute import recompute_activations
 from .report import ImageSummary, TrainingRecord, write_training_report
+from .tensorboard import logged
 from .trainer import Trainer
-from .training import Budget, History, Trained, train
+from .training import Training
 from .versions import versions
 
 # Trying the engines out takes some ten steps; below this budget they are better spent on learning.
-SHORTEST_BUDGET_WITH_TRIAL_MIN = 3.0
+SHORTEST_BUDGET_WITH_TRIAL_MIN, FEWEST_STEPS_WITH_TRIAL = 3.0, 200
 PANELS = 6
+# What of the recipe stands in the model file.
+_TOLD = ("batch_size", "accumulation", "optimizer", "learning_rate", "averaging", "frozen_stages", "seed")
 
 
 def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.FineTune`."""
     torch.manual_seed(job.seed)
     torch.set_num_threads(job.threads or torch.get_num_threads())
-    with Outputs([*job.rasters, job.roads, job.aoi, job.base_model]) as outputs:
+    path = checkpoint_path(job.model)
+    with (
+        Outputs([*job.rasters, job.roads, job.aoi, job.base_model]) as outputs,
+        logged(reporter, job.log_folder, job.model, dataclasses.asdict(job)) as reporter,
+    ):
         model_path = outputs.stage(job.model)
         report_path = outputs.stage(job.report) if job.report else None
         base = load_weights(job.base_model) if job.base_model else None
         images = _read_images(job, base[1] if base else None, reporter)
+        former = _read_former(job, images, path, reporter)
         network, architecture = _start_network(job, images, base)
-        chip_px = -(-job.chip_px // STRIDE_PX) * STRIDE_PX
-        engine = _choose_engine(job, architecture, chip_px, reporter)
-        trainer = Trainer(network, engine)
-        batches = prefetch(ChipSampler(images, chip_px, job.seed), job.batch_size)
-        budget = Budget(job.minutes * 60, job.learning_rate)
-        trained, history = train(trainer, batches, images, budget, reporter.part(0.02, 0.98))
-        card = _describe(job, architecture, images, engine, trained, history, chip_px)
-        save_model(model_path, trained.weights, card)
+        chip_px = _chip_px(job, images)
+        precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
+        memory = plan_memory(architecture, Engine(NATIVE, precision), job, chip_px, reporter.log)
+        engine = former.engine if former else _choose_engine(job, architecture, chip_px, memory, reporter)
+        if memory.is_recomputing:
+            recompute_activations(network)
+        training = _prepare(job, images, network, engine, former, reporter.part(0.02, 0.98))
+        with CheckpointWriter(path, job.checkpoint_minutes * 60, identify(job, images), engine, reporter) as writer:
+            is_stopped = _train(job, training, images, writer)
+        card = _describe(job, architecture, images, engine, training)
+        save_model(model_path, training.best.weights, card)
         if report_path:
             reporter.progress(0.99, "Writing the report")
-            write_training_report(_record(job, images, engine, trained, history, card, reporter.warnings), report_path)
+            record = _record(job, images, engine, training, card, reporter.warnings)
+            write_training_report(dataclasses.replace(record, memory_bytes=memory.peak_bytes), report_path)
+    if not is_stopped:
+        with suppress(OSError):  # the model is complete; what cannot be removed does no harm
+            path.unlink()
+    return _result(job, training, engine, is_stopped)
+
+
+def _result(job: FineTune, training: Training, engine: Engine, is_stopped: bool) -> dict[str, Any]:
     return {
         "model": job.model,
         **({"report": job.report} if job.report else {}),
-        "images_per_s": history.images_per_s,
-        "steps": len(history.steps),
-        "validation": dataclasses.asdict(trained.scores),
-        "threshold": trained.threshold,
+        "images_per_s": training.history.images_per_s,
+        "steps": training.history.step,
+        "validation": dataclasses.asdict(training.best.scores),
+        "threshold": training.best.threshold,
         "engine": engine.name,
         "precision": engine.precision,
+        "stopped": is_stopped,
     }
+
+
+def _read_former(job: FineTune, images: list[LabeledImage], path: Path, reporter: Reporter) -> Optional[Checkpoint]:
+    """Return the checkpoint to go on from, if any is wanted."""
+    if job.resume:
+        former = read_checkpoint(path)
+        check_identity(former, identify(job, images), path)
+        obstacle = why_not_ipex() if former.has_extension else None
+        if obstacle:
+            reporter.warning(f"The result will differ a little from that of a run without a break: {obstacle}.")
+        return former
+    if path.exists():
+        reporter.warning(f"{path}, of a run that was cut off, is replaced, since resume was not asked for.")
+    return None
+
+
+def _prepare(
+    job: FineTune,
+    images: list[LabeledImage],
+    network: nn.Module,
+    engine: Engine,
+    former: Optional[Checkpoint],
+    reporter: Reporter,
+) -> Training:
+    """Return the training that is to begin, or to go on."""
+    trainer = Trainer(network, engine, job)
+    if former is None:
+        return Training(trainer, images, job, reporter)
+    try:
+        trainer.restore(former.state)
+    except (KeyError, IndexError, ValueError, RuntimeError) as error:
+        raise JobError("The checkpoint does not fit the network.", "Run it without resume.") from error
+    text = f"Resumed at step {former.history.step}, after {former.history.elapsed_s / 60:.1f} min of training."
+    former.history.notes.append(text)
+    reporter.log(f"{text} Engine {engine.name} in {engine.precision}, as before.")
+    return Training(trainer, images, job, reporter, former.history, former.best)
+
+
+def _train(job: FineTune, training: Training, images: list[LabeledImage], writer: CheckpointWriter) -> bool:
+    """Train to the end, and return whether the person stopped it before."""
+    sampler = ChipSampler(images, _chip_px(job, images), job.seed)
+    batches = prefetch(sampler, job.batch_size * job.accumulation, training.history.step)
+    try:
+        training.run(batches, writer.keep)
+        return False
+    except Cancelled:
+        if not training.history.step:
+            raise
+        writer.write(training)
+        if not job.keep_best:
+            raise Cancelled(
+                "Stopped; no model was written. The same job with resume goes on from where it was."
+            ) from None
+    if training.best is None:
+        training.validate()
+    training.history.notes.append(f"Stopped at step {training.history.step}; this is the best model until then.")
+    return True
+
+
+def _chip_px(job: FineTune, images: list[LabeledImage]) -> int:
+    """Return the side of a chip: no larger than the largest image, rounded up to what the network takes."""
+    largest_px = max(max(image.known.shape) for image in images)
+    return -(-min(job.chip_px, largest_px) // STRIDE_PX) * STRIDE_PX
 
 
 def _read_images(job: FineTune, base: Optional[ModelCard], reporter: Reporter) -> list[LabeledImage]:
@@ -75,12 +164,7 @@ def _read_images(job: FineTune, base: Optional[ModelCard], reporter: Reporter) -
     known_bands = base.bands if base else ()
     images = read_labeled_images(job.rasters, drawing, resolution_m, job.bands, known_bands, reporter)
     images = split_for_validation(with_common_scaling(images), job.validation_share, 256, job.seed)
-    for image in images:
-        labeled = max(1, (image.training != IGNORE).sum())
-        reporter.log(
-            f"{Path(image.name).name}: {image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
-            f"{labeled:,} px to learn from, {(image.training == ROAD).sum() / labeled:.1%} of them road"
-        )
+    check_labels(images, drawing, reporter)
     return images
 
 
@@ -98,7 +182,9 @@ def _start_network(
     return network, architecture
 
 
-def _choose_engine(job: FineTune, architecture: Architecture, chip_px: int, reporter: Reporter) -> Engine:
+def _choose_engine(
+    job: FineTune, architecture: Architecture, chip_px: int, memory: MemoryPlan, reporter: Reporter
+) -> Engine:
     chips = np.zeros((job.batch_size, architecture.in_channels, chip_px, chip_px), dtype=np.float32)
     labels = np.zeros((job.batch_size, chip_px, chip_px), dtype=np.uint8)
     trainers: dict[str, Trainer] = {}
@@ -106,59 +192,51 @@ def _choose_engine(job: FineTune, architecture: Architecture, chip_px: int, repo
     def trial(engine: Engine) -> None:
         reporter.check_cancelled()
         if engine.name not in trainers:
-            trainers[engine.name] = Trainer(build_network(architecture), engine)
+            network = build_network(architecture)
+            if memory.is_recomputing:
+                recompute_activations(network)
+            trainers[engine.name] = Trainer(network, engine, job)
         trainers[engine.name].step(chips, labels, 0.0)
 
-    is_long = job.minutes >= SHORTEST_BUDGET_WITH_TRIAL_MIN
+    is_long = job.steps >= FEWEST_STEPS_WITH_TRIAL if job.steps else job.minutes >= SHORTEST_BUDGET_WITH_TRIAL_MIN
     return choose_engine(job.engine, job.precision, trial if is_long else None, reporter.log)
 
 
 def _describe(
-    job: FineTune,
-    architecture: Architecture,
-    images: list[LabeledImage],
-    engine: Engine,
-    trained: Trained,
-    history: History,
-    chip_px: int,
+    job: FineTune, architecture: Architecture, images: list[LabeledImage], engine: Engine, training: Training
 ) -> ModelCard:
+    history = training.history
     return ModelCard(
         architecture=architecture,
         bands=images[0].bands,
         resolution_m=images[0].grid.resolution_m,
-        threshold=trained.threshold,
-        chip_px=chip_px,
+        threshold=training.best.threshold,
+        chip_px=_chip_px(job, images),
         training={
             "images": [Path(image.name).name for image in images],
             "labeled_px": int(sum((image.training != IGNORE).sum() for image in images)),
-            "minutes": round(history.steps[-1][1] / 60, 2),
-            "steps": len(history.steps),
-            "batch_size": job.batch_size,
-            "learning_rate": job.learning_rate,
-            "seed": job.seed,
+            "minutes": round(history.elapsed_s / 60, 2),
+            "steps": history.step,
+            **{field.name: getattr(job, field.name) for field in RecipeOptions.option_fields() if field.name in _TOLD},
             "base_model": Path(job.base_model).name,
             "engine": engine.name,
             "precision": engine.precision,
             "processor": processor.name(),
+            "notes": history.notes,
         },
-        metrics=dataclasses.asdict(trained.scores),
+        metrics=dataclasses.asdict(training.best.scores),
         versions=versions(),
     )
 
 
 def _record(
-    job: FineTune,
-    images: list[LabeledImage],
-    engine: Engine,
-    trained: Trained,
-    history: History,
-    card: ModelCard,
-    warnings: list[str],
+    job: FineTune, images: list[LabeledImage], engine: Engine, training: Training, card: ModelCard, warnings: list[str]
 ) -> TrainingRecord:
     network = build_network(card.architecture)
-    network.load_state_dict(trained.weights)
+    network.load_state_dict(training.best.weights)
     native = dataclasses.replace(engine, name=NATIVE)
     predictor = Predictor(native.prepare_inference(network), native, card.bands)
+    history, best = training.history, training.best
     return TrainingRecord(
         options=dataclasses.asdict(job),
         hardware=processor.name(),
@@ -168,12 +246,15 @@ def _record(
         images=[_summary(image) for image in images],
         steps=history.steps,
         validations=history.validations,
-        thresholds=trained.confusion.thresholds.tolist(),
-        sweep=trained.confusion.sweep(),
-        threshold=trained.threshold,
+        thresholds=best.confusion.thresholds.tolist(),
+        sweep=best.confusion.sweep(),
+        threshold=best.threshold,
         timings_s=history.timings_s,
         images_per_s=history.images_per_s,
         warnings=warnings,
+        notes=history.notes,
+        steps_done=history.step,
+        steps_planned=job.steps,
         panels=make_panels(predictor, images, PANELS),
         versions=card.versions,
     )
@@ -190,4 +271,12 @@ def _summary(image: LabeledImage) -> ImageSummary:
         resolution_m=image.grid.resolution_m,
         labeled_share=float(known.mean()),
         road_share=float((labels[known] == ROAD).mean()),
+        training_px=int((image.training != IGNORE).sum()),
+        validation_px=int((image.validation != IGNORE).sum()),
+        training_road_share=_road_share(image.training),
+        validation_road_share=_road_share(image.validation),
     )
+
+
+def _road_share(labels: np.ndarray) -> float:
+    return float((labels == ROAD).sum() / max(1, (labels != IGNORE).sum()))

@@ -20,6 +20,7 @@ from rasterio.features import rasterize
 from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
 
+from . import cache
 from .errors import LabelError
 from .grid import Grid
 from .jobs import LabelOptions
@@ -70,20 +71,29 @@ def burn_labels(
     options : LabelOptions
         Width, fields and background distance.
     """
-    drawn = _to_grid(roads, grid)
-    sure = _sure(drawn, options.sure_field)
-    shapes = _road_shapes(drawn, grid, options)
+    sure = is_sure(roads, options)
+    shapes = _road_shapes(roads, grid, options)
     known = _known_ground(shapes, aoi, grid, options)
-    window = _pixel_window(shapely.union_all(known), grid)
-    column, row, width, height = window
+    column, row, width, height = _pixel_window(shapely.union_all(known), grid)
     if not width or not height:
         return None
-    values = np.full((height, width), IGNORE, dtype=np.uint8)
-    values[_burn(known, grid, window)] = BACKGROUND
-    learned = values == BACKGROUND
-    values[learned & _burn(shapes[sure], grid, window)] = ROAD
-    values[learned & _burn(shapes[~sure], grid, window)] = IGNORE
+    values = cache.allocate((height, width), np.uint8)
+    for rows in cache.strips(height, width):
+        window = (column, row + rows.start, width, rows.stop - rows.start)
+        strip = np.where(_burn(known, grid, window), BACKGROUND, IGNORE).astype(np.uint8)
+        learned = strip == BACKGROUND
+        strip[learned & _burn(shapes[sure], grid, window)] = ROAD
+        strip[learned & _burn(shapes[~sure], grid, window)] = IGNORE
+        values[rows] = strip
     return Labels(column, row, values)
+
+
+def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
+    """Return a layer's geometries in the ground meters of a grid (`Grid.metric_transform`); polygons are made valid."""
+    shapes = np.array([grid.to_metric(geometry) for geometry in _to_grid(layer, grid).geometry], dtype=object)
+    is_area = shapely.get_dimensions(shapes) == 2
+    shapes[is_area] = shapely.make_valid(shapes[is_area])
+    return shapes
 
 
 def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame) -> tuple[tuple[int, int, int, int], BaseGeometry]:
@@ -94,7 +104,7 @@ def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame) -> tuple[tuple[int, int, i
     LabelError
         The area of interest lies outside the grid.
     """
-    shape = shapely.union_all(shapely.make_valid([grid.to_metric(area) for area in _to_grid(aoi, grid).geometry]))
+    shape = shapely.union_all(ground_shapes(aoi, grid))
     window = _pixel_window(shape, grid)
     if not window[2] or not window[3]:
         raise LabelError("The area of interest lies outside the image.", "Check both layers' coordinate systems.")
@@ -120,11 +130,12 @@ def _to_grid(layer: geopandas.GeoDataFrame, grid: Grid) -> geopandas.GeoDataFram
     return layer.to_crs(CRS.from_epsg(epsg) if epsg else CRS.from_wkt(grid.crs.to_wkt()))
 
 
-def _sure(roads: geopandas.GeoDataFrame, field: str) -> np.ndarray:
-    if not field:
+def is_sure(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarray:
+    """Return which roads count as such: those that the sure field, where there is one, does not call unsure."""
+    if not options.sure_field:
         return np.ones(len(roads), dtype=bool)
     doubtful = {"false", "f", "no", "n", "0", "0.0"}
-    return ~roads[field].map(lambda value: str(value).strip().lower() in doubtful).to_numpy(dtype=bool)
+    return ~roads[options.sure_field].map(lambda value: str(value).strip().lower() in doubtful).to_numpy(dtype=bool)
 
 
 def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOptions) -> np.ndarray:
@@ -133,10 +144,9 @@ def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOption
     if options.width_field:
         own = pandas.to_numeric(roads[options.width_field], errors="coerce").to_numpy(dtype=float)
         width_m = np.where(own > 0, own, width_m)
-    shapes = np.array([grid.to_metric(geometry) for geometry in roads.geometry], dtype=object)
+    shapes = ground_shapes(roads, grid)
     is_line = shapely.get_dimensions(shapes) == 1
     shapes[is_line] = shapely.buffer(shapes[is_line], width_m[is_line] / 2)
-    shapes[~is_line] = shapely.make_valid(shapes[~is_line])
     return shapes
 
 
@@ -145,7 +155,7 @@ def _known_ground(
 ) -> np.ndarray:
     if aoi is None:
         return shapely.buffer(shapes, options.background_m, quad_segs=4)
-    return shapely.make_valid([grid.to_metric(geometry) for geometry in _to_grid(aoi, grid).geometry])
+    return ground_shapes(aoi, grid)
 
 
 def _pixel_window(shape: BaseGeometry, grid: Grid) -> tuple[int, int, int, int]:

@@ -1,100 +1,190 @@
-"""Losses with their gradients in closed form: one pass forward, one pass backward, nothing kept but logits and labels.
+"""Losses whose gradients have a closed form: value and gradient in one pass over the logits, a block at a time.
 
-Knows logits and labels; knows nothing of networks. A label of 255 is ignored.
+Knows logits and labels; knows nothing of networks. A label of 255 is ignored. What connects the roads is in
+`centerline.py`, and only weighed here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from .centerline import centerline_loss
 from .labels import IGNORE, ROAD
 
 FOCAL_WEIGHT, DICE_WEIGHT = 0.75, 0.25  # CRESI's mixture
 
+# Small enough that what is computed of a block stays in the cache, large enough to keep several threads at work.
+_BLOCK_PX = 1 << 18
 
-class _SigmoidFocal(torch.autograd.Function):
-    """Mean sigmoid focal loss over the labeled pixels (Lin et al., 2017).
 
-    With y in {0, 1}, s = 2y - 1, u = s z, q = sigmoid(-u), p = 1 - q, l = softplus(-u):
-    L = a_t q^2 l and dL/dz = -s a_t q^2 (2 p l + q).
+@dataclass(frozen=True)
+class _Block:
+    """Some of the pixels, and what every term needs of them: (pixels,), in the number format of the logits.
+
+    Parameters
+    ----------
+    place : slice
+        Where they are among all.
+    known, road : Tensor
+        1 or 0.
+    sign : Tensor
+        -1 for road, else 1.
+    margin : Tensor
+        sign * logit: how far the network leans to the wrong side.
+    error : Tensor
+        sigmoid(margin), the probability of the wrong class.
+    spare : Tensor
+        To compute in.
     """
 
-    @staticmethod
-    def forward(context: Any, logits: Tensor, labels: Tensor, alpha: float) -> Tensor:
-        context.save_for_backward(logits, labels)
-        context.alpha = alpha
-        sign, weight, count = _signs(logits, labels, alpha)
-        u = logits * sign
-        loss = torch.sigmoid(-u).square_().mul_(functional.softplus(-u)).mul_(weight)
-        return loss.sum() / count
-
-    @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        logits, labels = context.saved_tensors
-        sign, weight, count = _signs(logits, labels, context.alpha)
-        u = logits * sign
-        q = torch.sigmoid(-u)
-        slope = functional.softplus(-u).mul_(1 - q).mul_(2).add_(q).mul_(q.square_())
-        return slope.mul_(sign).mul_(weight).mul_(-gradient / count), None, None
+    place: slice
+    known: Tensor
+    road: Tensor
+    sign: Tensor
+    margin: Tensor
+    error: Tensor
+    spare: Tensor
 
 
-def _signs(logits: Tensor, labels: Tensor, alpha: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Return 2y - 1, the class weight (0 where ignored), and the number of labeled pixels (at least 1)."""
-    is_road = labels == ROAD
-    known = labels != IGNORE
-    sign = is_road.to(logits.dtype).mul_(2).sub_(1)
-    weight = sign.mul(alpha - 0.5).add_(0.5).mul_(known)
-    return sign, weight, known.sum().clamp_(min=1)
+def _blocks(logits: Tensor, labels: Tensor) -> Iterator[_Block]:
+    """Yield all pixels in blocks, each in the same memory as the one before it."""
+    buffers = logits.new_empty(6, min(_BLOCK_PX, len(logits)))
+    one = logits.new_ones(())
+    for start in range(0, len(logits), _BLOCK_PX):
+        place = slice(start, min(start + _BLOCK_PX, len(logits)))
+        known, road, sign, margin, error, spare = buffers[:, : place.stop - start]
+        known.copy_(labels[place])
+        torch.eq(known, ROAD, out=road)
+        known.ne_(IGNORE)
+        torch.sub(one, road, alpha=2, out=sign)
+        torch.mul(logits[place], sign, out=margin)
+        torch.sigmoid(margin, out=error)
+        yield _Block(place, known, road, sign, margin, error, spare)
 
 
-class _SoftDice(torch.autograd.Function):
-    """Soft Dice loss over the labeled pixels of the batch (Milletari et al., 2016).
+class _Focal:
+    """A weight times the mean sigmoid focal loss over the labeled pixels (Lin et al., 2017), with gamma 2.
+
+    With margin u, error q = sigmoid(u), l = softplus(u) and the weight a of the class: L = a q^2 l and
+    dL/du = a q^2 (2 (1 - q) l + q).
+    """
+
+    def __init__(self, logits: Tensor, alpha: float, weight: float) -> None:
+        self.gradient = logits.new_empty(logits.numel())
+        self._alpha, self._weight = alpha, weight
+        self._sum = self._count = 0.0
+
+    def add(self, block: _Block) -> None:
+        """Take a block in; the gradient of its sum is written."""
+        self._count += block.known.sum().item()
+        factor = torch.mul(block.known, 1 - self._alpha, out=block.spare).add_(block.road, alpha=2 * self._alpha - 1)
+        factor.mul_(block.error).mul_(block.error)
+        slope = self.gradient[block.place]
+        loss = functional.softplus(block.margin)
+        self._sum += torch.mul(factor, loss, out=slope).sum().item()
+        loss.mul_(2)
+        loss.addcmul_(torch.sub(loss, 1, out=slope), block.error, value=-1)  # 2 l - q (2 l - 1)
+        torch.mul(factor, loss, out=slope).mul_(block.sign)
+
+    def finish(self) -> float:
+        """Return the value; the gradient is then that of the mean."""
+        scale = self._weight / max(self._count, 1.0)
+        self.gradient.mul_(scale)
+        return self._sum * scale
+
+
+class _Dice:
+    """A weight times the soft Dice loss over the labeled pixels of the batch (Milletari et al., 2016).
 
     With probabilities p and truths t: N = 2 sum(p t) + 1, M = sum(p) + sum(t) + 1, L = 1 - N / M and
-    dL/dp_i = (N - 2 t_i M) / M^2.
+    dL/dp = (N - 2 t M) / M^2. The error q of a pixel is p on background and 1 - p on road, and dp/dz = q (1 - q).
     """
 
-    @staticmethod
-    def forward(context: Any, logits: Tensor, labels: Tensor) -> Tensor:
-        context.save_for_backward(logits, labels)
-        known, truth = labels != IGNORE, labels == ROAD
-        probability = torch.sigmoid(logits).mul_(known)
-        context.numerator = 2 * (probability * truth).sum() + 1
-        context.denominator = probability.sum() + truth.sum() + 1
-        return 1 - context.numerator / context.denominator
+    def __init__(self, logits: Tensor, weight: float) -> None:
+        self.gradient = logits.new_empty(logits.numel())
+        self._weight = weight
+        self._road = self._errors = self._errors_on_road = 0.0
+
+    def add(self, block: _Block) -> None:
+        """Take a block in; q (1 - q) is kept of it, negative on road."""
+        slope = self.gradient[block.place]
+        self._road += block.road.sum().item()
+        self._errors_on_road += torch.mul(block.error, block.road, out=slope).sum().item()
+        self._errors += torch.mul(block.error, block.known, out=slope).sum().item()
+        slope.addcmul_(slope, block.error, value=-1).mul_(block.sign)
+
+    def finish(self) -> float:
+        """Return the value; the gradient is then that of the loss."""
+        hits = self._road - self._errors_on_road
+        false_alarms = self._errors - self._errors_on_road
+        numerator, denominator = 2 * hits + 1, hits + false_alarms + self._road + 1
+        # A factor of N / M^2 for what is positive, background, and of (2 M - N) / M^2 for what is negative, road.
+        functional.leaky_relu_(self.gradient, (2 * denominator - numerator) / numerator)
+        self.gradient.mul_(self._weight * numerator / denominator**2)
+        return self._weight * (1 - numerator / denominator)
+
+
+class _Sum(torch.autograd.Function):
+    """The sum of terms; all that is kept for the way back is its gradient."""
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        logits, labels = context.saved_tensors
-        numerator, denominator = context.numerator, context.denominator
-        probability = torch.sigmoid(logits)
-        slope = probability.mul_(1 - probability).mul_(labels != IGNORE)
-        factor = numerator - 2 * denominator * (labels == ROAD)
-        return slope.mul_(factor).mul_(gradient / denominator**2), None
+    def forward(context: Any, logits: Tensor, labels: Tensor, terms: list[_Focal | _Dice]) -> Tensor:
+        for block in _blocks(logits.reshape(-1), labels.reshape(-1)):
+            for term in terms:
+                term.add(block)
+        value = sum(term.finish() for term in terms)
+        gradient = terms[0].gradient
+        for term in terms[1:]:
+            gradient.add_(term.gradient)
+        context.save_for_backward(gradient.view(logits.shape))
+        return logits.new_tensor(value)
+
+    @staticmethod
+    @once_differentiable
+    def backward(context: Any, outer: Tensor) -> tuple[Tensor, None, None]:
+        (gradient,) = context.saved_tensors
+        return gradient * outer, None, None
 
 
 def focal_loss(logits: Tensor, labels: Tensor, alpha: float = 0.5) -> Tensor:
-    """Return the mean sigmoid focal loss (gamma 2) over the labeled pixels.
+    """Return the mean sigmoid focal loss (gamma 2) over the labeled pixels; 0 where none is.
 
     Parameters
     ----------
     logits : Tensor, any shape, floating point
     labels : Tensor of the same shape, uint8
+        BACKGROUND, ROAD or IGNORE.
     alpha : float
         Weight of road; background weighs 1 - alpha.
     """
-    return _SigmoidFocal.apply(logits, labels, alpha)
+    return _Sum.apply(logits, labels, [_Focal(logits, alpha, 1.0)])
 
 
 def dice_loss(logits: Tensor, labels: Tensor) -> Tensor:
     """Return the soft Dice loss over the labeled pixels; see `focal_loss` for the parameters."""
-    return _SoftDice.apply(logits, labels)
+    return _Sum.apply(logits, labels, [_Dice(logits, 1.0)])
 
 
-def road_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the weighted sum of focal and Dice loss that networks are trained with."""
-    return FOCAL_WEIGHT * focal_loss(logits, labels) + DICE_WEIGHT * dice_loss(logits, labels)
+def road_loss(logits: Tensor, labels: Tensor, centerline_weight: float = 0.0) -> Tensor:
+    """Return the loss that networks are trained with: focal and Dice loss, and as much clDice as asked for.
+
+    Parameters
+    ----------
+    logits : Tensor (batch, 1, height, width), floating point
+    labels : Tensor of the same shape, uint8
+        BACKGROUND, ROAD or IGNORE.
+    centerline_weight : float
+        From 0 to 1, the part of `centerline_loss`.
+    """
+    terms = [_Focal(logits, 0.5, FOCAL_WEIGHT), _Dice(logits, DICE_WEIGHT)]
+    loss = _Sum.apply(logits, labels, terms)
+    if centerline_weight == 0:
+        return loss
+    return (1 - centerline_weight) * loss + centerline_weight * centerline_loss(logits, labels)

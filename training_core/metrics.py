@@ -5,7 +5,7 @@ Knows arrays of probability and truth; knows nothing of files, networks or lines
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from scipy.ndimage import distance_transform_edt
@@ -23,6 +23,15 @@ class Scores:
     """
 
     iou: float
+    f1: float
+    precision: float
+    recall: float
+
+
+@dataclass(frozen=True)
+class RelaxedScores:
+    """F1, precision and recall within a tolerance, from 0 to 1."""
+
     f1: float
     precision: float
     recall: float
@@ -65,10 +74,40 @@ class Confusion:
         self._road += np.bincount(probability[truth == ROAD], minlength=256)[:_LEVELS]
         self._other += np.bincount(probability[truth == BACKGROUND], minlength=256)[:_LEVELS]
 
+    def __add__(self, other: "Confusion") -> "Confusion":
+        both = Confusion()
+        both._road, both._other = self._road + other._road, self._other + other._other
+        return both
+
+    def counts(self) -> list[list[int]]:
+        """Return the counts of road and of other pixels by byte of probability; see `from_counts`."""
+        return [self._road.tolist(), self._other.tolist()]
+
+    @classmethod
+    def from_counts(cls, counts: list[list[int]]) -> "Confusion":
+        """Return what has these counts.
+
+        Raises
+        ------
+        ValueError
+            These are no counts.
+        """
+        confusion = cls()
+        table = np.array(counts, dtype=np.int64)
+        if table.shape != (2, _LEVELS):
+            raise ValueError("These are no counts by probability.")
+        confusion._road, confusion._other = table
+        return confusion
+
     @property
     def count(self) -> int:
         """Number of pixels counted."""
         return int(self._road.sum() + self._other.sum())
+
+    @property
+    def road_share(self) -> float:
+        """Share of the counted pixels that truly are road; 0 where none was counted."""
+        return float(self._road.sum() / max(1, self.count))
 
     @property
     def thresholds(self) -> np.ndarray:
@@ -113,7 +152,7 @@ class RelaxedCounts:
     found: int = 0
 
     def __add__(self, other: "RelaxedCounts") -> "RelaxedCounts":
-        return RelaxedCounts(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+        return RelaxedCounts(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(self)))
 
     @property
     def precision(self) -> float:
@@ -131,11 +170,34 @@ class RelaxedCounts:
         total = self.precision + self.recall
         return 2 * self.precision * self.recall / total if total else 0.0
 
+    @property
+    def scores(self) -> RelaxedScores:
+        """The scores that follow."""
+        return RelaxedScores(self.f1, self.precision, self.recall)
 
-def relaxed_counts(
+
+@dataclass(frozen=True)
+class RelaxedMatches:
+    """Which pixels match within a tolerance; all are (height, width), bool. See RelaxedCounts for what each is."""
+
+    predicted: np.ndarray
+    correct: np.ndarray
+    true: np.ndarray
+    found: np.ndarray
+
+    def window(self, part: tuple[slice, slice]) -> "RelaxedMatches":
+        """Return those of some rows and columns."""
+        return RelaxedMatches(*(getattr(self, each.name)[part] for each in fields(self)))
+
+    def counts(self, where: np.ndarray | slice = slice(None)) -> RelaxedCounts:
+        """Return their counts, of all pixels or of those where a (height, width) array of bool is true."""
+        return RelaxedCounts(*(int(getattr(self, part.name)[where].sum()) for part in fields(self)))
+
+
+def relaxed_matches(
     mask: np.ndarray, truth: np.ndarray, tolerance_m: float, pixel_m: tuple[float, float]
-) -> RelaxedCounts:
-    """Return counts that forgive a small shift: a pixel counts where its match is within a tolerance (Mnih, 2013).
+) -> RelaxedMatches:
+    """Return matches that forgive a small shift: a pixel counts where its match is within a tolerance (Mnih, 2013).
 
     A predicted pixel whose truth is ignored counts nowhere, but true pixels may find their match in it.
 
@@ -152,11 +214,11 @@ def relaxed_counts(
     """
     is_true, counted = truth == ROAD, mask & ((truth == ROAD) | (truth == BACKGROUND))
     sampling = (pixel_m[1], pixel_m[0])
-    return RelaxedCounts(
-        predicted=int(counted.sum()),
-        correct=int((_distance_m(is_true, sampling)[counted] <= tolerance_m).sum()),
-        true=int(is_true.sum()),
-        found=int((_distance_m(mask, sampling)[is_true] <= tolerance_m).sum()),
+    return RelaxedMatches(
+        predicted=counted,
+        correct=counted & (_distance_m(is_true, sampling) <= tolerance_m),
+        true=is_true,
+        found=is_true & (_distance_m(mask, sampling) <= tolerance_m),
     )
 
 
@@ -165,3 +227,39 @@ def _distance_m(target: np.ndarray, sampling: tuple[float, float]) -> np.ndarray
     if not target.any():
         return np.full(target.shape, np.inf)
     return distance_transform_edt(~target, sampling=sampling)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """All that is counted on a piece of ground; those of several pieces add up."""
+
+    confusion: Confusion = field(default_factory=Confusion)
+    relaxed: RelaxedCounts = RelaxedCounts()
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(self.confusion + other.confusion, self.relaxed + other.relaxed)
+
+    def scores(self, threshold: float) -> "GroundScores":
+        """Return the scores; the relaxed ones are those of the threshold that they were counted with."""
+        confusion = self.confusion
+        return GroundScores(confusion.count, confusion.road_share, confusion.scores(threshold), self.relaxed.scores)
+
+
+@dataclass(frozen=True)
+class GroundScores:
+    """How well a piece of ground was predicted.
+
+    Parameters
+    ----------
+    pixels : int
+        Pixels whose truth is known.
+    road_share : float
+        Share of them that truly are road.
+    pixel : Scores
+    relaxed : RelaxedScores
+    """
+
+    pixels: int
+    road_share: float
+    pixel: Scores
+    relaxed: RelaxedScores

@@ -1,4 +1,4 @@
-"""The network: a U-Net of segmentation_models_pytorch, and how its first layer fits other bands.
+"""The network: a U-Net of segmentation_models_pytorch, what of it learns, and how its first layer fits other bands.
 
 Knows architectures and weights; knows nothing of files, images or training.
 """
@@ -11,6 +11,7 @@ import segmentation_models_pytorch
 import torch
 from torch import nn
 
+from .decoder import DecoderBlock
 from .errors import ModelFileError
 
 ENCODERS = ("resnet18", "resnet34", "resnet50")
@@ -54,7 +55,41 @@ def build_network(architecture: Architecture) -> nn.Module:
         in_channels=architecture.in_channels,
         classes=architecture.classes,
     )
+    network.decoder.blocks = nn.ModuleList(map(DecoderBlock, network.decoder.blocks))
     return network.to(memory_format=torch.channels_last)
+
+
+def encoder_stages(network: nn.Module) -> list[tuple[nn.Module, ...]]:
+    """Return the parts of the encoder's five stages, each of which halves the resolution."""
+    encoder = network.encoder
+    layers = (encoder.layer1, encoder.layer2, encoder.layer3, encoder.layer4)
+    return [(encoder.conv1, encoder.bn1), *((layer,) for layer in layers)]
+
+
+def freeze_stages(network: nn.Module, count: int) -> None:
+    """Keep the weights of the encoder's first stages; what comes before the first live one needs no backward pass."""
+    for stage in encoder_stages(network)[:count]:
+        for part in stage:
+            part.requires_grad_(False)
+
+
+def set_training_mode(network: nn.Module, frozen_stages: int, batch_norm: str) -> None:
+    """Put a network into training mode, but for the statistics that are to be kept.
+
+    Parameters
+    ----------
+    network : Module
+    frozen_stages : int
+        Encoder stages, from the first on, whose batch normalization keeps its statistics.
+    batch_norm : str
+        live, or frozen to keep those of all.
+    """
+    network.train()
+    kept = [part for stage in encoder_stages(network)[:frozen_stages] for part in stage]
+    if batch_norm == "frozen":
+        kept += [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+    for module in kept:
+        module.eval()
 
 
 def adapt_first_layer(

@@ -1,16 +1,20 @@
-"""Pieces of the ground kept apart, as pictures beside what a model says of them.
+"""Pieces of the ground, as pictures beside what a model says of them.
 
-Knows labeled images and predictions; knows nothing of how a report shows them.
+Knows labeled images, truth and predictions; knows nothing of how a report shows them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from .examples import LabeledImage
-from .inference import Predictor, to_byte
+from .inference import Predictor, to_byte, to_mask
 from .labels import IGNORE, ROAD
-from .report import Panel
+from .metrics import Confusion
+from .pages import Panel
 from .trainer import window_reader
 
 PANEL_PX, CONTEXT_PX = 320, 96
@@ -19,22 +23,96 @@ PANEL_PX, CONTEXT_PX = 320, 96
 def make_panels(predictor: Predictor, images: list[LabeledImage], count: int) -> list[Panel]:
     """Return panels of the places with the most road kept apart, at most one for each square of PANEL_PX."""
     places = sorted(
-        ((-road, number, row, column) for number, image in enumerate(images) for road, row, column in _places(image))
+        (-road, number, row, column)
+        for number, image in enumerate(images)
+        for road, row, column in _places(image.validation == ROAD)
     )
     return [_panel(predictor, images[number], row, column) for _, number, row, column in places[:count]]
 
 
-def _places(image: LabeledImage) -> list[tuple[int, int, int]]:
-    """Return the amount of road kept apart in each square of an image, with its row and column.
+@dataclass(frozen=True)
+class ScoredPlace:
+    """A place that was scored: how much road it has, how much of it is wrong, and its panel."""
+
+    road_px: int
+    wrong_px: int
+    panel: Panel
+
+
+def scored_places(
+    name: str,
+    bands: Sequence[str],
+    read: Callable[..., tuple[np.ndarray, np.ndarray]],
+    truth: np.ndarray,
+    probability: np.ndarray,
+    threshold: float,
+    count: int,
+) -> list[ScoredPlace]:
+    """Return the squares of PANEL_PX of an image with the most road, and those with the most wrong pixels.
+
+    Parameters
+    ----------
+    name : str
+        The image's name, for a person.
+    bands : sequence of str
+        Names of the bands that `read` gives.
+    read : callable
+        Takes column, row, width and height, counted as in `truth`; returns values and known, as `Image.read`.
+    truth : ndarray (height, width), uint8
+        0 no road, 1 road, 255 to be ignored.
+    probability : ndarray (height, width), uint8
+        0 to 254 for 0 to 1, 255 no data.
+    threshold : float
+        Probability from which a pixel is road.
+    count : int
+        Of either kind, at most.
+    """
+    is_road = truth == ROAD
+    is_wrong = ((to_mask(probability, threshold) == 1) != is_road) & (truth != IGNORE)
+    corners = {place[1:] for where in (is_road, is_wrong) for place in sorted(_places(where), reverse=True)[:count]}
+    return [
+        ScoredPlace(
+            int(_square(is_road, *corner).sum()),
+            int(_square(is_wrong, *corner).sum()),
+            _scored_panel(name, bands, read, _square(truth, *corner), _square(probability, *corner), threshold, corner),
+        )
+        for corner in sorted(corners)
+    ]
+
+
+def worth_showing(places: Iterable[ScoredPlace], count: int) -> list[ScoredPlace]:
+    """Return at most that many places: first those with the most road, then those of the others that are most wrong."""
+    by_road = sorted(places, key=lambda place: -place.road_px)
+    most_road, others = by_road[: count - count // 2], by_road[count - count // 2 :]
+    return most_road + sorted(others, key=lambda place: -place.wrong_px)[: count // 2]
+
+
+def _scored_panel(
+    name: str,
+    bands: Sequence[str],
+    read: Callable[..., tuple[np.ndarray, np.ndarray]],
+    truth: np.ndarray,
+    probability: np.ndarray,
+    threshold: float,
+    corner: tuple[int, int],
+) -> Panel:
+    height, width = truth.shape
+    values, known = read(corner[1], corner[0], width, height)
+    confusion = Confusion()
+    confusion.add(probability, truth)
+    scores = confusion.scores(threshold)
+    caption = f"{name}: F1 {scores.f1:.3f} here, precision {scores.precision:.3f}, recall {scores.recall:.3f}"
+    return Panel(to_picture(values, known, bands, stretch_limits(values, known)), truth, probability, caption)
+
+
+def _places(where: np.ndarray) -> list[tuple[int, int, int]]:
+    """Return how many pixels are true in each square of an image that has any, with its row and column.
 
     The last squares of a row or column are moved inside, and so may overlap.
     """
-    rows, columns = (
-        {min(at, max(0, size - PANEL_PX)) for at in range(0, size, PANEL_PX)} for size in image.known.shape
-    )
-    corners = [(row, column) for row in rows for column in columns]
-    road = [(int((_square(image.validation, *corner) == ROAD).sum()), *corner) for corner in corners]
-    return [place for place in road if place[0]]
+    rows, columns = ({min(at, max(0, size - PANEL_PX)) for at in range(0, size, PANEL_PX)} for size in where.shape)
+    counts = [(int(_square(where, row, column).sum()), row, column) for row in rows for column in columns]
+    return [place for place in counts if place[0]]
 
 
 def _square(array: np.ndarray, row: int, column: int) -> np.ndarray:
@@ -51,23 +129,46 @@ def _panel(predictor: Predictor, image: LabeledImage, row: int, column: int) -> 
     probability = predictor.probability(seen, seen_known)
     probability = probability[row - top : row - top + height, column - left : column - left + width]
     caption = f"{image.name.rpartition('/')[2]}, {(truth != IGNORE).mean():.0%} of it kept apart"
-    return Panel(to_picture(values, known, image), truth, to_byte(probability, known), caption)
+    picture = to_picture(values, known, [band.name for band in image.bands], stretch_limits(image.values, image.known))
+    return Panel(picture, truth, to_byte(probability, known), caption)
 
 
-def to_picture(values: np.ndarray, known: np.ndarray, image: LabeledImage) -> np.ndarray:
-    """Return image values (bands, height, width) as a picture (height, width, 3), uint8, stretched band by band.
+def stretch_limits(values: np.ndarray, known: np.ndarray) -> list[tuple[float, float]]:
+    """Return each band's 1st and 99th percentile where there are data; (0, 1) where there are none."""
+    if not known.any():
+        return [(0.0, 1.0)] * len(values)
+    step = max(1, int(known.sum()) // 100_000)
+    return [tuple(np.percentile(band[known][::step].astype(float), (1, 99))) for band in values]
 
-    Red, green and blue are shown as such; else the first three bands are, or the first alone as gray.
+
+def to_picture(
+    values: np.ndarray, known: np.ndarray, bands: Sequence[str], limits: Sequence[tuple[float, float]]
+) -> np.ndarray:
+    """Return image values as a picture.
+
+    Parameters
+    ----------
+    values : ndarray (bands, height, width)
+    known : ndarray (height, width), bool
+    bands : sequence of str
+        The bands' names. Red, green and blue are shown as such; else the first three bands are, or the first alone as
+        gray.
+    limits : sequence of (float, float)
+        Of each band, the values that become black and white.
+
+    Returns
+    -------
+    ndarray (height, width, 3), uint8
     """
-    names = [band.name for band in image.bands]
+    names = list(bands)
     if {"red", "green", "blue"} <= set(names):
         shown = [names.index(color) for color in ("red", "green", "blue")]
     else:
         shown = [0, 1, 2] if len(names) >= 3 else [0, 0, 0]
     picture = np.zeros((*known.shape, 3), dtype=np.uint8)
     for channel, index in enumerate(shown):
-        seen = image.values[index][image.known]
-        low, high = np.percentile(seen[:: max(1, len(seen) // 100_000)], (1, 99)).astype(float)
-        stretched = (values[index].astype(np.float64) - low) / max(high - low, 1e-9) * 255
-        picture[..., channel] = np.where(known, np.clip(stretched, 0, 255), 0)
+        low, high = limits[index]
+        with np.errstate(invalid="ignore"):  # what is no number is not known either
+            stretched = (values[index].astype(np.float64) - low) / max(high - low, 1e-9) * 255
+            picture[..., channel] = np.where(known, np.clip(stretched, 0, 255), 0)
     return picture

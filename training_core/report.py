@@ -1,72 +1,23 @@
-"""The report of a fine-tune: one HTML file that holds everything it shows and runs nothing.
+"""The report of a fine-tune: what is told of a training, and how.
 
-Knows what is told of a training, and how; knows nothing of how one is done.
+Knows nothing of how one is done; what all reports share is in `pages`.
 """
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
-from . import overlays
-from .charts import BLUE, GRAY, GREEN, ORANGE, PALE, Series, line_chart, smoothed
+from .charts import BLUE, ORANGE, PALE, Series, line_chart, smoothed
 from .jobs import FineTune
 from .metrics import Scores
+from .pages import ImageSummary, Panel, drawn, pictures_of, settings_of, shares_of, sweep_chart, write_page
 
-_TEMPLATES = Path(__file__).parents[1] / "resources"
-_LARGEST_PANEL_PX, _MOST_POINTS = 512, 600
-
-
-@dataclass(frozen=True)
-class ImageSummary:
-    """An image that was learned from.
-
-    Parameters
-    ----------
-    name : str
-    width, height : int
-        In pixels of the ground resolution that was worked at.
-    resolution_m : float
-        Ground size of a pixel in meters.
-    labeled_share : float
-        Share of the pixels, from 0 to 1, that are known to be road or no road.
-    road_share : float
-        Share of those that are road.
-    """
-
-    name: str
-    width: int
-    height: int
-    resolution_m: float
-    labeled_share: float
-    road_share: float
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A piece of ground with its labels and its prediction.
-
-    Parameters
-    ----------
-    image : ndarray (height, width, 3), uint8
-    truth : ndarray (height, width), uint8
-        0 no road, 1 road, 255 to be ignored.
-    probability : ndarray (height, width), uint8 or float
-        uint8: 0 to 254 for 0 to 1, 255 no data. Float: 0 to 1, NaN no data.
-    caption : str
-    """
-
-    image: np.ndarray
-    truth: np.ndarray
-    probability: np.ndarray
-    caption: str = ""
+_MOST_POINTS = 600
 
 
 @dataclass(frozen=True)
@@ -81,7 +32,7 @@ class TrainingRecord:
         What computed, and why that was chosen.
     images : sequence of ImageSummary
     steps : sequence of (int, float, float, float)
-        Step, seconds since the start, loss, learning rate.
+        Step, seconds since the start, loss, learning rate; of a long training some of them will do.
     validations : sequence of (int, float, Scores)
         Step, seconds since the start, scores at the best threshold.
     thresholds, sweep : sequence of float, sequence of Scores
@@ -96,6 +47,16 @@ class TrainingRecord:
     panels : sequence of Panel
     versions : mapping of str to str
         Of what computed, by name.
+    notes : sequence of str
+        What happened that was no fault: stopped early, resumed, recomputed to save memory.
+    steps_done : int
+        Steps in all, those before a resumption too; 0 stands for the number of the last of `steps`.
+    steps_planned : int
+        Steps that were asked for; 0 where a time was.
+    memory_bytes : int
+        Estimate of the most memory that a step takes; 0 where there is none.
+    effective_batch : int
+        Chips in a step; 0 stands for the batch size times the accumulation in the options.
     """
 
     options: Mapping[str, Any]
@@ -114,6 +75,11 @@ class TrainingRecord:
     warnings: Sequence[str] = ()
     panels: Sequence[Panel] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    steps_done: int = 0
+    steps_planned: int = 0
+    memory_bytes: int = 0
+    effective_batch: int = 0
 
     @property
     def best(self) -> Optional[tuple[int, float, Scores]]:
@@ -125,50 +91,80 @@ class TrainingRecord:
         """Seconds to the last step or validation."""
         return max((entry[1] for entry in [*self.steps, *self.validations]), default=0.0)
 
+    @property
+    def last_step(self) -> int:
+        """Number of the last step."""
+        return self.steps_done or (self.steps[-1][0] if self.steps else 0)
+
 
 def write_training_report(record: TrainingRecord, path: Path) -> None:
     """Write the report of a fine-tune as one HTML file without scripts and without references to anything outside."""
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    page = environment.get_template("report.html.j2").render(
+    write_page(
+        "finetune.html.j2",
+        path,
         record=record,
-        charts=_charts(record),
-        panels=[_panel(panel, record.threshold) for panel in record.panels],
-        legend=_legend(),
-        timings=_shares(record.timings_s),
-        settings=_settings(record.options),
+        run=_run(record),
+        charts=drawn(_charts(record)),
+        panels=pictures_of(record.panels, record.threshold),
+        timings=shares_of(record.timings_s),
+        settings=settings_of(FineTune, record.options),
     )
-    path.write_text(page, encoding="utf-8")
 
 
-def _charts(record: TrainingRecord) -> dict[str, Markup]:
+def _run(record: TrainingRecord) -> dict[str, str]:
+    """Return in words how the training went, by what is told."""
+    told = {"Steps": f"{record.last_step:,}" + (f" of {record.steps_planned:,}" if record.steps_planned else "")}
+    size, accumulation = record.options.get("batch_size", 0), record.options.get("accumulation", 1)
+    effective = record.effective_batch or size * accumulation
+    if effective:
+        parts = (
+            f", in {accumulation} batches of {size}" if effective == size * accumulation and accumulation > 1 else ""
+        )
+        told["Chips in a step"] = f"{effective:,}{parts}"
+    if record.steps:
+        told["Peak learning rate"] = f"{max(rate for _, _, _, rate in record.steps):.3g}"
+    if record.options.get("frozen_stages"):
+        told["Frozen stages of the encoder"] = f"{record.options['frozen_stages']} of 5"
+    if record.memory_bytes:
+        told["Memory (estimate)"] = f"{record.memory_bytes / 1e9:.1f} GB"
+    return told
+
+
+def _charts(record: TrainingRecord) -> dict[str, str]:
     """Return the charts for which there are numbers, by name."""
     charts = {}
     if record.steps:
         charts["loss"] = _loss_chart(record)
+        charts["rate"] = _rate_chart(record)
     if record.validations:
         charts["validation"] = _validation_chart(record)
     if len(record.sweep):
-        charts["sweep"] = _sweep_chart(record)
-    return {name: Markup(svg) for name, svg in charts.items()}  # made of numbers and fixed words
+        charts["sweep"] = sweep_chart(record.thresholds, record.sweep, record.threshold, "chosen")
+    return charts
 
 
 def _loss_chart(record: TrainingRecord) -> str:
     minutes = np.array([elapsed_s / 60 for _, elapsed_s, _, _ in record.steps])
     loss = np.array([loss for _, _, loss, _ in record.steps])
     window = max(1, len(loss) // 20)
-    shown = slice(None, None, max(1, len(loss) // _MOST_POINTS))
+    shown = _shown(len(loss))
     lines = [
         Series("steps", minutes[shown], loss[shown], PALE, width=0.9),
-        Series(f"mean of {window} steps", minutes[shown], smoothed(loss, window)[shown], BLUE),
+        Series("moving mean", minutes[shown], smoothed(loss, window)[shown], BLUE),
     ]
     top = float(np.nanpercentile(loss, 99)) * 1.1  # the first steps may be far off
     return line_chart("Loss over time", lines, "minutes", "loss", (0, top) if top > 0 else None)
+
+
+def _rate_chart(record: TrainingRecord) -> str:
+    shown = record.steps[_shown(len(record.steps))]
+    minutes, rates = [elapsed_s / 60 for _, elapsed_s, _, _ in shown], [rate for _, _, _, rate in shown]
+    return line_chart("Learning rate over time", [Series("learning rate", minutes, rates, BLUE)], "minutes", "rate")
+
+
+def _shown(count: int) -> slice:
+    """Return which of so many points are drawn."""
+    return slice(None, None, max(1, count // _MOST_POINTS))
 
 
 def _validation_chart(record: TrainingRecord) -> str:
@@ -179,67 +175,3 @@ def _validation_chart(record: TrainingRecord) -> str:
     ]
     best = (record.best[1] / 60, "kept") if len(minutes) > 1 else None
     return line_chart("Validation scores over time", lines, "minutes", "score", (0, 1), best)
-
-
-def _sweep_chart(record: TrainingRecord) -> str:
-    lines = [
-        Series("F1", record.thresholds, [scores.f1 for scores in record.sweep], ORANGE),
-        Series("precision", record.thresholds, [scores.precision for scores in record.sweep], GREEN, width=1.3),
-        Series("recall", record.thresholds, [scores.recall for scores in record.sweep], GRAY, width=1.3),
-    ]
-    return line_chart("Scores by threshold", lines, "threshold", "score", (0, 1), (record.threshold, "chosen"))
-
-
-def _panel(panel: Panel, threshold: float) -> dict[str, Any]:
-    """Return a panel's pictures as data URLs, with its caption."""
-    image, truth, probability = (
-        overlays.reduced(pixels, _LARGEST_PANEL_PX) for pixels in (panel.image, panel.truth, panel.probability)
-    )
-    mask = _to_mask(probability, threshold)
-    pictures = {
-        "image": image,
-        "labels": overlays.label_overlay(image, truth),
-        "prediction": overlays.prediction_overlay(image, truth, mask),
-    }
-    return {"caption": panel.caption, "pictures": {name: _data_url(picture) for name, picture in pictures.items()}}
-
-
-def _to_mask(probability: np.ndarray, threshold: float) -> np.ndarray:
-    if probability.dtype == np.uint8:
-        return (probability != 255) & (probability / 254 >= threshold - 1e-9)
-    return probability >= threshold
-
-
-def _data_url(picture: np.ndarray) -> str:
-    return "data:image/png;base64," + base64.b64encode(overlays.png(picture)).decode("ascii")
-
-
-def _legend() -> dict[str, str]:
-    """Return the overlays' colors by what they mean."""
-    colors = {
-        "drawn road": overlays.LABEL_COLOR,
-        "found": overlays.HIT_COLOR,
-        "missed": overlays.MISS_COLOR,
-        "false alarm": overlays.FALSE_ALARM_COLOR,
-        "predicted where nothing is known": overlays.UNKNOWN_COLOR,
-    }
-    return {meaning: "#{:02x}{:02x}{:02x}".format(*color) for meaning, color in colors.items()}
-
-
-def _shares(timings_s: Mapping[str, float]) -> list[tuple[str, float, float]]:
-    """Return (part, seconds, share of all), the longest first."""
-    total_s = sum(timings_s.values()) or 1.0
-    rows = [(part, seconds, seconds / total_s) for part, seconds in timings_s.items()]
-    return sorted(rows, key=lambda row: -row[1])
-
-
-def _settings(options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return (label, field, value with its unit) of each setting."""
-    known = {field.name: field.option for field in FineTune.option_fields()}
-    rows = []
-    for name, value in options.items():
-        option = known.get(name)
-        text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
-        unit = f" {option.unit}" if option and option.unit and text else ""
-        rows.append((option.label if option else name, name, text + unit))
-    return rows

@@ -7,23 +7,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 
 import numpy as np
 import torch
-from torch import nn
-from torch.optim import AdamW
+from torch import Tensor, nn
 
+from .averaging import WeightAverage
 from .engines import Engine
 from .examples import LabeledImage
 from .inference import Predictor, predict_tiles
+from .jobs import RecipeOptions
 from .labels import IGNORE
 from .losses import road_loss
 from .metrics import Confusion
+from .model import freeze_stages, set_training_mode
+from .optimizers import build_optimizer
 from .tiling import USUAL_HALO_PX, Tile, tile_grid
 
-WEIGHT_DECAY = 0.01
 VALIDATION_TILE_PX = 512
-PARTS = ("waiting for chips", "forward", "backward", "optimizer", "validation")
+PARTS = ("waiting for chips", "forward", "backward", "optimizer", "validation", "checkpoint")
 
 
 class Trainer:
@@ -34,6 +37,8 @@ class Trainer:
     network : Module
         Belongs to the trainer from here on.
     engine : Engine
+    recipe : RecipeOptions
+        How it learns; see there.
 
     Attributes
     ----------
@@ -41,10 +46,13 @@ class Trainer:
         Seconds by part of the loop.
     """
 
-    def __init__(self, network: nn.Module, engine: Engine) -> None:
-        self._engine = engine
-        optimizer = AdamW(network.parameters(), lr=0.0, weight_decay=WEIGHT_DECAY)
+    def __init__(self, network: nn.Module, engine: Engine, recipe: RecipeOptions) -> None:
+        self._engine, self._recipe = engine, recipe
+        freeze_stages(network, recipe.frozen_stages)
+        optimizer = build_optimizer(network, recipe.optimizer, recipe.weight_decay)
         self._network, self._optimizer = engine.prepare_training(network, optimizer)
+        self._average = WeightAverage(self._network, recipe.averaging) if recipe.averaging else None
+        self._set_training_mode()
         self.timings_s = dict.fromkeys(PARTS, 0.0)
         self._lap_began_s = time.perf_counter()
 
@@ -55,43 +63,104 @@ class Trainer:
         self._lap_began_s = now_s
 
     def step(self, chips: np.ndarray, labels: np.ndarray, rate: float) -> float:
-        """Learn from a batch and return its loss.
+        """Learn from the chips of one step and return their loss.
 
         Parameters
         ----------
-        chips : ndarray (batch, bands, height, width), float32
-        labels : ndarray (batch, height, width), uint8
+        chips : ndarray (chips, bands, height, width), float32
+            Computed a batch at a time; the gradients add up, each batch by its share of the labeled pixels.
+        labels : ndarray (chips, height, width), uint8
         rate : float
             The learning rate of this step.
         """
         self.lap("waiting for chips")
         for group in self._optimizer.param_groups:
             group["lr"] = rate
-        logits = self._engine.forward(self._network, torch.from_numpy(chips))
-        loss = road_loss(logits, torch.from_numpy(labels)[:, None])
-        self.lap("forward")
         self._optimizer.zero_grad(set_to_none=True)
+        labeled, total = max(1, np.count_nonzero(labels != IGNORE)), 0.0
+        for start in range(0, len(chips), self._recipe.batch_size):
+            batch = slice(start, start + self._recipe.batch_size)
+            share = np.count_nonzero(labels[batch] != IGNORE) / labeled
+            total += self._learn(torch.from_numpy(chips[batch]), torch.from_numpy(labels[batch]), share)
+        self._optimizer.step()
+        if self._average:
+            self._average.update()
+        self.lap("optimizer")
+        return total
+
+    def _learn(self, chips: Tensor, labels: Tensor, share: float) -> float:
+        """Add a batch's gradients to those of the step, and return its share of the loss."""
+        logits = self._engine.forward(self._network, chips)
+        loss = road_loss(logits, labels[:, None], self._recipe.centerline_weight) * share
+        self.lap("forward")
         loss.backward()
         self.lap("backward")
-        self._optimizer.step()
-        self.lap("optimizer")
         return loss.item()
 
-    def weights(self) -> dict[str, torch.Tensor]:
-        """Return a copy of the network's weights as they are now."""
-        return {name: tensor.detach().clone() for name, tensor in self._network.state_dict().items()}
+    def weights(self) -> dict[str, Tensor]:
+        """Return a copy of the network's weights as they are validated and stored: the average, where there is one."""
+        with self._averaged():
+            return {name: tensor.detach().clone() for name, tensor in self._network.state_dict().items()}
 
     def validate(self, images: list[LabeledImage]) -> Confusion:
         """Return how the network does on the labels kept apart."""
-        self._network.eval()
         confusion = Confusion()
-        for image in images:
-            predictor = Predictor(self._network, self._engine, image.bands)
-            for tile, probability in predict_tiles(predictor, window_reader(image), _validation_tiles(image)):
-                confusion.add(probability, image.validation[tile.destination])
-        self._network.train()
+        self._network.eval()
+        with self._averaged():
+            for image in images:
+                predictor = Predictor(self._network, self._engine, image.bands)
+                for tile, probability in predict_tiles(predictor, window_reader(image), _validation_tiles(image)):
+                    confusion.add(probability, image.validation[tile.destination])
+        self._set_training_mode()
         self.lap("validation")
         return confusion
+
+    def state(self) -> dict[str, Tensor]:
+        """Return copies of all tensors that a step changes, by name, to go on from later."""
+        tensors = {f"network.{name}": tensor for name, tensor in self._network.state_dict().items()}
+        for index, values in self._optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in values.items()
+                        if value is not None}  # fmt: skip
+        for index, group in enumerate(self._optimizer.param_groups):
+            if "step" in group:  # where some optimizers count
+                tensors[f"group.{index}"] = torch.as_tensor(group["step"])
+        if self._average:
+            tensors |= {f"average.{name}": tensor for name, tensor in self._average.state().items()}
+        return {name: tensor.detach().clone() for name, tensor in tensors.items()}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Go on from a state.
+
+        Raises
+        ------
+        KeyError, IndexError, ValueError, RuntimeError
+            It is not the state of such a network and recipe.
+        """
+        self._network.load_state_dict(_under("network.", state))
+        parameters = [parameter for group in self._optimizer.param_groups for parameter in group["params"]]
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in _under("optimizer.", state).items():
+            index, _, part = name.partition(".")
+            of = parameters[int(index)]
+            # In the parameter's own memory layout, which fused optimizers take for granted.
+            laid_out = torch.empty_like(of).copy_(tensor) if tensor.shape == of.shape else tensor
+            moments.setdefault(int(index), {})[part] = laid_out
+        groups = self._optimizer.state_dict()["param_groups"]
+        for index, tensor in _under("group.", state).items():
+            groups[int(index)]["step"] = int(tensor)
+        self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
+        if self._average:
+            self._average.restore(_under("average.", state))
+
+    def _averaged(self):
+        return self._average.in_place() if self._average else nullcontext()
+
+    def _set_training_mode(self) -> None:
+        set_training_mode(self._network, self._recipe.frozen_stages, self._recipe.batch_norm)
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name[len(prefix) :]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
 def window_reader(image: LabeledImage) -> Callable[..., tuple[np.ndarray, np.ndarray]]:

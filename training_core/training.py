@@ -1,161 +1,195 @@
-"""The training loop: a network learns for the minutes it is given, and the best state seen in validation is kept.
+"""The training loop: a network learns until its time or its steps are done, and the best state seen is kept.
 
-Knows time and schedules; what happens in a step is the trainer's. Knows nothing of files.
+Knows clocks, schedules and when to validate; what happens in a step is the trainer's, what a checkpoint is in a file,
+the checkpoint's. Knows nothing of files.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Optional
 
 import numpy as np
-import torch
 
+from .errors import JobError
 from .events import Reporter
 from .examples import LabeledImage
-from .metrics import Confusion, Scores
+from .history import History, Trained, judge
+from .jobs import RecipeOptions
+from .optimizers import peak_rate, rate_at
 from .trainer import Trainer
 
-WARM_UP_SHARE = 0.05
-# Validation costs time that learning could use: so many of them in a run, but never more often than this.
-VALIDATIONS, SHORTEST_INTERVAL_S = 10, 15.0
+# Validations cost time that learning could use: so many of them in a run, but no two closer than this.
+VALIDATIONS, SHORTEST_INTERVAL_S, SHORTEST_INTERVAL_STEPS = 10, 15.0, 20
 TELL_INTERVAL_S = 1.0
 
 
-@dataclass(frozen=True)
-class Budget:
-    """How long to train, and how fast to learn meanwhile.
-
-    Parameters
-    ----------
-    seconds : float
-        From the first step to the end of the last validation.
-    learning_rate : float
-        The peak.
-    """
-
-    seconds: float
-    learning_rate: float
-
-    def rate(self, elapsed_s: float) -> float:
-        """Return the learning rate: a warm-up, then a cosine to near zero (Loshchilov and Hutter, 2017)."""
-        done = min(elapsed_s / self.seconds, 1.0)
-        if done < WARM_UP_SHARE:
-            return self.learning_rate * max(done / WARM_UP_SHARE, 0.05)
-        return self.learning_rate * max(0.5 * (1 + math.cos(math.pi * done)), 0.01)
-
-    @property
-    def interval_s(self) -> float:
-        """Seconds between validations."""
-        return max(SHORTEST_INTERVAL_S, self.seconds / VALIDATIONS)
-
-
 @dataclass
-class History:
-    """What happened in training.
+class Clock:
+    """How much of a training is done: by its steps where they are given, else by its time.
 
     Parameters
     ----------
-    steps : list of tuple
-        Step, seconds since the start, loss, learning rate.
-    validations : list of tuple
-        Step, seconds since the start, scores at the best threshold.
-    images_seen : int
-        Chips learned from.
-    timings_s : dict
-        Seconds by part of the loop.
+    recipe : RecipeOptions
     """
 
-    steps: list[tuple[int, float, float, float]] = field(default_factory=list)
-    validations: list[tuple[int, float, Scores]] = field(default_factory=list)
-    images_seen: int = 0
-    timings_s: dict[str, float] = field(default_factory=dict)
+    recipe: RecipeOptions
+    validation_s: float = 0.0  # what the last validation took, which the next one will take again
+
+    def done(self, history: History) -> float:
+        """Return how much is done, from 0 to 1; the time for the last validation is set aside."""
+        if self.recipe.steps:
+            return history.step / self.recipe.steps
+        seconds = self.recipe.minutes * 60
+        return min(1.0, history.elapsed_s / max(seconds - self.validation_s, seconds / 2))
+
+    def left_s(self, history: History) -> float:
+        """Return the seconds that are left, as far as can be told."""
+        if self.recipe.steps:
+            return history.elapsed_s / max(history.step, 1) * (self.recipe.steps - history.step)
+        return max(0.0, self.recipe.minutes * 60 - history.elapsed_s)
 
     @property
-    def images_per_s(self) -> float:
-        """Chips a second of the loop, validation left out."""
-        seconds = sum(self.timings_s.values()) - self.timings_s.get("validation", 0.0)
-        return self.images_seen / seconds if seconds else 0.0
+    def validations(self) -> int:
+        """How many validations there are in all."""
+        if self.recipe.steps:
+            return max(1, min(VALIDATIONS, self.recipe.steps // SHORTEST_INTERVAL_STEPS))
+        return max(1, min(VALIDATIONS, int(self.recipe.minutes * 60 / SHORTEST_INTERVAL_S)))
 
 
-@dataclass(frozen=True)
-class Trained:
-    """The best state of the network, and what validation said of it."""
-
-    weights: dict[str, torch.Tensor]
-    confusion: Confusion
-    threshold: float
-    scores: Scores
-
-
-def train(
-    trainer: Trainer,
-    batches: Iterator[tuple[np.ndarray, np.ndarray]],
-    images: list[LabeledImage],
-    budget: Budget,
-    reporter: Reporter,
-) -> tuple[Trained, History]:
-    """Train for a time, and return the state with the best F1 on the labels kept apart, and what happened.
+class Training:
+    """A training under way.
 
     Parameters
     ----------
     trainer : Trainer
-    batches : generator of (chips, labels)
-        Closed at the end.
     images : list of LabeledImage
         With the labels to validate on.
-    budget : Budget
+    recipe : RecipeOptions
     reporter : Reporter
+    history : History, optional
+        Of the part that is already done, with `best`.
+    best : Trained, optional
+
+    Attributes
+    ----------
+    history : History
+    best : Trained or None
+        The state with the best F1 so far.
     """
-    history = History(timings_s=trainer.timings_s)
-    best: Optional[Trained] = None
-    began_s, validated_s, told_s, validation_s = time.monotonic(), 0.0, -TELL_INTERVAL_S, 0.0
-    elapsed_s = 0.0
-    with closing(batches):
-        while elapsed_s + validation_s < budget.seconds or best is None:
-            reporter.check_cancelled()
-            chips, labels = next(batches)
-            rate = budget.rate(elapsed_s)
-            loss = trainer.step(chips, labels, rate)
-            elapsed_s = time.monotonic() - began_s
-            history.images_seen += len(chips)
-            history.steps.append((len(history.steps) + 1, elapsed_s, loss, rate))
-            if elapsed_s - told_s >= TELL_INTERVAL_S:
-                told_s = elapsed_s
-                _tell(history, budget, reporter)
-            left_s = budget.seconds - elapsed_s
-            is_due = elapsed_s - validated_s >= budget.interval_s and left_s >= budget.interval_s / 2
-            if is_due or left_s <= validation_s:
-                best = _validate(trainer, images, history, best, reporter)
-                validated_s = time.monotonic() - began_s
-                validation_s, elapsed_s = validated_s - elapsed_s, validated_s
-    return best, history
 
+    def __init__(
+        self,
+        trainer: Trainer,
+        images: list[LabeledImage],
+        recipe: RecipeOptions,
+        reporter: Reporter,
+        history: Optional[History] = None,
+        best: Optional[Trained] = None,
+    ) -> None:
+        self.trainer, self._images, self._recipe, self._reporter = trainer, images, recipe, reporter
+        self.history, self.best = history or History(), best
+        trainer.timings_s.update(self.history.timings_s)
+        self.history.timings_s = trainer.timings_s
+        self._clock = Clock(recipe)
+        self._began_s = time.monotonic() - self.history.elapsed_s
+        self._told_s = -TELL_INTERVAL_S
+        self._has_diverged = False
 
-def _tell(history: History, budget: Budget, reporter: Reporter) -> None:
-    step, elapsed_s, loss, _ = history.steps[-1]
-    pace = f"{history.images_per_s:.2f} images/s"
-    reporter.metric("loss", loss, step)
-    left_s = max(0.0, budget.seconds - elapsed_s)
-    reporter.progress(elapsed_s / budget.seconds, f"Step {step}: loss {loss:.3f}, {pace}", left_s)
+    def run(
+        self, batches: Iterator[tuple[np.ndarray, np.ndarray]], keep: Callable[["Training"], None] = lambda _: None
+    ) -> None:
+        """Train to the end; `best` holds the outcome.
 
+        Parameters
+        ----------
+        batches : generator of (chips, labels)
+            Those of each step, from the one after `history.step` on. Closed at the end.
+        keep : callable
+            Called after every step, to write checkpoints.
 
-def _validate(
-    trainer: Trainer, images: list[LabeledImage], history: History, best: Optional[Trained], reporter: Reporter
-) -> Trained:
-    """Validate, and return the better of the network as it is and the best one so far."""
-    step, elapsed_s, _, _ = history.steps[-1]
-    confusion = trainer.validate(images)
-    threshold = confusion.best_threshold()
-    scores = confusion.scores(threshold)
-    history.validations.append((step, elapsed_s, scores))
-    reporter.metric("validation_f1", scores.f1, step)
-    reporter.metric("validation_iou", scores.iou, step)
-    reporter.log(f"Step {step}: validation F1 {scores.f1:.3f}, IoU {scores.iou:.3f} at threshold {threshold:.2f}")
-    if best is not None and best.scores.f1 >= scores.f1:
-        return best
-    return Trained(trainer.weights(), confusion, threshold, scores)
+        Raises
+        ------
+        Cancelled
+            The person stopped the job.
+        JobError
+            The loss has diverged before anything was learned.
+        """
+        with closing(batches):
+            while not self._is_over():
+                self._reporter.check_cancelled()
+                self._step(*next(batches))
+                parts = math.floor(self._done * self._clock.validations)
+                if parts > self.history.validated_parts:
+                    self.history.validated_parts = parts
+                    self.validate()
+                if not self._has_diverged:
+                    keep(self)
+
+    def validate(self) -> None:
+        """Validate, and keep the network as it is if it is the best so far."""
+        step, elapsed_s = self.history.step, self._elapsed_s()
+        state = judge({}, self.trainer.validate(self._images))
+        scores, reporter = state.scores, self._reporter
+        self.history.validations.append((step, elapsed_s, scores))
+        for name, value in (("f1", scores.f1), ("iou", scores.iou)):
+            reporter.metric(f"validation_{name}", value, step)
+        reporter.log(
+            f"Step {step}: validation F1 {scores.f1:.3f}, IoU {scores.iou:.3f} at threshold {state.threshold:.2f}"
+        )
+        if self.best is None or scores.f1 > self.best.scores.f1:
+            self.best = Trained(self.trainer.weights(), state.confusion, state.threshold, scores)
+        self.history.elapsed_s = self._elapsed_s()
+        self._clock.validation_s = self.history.elapsed_s - elapsed_s
+
+    @property
+    def _done(self) -> float:
+        return self._clock.done(self.history)
+
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self._began_s
+
+    def _is_over(self) -> bool:
+        if self._has_diverged or (self.history.validations and self._done >= 1):
+            return True
+        patience = self._recipe.patience
+        if patience and self.history.validations_since_best >= patience:
+            self._note(f"Ended early: {patience} validations brought no better F1.")
+            return True
+        return False
+
+    def _step(self, chips: np.ndarray, labels: np.ndarray) -> None:
+        rate = rate_at(self._done, peak_rate(self._recipe), self._recipe.warm_up_share)
+        loss = self.trainer.step(chips, labels, rate)
+        if not math.isfinite(loss):
+            self._end_diverged()
+            return
+        self.history.add_step(self._elapsed_s(), loss, rate, len(chips))
+        if self.history.elapsed_s - self._told_s >= TELL_INTERVAL_S:
+            self._told_s = self.history.elapsed_s
+            self._tell(loss, rate)
+
+    def _end_diverged(self) -> None:
+        message = f"The training has diverged: at step {self.history.step + 1} the loss is no number any more."
+        remedy = "Lower the learning rate (learning_rate)."
+        if self.best is None:
+            raise JobError(message, remedy)
+        self._has_diverged = True
+        self.history.notes.append(message)
+        self._reporter.warning(f"{message} The best model until then is kept. {remedy}")
+
+    def _tell(self, loss: float, rate: float) -> None:
+        step = self.history.step
+        self._reporter.metric("loss", loss, step)
+        self._reporter.metric("learning_rate", rate, step)
+        self._reporter.metric("images_per_s", self.history.images_per_s, step)
+        pace = f"{self.history.images_per_s:.2f} images/s"
+        self._reporter.progress(self._done, f"Step {step}: loss {loss:.3f}, {pace}", self._clock.left_s(self.history))
+
+    def _note(self, text: str) -> None:
+        self.history.notes.append(text)
+        self._reporter.log(text)

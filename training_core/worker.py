@@ -23,7 +23,8 @@ from .jobs import Job
 from .outputs import NO_ROOM
 
 HEARTBEAT_S = 2.0
-GRACE_S = 20.0
+# How long a job may take to end once its client has closed the pipe: to drop its work, or to finish what it keeps.
+GRACE_S, FINISH_S = 20.0, 620.0
 EXIT_FAILED, EXIT_CANCELLED = 1, 130
 
 
@@ -82,7 +83,8 @@ def run_for_client(job: Job) -> int:
     if hasattr(os, "setpgid") and os.getpid() != os.getsid(0):
         os.setpgid(0, 0)  # so that the client can end this process and its children together
     listen_to_signals(cancelled)
-    threading.Thread(target=_watch_stdin, args=(cancelled,), daemon=True).start()
+    grace_s = FINISH_S if getattr(job, "keep_best", False) else GRACE_S
+    threading.Thread(target=_watch_stdin, args=(cancelled, grace_s), daemon=True).start()
     return run(job, sink, cancelled)
 
 
@@ -118,13 +120,13 @@ def listen_to_signals(cancelled: threading.Event) -> None:
         signal.signal(number, lambda *_: cancelled.set())
 
 
-def _watch_stdin(cancelled: threading.Event) -> None:
+def _watch_stdin(cancelled: threading.Event, grace_s: float) -> None:
     """Cancel when the client closes its end, or dies; end the process where the job does not heed that."""
     with contextlib.suppress(OSError):  # there is no standard input
         while os.read(0, 4096):
             pass
     cancelled.set()
-    threading.Event().wait(GRACE_S)
+    threading.Event().wait(grace_s)
     os._exit(EXIT_CANCELLED)
 
 

@@ -24,7 +24,7 @@ from training_core.events import Reporter  # noqa: E402
 from training_core.jobs import JOBS, RASTER_OUTPUT, Job, option  # noqa: E402
 from training_core.outputs import Outputs  # noqa: E402
 
-PARTS = ("chatter", "work", "deaf", "fail", "refuse", "full", "memory", "leave", "look")
+PARTS = ("chatter", "work", "deaf", "finish", "fail", "refuse", "full", "memory", "leave", "look")
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Act(Job):
 
     part: str = option("chatter", "Part", "What to play.", choices=PARTS)
     output: str = option("", "Output", "Where to write.", kind=RASTER_OUTPUT)
+    keep_best: bool = option(False, "Keep the best", "Whether to finish when stopped.")
 
 
 def run(job: Act, reporter: Reporter) -> dict[str, Any]:
@@ -53,7 +54,8 @@ def play_chatter(job: Act, reporter: Reporter) -> dict[str, Any]:
     reporter.progress(0.5, "Straße नेपाल")
     reporter.log("two\nlines")
     time.sleep(0.2)
-    return {"path": os.fsdecode(b"stra\xdfe.tif"), "iou": 0.25, "validation": {"f1": 0.123456789}}
+    images = [{"name": "a.tif"}, {"name": "b [2].tif", "pixel": {"f1": 0.5}}]
+    return {"path": os.fsdecode(b"stra\xdfe.tif"), "iou": 0.25, "validation": {"f1": 0.123456789}, "images": images}
 
 
 def play_work(job: Act, reporter: Reporter) -> dict[str, Any]:
@@ -72,6 +74,15 @@ def play_deaf(job: Act, reporter: Reporter) -> dict[str, Any]:
     reporter.progress(0.5, "Working")
     time.sleep(60)
     return {}
+
+
+def play_finish(job: Act, reporter: Reporter) -> dict[str, Any]:
+    """When told to stop, take longer than a job that keeps nothing may, and have a result."""
+    reporter.progress(0.5, "Working")
+    while not reporter.is_cancelled:
+        time.sleep(0.02)
+    time.sleep(1.5)
+    return {"stopped": True}
 
 
 def play_fail(job: Act, reporter: Reporter) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rasterio.crs import CRS
 
+import training_core.cache
+import training_core.chips
 from rasters import NORTH_UP, UTM
 from training_core.chips import ChipSampler, prefetch
 from training_core.examples import LabeledImage
@@ -44,7 +46,7 @@ def with_road(height=200, width=300, row=90):
 @settings(max_examples=20, deadline=None)
 def test_chips_have_the_shapes_and_types_that_networks_take(count, bands, size_px, dtype):
     values = np.random.default_rng(0).integers(0, 200, (bands, 200, 300)).astype(dtype)
-    chips, labels = ChipSampler([image(with_road(), values)], size_px, 0).batch(count)
+    chips, labels = ChipSampler([image(with_road(), values)], size_px, 0).batch(0, count)
     assert chips.shape == (count, bands, size_px, size_px) and chips.dtype == np.float32
     assert labels.shape == (count, size_px, size_px) and labels.dtype == np.uint8
     assert chips.flags.c_contiguous and labels.flags.c_contiguous
@@ -56,7 +58,7 @@ def test_chips_have_the_shapes_and_types_that_networks_take(count, bands, size_p
 def test_image_and_label_are_turned_together(seed):
     training = with_road()
     training[20:40, 130:133] = ROAD  # so that no turn or mirror image is like another
-    chips, labels = ChipSampler([image(training, bands=2)], 64, seed).batch(8)
+    chips, labels = ChipSampler([image(training, bands=2)], 64, seed).batch(0, 8)
     for chip, label in zip(chips, labels):
         for band in chip:
             np.testing.assert_array_equal(band > MARK / 3, label == ROAD)
@@ -66,7 +68,7 @@ def test_all_eight_symmetries_are_drawn():
     rows, columns = np.mgrid[:64, :64]
     values = np.stack([rows, columns]).astype(np.float32) * 100
     training = with_road(64, 64, 30)
-    chips, _ = ChipSampler([image(training, values)], 64, 0).batch(100)
+    chips, _ = ChipSampler([image(training, values)], 64, 0).batch(0, 100)
     seen = set()
     for chip in chips:
         down, across = chip[:, -1, 0] - chip[:, 0, 0], chip[:, 0, -1] - chip[:, 0, 0]
@@ -81,14 +83,57 @@ def test_values_are_scaled_and_unknown_pixels_are_the_mean():
     values[:, :50] = -9999
     one = image(with_road(100, 100, 70), values, known=known)
     scaled = LabeledImage(**{**vars(one), "bands": (Band("gray", 50.0, 10.0),)})
-    chips, _ = ChipSampler([scaled], 96, 0).batch(20)
+    chips, _ = ChipSampler([scaled], 96, 0).batch(0, 20)
     for chip in chips:
         low, high = np.unique(chip.round(4))
-        assert -0.5 <= low <= 0.5 and 1.0 < high - low < 3.0  # (70 - 50) / 10, and its contrast varied by 20 %
+        assert low == 0 and 1.0 < high < 3.0  # (70 - 50) / 10, and its contrast varied by 20 %
+
+
+def test_brightness_and_contrast_leave_unknown_pixels_and_padding_alone():
+    known = np.ones((40, 50), bool)
+    known[10:20] = False
+    values = np.where(known, 80.0, np.nan)[None]
+    chips, labels = ChipSampler([image(with_road(40, 50, 30), values, known=known)], 64, 0).batch(0, 20)
+    for chip, label in zip(chips, labels):
+        assert (chip == 0).sum() == 64 * 64 - 30 * 50 and len(np.unique(chip)) == 2
+        assert (chip[0][label == IGNORE] == 0).all()
+
+
+def test_a_chip_may_be_as_large_as_the_image():
+    rows, columns = np.mgrid[:130, :170]
+    values = np.stack([rows, columns]).astype(np.uint16) * 300
+    training = np.zeros((130, 170), np.uint8)
+    training[20:30, :100] = ROAD
+    chips, labels = ChipSampler([image(training, values)], 192, 0).batch(0, 16)
+    for chip, label in zip(chips, labels):
+        assert (label == ROAD).sum() == 1000 and (label == BACKGROUND).sum() == 130 * 170 - 1000
+        seen = np.argwhere(label != IGNORE)
+        assert sorted(np.ptp(seen, axis=0) + 1) == [130, 170]
+        # The image's rows lie along one axis of the chip, its columns along the other, each evenly spaced.
+        (top, left), (bottom, right) = seen.min(axis=0), seen.max(axis=0) + 1
+        for band in chip[:, top:bottom, left:right]:
+            slopes = [np.diff(band, axis=axis) for axis in (0, 1)]
+            assert sorted(bool(np.abs(slope).max() > 1) for slope in slopes) == [False, True]
+            assert max(slope.std() for slope in slopes) < 0.01
+
+
+def test_of_very_many_pixels_all_parts_are_still_drawn(monkeypatch):
+    monkeypatch.setattr(training_core.chips, "MOST_CENTERS", 50)
+    monkeypatch.setattr(training_core.cache, "STRIP_PX", 5000)
+    training = with_road(400, 300, 0)
+    training[394:] = ROAD
+    sampler = ChipSampler([image(training)], 32, 0)
+    _, labels = sampler.batch(0, 600)
+    road = labels[(labels == ROAD).any(axis=(1, 2))]
+    assert 0.5 <= len(road) / 600 < 0.65 and (labels == BACKGROUND).all(axis=(1, 2)).any()
+    values = np.broadcast_to(np.arange(400, dtype=np.float32)[:, None] * 100, (1, 400, 300))
+    chips, _ = ChipSampler([image(training, values)], 32, 0).batch(0, 600)
+    middle = chips.mean(axis=(1, 2, 3))
+    assert np.histogram(middle, bins=8, range=(0, 40_000))[0].min() > 20
 
 
 def test_brightness_and_contrast_vary():
-    chips, _ = ChipSampler([image(np.pad(with_road(64, 64, 30), 1))], 64, 0).batch(50)
+    chips, _ = ChipSampler([image(np.pad(with_road(64, 64, 30), 1))], 64, 0).batch(0, 50)
     assert chips.min(axis=(1, 2, 3)).std() > 0.05
     assert (chips.max(axis=(1, 2, 3)) - chips.min(axis=(1, 2, 3))).std() > MARK / 20
 
@@ -96,7 +141,7 @@ def test_brightness_and_contrast_vary():
 def test_half_of_the_chips_have_road_near_their_center():
     training = np.zeros((2000, 2000), np.uint8)
     training[1000:1004, 1000:1004] = ROAD
-    _, labels = ChipSampler([image(training)], 64, 0).batch(400)
+    _, labels = ChipSampler([image(training)], 64, 0).batch(0, 400)
     near = np.array([(label[15:50, 15:50] == ROAD).any() for label in labels])
     assert 0.4 < near.mean() < 0.6
 
@@ -106,7 +151,7 @@ def test_the_rest_is_drawn_from_all_labeled_ground_and_nowhere_else():
     training[100:200, 100:200] = BACKGROUND
     training[800:900, 800:900] = BACKGROUND
     training[850, 850] = ROAD
-    _, labels = ChipSampler([image(training)], 64, 0).batch(400)
+    _, labels = ChipSampler([image(training)], 64, 0).batch(0, 400)
     assert all((label != IGNORE).any() for label in labels)
     without_road = np.mean([(label == BACKGROUND).any() and not (label == ROAD).any() for label in labels])
     assert 0.25 < without_road < 0.55
@@ -115,7 +160,7 @@ def test_the_rest_is_drawn_from_all_labeled_ground_and_nowhere_else():
 def test_images_are_drawn_by_what_is_labeled_in_them():
     large, small = with_road(400, 400), with_road(100, 400)
     values = [np.full((1, *training.shape), mark, np.float32) for training, mark in ((large, 5000), (small, -5000))]
-    chips, _ = ChipSampler([image(large, values[0]), image(small, values[1])], 64, 0).batch(400)
+    chips, _ = ChipSampler([image(large, values[0]), image(small, values[1])], 64, 0).batch(0, 400)
     from_large = (chips.mean(axis=(1, 2, 3)) > 0).mean()
     assert 0.55 < from_large < 0.75  # half of them by road, 1 : 1; half by labels, 4 : 1
 
@@ -123,7 +168,7 @@ def test_images_are_drawn_by_what_is_labeled_in_them():
 def test_an_image_without_road_serves_for_background():
     empty = np.zeros((100, 100), np.uint8)
     chips, _ = ChipSampler([image(with_road()), image(empty, np.full((1, 100, 100), -5000, np.float32))], 64, 0).batch(
-        200
+        0, 200
     )
     assert (chips.mean(axis=(1, 2, 3)) < -1000).any()
 
@@ -132,7 +177,7 @@ def test_an_image_without_road_serves_for_background():
 def test_an_image_smaller_than_a_chip_is_padded_with_what_is_ignored(shape):
     training = np.zeros(shape, np.uint8)
     training[0, 0] = ROAD
-    chips, labels = ChipSampler([image(training)], 64, 0).batch(10)
+    chips, labels = ChipSampler([image(training)], 64, 0).batch(0, 10)
     assert chips.shape == (10, 1, 64, 64)
     inside = min(shape[0], 64) * min(shape[1], 64)
     for label in labels:
@@ -142,14 +187,14 @@ def test_an_image_smaller_than_a_chip_is_padded_with_what_is_ignored(shape):
 def test_chips_at_an_edge_are_moved_inside():
     training = np.zeros((200, 200), np.uint8)
     training[0, 0] = training[-1, -1] = ROAD
-    _, labels = ChipSampler([image(training)], 64, 0).batch(100)
+    _, labels = ChipSampler([image(training)], 64, 0).batch(0, 100)
     assert (labels != IGNORE).all()
 
 
 def test_the_same_seed_draws_the_same_chips():
     def drawn(seed):
         sampler = ChipSampler([image(with_road()), image(with_road(100, 100, 20))], 64, seed)
-        return [sampler.batch(3) for _ in range(3)]
+        return [sampler.batch(number, 3) for number in range(3)]
 
     for (chips, labels), (again, labels_again) in zip(drawn(7), drawn(7)):
         np.testing.assert_array_equal(chips, again)
@@ -157,10 +202,21 @@ def test_the_same_seed_draws_the_same_chips():
     assert any((chips != other).any() for (chips, _), (other, _) in zip(drawn(7), drawn(8)))
 
 
+def test_a_batch_is_its_number_whatever_was_drawn_before():
+    images = [image(with_road()), image(with_road(100, 100, 20))]
+    sampler = ChipSampler(images, 64, 7)
+    batches = [sampler.batch(number, 3) for number in range(6)]
+    assert len({chips.tobytes() for chips, _ in batches}) == 6
+    for number in (4, 0, 4):
+        chips, labels = ChipSampler(images, 64, 7).batch(number, 3)
+        np.testing.assert_array_equal(chips, batches[number][0])
+        np.testing.assert_array_equal(labels, batches[number][1])
+
+
 def test_the_images_stay_as_they_are():
     one = image(with_road())
     values, training = one.values.copy(), one.training.copy()
-    ChipSampler([one], 64, 0).batch(20)
+    ChipSampler([one], 64, 0).batch(0, 20)
     np.testing.assert_array_equal(one.values, values)
     np.testing.assert_array_equal(one.training, training)
 
@@ -179,10 +235,10 @@ def wait_until(condition, timeout_s=10):
 def test_batches_drawn_ahead_are_the_same_and_their_thread_ends():
     before = threading.enumerate()
     expected = ChipSampler([image(with_road())], 64, 3)
-    batches = prefetch(ChipSampler([image(with_road())], 64, 3), 2)
-    for _ in range(10):
+    batches = prefetch(ChipSampler([image(with_road())], 64, 3), 2, first=5)
+    for number in range(5, 15):
         chips, labels = next(batches)
-        same, same_labels = expected.batch(2)
+        same, same_labels = expected.batch(number, 2)
         np.testing.assert_array_equal(chips, same)
         np.testing.assert_array_equal(labels, same_labels)
     assert len(new_threads(before)) == 1
@@ -194,9 +250,9 @@ def test_batches_are_drawn_ahead_but_not_without_end():
     class Counting(ChipSampler):
         drawn = 0
 
-        def batch(self, count):
+        def batch(self, number, count):
             self.drawn += 1
-            return super().batch(count)
+            return super().batch(number, count)
 
     sampler = Counting([image(with_road())], 64, 0)
     batches = prefetch(sampler, 2, depth=3)
@@ -210,8 +266,8 @@ def test_batches_are_drawn_ahead_but_not_without_end():
 def test_an_error_in_drawing_reaches_who_waits_and_ends_the_thread():
     before = threading.enumerate()
     one = image(with_road(), bands=3)
-    too_few_bands = LabeledImage(**{**vars(one), "bands": one.bands[:2]})
-    batches = prefetch(ChipSampler([too_few_bands], 64, 0), 2)
-    with pytest.raises(ValueError, match="broadcast"):
+    too_few_values = LabeledImage(**{**vars(one), "values": one.values[:2]})
+    batches = prefetch(ChipSampler([too_few_values], 64, 0), 2)
+    with pytest.raises(IndexError):
         next(batches)
     assert wait_until(lambda: not new_threads(before))

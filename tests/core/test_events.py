@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from training_core import events
 from training_core.errors import Cancelled
-from training_core.events import Reporter, decode, encode
+from training_core.events import Reporter, decode, encode, time_left
 
 TEXT = st.text()
 NUMBER = st.floats(allow_nan=False)
@@ -128,3 +128,31 @@ def test_a_stopped_job_hears_of_it_in_every_part():
     with pytest.raises(Cancelled) as stopped:
         part.part(0, 1).check_cancelled()
     assert stopped.value.code == "cancelled"
+
+
+def test_a_listener_hears_of_every_part_and_so_does_who_heard_before():
+    first, second = [], []
+    reporter = Reporter(first.append)
+    heard_by_both = reporter.part(0.5, 1).heard_by(second.append)
+    heard_by_both.part(0.5, 1).progress(0, eta_s=1)
+    heard_by_both.warning("look out")
+    reporter.log("of the first alone")
+    assert second == [events.Progress(0.75, "", 1), events.Warning("look out")]
+    assert first == [*second, events.Log("of the first alone")]
+    assert reporter.warnings == ["look out"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (None, ""),
+        (0, ""),
+        (3, "less than a minute left"),
+        (61, "about 1 min left"),
+        (3540, "about 59 min left"),
+        (3599, "about 1 h 0 min left"),
+        (4800, "about 1 h 20 min left"),
+    ],
+)
+def test_time_left_in_words(seconds, words):
+    assert time_left(seconds) == words

@@ -28,7 +28,12 @@ NUMBERS = [(job, field) for job, field in FIELDS if field.item_type in (int, flo
 
 # The least that each job wants.
 FILLED = {
-    "finetune": {"rasters": ["image.tif"], "roads": "roads.gpkg", "model": "model.safetensors"},
+    "finetune": {
+        "rasters": ["image.tif"],
+        "roads": "roads.gpkg",
+        "base_model": "base.safetensors",  # which stages that keep its weights need
+        "model": "model.safetensors",
+    },
     "segment": {"raster": "image.tif", "model": "model.safetensors", "mask": "mask.tif"},
     "vectorize": {"raster": "mask.tif", "roads": "roads.gpkg"},
     "extractroads": {"raster": "image.tif", "model": "model.safetensors", "roads": "roads.gpkg"},
@@ -51,7 +56,7 @@ def test_every_field_says_what_it_is(job):
     assert job.title and job.__doc__
     for field in job.option_fields():
         assert field.option.label and field.option.help.endswith("."), field.name
-        assert field.item_type in (str, int, float), field.name
+        assert field.item_type in (str, int, float, bool), field.name
         assert field.option.kind not in OUTPUT_KINDS or field.default == ""
 
 
@@ -184,6 +189,8 @@ def values_of(field):
     option = field.option
     if option.choices:
         values = st.sampled_from(option.choices)
+    elif field.item_type is bool:
+        values = st.booleans()
     elif field.item_type is int:
         values = st.integers(int(option.minimum), int(option.maximum))
     elif field.item_type is float:

@@ -5,9 +5,10 @@ from pyproj import Geod
 from rasterio.crs import CRS
 from shapely.geometry import LineString, Point, box
 
+import training_core.cache
 from rasters import NORTH_UP, layer
 from training_core.errors import LabelError
-from training_core.examples import split_by_blocks
+from training_core.examples import choose_blocks
 from training_core.grid import Grid
 from training_core.jobs import LabelOptions
 from training_core.labels import BACKGROUND, IGNORE, ROAD, burn_labels, check_label_fields, limit_to
@@ -72,6 +73,16 @@ def test_polygons_are_burned_as_drawn():
     assert (values == ROAD).sum() == 100 and (values[20:30, 10:20] == ROAD).all()
 
 
+def test_a_large_grid_is_burned_in_strips_as_in_one(monkeypatch):
+    other = LineString([(X + 20, Y), (X + 160, Y - 100)])
+    roads, options = layer(across(), other, sure=[True, False]), LabelOptions(sure_field="sure", background_m=20.0)
+    expected = burn_labels(grid(), roads, None, options)
+    monkeypatch.setattr(training_core.cache, "STRIP_PX", 1400)
+    labels = burn_labels(grid(), roads, None, options)
+    assert (labels.column, labels.row) == (expected.column, expected.row)
+    np.testing.assert_array_equal(labels.values, expected.values)
+
+
 def test_layers_in_another_crs_lie_where_they_belong():
     area = layer(box(X, Y - 100, X + 200, Y))
     expected = burn_labels(grid(), layer(across()), area, OPTIONS).values
@@ -118,19 +129,30 @@ def test_a_missing_field_is_named_with_those_that_are_there():
 def test_validation_blocks_are_whole_and_hold_the_share():
     label = np.zeros((1000, 1000), np.uint8)
     label[::50] = ROAD
-    (chosen,) = split_by_blocks([label], 0.2, 100, seed=3)
-    blocks = chosen.reshape(10, 100, 10, 100).mean(axis=(1, 3))
-    assert set(np.unique(blocks)) == {0.0, 1.0} and blocks.sum() == 20
-    (again,) = split_by_blocks([label], 0.2, 100, seed=3)
-    (other,) = split_by_blocks([label], 0.2, 100, seed=4)
+    block_px, (chosen,) = choose_blocks([label], 0.2, 100, seed=3)
+    assert block_px == 100 and chosen.shape == (10, 10) and chosen.sum() == 20
+    _, (again,) = choose_blocks([label], 0.2, 100, seed=3)
+    _, (other,) = choose_blocks([label], 0.2, 100, seed=4)
     assert (again == chosen).all() and (other != chosen).any()
+
+
+def test_the_road_kept_apart_is_near_its_share_even_in_few_blocks():
+    # Four blocks with as much road each, and six with next to none: two of ten must not be two of those six.
+    label = np.zeros((200, 500), np.uint8)
+    label[:, ::100] = ROAD
+    label[50, :400] = label[60, :400] = label[150, :200] = ROAD
+    for seed in range(20):
+        block_px, (chosen,) = choose_blocks([label], 0.2, 100, seed)
+        apart = np.repeat(np.repeat(chosen, block_px, 0), block_px, 1)
+        assert chosen.sum() == 2 and 0.1 <= (label[apart] == ROAD).sum() / (label == ROAD).sum() <= 0.3
 
 
 def test_a_single_road_is_on_both_sides_of_the_split():
     label = np.full((300, 300), IGNORE, np.uint8)
     label[140:160] = BACKGROUND
     label[147:153] = ROAD
-    (chosen,) = split_by_blocks([label], 0.2, 256, seed=0)
+    block_px, (blocks,) = choose_blocks([label], 0.2, 256, seed=0)
+    chosen = np.repeat(np.repeat(blocks, block_px, 0), block_px, 1)[:300, :300]
     assert (label[chosen] == ROAD).any() and (label[~chosen] == ROAD).any()
 
 

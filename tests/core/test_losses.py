@@ -2,31 +2,60 @@ import pytest
 import torch
 from torchvision.ops import sigmoid_focal_loss
 
+from training_core.centerline import centerline_loss
 from training_core.labels import IGNORE
-from training_core.losses import dice_loss, focal_loss, road_loss
+from training_core.losses import DICE_WEIGHT, FOCAL_WEIGHT, dice_loss, focal_loss, road_loss
 
 
-def problem(dtype, seed=0):
+def half_centerline(logits, labels):
+    return road_loss(logits, labels, 0.5)
+
+
+LOSSES = [focal_loss, dice_loss, road_loss, half_centerline]
+
+
+def problem(dtype, shape=(2, 1, 6, 6), seed=0, kinds=(0, 1, IGNORE)):
     generator = torch.Generator().manual_seed(seed)
-    logits = (4 * torch.randn(2, 1, 6, 6, generator=generator)).to(dtype).requires_grad_()
-    labels = torch.tensor([0, 1, IGNORE], dtype=torch.uint8)[torch.randint(0, 3, (2, 1, 6, 6), generator=generator)]
+    logits = (4 * torch.randn(shape, generator=generator)).to(dtype).requires_grad_()
+    labels = torch.tensor(kinds, dtype=torch.uint8)[torch.randint(0, len(kinds), shape, generator=generator)]
     return logits, labels
 
 
-@pytest.mark.parametrize("loss", [lambda z, y: focal_loss(z, y, 0.3), dice_loss, road_loss])
-def test_gradients_are_those_of_finite_differences(loss):
-    logits, labels = problem(torch.float64)
-    assert torch.autograd.gradcheck(lambda z: loss(z, labels), (logits,))
+def gradient_of(loss, logits):
+    return torch.autograd.grad(loss, logits, retain_graph=True)[0]
 
 
-def test_focal_loss_equals_the_reference_on_the_labeled_pixels():
-    logits, labels = problem(torch.float32)
+@pytest.mark.parametrize("kinds", [(0, 1), (0, 1, IGNORE)])
+@pytest.mark.parametrize("loss", [*LOSSES, lambda z, y: focal_loss(z, y, 0.3)])
+def test_gradients_are_those_of_finite_differences(loss, kinds):
+    logits, labels = problem(torch.float64, kinds=kinds)
+    assert torch.autograd.gradcheck(lambda z: 3 * loss(z, labels), (logits,))
+
+
+@pytest.mark.parametrize("alpha", [0.25, 0.5])
+@pytest.mark.parametrize("kinds", [(0, 1), (0, 1, IGNORE)])
+@pytest.mark.parametrize("shape", [(2, 1, 6, 6), (3, 1, 401, 333)])
+def test_focal_loss_equals_the_reference_on_the_labeled_pixels(shape, kinds, alpha):
+    logits, labels = problem(torch.float32, shape, kinds=kinds)
     known = labels != IGNORE
-    reference = sigmoid_focal_loss(logits[known], (labels[known] == 1).float(), 0.3, 2.0, "mean")
-    torch.testing.assert_close(focal_loss(logits, labels, 0.3), reference, rtol=0, atol=1e-6)
-    (expected,) = torch.autograd.grad(reference, logits)
-    (found,) = torch.autograd.grad(focal_loss(logits, labels, 0.3), logits)
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+    reference = sigmoid_focal_loss(logits[known], (labels[known] == 1).float(), alpha, 2.0, "mean")
+    loss = focal_loss(logits, labels, alpha)
+    torch.testing.assert_close(loss, reference, rtol=0, atol=1e-6)
+    count = known.sum()  # so that each pixel's own gradient is compared
+    expected, found = (count * gradient_of(value, logits) for value in (reference, loss))
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 6, 6), (3, 1, 401, 333)])
+def test_dice_loss_equals_its_definition_on_the_labeled_pixels(shape):
+    logits, labels = problem(torch.float32, shape)
+    known = labels != IGNORE
+    probability, truth = torch.sigmoid(logits[known].double()), labels[known].double()
+    reference = 1 - (2 * (probability * truth).sum() + 1) / (probability.sum() + truth.sum() + 1)
+    loss = dice_loss(logits, labels)
+    assert loss.item() == pytest.approx(reference.item(), abs=1e-6)
+    expected, found = (known.sum() * gradient_of(value, logits) for value in (reference, loss))
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_dice_loss_by_hand():
@@ -36,20 +65,97 @@ def test_dice_loss_by_hand():
     assert dice_loss(logits, labels).item() == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize("loss", [focal_loss, dice_loss, road_loss])
+def test_the_road_loss_is_the_weighted_sum():
+    assert FOCAL_WEIGHT + DICE_WEIGHT == 1
+    logits, labels = problem(torch.float32)
+    area = 0.75 * focal_loss(logits, labels) + 0.25 * dice_loss(logits, labels)
+    expected = {
+        0.0: area,
+        0.3: 0.7 * area + 0.3 * centerline_loss(logits, labels),
+        1.0: centerline_loss(logits, labels),
+    }
+    for weight, reference in expected.items():
+        loss = road_loss(logits, labels, weight)
+        torch.testing.assert_close(loss, reference)
+        torch.testing.assert_close(gradient_of(loss, logits), gradient_of(reference, logits))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
 def test_ignored_pixels_have_neither_loss_nor_gradient(loss):
     logits, labels = problem(torch.float32)
     changed = torch.where(labels == IGNORE, logits + 5, logits)
-    torch.testing.assert_close(loss(logits, labels), loss(changed, labels))
-    (gradient,) = torch.autograd.grad(loss(logits, labels), logits)
+    torch.testing.assert_close(loss(logits, labels), loss(changed, labels), rtol=0, atol=0)
+    gradient = gradient_of(loss(logits, labels), logits)
     assert (gradient[labels == IGNORE] == 0).all() and (gradient[labels != IGNORE] != 0).all()
 
 
-@pytest.mark.parametrize("loss", [focal_loss, dice_loss, road_loss])
-@pytest.mark.parametrize("value", [-1e4, 1e4])
-def test_extreme_logits_and_no_labels_stay_finite(loss, value):
+@pytest.mark.parametrize("loss", LOSSES)
+def test_where_all_is_ignored_there_is_no_loss(loss):
+    logits, labels = problem(torch.float32, kinds=(IGNORE,))
+    result = loss(logits, labels)
+    assert result.item() == 0
+    assert (gradient_of(result, logits) == 0).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("value", [-1e4, -100.0, 100.0, 1e4])
+def test_extreme_logits_stay_finite(loss, value):
     logits = torch.full((1, 1, 4, 4), value, requires_grad=True)
     for label in (0, 1, IGNORE):
         result = loss(logits, torch.full((1, 1, 4, 4), label, dtype=torch.uint8))
-        (gradient,) = torch.autograd.grad(result, logits)
-        assert result.isfinite() and gradient.isfinite().all()
+        assert result.isfinite() and gradient_of(result, logits).isfinite().all()
+
+
+def test_focal_loss_of_extreme_logits_by_hand():
+    logits = torch.tensor([-100.0, 100.0, -100.0, 100.0, 100.0], requires_grad=True)
+    labels = torch.tensor([0, 0, 1, 1, IGNORE], dtype=torch.uint8)
+    # Certain and right costs nothing; certain and wrong costs the logit's size, times the weight of the class.
+    loss = focal_loss(logits, labels, 0.3)
+    assert loss.item() == pytest.approx((0.7 * 100 + 0.3 * 100) / 4)
+    torch.testing.assert_close(gradient_of(loss, logits), torch.tensor([0, 0.7, -0.3, 0, 0]) / 4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_layout_in_memory_does_not_matter(loss):
+    logits, labels = problem(torch.float32, (2, 1, 6, 8))
+    expected = loss(logits, labels)
+    last = logits.detach().permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+    spread = torch.zeros(2, 3, 12, 16)[:, 1:2, ::2, 1::2].copy_(logits.detach())
+    turned = labels.permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0)
+    for other in (last, logits.detach().to(memory_format=torch.channels_last), spread):
+        other.requires_grad_()
+        result = loss(other, turned)
+        torch.testing.assert_close(result, expected)
+        torch.testing.assert_close(gradient_of(result, other), gradient_of(loss(logits, labels), logits))
+
+
+def test_labels_and_logits_stay_as_they_are_and_the_way_back_can_be_gone_twice():
+    logits, labels = problem(torch.float32)
+    before = logits.detach().clone(), labels.clone()
+    loss = road_loss(logits, labels)
+    first = gradient_of(loss, logits)
+    torch.testing.assert_close(gradient_of(2 * loss, logits), 2 * first)
+    assert torch.equal(logits, before[0]) and torch.equal(labels, before[1])
+
+
+def kept_bytes(compute):
+    """Return the size of what autograd keeps for the way back."""
+    kept = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        loss = compute()
+    assert loss.requires_grad
+    return sum(kept.values())
+
+
+def test_no_more_is_kept_for_the_way_back_than_a_gradient():
+    logits, labels = problem(torch.float32, (2, 1, 64, 64), kinds=(0, 1))
+    targets = labels.float()
+    reference = kept_bytes(lambda: sigmoid_focal_loss(logits, targets, 0.5, 2.0, "mean"))
+    for loss in (focal_loss, dice_loss, road_loss):
+        assert kept_bytes(lambda loss=loss: loss(logits, labels)) == logits.nbytes < reference / 2

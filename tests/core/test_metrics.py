@@ -4,7 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from training_core.metrics import Confusion, RelaxedCounts, Scores, relaxed_counts
+from training_core.metrics import Confusion, RelaxedCounts, Scores, Tally, relaxed_matches
+
+
+def relaxed_counts(*arguments):
+    return relaxed_matches(*arguments).counts()
+
 
 truths = arrays(np.uint8, (8, 9), elements=st.sampled_from([0, 1, 255]))
 probabilities = arrays(np.uint8, (8, 9), elements=st.integers(0, 255))
@@ -48,6 +53,8 @@ def test_pieces_add_up_to_the_whole(probability, truth, row):
     pieces = confusion_of(probability[:row], truth[:row])
     pieces.add(probability[row:], truth[row:])
     assert pieces.sweep() == confusion_of(probability, truth).sweep()
+    apart = confusion_of(probability[:row], truth[:row]) + confusion_of(probability[row:], truth[row:])
+    assert apart.sweep() == pieces.sweep()
 
 
 def test_a_shift_within_the_tolerance_is_forgiven_and_beyond_it_is_not():
@@ -80,3 +87,21 @@ def test_empty_truth_and_empty_prediction():
     assert relaxed_counts(nothing, nothing.astype(np.uint8), 1, (1, 1)).f1 == 1
     assert relaxed_counts(some, nothing.astype(np.uint8), 1, (1, 1)).f1 == 0
     assert relaxed_counts(nothing, some.astype(np.uint8), 1, (1, 1)).f1 == 0
+
+
+@given(masks, truths, masks)
+def test_parts_of_an_image_add_up_to_all_of_it(mask, truth, where):
+    matches = relaxed_matches(mask, truth, 1.5, (1.0, 1.0))
+    assert matches.counts(where) + matches.counts(~where) == matches.counts()
+
+
+def test_a_tally_by_hand():
+    probability = np.array([[254, 0, 0, 200, 30, 255]], np.uint8)
+    truth = np.array([[1, 0, 0, 0, 255, 255]], np.uint8)
+    mask = (probability >= 127) & (probability != 255)
+    piece = Tally(confusion_of(probability, truth), relaxed_counts(mask, truth, 2.0, (1.0, 1.0)))
+    scores = (piece + piece + Tally()).scores(0.5)
+    assert (scores.pixels, scores.road_share) == (8, 0.25)
+    assert scores.pixel == Scores(iou=0.5, f1=2 / 3, precision=0.5, recall=1.0)
+    assert (scores.relaxed.precision, scores.relaxed.recall) == (0.5, 1.0)  # the false alarm is three pixels off
+    assert Tally().scores(0.5).road_share == 0

@@ -2,52 +2,18 @@ import base64
 import dataclasses
 import io
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from browser import HOSTILE, Page
 from training_core import overlays
 from training_core.charts import Series, line_chart, smoothed
 from training_core.jobs import FineTune
 from training_core.metrics import Scores
-from training_core.report import ImageSummary, Panel, TrainingRecord, write_training_report
-
-VOID = {"meta", "img", "br", "link", "hr", "input"}
-HOSTILE = "roads.gpkg|layername=<script>alert('x')</script>"
-
-
-class Page(HTMLParser):
-    """What a browser would see: elements, attributes and text; fails where elements are not closed in order."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.attributes, self.words, self._open = [], [], [], []
-        self.feed(text)
-        self.close()
-        assert not self._open, f"not closed: {self._open}"
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append(tag)
-        self.attributes += attrs
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append(tag)
-        self.attributes += attrs
-
-    def handle_endtag(self, tag):
-        assert self._open and self._open.pop() == tag, f"</{tag}> closes nothing"
-
-    def handle_data(self, data):
-        if "style" not in self._open[-1:]:
-            self.words.append(data)
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.words).split())
+from training_core.pages import ImageSummary, Panel
+from training_core.report import TrainingRecord, write_training_report
 
 
 @pytest.fixture
@@ -93,8 +59,35 @@ def test_the_report_is_well_formed_and_holds_the_numbers(record, tmp_path):
         "Time budget minutes 3.0 min", "The images differ in <ground> resolution.", "block <7>",
     ):  # fmt: skip
         assert re.sub(r"\s+", "", words) in re.sub(r"\s+", "", page.text), words
-    assert page.elements.count("svg") == 3
+    assert page.elements.count("svg") == 4
     assert page.elements.count("img") == 3
+
+
+def words_of(record, folder):
+    return re.sub(r"\s+", "", Page(page_of(record, folder)).text)
+
+
+def test_the_report_tells_how_the_training_went(record, tmp_path):
+    image = dataclasses.replace(
+        record.images[0], training_px=8000, validation_px=2000, training_road_share=0.09, validation_road_share=0.055
+    )
+    told = dataclasses.replace(
+        record,
+        options={**record.options, "batch_size": 4, "accumulation": 8, "frozen_stages": 2},
+        images=[image],
+        notes=["Stopped at <step> 90."],
+        steps_done=95,
+        steps_planned=400,
+        memory_bytes=3_210_000_000,
+    )
+    words = words_of(told, tmp_path)
+    for expected in (
+        "Steps 95 of 400", "Chips in a step 32, in 8 batches of 4", "Peak learning rate 0.001", "2 of 5",
+        "Memory (estimate) 3.2 GB", "Stopped at <step> 90.", "8,000, 9.0 %", "2,000, 5.5 %", "chosen: 0.47",
+    ):  # fmt: skip
+        assert re.sub(r"\s+", "", expected) in words, expected
+    assert "Keptapart(px,road)" not in words_of(record, tmp_path)
+    assert "Chipsinastep7" in words_of(dataclasses.replace(told, effective_batch=7), tmp_path)
 
 
 def test_nothing_is_fetched_and_nothing_runs(record, tmp_path):

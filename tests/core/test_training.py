@@ -1,3 +1,6 @@
+import itertools
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -5,14 +8,17 @@ from affine import Affine
 from rasterio.crs import CRS
 
 from training_core.engines import Engine, why_not_ipex
-from training_core.errors import Cancelled
-from training_core.events import Metric, Reporter
+from training_core.errors import Cancelled, JobError
+from training_core.events import Metric, Progress, Reporter, Warning
 from training_core.examples import LabeledImage
 from training_core.grid import Grid
+from training_core.history import MOST_POINTS, History, history_from_document
 from training_core.imagery import Band
+from training_core.jobs import FineTune
+from training_core.metrics import Scores
 from training_core.model import Architecture, build_network
 from training_core.trainer import PARTS, Trainer
-from training_core.training import WARM_UP_SHARE, Budget, train
+from training_core.training import Training
 
 ARCHITECTURE = Architecture(encoder="resnet18", in_channels=1)
 
@@ -29,9 +35,9 @@ def image():
     return LabeledImage("stripe.tif", grid, values, np.ones((128, 128), bool), upper, lower, (Band("a", 100.0, 60.0),))
 
 
-def batches(image):
-    chips = ((image.values[None, :, :64] - 100.0) / 60.0).astype(np.float32).repeat(2, axis=0)
-    labels = image.training[None, :64].repeat(2, axis=0)
+def batches(image, count=2):
+    chips = ((image.values[None, :, :64] - 100.0) / 60.0).astype(np.float32).repeat(count, axis=0)
+    labels = image.training[None, :64].repeat(count, axis=0)
     while True:
         yield chips, labels
 
@@ -39,41 +45,74 @@ def batches(image):
 NATIVE_FP32 = Engine("native", "fp32")
 
 
-def new_trainer(engine=NATIVE_FP32):
+def recipe(**options):
+    return FineTune(**{"batch_size": 2, "learning_rate": 0.002, **options})
+
+
+def new_trainer(engine=NATIVE_FP32, **options):
     torch.manual_seed(0)
-    return Trainer(build_network(ARCHITECTURE), engine)
+    return Trainer(build_network(ARCHITECTURE), engine, recipe(**options))
 
 
-def test_the_rate_warms_up_peaks_and_falls():
-    budget = Budget(100.0, 0.01)
-    rates = [budget.rate(second) for second in range(0, 120)]
-    assert np.argmax(rates) == pytest.approx(100 * WARM_UP_SHARE, abs=1)
-    assert max(rates) == pytest.approx(0.01, rel=0.02) and rates[0] < 0.001 and rates[100] <= 0.0001
-    assert all(early >= late > 0 for early, late in zip(rates[6:], rates[7:]))
+def new_training(image, reporter=None, trainer=None, **options):
+    return Training(trainer or new_trainer(**options), [image], recipe(**options), reporter or Reporter())
 
 
 def test_training_learns_within_its_time_and_keeps_the_best(image):
     told = []
-    trained, history = train(new_trainer(), batches(image), [image], Budget(8.0, 0.003), Reporter(told.append))
-    assert history.steps[-1][1] < 16 and history.images_seen == 2 * len(history.steps)
-    assert trained.scores.f1 == max(scores.f1 for _, _, scores in history.validations)
-    assert trained.scores.f1 > 0.5  # all road would give 0.27; how much more depends on the machine's speed
-    assert trained.confusion.scores(trained.threshold) == trained.scores
-    assert {event.name for event in told if isinstance(event, Metric)} == {"loss", "validation_f1", "validation_iou"}
-    assert sum(history.timings_s.values()) == pytest.approx(history.steps[-1][1], abs=2)
+    training = new_training(image, Reporter(told.append), minutes=8 / 60, averaging=0.9)
+    training.run(batches(image))
+    history, best = training.history, training.best
+    assert history.elapsed_s < 16 and history.images_seen == 2 * history.step == 2 * len(history.steps)
+    assert best.scores.f1 == max(scores.f1 for _, _, scores in history.validations)
+    assert best.scores.f1 > 0.4  # all road would give 0.27; how much more depends on the machine's speed
+    assert best.confusion.scores(best.threshold) == best.scores
+    names = {event.name for event in told if isinstance(event, Metric)}
+    assert names == {"loss", "learning_rate", "images_per_s", "validation_f1", "validation_iou"}
+    assert sum(history.timings_s.values()) == pytest.approx(history.elapsed_s, abs=2)
+
+
+def test_training_makes_just_the_steps_it_is_given(image):
+    told = []
+    training = new_training(image, Reporter(told.append), steps=40, averaging=0.9)
+    training.run(batches(image))
+    assert [step for step, *_ in training.history.steps] == list(range(1, 41))
+    assert [step for step, *_ in training.history.validations] == [20, 40]
+    rates = [rate for *_, rate in training.history.steps]
+    assert max(rates) == pytest.approx(0.001, rel=0.01) and rates[-1] < 0.1 * max(rates)
+    fractions = [event.fraction for event in told if isinstance(event, Progress)]
+    assert fractions == sorted(fractions)
 
 
 def test_even_no_time_at_all_gives_a_validated_state(image):
-    trained, history = train(new_trainer(), batches(image), [image], Budget(0.01, 0.001), Reporter())
-    assert len(history.validations) >= 1 and trained.weights
+    training = new_training(image, minutes=0.0001)
+    training.run(batches(image))
+    assert training.history.step == 1 and len(training.history.validations) == 1 and training.best.weights
 
 
 def test_a_stop_ends_training_and_closes_the_batches(image):
     drawn = batches(image)
     with pytest.raises(Cancelled):
-        train(new_trainer(), drawn, [image], Budget(60.0, 0.001), Reporter(is_cancelled=lambda: True))
+        new_training(image, Reporter(is_cancelled=lambda: True)).run(drawn)
     with pytest.raises(StopIteration):
         next(drawn)
+
+
+def test_patience_ends_a_training_that_gets_no_better(image):
+    training = new_training(image, steps=200, learning_rate=1e-9, patience=1)
+    training.run(batches(image))
+    assert [step for step, *_ in training.history.validations] == [20, 40]
+    assert any("Ended early" in note for note in training.history.notes)
+
+
+def test_a_loss_that_is_no_number_ends_it_with_a_remedy(image):
+    def broken():
+        chips, labels = next(batches(image))
+        yield chips, labels
+        yield np.full_like(chips, np.nan), labels
+
+    with pytest.raises(JobError, match="diverged: at step 2.*learning rate"):
+        new_training(image, steps=40).run(broken())
 
 
 def test_a_step_lowers_the_loss_and_is_timed(image):
@@ -83,27 +122,92 @@ def test_a_step_lowers_the_loss_and_is_timed(image):
     assert set(trainer.timings_s) == set(PARTS) and trainer.timings_s["backward"] > 0
 
 
-def test_the_same_steps_give_the_same_weights(image):
+def test_the_best_until_then_outlives_a_loss_that_is_no_number(image):
+    def broken():
+        yield from itertools.islice(batches(image), 25)
+        chips, labels = next(batches(image))
+        yield np.full_like(chips, np.nan), labels
+
+    told = []
+    training = new_training(image, Reporter(told.append), steps=40)
+    training.run(broken())
+    assert training.history.step == 25 and training.best is not None
+    assert any("The best model until then is kept" in event.message for event in told if isinstance(event, Warning))
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd", "lamb", "lars"])
+def test_the_same_steps_give_the_same_weights_also_from_a_state(image, optimizer):
     chips, labels = next(batches(image))
-    weights = []
+    options = {"optimizer": optimizer, "averaging": 0.9}
+    whole, first = new_trainer(**options), new_trainer(**options)
+    for _ in range(4):
+        whole.step(chips, labels, 0.001)
     for _ in range(2):
-        trainer = new_trainer()
-        for _ in range(3):
-            trainer.step(chips, labels, 0.001)
-        weights.append(trainer.weights())
-    for name, tensor in weights[0].items():
-        torch.testing.assert_close(tensor, weights[1][name], rtol=0, atol=1e-6)
+        first.step(chips, labels, 0.001)
+    state = {name: tensor.contiguous() for name, tensor in first.state().items()}
+    second = new_trainer(**options)
+    second.restore(state)
+    for _ in range(2):
+        second.step(chips, labels, 0.001)
+    assert whole.weights().keys() == second.weights().keys()
+    for name, tensor in whole.state().items():
+        torch.testing.assert_close(tensor, second.state()[name], rtol=0, atol=1e-6, msg=name)
+
+
+def test_batches_that_are_added_up_weigh_by_their_labels(image):
+    chips, labels = next(batches(image, 2))
+    labels = labels.copy()
+    labels[1, :, 30:] = 255
+    frozen = {"batch_norm": "frozen", "base_model": "b"}  # or it would tell one batch from two
+    whole, parts = new_trainer(batch_size=2, **frozen), new_trainer(batch_size=1, **frozen)
+    assert parts.step(chips, labels, 0.01) == pytest.approx(whole.step(chips, labels, 0.01), rel=0.05)
+    assert parts.step(chips[:1], labels[:1], 0.01) == pytest.approx(whole.step(chips[:1], labels[:1], 0.01), rel=0.05)
+
+
+def test_frozen_stages_keep_weights_and_statistics_and_skip_their_backward(image):
+    trainer, (chips, labels) = new_trainer(frozen_stages=3, base_model="b"), next(batches(image))
+    before = trainer.weights()
+    trainer.step(chips, labels, 0.01)
+    after = trainer.weights()
+    kept = ("encoder.conv1", "encoder.bn1", "encoder.layer1", "encoder.layer2")
+    changed = {name for name in after if not torch.equal(after[name], before[name])}
+    assert not any(name.startswith(kept) for name in changed)
+    assert any(name.startswith("encoder.layer3") for name in changed)
+    assert any(name.startswith("decoder") for name in changed)
+
+
+def test_frozen_batch_norm_keeps_all_statistics(image):
+    trainer, (chips, labels) = new_trainer(batch_norm="frozen", base_model="b"), next(batches(image))
+    before = trainer.weights()
+    trainer.step(chips, labels, 0.01)
+    trainer.validate([image])
+    trainer.step(chips, labels, 0.01)
+    after = trainer.weights()
+    assert all(torch.equal(after[name], before[name]) for name in after if "running" in name or "tracked" in name)
+    assert not torch.equal(after["encoder.conv1.weight"], before["encoder.conv1.weight"])
+
+
+def test_a_history_stays_small_and_survives_json():
+    history = History()
+    for step in range(3 * MOST_POINTS):
+        history.add_step(step / 2, 1.0, 0.1, 4)
+    history.validations.append((5, 2.5, Scores(0.1, 0.2, 0.3, 0.4)))
+    assert len(history.steps) < MOST_POINTS and history.step == 3 * MOST_POINTS
+    numbers = [step for step, *_ in history.steps]
+    assert numbers == list(range(history.stride, history.step + 1, history.stride))
+    assert history_from_document(json.loads(json.dumps(history.to_document()))) == history
 
 
 @pytest.mark.skipif(why_not_ipex() is not None, reason="the Intel extension is not installed")
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_weights_trained_with_ipex_are_those_of_a_plain_network(image, precision):
-    trainer, (chips, labels) = new_trainer(Engine("ipex", precision)), next(batches(image))
+    trainer, (chips, labels) = new_trainer(Engine("ipex", precision), averaging=0.0), next(batches(image))
     for _ in range(8):
         trainer.step(chips, labels, 0.001)
     plain = build_network(ARCHITECTURE)
     plain.load_state_dict(trainer.weights())
     assert all(tensor.dtype in (torch.float32, torch.int64) for tensor in trainer.weights().values())
-    sweeps = [[scores.f1 for scores in one.validate([image]).sweep()] for one in (trainer, Trainer(plain, NATIVE_FP32))]
+    others = (trainer, Trainer(plain, NATIVE_FP32, recipe()))
+    sweeps = [[scores.f1 for scores in one.validate([image]).sweep()] for one in others]
     assert max(sweeps[0]) > 0.3
     np.testing.assert_allclose(*sweeps, atol=0.03 if precision == "fp32" else 0.1)

@@ -122,6 +122,7 @@ def test_whatever_libraries_print_standard_output_holds_events_alone(tmp_path):
         "path": os.fsdecode(b"stra\xdfe.tif"),
         "iou": 0.25,
         "validation": {"f1": 0.123456789},
+        "images": [{"name": "a.tif"}, {"name": "b [2].tif", "pixel": {"f1": 0.5}}],
     }
 
 
@@ -171,6 +172,15 @@ def test_a_segmentation_under_way_is_stopped_by_its_client(town, planted, tmp_pa
     assert status == 130 and told[-1].code == "cancelled"
     assert told[-2].kind != "progress" or told[-2].fraction < 1
     assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("keep_best", [True, False])
+def test_a_stopped_job_has_the_time_to_finish_only_where_it_keeps_its_best(tmp_path, keep_best):
+    process = Process("run", job_file(tmp_path, Act(part="finish", keep_best=keep_best)))
+    process.wait_for(events.Progress)
+    process.close_input()
+    status, told = process.end(20)
+    assert (status, told[-1]) == ((0, events.Result({"stopped": True})) if keep_best else (130, events.Heartbeat()))
 
 
 def test_a_client_that_dies_stops_its_worker(tmp_path):

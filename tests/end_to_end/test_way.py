@@ -1,5 +1,6 @@
 """The way from an image to roads on the map, through QGIS' own command line client."""
 
+import json
 import re
 from html.parser import HTMLParser
 
@@ -32,7 +33,7 @@ def share_on_mask(lines, mask_path):
 
 def test_all_algorithms_are_listed():
     listed = headless.qgis_process("list").stdout
-    for name in ("setupruntime", "finetune", "segment", "vectorize", "extractroads"):
+    for name in ("setupruntime", "finetune", "evaluate", "segment", "vectorize", "extractroads"):
         assert f"roadseg:{name}" in listed
 
 
@@ -46,6 +47,28 @@ def test_fine_tuning_learns_and_tells_its_numbers(ground):
     HTMLParser().feed(report)
     assert f"{ground.learned['VALIDATION_F1']:.3f}" in report
     assert "://" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", report)
+
+
+def test_evaluating_gives_scores_a_report_and_json(ground, tmp_path):
+    report, scores = tmp_path / "report.html", tmp_path / "scores.json"
+    result = headless.run(
+        "roadseg:evaluate",
+        {
+            "INPUT": [str(ground.image)],
+            "ROADS": str(ground.roads),
+            "WIDTH_FIELD": "width_m",
+            "MODEL": str(ground.model),
+            "REPORT": str(report),
+            "SCORES": str(scores),
+        },
+    )
+    assert 0 < result["PIXEL_IOU"] < result["PIXEL_F1"] <= result["RELAXED_F1"] <= 1
+    assert result["BEST_F1"] >= result["PIXEL_F1"] > 0.3
+    document = json.loads(scores.read_text(encoding="utf-8"))
+    assert document["pixel"]["f1"] == pytest.approx(result["PIXEL_F1"])
+    assert [row["name"] for row in document["images"]] == [ground.image.name]
+    page = report.read_text(encoding="utf-8")
+    assert f"{result['PIXEL_F1']:.3f}" in page and "://" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
 
 
 def test_segment_then_vectorize_lie_on_the_image(ground, tmp_path):

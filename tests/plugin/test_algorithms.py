@@ -199,6 +199,64 @@ send("result", result={"images_per_s": 2.0, "steps": 30, "validation": scores, "
     assert options["aoi"] == options["base_model"] == options["sure_field"] == ""
 
 
+def test_evaluate(play_runtime, image, tmp_path, model):
+    lines, job = saved_job("""
+options = job()["options"]
+for name in ("report", "scores"):
+    open(options[name], "w").close()
+pixel = {"iou": 0.5, "f1": 0.6, "precision": 0.7, "recall": 0.8}
+relaxed = {"f1": 0.9, "precision": 0.91, "recall": 0.89}
+best = {"threshold": 0.4, **pixel}
+images = [{"name": "a.tif", "pixels": 100}]
+send("result", result={"pixel": pixel, "relaxed": relaxed, "best": best, "pixels": 100, "road_share": 0.25,
+                       "images": images, "engine": "native", "precision": "bf16"})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": model, "TOLERANCE_M": 5, "PRECISION": "fp32"}
+    outputs = {"REPORT": str(tmp_path / "Bericht ß.html"), "SCORES": str(tmp_path / "scores.json")}
+    result = run("evaluate", {**values, **outputs})
+    assert result == {
+        **outputs, "PIXEL_IOU": 0.5, "PIXEL_F1": 0.6, "PIXEL_PRECISION": 0.7, "PIXEL_RECALL": 0.8,
+        "RELAXED_F1": 0.9, "RELAXED_PRECISION": 0.91, "RELAXED_RECALL": 0.89,
+        "BEST_THRESHOLD": 0.4, "BEST_F1": 0.6, "PIXELS": 100, "ROAD_SHARE": 0.25, "ENGINE": "native",
+    }  # fmt: skip
+    options = options_in(job)
+    assert options["rasters"] == [str(image)] and options["model"] == model and options["tolerance_m"] == 5
+    assert (options["report"], options["scores"], options["precision"]) == (*outputs.values(), "fp32")
+
+
+def test_evaluate_without_files(play_runtime, image, tmp_path, model):
+    lines, job = saved_job(ANSWER, tmp_path)
+    play_runtime(lines)
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    result = run("evaluate", {"INPUT": [str(image)], "ROADS": roads, "MODEL": model, "SCORES": "TEMPORARY_OUTPUT"})
+    assert result["SCORES"].endswith(".json") and "REPORT" not in result
+    assert options_in(job)["scores"] == result["SCORES"] and options_in(job)["report"] == ""
+
+
+def test_a_stopped_finetune_hands_on_the_best_model_where_it_is_to_be_kept(play_runtime, image, tmp_path):
+    lines, job = saved_job("""
+send("log", message="Step 30")
+sys.stdin.read()
+for name in ("model", "report"):
+    open(job()["options"][name], "w").close()
+send("result", result={"stopped": True, "steps": 30, "validation": {"f1": 0.6}})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    values = {"INPUT": [str(image)], "ROADS": roads, "KEEP_BEST": True, "LOG_FOLDER": str(tmp_path / "logs")}
+    outputs = {"MODEL": str(tmp_path / "model.safetensors"), "REPORT": str(tmp_path / "report.html")}
+    ear = Ear(cancel_on="Step 30")
+    result = run("finetune", {**values, **outputs}, ear)
+    assert ear.isCanceled()
+    assert {name: result[name] for name in outputs} == outputs
+    assert (result["STEPS"], result["VALIDATION_F1"]) == (30, 0.6)
+    assert f"the best so far is in {outputs['MODEL']}, {outputs['REPORT']}" in ear.text
+    options = options_in(job)
+    assert (options["keep_best"], options["resume"], options["log_folder"]) == (True, False, str(tmp_path / "logs"))
+
+
 def test_only_selected_roads_are_handed_on(play_runtime, image, tmp_path):
     play_runtime(f"import shutil; shutil.copy(job()['options']['roads'], {str(tmp_path / 'seen.gpkg')!r})\n{ANSWER}")
     roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")

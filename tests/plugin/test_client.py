@@ -11,15 +11,16 @@ from roadseg.training_core.errors import (
     RuntimeEnvironmentError,
     WorkerError,
 )
-from roadseg.training_core.jobs import Segment
+from roadseg.training_core.jobs import FineTune, Segment
 
 from .acting import Ear, wait_until_gone
 
 JOB = Segment(raster="/Bilder/Straße 字.tif", model="m.safetensors", mask="mask.tif")
+KEEPING = FineTune(rasters=("/Bilder/Straße 字.tif",), roads="roads.gpkg", model="m.safetensors", keep_best=True)
 
 
-def run(folder, ear, **limits):
-    return WorkerClient(sys.executable, ear, folder, **limits).run(JOB)
+def run(folder, ear, job=JOB, **limits):
+    return WorkerClient(sys.executable, ear, folder, **limits).run(job)
 
 
 def test_a_result_comes_back_and_events_are_told(play, ear):
@@ -198,6 +199,50 @@ while True:
         run(folder, ear, grace_s=0.5)
     assert 0.5 <= time.monotonic() - began < 5
     assert all(wait_until_gone(int(number)) for number in ear.told[0].split())
+
+
+FINISHES = """
+send("log", message="started")
+sys.stdin.read()
+for _ in range(15):
+    time.sleep(0.1)
+    send("heartbeat")
+send("progress", fraction=0.99, message="Writing the report")
+send("result", result={"stopped": True})
+"""
+
+
+def test_a_stopped_job_that_keeps_its_best_is_given_the_time_to_write_it(play):
+    ear = Ear(cancel_on="started")
+    assert run(play(FINISHES), ear, KEEPING, grace_s=0.5) == {"stopped": True}
+    assert "the best so far written" in ear.text and "Writing the report" in ear.text
+
+
+def test_a_stopped_job_that_keeps_nothing_is_not(play):
+    with pytest.raises(Cancelled):
+        run(play(FINISHES), Ear(cancel_on="started"), grace_s=0.5)
+
+
+@pytest.mark.parametrize("limits", [{"finish_s": 0.7}, {"silence_s": 0.7}])
+def test_the_time_to_write_the_best_has_an_end(play, limits):
+    beat = 'send("heartbeat")' if "finish_s" in limits else "pass"
+    folder = play(f"""
+send("log", message="started")
+while True:
+    {beat}
+    time.sleep(0.05)
+""")
+    began = time.monotonic()
+    with pytest.raises(Cancelled):
+        run(folder, Ear(cancel_on="started"), KEEPING, **limits)
+    assert 0.7 <= time.monotonic() - began < 5
+
+
+def test_a_result_that_a_stopped_job_has_is_its_last_word(play):
+    folder = play(FINISHES + 'send("heartbeat")\ntime.sleep(60)')
+    began = time.monotonic()
+    assert run(folder, Ear(cancel_on="started"), KEEPING, grace_s=0.5) == {"stopped": True}
+    assert time.monotonic() - began < 8
 
 
 def test_a_worker_that_does_not_end_after_its_result_is_ended(play, ear):

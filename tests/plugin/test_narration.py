@@ -1,22 +1,5 @@
-import pytest
-from roadseg.qgis_roadseg.narration import Narrator, time_left
+from roadseg.qgis_roadseg.narration import Narrator
 from roadseg.training_core import events
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (None, ""),
-        (0, ""),
-        (3, "less than a minute left"),
-        (61, "about 1 min left"),
-        (3540, "about 59 min left"),
-        (3599, "about 1 h 0 min left"),
-        (4800, "about 1 h 20 min left"),
-    ],
-)
-def test_time_left_in_words(seconds, words):
-    assert time_left(seconds) == words
 
 
 def test_the_bar_follows_every_event_and_the_text_is_seldom(ear):
@@ -27,10 +10,17 @@ def test_the_bar_follows_every_event_and_the_text_is_seldom(ear):
     assert ear.told == ["Tile 0, about 2 min left"]
 
 
+def test_a_training_is_told_with_step_loss_pace_and_time_left(ear):
+    Narrator(ear).tell(events.Progress(0.4, "Step 120: loss 0.087, 2.31 images/s", 200.0))
+    assert ear.told == ["Step 120: loss 0.087, 2.31 images/s, about 3 min left"]
+
+
 def test_numbers_of_a_step_share_a_line(ear):
     narrator = Narrator(ear, every_s=0)
     narrator.tell(events.Metric("loss", 0.123456, 7))
-    assert ear.told == ["Step 7: loss 0.1235"]
+    narrator.tell(events.Metric("learning_rate", 0.001, 7))
+    narrator.tell(events.Metric("loss", 0.1, 8))
+    assert ear.told == ["Step 7: loss 0.1235, learning rate 0.001"]
 
 
 def test_many_numbers_make_few_lines(ear):

@@ -1,10 +1,14 @@
+import os
+
 import pytest
 from qgis.core import (
     QgsProcessing,
     QgsProcessingContext,
     QgsProcessingParameterDefinition,
+    QgsProcessingParameterFile,
     QgsProcessingParameterNumber,
 )
+from roadseg.algorithms.evaluate import Evaluate
 from roadseg.algorithms.extractroads import ExtractRoads
 from roadseg.algorithms.finetune import FineTune
 from roadseg.algorithms.segment import Segment
@@ -13,7 +17,7 @@ from roadseg.qgis_roadseg.parameters import read_plain
 from roadseg.training_core import jobs
 from roadseg.training_core.errors import JobError
 
-ALGORITHMS = (FineTune, Segment, Vectorize, ExtractRoads)
+ALGORITHMS = (FineTune, Evaluate, Segment, Vectorize, ExtractRoads)
 
 pytestmark = pytest.mark.usefixtures("provider")
 
@@ -63,7 +67,7 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
     for values in ({}, dict.fromkeys(found)):  # as from a script, and as from a dialog
         for field in algorithm_type.job_type.option_fields():
             name = algorithm_type.renamed.get(field.name, field.name.upper())
-            if name in found and field.option.kind in (jobs.FIELD, jobs.BANDS, jobs.MODEL, ""):
+            if name in found and field.option.kind in (jobs.FIELD, jobs.BANDS, jobs.MODEL, jobs.FOLDER, ""):
                 assert (
                     read_plain(field, found[name], {} if field.option.kind == "" else values, context) == field.default
                 )
@@ -73,7 +77,10 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
     ("algorithm_type", "types"),
     [
         (FineTune, {"INPUT": "multilayer", "ROADS": "source", "AOI": "source", "BASE_MODEL": "file",
-                    "WIDTH_FIELD": "field", "MODEL": "fileDestination", "REPORT": "fileDestination"}),
+                    "WIDTH_FIELD": "field", "MODEL": "fileDestination", "REPORT": "fileDestination",
+                    "RESUME": "boolean", "KEEP_BEST": "boolean", "LOG_FOLDER": "file"}),
+        (Evaluate, {"INPUT": "multilayer", "ROADS": "source", "AOI": "source", "MODEL": "file", "TOLERANCE_M": "number",
+                    "REPORT": "fileDestination", "SCORES": "fileDestination"}),
         (Segment, {"INPUT": "raster", "MODEL": "file", "MASK": "rasterDestination",
                    "PROBABILITY": "rasterDestination"}),
         (Vectorize, {"INPUT": "raster", "OUTPUT": "sink", "NODES": "sink"}),
@@ -104,9 +111,34 @@ def test_what_is_written_where_nothing_is_said():
         return {parameter.name() for parameter in found if parameter.isDestination() and parameter.createByDefault()}
 
     assert created(FineTune) == {"MODEL", "REPORT"}
+    assert created(Evaluate) == {"REPORT"}
     assert created(Segment) == {"MASK"}
     assert created(Vectorize) == {"OUTPUT"}
     assert created(ExtractRoads) == {"OUTPUT"}
+
+
+def test_a_folder_of_logs_is_a_folder_that_may_be_left_out():
+    folder = definitions(FineTune)["LOG_FOLDER"]
+    assert folder.behavior() == QgsProcessingParameterFile.Behavior.Folder
+    assert folder.flags() & QgsProcessingParameterDefinition.Flag.FlagOptional
+    field = next(field for field in jobs.FineTune.option_fields() if field.name == "log_folder")
+    assert read_plain(field, folder, {"LOG_FOLDER": "logs"}, QgsProcessingContext()) == os.path.abspath("logs")
+
+
+def test_files_are_named_for_what_is_in_them():
+    found = definitions(Evaluate)
+    assert found["REPORT"].defaultFileExtension() == "html"
+    assert found["SCORES"].defaultFileExtension() == "json"
+
+
+@pytest.mark.parametrize("algorithm_type", ALGORITHMS)
+def test_no_output_bears_the_name_of_a_parameter_that_is_something_else(algorithm_type):
+    algorithm = algorithm_type().create()
+    _ALIVE.append(algorithm)
+    inputs = {parameter.name() for parameter in algorithm.parameterDefinitions() if not parameter.isDestination()}
+    clashes = {output.name() for output in algorithm.outputDefinitions()} & inputs
+    assert clashes <= {"ENGINE", "PRECISION", "STEPS"}  # what was asked for, and what it came to
+    assert algorithm_type is not Evaluate or "PRECISION" not in clashes
 
 
 def test_several_images_are_for_the_command_line():

@@ -17,6 +17,7 @@ from .option import (
     FOLDER,
     FORMAT_VERSION,
     HTML_OUTPUT,
+    JSON_OUTPUT,
     MODEL,
     MODEL_OUTPUT,
     OUTPUT_KINDS,
@@ -32,6 +33,7 @@ from .option import (
     from_options,
     option,
 )
+from .recipe import RecipeOptions
 from .shared import ComputeOptions, LabelOptions, NetworkOptions, SegmentOptions
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "FOLDER",
     "HTML_OUTPUT",
     "JOBS",
+    "JSON_OUTPUT",
     "MODEL",
     "MODEL_OUTPUT",
     "OUTPUT_KINDS",
@@ -58,6 +61,7 @@ __all__ = [
     "NetworkOptions",
     "Option",
     "OptionField",
+    "RecipeOptions",
     "Segment",
     "SegmentOptions",
     "Vectorize",

@@ -5,12 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from .option import BANDS, HTML_OUTPUT, MODEL, MODEL_OUTPUT, RASTER_OUTPUT, RASTERS, VECTOR, VECTOR_OUTPUT, Job, option
+from ..errors import JobError
+from .option import (
+    BANDS,
+    FOLDER,
+    HTML_OUTPUT,
+    JSON_OUTPUT,
+    MODEL,
+    MODEL_OUTPUT,
+    RASTER_OUTPUT,
+    RASTERS,
+    VECTOR,
+    VECTOR_OUTPUT,
+    Job,
+    option,
+)
+from .recipe import RecipeOptions
 from .shared import ComputeOptions, LabelOptions, SegmentOptions
 
 
 @dataclass(frozen=True)
-class FineTune(LabelOptions, ComputeOptions):
+class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
     """Teach a network the roads drawn in an image."""
 
     name: ClassVar[str] = "finetune"
@@ -29,14 +44,6 @@ class FineTune(LabelOptions, ComputeOptions):
         kind=VECTOR,
     )
     base_model: str = option("", "Base model", "Model to start from; without one, learning starts fresh.", kind=MODEL)
-    minutes: float = option(
-        5.0,
-        "Time budget",
-        "How long to train. More time gives a better model, up to a point.",
-        unit="min",
-        minimum=0.05,
-        maximum=10000,
-    )
     model: str = option("", "Model", "Where to write the model.", kind=MODEL_OUTPUT, required=True)
     report: str = option("", "Report", "Where to write the HTML report of the training.", kind=HTML_OUTPUT)
     bands: tuple[int, ...] = option(
@@ -57,19 +64,6 @@ class FineTune(LabelOptions, ComputeOptions):
         maximum=100,
         advanced=True,
     )
-    chip_px: int = option(
-        384,
-        "Chip size",
-        "Side of the pieces of image that are learned from.",
-        unit="px",
-        minimum=64,
-        maximum=8192,
-        advanced=True,
-    )
-    batch_size: int = option(4, "Batch size", "Chips in a training step.", minimum=1, maximum=4096, advanced=True)
-    learning_rate: float = option(
-        0.001, "Learning rate", "Peak step size of the optimizer.", minimum=1e-7, maximum=1, advanced=True
-    )
     validation_share: float = option(
         0.2,
         "Validation share",
@@ -78,9 +72,32 @@ class FineTune(LabelOptions, ComputeOptions):
         maximum=0.5,
         advanced=True,
     )
-    seed: int = option(
-        0, "Seed", "The same job with the same seed draws the same chips.", minimum=0, maximum=2**31 - 1, advanced=True
+    resume: bool = option(
+        False,
+        "Resume",
+        "Go on from the checkpoint that a run of the same job, cut off or stopped, has left beside the model.",
     )
+    keep_best: bool = option(
+        False,
+        "Keep the best when stopped",
+        "When the training is stopped, write the best model so far instead of none.",
+    )
+    log_folder: str = option(
+        "",
+        "TensorBoard folder",
+        "Where to write logs for TensorBoard, in a folder of their own for each run.",
+        kind=FOLDER,
+        advanced=True,
+    )
+
+    def validate(self) -> None:
+        """See Job.validate; also wants a base model where stages of it are to be kept."""
+        super().validate()
+        if not self.base_model and (self.frozen_stages or self.batch_norm == "frozen"):
+            name = "Frozen stages (frozen_stages)" if self.frozen_stages else "Batch norm (batch_norm) frozen"
+            raise JobError(
+                f"{name} keep what a base model knows, but there is none.", "Give a base model (base_model)."
+            )
 
 
 @dataclass(frozen=True)
@@ -102,6 +119,8 @@ class Evaluate(LabelOptions, SegmentOptions):
         minimum=0,
         maximum=100,
     )
+    report: str = option("", "Report", "Where to write the HTML report of the scores.", kind=HTML_OUTPUT)
+    scores: str = option("", "Scores", "Where to write the scores as JSON.", kind=JSON_OUTPUT)
 
 
 @dataclass(frozen=True)

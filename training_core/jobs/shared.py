@@ -15,7 +15,8 @@ class ComputeOptions(Job):
     engine: str = option(
         "auto",
         "Engine",
-        "What runs the network. auto times those that are installed on the shapes at hand and takes the fastest.",
+        "What runs the network. auto times those that are installed on the shapes at hand, and takes another than "
+        "native where it is clearly faster.",
         choices=("auto", "native", "ipex"),
         advanced=True,
     )

@@ -1,0 +1,133 @@
+"""Quality against wall time on real ground: RoadSeg's fine-tune beside a plain script that is given the same minutes.
+
+Run with the runtime's Python: `$(make -s runtime-python) benchmarks/quality.py --minutes 1 2 5`. Each scene is split by
+space: one half to learn from, and the other, which neither sees, to score on. Needs the scenes in shared/data beside
+the project. `--set averaging=0 --set learning_rate=0.002` tries other options of the fine-tune; `--no-plain` leaves the
+plain script out. Both start as a person starts them, as processes; minutes are those of training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+import geopandas
+import numpy as np
+import rasterio
+from safetensors.torch import load_file
+from shapely.geometry import box
+
+from training_core.bundle import ModelCard, save_model
+from training_core.events import Reporter
+from training_core.examples import read_drawing, read_labeled_images
+from training_core.imagery import normalize
+from training_core.jobs import FineTune
+from training_core.model import Architecture
+
+DATA = ROOT.parent / "shared" / "data"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """An image, its drawn roads, and the two halves of the area in which all of them are drawn."""
+
+    name: str
+    raster: str
+    roads: str
+    learned: str
+    scored: str
+    options: dict[str, str]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, nargs="+", default=[5.0])
+    parser.add_argument("--scenes", nargs="+", default=["banepa", "vegas"])
+    parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE")
+    parser.add_argument("--no-plain", action="store_true")
+    arguments = parser.parse_args()
+    options = dict(item.split("=", 1) for item in arguments.set)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        print("scene    way       min  steps     F1    IoU  best F1  relaxed F1", flush=True)
+        for scene in (scene for scene in make_scenes(folder) if scene.name in arguments.scenes):
+            for minutes in arguments.minutes:
+                if not arguments.no_plain:
+                    show(scene, "plain", minutes, *learn_plainly(scene, minutes, folder), folder)
+                show(scene, "RoadSeg", minutes, *learn(scene, minutes, options, folder), folder)
+
+
+def make_scenes(folder: Path) -> list[Scene]:
+    """Return the scenes; the halves of their areas are written to the folder."""
+    area = geopandas.read_file(DATA / "banepa_northwest_aoi.geojson")
+    banepa = halves("banepa", area.total_bounds, area.crs, folder)
+    with rasterio.open(DATA / "vegas_pan.tif") as image:
+        vegas = halves("vegas", image.bounds, image.crs, folder)
+    fields = {"width_field": "width_m", "sure_field": "sure"}
+    return [
+        Scene("banepa", str(DATA / "banepa_rgb.tif"), str(DATA / "banepa_northwest_roads.geojson"), *banepa, fields),
+        Scene("vegas", str(DATA / "vegas_pan.tif"), str(DATA / "vegas_pan_roads.geojson"), *vegas, {}),
+    ]
+
+
+def halves(name: str, bounds: tuple[float, ...], crs: object, folder: Path) -> tuple[str, str]:
+    """Write the western and the eastern half of an area, and return their files."""
+    left, bottom, right, top = bounds
+    middle = (left + right) / 2
+    files = []
+    for side, part in (("west", (left, bottom, middle, top)), ("east", (middle, bottom, right, top))):
+        files.append(str(folder / f"{name}_{side}.gpkg"))
+        geopandas.GeoDataFrame(geometry=[box(*part)], crs=crs).to_file(files[-1])
+    return files[0], files[1]
+
+
+def learn(scene: Scene, minutes: float, options: dict[str, str], folder: Path) -> tuple[int, str]:
+    """Fine-tune, and return the steps and the model."""
+    model = str(folder / "model.safetensors")
+    asked = {"aoi": scene.learned, "model": model, "minutes": str(minutes), **scene.options, **options}
+    lines = run_core("finetune", {"rasters": scene.raster, "roads": scene.roads, **asked})
+    return lines["steps"], model
+
+
+def learn_plainly(scene: Scene, minutes: float, folder: Path) -> tuple[int, str]:
+    """Let the plain script learn from the very same pixels, and return the steps and the model."""
+    job = FineTune(**scene.options)
+    drawing = read_drawing(scene.roads, scene.learned, job)
+    (image,) = read_labeled_images((scene.raster,), drawing, 0.0, (), (), Reporter())
+    arrays, weights, model = folder / "arrays.npz", folder / "weights.safetensors", folder / "plain.safetensors"
+    np.savez(arrays, image=normalize(image.values, image.known, image.bands), label=image.training)
+    script = str(Path(__file__).with_name("plain_script.py"))
+    command = [sys.executable, script, str(arrays), f"--minutes={minutes}", f"--weights={weights}"]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    card = ModelCard(Architecture(in_channels=len(image.bands)), image.bands, image.grid.resolution_m)
+    save_model(model, load_file(weights), card)
+    return int(out.split()[1]), str(model)
+
+
+def show(scene: Scene, way: str, minutes: float, steps: int, model: str, folder: Path) -> None:
+    """Score a model on the half that it has not seen, and print that."""
+    asked = {"roads": scene.roads, "aoi": scene.scored, "model": model, "precision": "fp32", **scene.options}
+    scores = run_core("evaluate", {"rasters": scene.raster, **asked})
+    pixel, best, relaxed = scores["pixel"], scores["best"], scores["relaxed"]
+    row = f"{pixel['f1']:6.3f} {pixel['iou']:6.3f} {best['f1']:8.3f} {relaxed['f1']:11.3f}"
+    print(f"{scene.name:8} {way:9} {minutes:3g} {steps:6d} {row}", flush=True)
+
+
+def run_core(job: str, options: dict[str, str]) -> dict:
+    """Do a job in a process of its own, and return its result."""
+    command = [sys.executable, "-m", "training_core", job, "--events"]
+    command += [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    out = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return json.loads(out.stdout.splitlines()[-1])["result"]
+
+
+if __name__ == "__main__":
+    main()

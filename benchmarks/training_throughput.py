@@ -1,0 +1,183 @@
+"""Images a second of the whole training loop, beside the processor's peak and beside a plain script.
+
+Run with the runtime's Python: `$(make -s runtime-python) benchmarks/training_throughput.py`. The peak is the best of a
+convolution forward and backward in BF16, over the shapes of a ResNet34-UNet. The loops are real ones: chips drawn from
+an image, jittered and turned, losses, optimizer, averaged weights, progress told. They and the plain script, each in a
+process of its own that is started as a person starts it, take turns, and the medians count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+# Products and sums of one training step on one pixel, as torch counts them for the network as the library defines it.
+FLOP_PER_PX = 186.3026e9 / 512**2
+PEAK_SHAPES = [(64, 128), (128, 64), (256, 32), (256, 64), (512, 16), (512, 32)]
+LOOPS = {
+    "native fp32": {"engine": "native", "precision": "fp32"},
+    "native bf16": {"engine": "native", "precision": "bf16"},
+    "ipex bf16": {"engine": "ipex", "precision": "bf16"},
+    "native bf16, the same chips": {"engine": "native", "precision": "bf16", "same_chips": True},
+    "native bf16, encoder frozen": {"engine": "native", "precision": "bf16", "frozen_stages": 5, "base_model": "b"},
+    "native bf16, recomputing": {"engine": "native", "precision": "bf16", "recompute": "yes"},
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size-px", type=int, default=512)
+    parser.add_argument("--batch-size", type=int, default=4)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--measure", help="measure one loop in this process, or the peak; for this script itself")
+    arguments = parser.parse_args()
+    if arguments.measure:
+        print(json.dumps(measure(arguments)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        compare(arguments, Path(folder))
+
+
+def compare(arguments: argparse.Namespace, folder: Path) -> None:
+    """Measure all in turns, and print them side by side."""
+    from training_core import processor
+
+    print(processor.name(), flush=True)
+    prepare_arrays(folder / "arrays.npz", 2 * arguments.size_px)
+    peaks: list[tuple[float, float]] = []
+    paces: dict[str, list[float]] = {name: [] for name in ("plain script", *LOOPS)}
+    for _ in range(arguments.rounds):
+        peaks.append(json.loads(ask(["--measure", "peak"], arguments)))
+        paces["plain script"].append(pace_of_plain_script(folder / "arrays.npz", arguments))
+        for name in LOOPS:
+            paces[name].append(json.loads(ask(["--measure", name], arguments)))
+    peak = max(both for _, both in peaks)
+    print(f"BF16 convolution peak: {peak:.0f} GFLOP/s forward and backward, {max(one for one, _ in peaks):.0f} forward")
+    print(f"ResNet34-UNet, batch {arguments.batch_size}, {arguments.size_px} px, whole loop; of the network as defined")
+    print(f"{'loop':30} images/s  of plain  of peak")
+    plain = statistics.median(paces["plain script"])
+    for name, values in paces.items():
+        pace = statistics.median(values)
+        share = pace * FLOP_PER_PX * arguments.size_px**2 / 1e9 / peak
+        print(f"{name:30} {pace:8.2f} {pace / plain:7.2f} x {share:8.0%}")
+
+
+def prepare_arrays(path: Path, size_px: int) -> None:
+    """Write noise with labels for the plain script."""
+    import numpy as np
+
+    random = np.random.default_rng(0)
+    image = random.standard_normal((3, size_px, size_px), dtype=np.float32)
+    np.savez(path, image=image, label=(random.random((size_px, size_px)) > 0.9).astype(np.uint8))
+
+
+def pace_of_plain_script(arrays: Path, arguments: argparse.Namespace) -> float:
+    """Return its images a second."""
+    command = [sys.executable, str(Path(__file__).with_name("plain_script.py")), str(arrays)]
+    shape = [f"--size-px={arguments.size_px}", f"--batch-size={arguments.batch_size}", f"--steps={arguments.steps}"]
+    out = subprocess.run([*command, *shape, "--minutes=10"], check=True, capture_output=True, text=True).stdout
+    return float(out.split("images_per_s")[1])
+
+
+def ask(question: list[str], arguments: argparse.Namespace) -> str:
+    """Return what this script prints in a process of its own."""
+    shape = [f"--size-px={arguments.size_px}", f"--batch-size={arguments.batch_size}", f"--steps={arguments.steps}"]
+    command = [sys.executable, __file__, *question, *shape]
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+
+
+def measure(arguments: argparse.Namespace) -> object:
+    """Return the peak forward and forward with backward in GFLOP/s, or a loop's images a second."""
+    from training_core import processor
+
+    processor.prepare_process()
+    if arguments.measure != "peak":
+        return pace_of_loop(arguments, dict(LOOPS[arguments.measure]))
+    rates = [rates_of_convolution(arguments.batch_size, *shape) for shape in PEAK_SHAPES]
+    return [max(forward for forward, _ in rates), max(both for _, both in rates)]
+
+
+def rates_of_convolution(batch: int, channels: int, size_px: int) -> tuple[float, float]:
+    """Return GFLOP/s of a 3 x 3 convolution in BF16, forward alone and with its backward, each at its best."""
+    import torch
+
+    features = torch.randn(batch, channels, size_px, size_px, dtype=torch.bfloat16)
+    features = features.contiguous(memory_format=torch.channels_last).requires_grad_()
+    layer = (
+        torch.nn.Conv2d(channels, channels, 3, padding=1, bias=False).bfloat16().to(memory_format=torch.channels_last)
+    )
+    flop = 2 * batch * (channels * size_px * 3) ** 2
+    forward, both = [], []
+    for _ in range(8):
+        began = time.perf_counter()
+        result = layer(features)
+        forward.append(time.perf_counter() - began)
+        result.backward(result.detach())
+        both.append(time.perf_counter() - began)
+    return flop / min(forward) / 1e9, 3 * flop / min(both) / 1e9
+
+
+def pace_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> float:
+    """Return images a second of the loop as a job runs it, by the median of its steps."""
+    import itertools
+
+    import numpy as np
+    import torch
+    from affine import Affine
+    from rasterio.crs import CRS
+
+    from training_core.chips import ChipSampler, prefetch
+    from training_core.engines import Engine
+    from training_core.events import Reporter
+    from training_core.examples import LabeledImage
+    from training_core.grid import Grid
+    from training_core.imagery import Band
+    from training_core.jobs import FineTune
+    from training_core.model import Architecture, build_network
+    from training_core.recompute import recompute_activations
+    from training_core.trainer import Trainer
+    from training_core.training import Training
+
+    is_same = options.pop("same_chips", False)
+    size_px, random = 2 * arguments.size_px, np.random.default_rng(0)
+    label = (random.random((size_px, size_px)) > 0.9).astype(np.uint8)
+    validation = np.full_like(label, 255)
+    validation[:64, :64] = label[:64, :64]
+    image = LabeledImage(
+        "noise.tif",
+        Grid(CRS.from_epsg(32633), Affine(1, 0, 390000, 0, -1, 5820000), size_px, size_px),
+        random.integers(0, 255, (3, size_px, size_px), dtype=np.uint8),
+        np.ones((size_px, size_px), bool),
+        label,
+        validation,
+        tuple(Band(name, 127.0, 74.0) for name in ("red", "green", "blue")),
+    )
+    recipe = FineTune(batch_size=arguments.batch_size, chip_px=arguments.size_px, steps=arguments.steps, **options)
+    torch.manual_seed(0)
+    network = build_network(Architecture())
+    if recipe.recompute == "yes":
+        recompute_activations(network)
+    training = Training(Trainer(network, Engine(recipe.engine, recipe.precision), recipe), [image], recipe, Reporter())
+    batches = prefetch(ChipSampler([image], arguments.size_px, 0), arguments.batch_size)
+    if is_same:
+        first = next(batches)
+        batches = (batch for batch in itertools.repeat(first))
+    moments = []
+    training.run(batches, lambda _: moments.append(time.perf_counter()))
+    # The first step prepares memory and kernels, and after the last one comes the validation.
+    seconds = [after - before for before, after in zip(moments, moments[1:-1])]
+    return arguments.batch_size / statistics.median(seconds)
+
+
+if __name__ == "__main__":
+    main()

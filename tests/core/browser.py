@@ -1,0 +1,40 @@
+"""What a browser would make of a page, and text that is up to no good in one."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+HOSTILE = "roads.gpkg|layername=<script>alert('x')</script>"
+VOID = {"meta", "img", "br", "link", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """What a browser would see: elements, attributes and text; fails where elements are not closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.attributes, self.words, self._open = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert not self._open, f"not closed: {self._open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self._open and self._open.pop() == tag, f"</{tag}> closes nothing"
+
+    def handle_data(self, data):
+        if "style" not in self._open[-1:]:
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())

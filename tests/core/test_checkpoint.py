@@ -1,0 +1,186 @@
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from towns import ROAD_M
+from training_core import finetune
+from training_core.bundle import load_model, load_weights
+from training_core.checkpoint import checkpoint_path
+from training_core.errors import Cancelled, JobError
+from training_core.events import Metric, Reporter, Warning
+from training_core.jobs import FineTune
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def job(town, planted):
+    """Return a job of sixty steps in FP32, for a model in a folder."""
+
+    def make(folder, **options):
+        defaults = {
+            "rasters": (town.raster,),
+            "roads": town.roads,
+            "aoi": town.aoi,
+            "base_model": planted,
+            "model": str(folder / "model.safetensors"),
+            "steps": 60,
+            "chip_px": 64,
+            "batch_size": 2,
+            "width_m": ROAD_M,
+            "engine": "native",
+            "precision": "fp32",
+            "threads": 1,
+            "checkpoint_minutes": 0.01,
+            "averaging": 0.9,
+        }
+        return FineTune(**{**defaults, **options})
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(job, tmp_path_factory):
+    """The weights and the result of a run that nothing cuts off."""
+    wanted = job(tmp_path_factory.mktemp("whole"))
+    result = finetune.run(wanted, Reporter())
+    assert not checkpoint_path(wanted.model).exists()
+    return load_weights(wanted.model)[0], result
+
+
+def stopping_after(validations):
+    """Return a reporter that stops its job after some validations, and what it was told."""
+    told = []
+    count = lambda: sum(isinstance(event, Metric) and event.name == "validation_f1" for event in told)  # noqa: E731
+    return Reporter(told.append, lambda: count() >= validations), told
+
+
+def assert_same(weights, other):
+    assert weights.keys() == other.keys()
+    for name, tensor in weights.items():
+        torch.testing.assert_close(tensor, other[name], rtol=0, atol=1e-5, msg=name)
+
+
+def test_the_same_job_gives_the_same_model(job, uninterrupted, tmp_path):
+    finetune.run(job(tmp_path), Reporter())
+    assert_same(load_weights(str(tmp_path / "model.safetensors"))[0], uninterrupted[0])
+
+
+def start(job):
+    """Start a job as QGIS does, in a process of its own."""
+    file = Path(job.model).with_name("job.json")
+    file.write_text(job.to_json())
+    command = [sys.executable, "-m", "training_core", "run", str(file)]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, cwd=ROOT, **streams)
+
+
+def end(process):
+    """Wait for a job to be done, holding its standard input open, and return its exit status."""
+    while process.poll() is None:
+        time.sleep(0.02)
+    process.stdin.close()
+    return process.returncode
+
+
+def test_a_run_that_was_killed_goes_on_to_the_same_model(job, tmp_path):
+    folders = [tmp_path / name for name in ("whole", "killed")]
+    for folder in folders:
+        folder.mkdir()
+    whole, killed = (job(folder, steps=40) for folder in folders)
+    assert end(start(whole)) == 0
+    path, process = checkpoint_path(killed.model), start(killed)
+    while not path.exists() and process.poll() is None:
+        time.sleep(0.02)
+    process.kill()
+    assert end(process) == -signal.SIGKILL, "it was through before it could be killed"
+    assert not Path(killed.model).exists()
+    assert end(start(job(folders[1], steps=40, resume=True))) == 0
+    (weights, card), (expected, expected_card) = load_weights(killed.model), load_weights(whole.model)
+    assert_same(weights, expected)
+    assert card.metrics == expected_card.metrics and card.training["steps"] == 40
+    assert card.training["notes"][0].startswith("Resumed at step ")
+    assert not path.exists()
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_model(job, uninterrupted, tmp_path):
+    reporter, _ = stopping_after(1)
+    with pytest.raises(Cancelled, match="with resume goes on"):
+        finetune.run(job(tmp_path), reporter)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors.checkpoint"]
+    finetune.run(job(tmp_path, resume=True), Reporter())
+    assert_same(load_weights(str(tmp_path / "model.safetensors"))[0], uninterrupted[0])
+
+
+def test_a_stop_keeps_the_best_model_where_that_is_wished(job, tmp_path):
+    reporter, told = stopping_after(1)
+    result = finetune.run(job(tmp_path, keep_best=True, report=str(tmp_path / "report.html")), reporter)
+    assert result["stopped"] and 20 <= result["steps"] < 60
+    _, card = load_model(result["model"])
+    (f1,) = [event.value for event in told if isinstance(event, Metric) and event.name == "validation_f1"]
+    assert card.metrics["f1"] == pytest.approx(f1) == result["validation"]["f1"]
+    assert "Stopped at step" in card.training["notes"][-1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "model.safetensors",
+        "model.safetensors.checkpoint",
+        "report.html",
+    ]
+
+
+def test_a_stop_before_any_validation_still_gives_a_validated_model(job, tmp_path):
+    told = []
+    reporter = Reporter(told.append, lambda: any(isinstance(event, Metric) for event in told))
+    result = finetune.run(job(tmp_path, keep_best=True), reporter)
+    assert result["stopped"] and 0 <= result["validation"]["f1"] <= 1
+    load_model(result["model"])
+
+
+@pytest.fixture
+def stopped(job, tmp_path):
+    """A folder with the checkpoint of a run that was stopped."""
+    reporter, _ = stopping_after(1)
+    with pytest.raises(Cancelled):
+        finetune.run(job(tmp_path), reporter)
+    return tmp_path
+
+
+def test_it_goes_on_only_with_the_same_job(job, stopped, town):
+    with pytest.raises(JobError, match="is of another job: chip_px, the images or labels, seed differ"):
+        finetune.run(job(stopped, resume=True, seed=3, chip_px=96, width_m=4.0), Reporter())
+    assert checkpoint_path(str(stopped / "model.safetensors")).exists()
+    told = []
+    finetune.run(job(stopped, steps=62, checkpoint_minutes=5.0), Reporter(told.append))
+    assert any("is replaced, since resume was not asked for" in e.message for e in told if isinstance(e, Warning))
+
+
+def test_a_longer_run_goes_on_from_a_shorter_one(job, stopped):
+    result = finetune.run(job(stopped, resume=True, steps=64), Reporter())
+    assert result["steps"] == 64
+
+
+@pytest.mark.parametrize("damage", ["cut", "other", "empty"])
+def test_a_damaged_checkpoint_is_refused(job, stopped, planted, damage):
+    path = checkpoint_path(str(stopped / "model.safetensors"))
+    whole = path.read_bytes()
+    path.write_bytes({"cut": whole[: len(whole) // 2], "other": Path(planted).read_bytes(), "empty": b""}[damage])
+    with pytest.raises(JobError, match="is damaged. Run it without resume"):
+        finetune.run(job(stopped, resume=True), Reporter())
+
+
+def test_without_a_checkpoint_there_is_nothing_to_go_on_from(job, tmp_path):
+    with pytest.raises(JobError, match="There is no checkpoint"):
+        finetune.run(job(tmp_path, resume=True), Reporter())
+
+
+def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(job, tmp_path):
+    told = []
+    wanted = job(tmp_path, steps=40)
+    checkpoint_path(wanted.model).mkdir()
+    (checkpoint_path(wanted.model) / "something").touch()
+    assert finetune.run(wanted, Reporter(told.append))["steps"] == 40
+    assert any("No checkpoint could be written" in event.message for event in told if isinstance(event, Warning))

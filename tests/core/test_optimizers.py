@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from training_core.jobs import FineTune
+from training_core.jobs.recipe import OPTIMIZERS
+from training_core.optimizers import USUAL_RATES, build_optimizer, peak_rate, rate_at
+
+
+def test_the_rate_warms_up_peaks_and_falls():
+    rates = [rate_at(done, 0.01, 0.05) for done in np.linspace(0, 1, 101)]
+    assert np.argmax(rates) == 5 and max(rates) == pytest.approx(0.01)
+    assert rates[0] == pytest.approx(0.0005) and rates[-1] == pytest.approx(0.0001)
+    assert rates[52] == pytest.approx(0.005, rel=0.05)
+    assert all(early >= late > 0 for early, late in zip(rates[5:], rates[6:]))
+    assert rate_at(0.0, 0.01, 0.0) == pytest.approx(0.01) and rate_at(1.2, 0.01, 0.05) == pytest.approx(0.0001)
+
+
+def test_the_rate_goes_with_the_whole_batch():
+    assert peak_rate(FineTune(batch_size=4, learning_rate=0.01)) == pytest.approx(0.01)
+    assert peak_rate(FineTune(batch_size=8, accumulation=3, learning_rate=0.01)) == pytest.approx(0.06)
+    assert peak_rate(FineTune(batch_size=2)) == pytest.approx(USUAL_RATES["adamw"] / 2)
+    assert USUAL_RATES.keys() == set(OPTIMIZERS)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_finds_a_line(name):
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Conv2d(1, 8, 1), nn.ReLU(), nn.Conv2d(8, 1, 1))
+    optimizer = build_optimizer(network, name, 0.01)
+    values = torch.rand(4, 1, 8, 8)
+    losses = []
+    for step in range(600):
+        for group in optimizer.param_groups:
+            group["lr"] = rate_at(step / 600, USUAL_RATES[name], 0.05)
+        optimizer.zero_grad()
+        loss = (network(values) - (3 * values - 1)).square().mean()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.7 * losses[0]
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_biases_and_normalization_do_not_decay_and_frozen_weights_are_left_out(name):
+    network = nn.Sequential(nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8), nn.Conv2d(8, 1, 3))
+    network[2].requires_grad_(False)
+    groups = build_optimizer(network, name, 0.1).param_groups
+    decays = {id(parameter): group["weight_decay"] for group in groups for parameter in group["params"]}
+    expected = {network[0].weight: 0.1, network[0].bias: 0.0, network[1].weight: 0.0, network[1].bias: 0.0}
+    assert decays == {id(parameter): decay for parameter, decay in expected.items()}

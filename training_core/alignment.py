@@ -1,0 +1,232 @@
+"""How far drawn roads lie off the roads that an image shows, measured from the image.
+
+Knows pixels and shifts; knows nothing of files, layers or messages.
+
+The drawn roads and the ground beside them are shifted over the image, to and fro by up to REACH_M. At each shift it is
+measured how well the image tells the two apart: the coefficient of determination R² of a linear discriminant on the
+bands and their local deviation (a road is smooth, and lighter or darker than both of its sides). All shifts at once
+are correlations, which the Fourier transform gives. Whatever the roads look like, R² is high where the drawing fits.
+
+Measured on Banepa (drone, RGB, 51 roads) and two scenes of Las Vegas (panchromatic, 9 roads; RGB, 38 roads): R² where
+the drawing fits is 0.13, 0.22 and 0.31, and elsewhere 0.003, 0.005 and 0.03 in the median. Moved by 30 m in each of
+eight directions, all 24 layers are found to be off, by the right amount within 4 m; so are all 32 with half of Banepa's
+area. Of 192 random subsets of 2 to 20 roads, none is found to be off where it fits; moved by 30 m, 84 are, all of them
+rightly: none of 2 roads, half of 5, nearly all of 20. It takes 0.2 s for these, and 1.5 s for an image of
+8000 px a side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+import numpy as np
+from scipy import fft, ndimage
+
+from .cache import strips
+from .examples import LabeledImage
+from .labels import IGNORE, ROAD
+
+REACH_M = 60.0
+# Drawn by hand, roads lie off by a few meters; what is nearer than this, or than a road's width, is no fault.
+TOLERANCE_M = 8.0
+# The image is averaged to about this; where its pixels are larger than the coarsest, roads are too thin to be told.
+CELL_M, COARSEST_M = 1.0, 2.5
+# Ground from here to there beside a road is what it must differ from.
+FLANK_M = (1.5, 10.0)
+MOST_BANDS, MOST_WINDOWS, WINDOW_M = 3, 4, 512.0
+# A shift counts as found where its R² stands out from those of all shifts by so many of their deviations, is so many
+# times as high as without a shift, and leads by so much over those of any other place.
+LEAST_DEVIATIONS, LEAST_GAIN, LEAST_LEAD = 8.0, 1.4, 1.15
+LEAST_ROAD_M2 = 1000.0
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums over the road and its flanks, by shift; those of several windows add up.
+
+    `road`, `flank`: counts (rows, columns). `road_values`, `flank_values`: (features, rows, columns).
+    `products`: of pairs of features over both, (features, features, rows, columns).
+    """
+
+    road: np.ndarray
+    flank: np.ndarray
+    road_values: np.ndarray
+    flank_values: np.ndarray
+    products: np.ndarray
+
+    def __add__(self, other: "_Sums") -> "_Sums":
+        return _Sums(*(mine + others for mine, others in zip(vars(self).values(), vars(other).values())))
+
+
+def measure_offset(image: LabeledImage) -> Optional[tuple[float, float]]:
+    """Return how far east and north, in meters, the drawn roads lie of those that the image shows.
+
+    None where they lie on them, or where the image does not tell clearly, as with few roads.
+    """
+    x_m, y_m = image.grid.pixel_m
+    if max(x_m, y_m) > COARSEST_M:
+        return None
+    factors = max(1, round(CELL_M / y_m)), max(1, round(CELL_M / x_m))
+    cell_m = y_m * factors[0], x_m * factors[1]
+    reach = int(REACH_M / cell_m[0]), int(REACH_M / cell_m[1])
+    total, width_m = None, 0.0
+    road_m2 = 0.0
+    for window, core in _windows(image, factors, reach):
+        values, known, road, labeled = _average(image, window, factors)
+        inside = np.zeros_like(road)
+        inside[core] = True
+        road, labeled = road & inside, labeled & inside
+        if not road.any() or not known.any():
+            continue
+        width_m = max(width_m, 4 * ndimage.distance_transform_edt(road, sampling=cell_m)[road].mean())
+        road_m2 += road.sum() * cell_m[0] * cell_m[1]
+        flank = labeled & _beside(road, cell_m)
+        sums = _sum_by_shift(_features(values, known, cell_m), known, road, flank, reach)
+        total = sums if total is None else total + sums
+    if total is None or road_m2 < LEAST_ROAD_M2:
+        return None
+    # A step of one cell to the right and down, on the ground.
+    ground = image.grid.metric_transform
+    rows, columns = np.mgrid[-reach[0] : reach[0] + 1, -reach[1] : reach[1] + 1]
+    across, down = columns * factors[1], rows * factors[0]
+    east_m, north_m = ground.a * across + ground.b * down, ground.d * across + ground.e * down
+    return _find_shift(_determination(total), east_m, north_m, max(TOLERANCE_M, width_m))
+
+
+def _find_shift(
+    determination: np.ndarray, east_m: np.ndarray, north_m: np.ndarray, tolerance_m: float
+) -> Optional[tuple[float, float]]:
+    """Return minus the shift with the highest R², where that is far from none and beyond doubt."""
+    if not np.isfinite(determination).any():
+        return None
+    best = np.unravel_index(np.nanargmax(determination), determination.shape)
+    is_near_none = np.hypot(east_m, north_m) <= tolerance_m
+    is_elsewhere = np.hypot(east_m - east_m[best], north_m - north_m[best]) > tolerance_m
+    without, rival = (np.nanmax(determination[where], initial=0) for where in (is_near_none, is_elsewhere))
+    highest, usual = determination[best], np.nanmedian(determination)
+    if is_near_none[best] or highest < LEAST_GAIN * without or highest < LEAST_LEAD * rival:
+        return None
+    if highest - usual < LEAST_DEVIATIONS * np.nanstd(determination):
+        return None
+    return -float(east_m[best]), -float(north_m[best])
+
+
+def _windows(
+    image: LabeledImage, factors: tuple[int, int], reach: tuple[int, int]
+) -> list[tuple[tuple[slice, slice], tuple[slice, slice]]]:
+    """Return where most road is: windows of the image, each with its part whose roads count, the latter in cells."""
+    height, width = (size // factor for size, factor in zip(image.known.shape, factors))
+    side = round(WINDOW_M / CELL_M)
+    # As many equal parts as it takes, so that none is a sliver.
+    edges = [np.linspace(0, size, max(1, -(-size // side)) + 1).astype(int) for size in (height, width)]
+    amounts = _road_in_blocks(image, [edge * factor for edge, factor in zip(edges, factors)])
+    most = np.argsort(-amounts, axis=None, kind="stable")[:MOST_WINDOWS]
+    found = []
+    for row, column in zip(*np.unravel_index(most, amounts.shape)):
+        spans, cores = [], []
+        for edge, at, size, factor, margin in zip(edges, (row, column), (height, width), factors, reach):
+            start, stop = max(0, edge[at] - margin), min(size, edge[at + 1] + margin)
+            spans.append(slice(start * factor, stop * factor))
+            cores.append(slice(edge[at] - start, edge[at + 1] - start))
+        found.append((tuple(spans), tuple(cores)))
+    return found
+
+
+def _road_in_blocks(image: LabeledImage, edges: list[np.ndarray]) -> np.ndarray:
+    rows, columns = edges
+    amounts = np.zeros((len(rows) - 1, len(columns) - 1))
+    for number, (top, bottom) in enumerate(zip(rows[:-1], rows[1:])):
+        for part in strips(bottom - top, image.known.shape[1]):
+            lines = slice(top + part.start, top + part.stop)
+            road = (np.minimum(image.training[lines], image.validation[lines]) == ROAD).sum(axis=0)
+            amounts[number] += np.add.reduceat(road[: columns[-1]], columns[:-1])
+    return amounts
+
+
+def _average(
+    image: LabeledImage, window: tuple[slice, slice], factors: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return a window in cells: values (bands, rows, columns), float32; and where is data, road, and any label."""
+
+    def average(array: np.ndarray) -> np.ndarray:
+        *bands, height, width = array.shape
+        cells = array.reshape(*bands, height // factors[0], factors[0], width // factors[1], factors[1])
+        return cells.mean(axis=(-3, -1), dtype=np.float32)
+
+    labels = np.minimum(image.training[window], image.validation[window])
+    known = image.known[window]
+    share = average(known)
+    chosen = np.unique(np.linspace(0, len(image.bands) - 1, MOST_BANDS).round().astype(int))
+    values = np.stack([average(np.where(known, image.values[(band, *window)], 0)) for band in chosen])
+    return values / np.maximum(share, 1e-6), share > 0.5, average(labels == ROAD) > 0.5, average(labels != IGNORE) > 0.5
+
+
+def _beside(road: np.ndarray, cell_m: tuple[float, float]) -> np.ndarray:
+    distance_m = ndimage.distance_transform_edt(~road, sampling=cell_m)
+    return (distance_m > FLANK_M[0]) & (distance_m <= FLANK_M[1])
+
+
+def _features(values: np.ndarray, known: np.ndarray, cell_m: tuple[float, float]) -> np.ndarray:
+    """Return what a road may differ in: each band, without its extremes, and the logarithm of its local deviation."""
+    sigma = [1.5 / size_m for size_m in cell_m]
+    weight = ndimage.gaussian_filter(known.astype(np.float32), sigma) + 1e-6
+    found = []
+    for band in values:
+        scaled = np.clip((band - band[known].mean()) / (band[known].std() + 1e-9), -3, 3)
+        scaled[~known] = 0
+        mean = ndimage.gaussian_filter(scaled, sigma) / weight
+        squared = np.where(known, (scaled - mean) ** 2, 0)
+        variance = ndimage.gaussian_filter(squared, sigma) / weight
+        found += [scaled, np.where(known, np.log(np.maximum(variance, 1e-4)) / 2, 0)]
+    return np.stack(found).astype(np.float32)
+
+
+def _sum_by_shift(
+    features: np.ndarray, known: np.ndarray, road: np.ndarray, flank: np.ndarray, reach: tuple[int, int]
+) -> _Sums:
+    # Padded, so that what leaves on one side does not come back on the other.
+    sizes = [max(size + margin, 2 * margin + 1) for size, margin in zip(road.shape, reach)]
+    shape = [fft.next_fast_len(size, real=True) for size in sizes]
+
+    def transform(array: np.ndarray) -> np.ndarray:
+        return fft.rfft2(array.astype(np.float32), shape)
+
+    def correlate(image: np.ndarray, template: np.ndarray) -> np.ndarray:
+        sums = np.roll(fft.irfft2(image * template.conj(), shape), reach, axis=(0, 1))
+        return sums[: 2 * reach[0] + 1, : 2 * reach[1] + 1].astype(np.float64)
+
+    roads, flanks, ground = transform(road), transform(flank), transform(known)
+    both = roads + flanks
+    transformed = [transform(feature) for feature in features]
+    count = len(features)
+    products = np.empty((count, count, 2 * reach[0] + 1, 2 * reach[1] + 1))
+    for first in range(count):
+        for second in range(first, count):
+            product = correlate(transform(features[first] * features[second]), both)
+            products[first, second] = products[second, first] = product
+    return _Sums(
+        road=correlate(ground, roads),
+        flank=correlate(ground, flanks),
+        road_values=np.stack([correlate(feature, roads) for feature in transformed]),
+        flank_values=np.stack([correlate(feature, flanks) for feature in transformed]),
+        products=products,
+    )
+
+
+def _determination(sums: _Sums) -> np.ndarray:
+    """Return R² of the linear discriminant between road and flanks by shift; NaN where half of either is off the image.
+
+    With the shares p and q of the two, the difference d of their means and the covariance S of both together, it is
+    p q dᵀ S⁻¹ d.
+    """
+    road, flank = np.maximum(sums.road, 1), np.maximum(sums.flank, 1)
+    share = road / (road + flank)
+    mean = (sums.road_values + sums.flank_values) / (road + flank)
+    covariance = sums.products / (road + flank) - mean[:, None] * mean[None]
+    difference = np.moveaxis(sums.road_values / road - sums.flank_values / flank, 0, -1)
+    matrix = np.moveaxis(covariance, (0, 1), (-2, -1)) + 1e-3 * np.eye(len(mean))
+    solved = np.linalg.solve(matrix, difference[..., None])[..., 0]
+    determination = share * (1 - share) * (difference * solved).sum(axis=-1)
+    seen = (sums.road >= 0.5 * sums.road.max()) & (sums.flank >= 0.5 * sums.flank.max())
+    return np.where(seen, determination, np.nan)

@@ -1,0 +1,81 @@
+"""Arrays too large for memory: the same arrays, in temporary files that are mapped into memory.
+
+Knows memory, disks and temporary files; knows nothing of what the arrays hold.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import shutil
+import tempfile
+from typing import BinaryIO
+
+import numpy as np
+import psutil
+from numpy.typing import DTypeLike
+
+from .errors import ResourceError
+
+# An array of more bytes than this, or than this share of the free memory, is kept in a file.
+LARGEST_IN_MEMORY_BYTES = 1 << 30
+LARGEST_SHARE_OF_MEMORY = 1 / 8
+# Work on parts of an array takes about so many pixels at once.
+STRIP_PX = 1 << 24
+
+
+def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
+    """Return an array to be filled: in memory, or where it is large in a temporary file that is mapped into memory.
+
+    The file has no name where the system allows it, and otherwise goes with the process, however that ends. It lies in
+    the folder that `tempfile.gettempdir` chooses, which the variable TMPDIR (on Windows TEMP) decides.
+
+    Raises
+    ------
+    ResourceError
+        The disk has no room for it.
+    """
+    size_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+    if size_bytes <= min(LARGEST_IN_MEMORY_BYTES, LARGEST_SHARE_OF_MEMORY * psutil.virtual_memory().available):
+        return np.empty(shape, dtype)
+    folder = tempfile.gettempdir()
+    try:
+        if shutil.disk_usage(folder).free < size_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with tempfile.TemporaryFile(dir=folder) as file:
+            _reserve(file, size_bytes)
+            return np.memmap(file, dtype, "r+", shape=shape)
+    except OSError as error:
+        raise ResourceError(
+            f"The images need {size_bytes / 1e9:.1f} GB of temporary files, but {folder} cannot take them: "
+            f"{error.strerror or error}.",
+            "Free some space there, let the variable TMPDIR name a folder on a larger disk, or choose a smaller area "
+            "of interest.",
+        ) from error
+
+
+def strips(height: int, width: int, multiple: int = 1) -> list[slice]:
+    """Return the rows of an image in strips of about STRIP_PX, from top to bottom.
+
+    Parameters
+    ----------
+    height, width : int
+        Size of the image in pixels.
+    multiple : int
+        Strips begin at multiples of so many rows.
+    """
+    rows = max(1, STRIP_PX // max(1, width) // multiple) * multiple
+    return [slice(top, min(top + rows, height)) for top in range(0, height, rows)]
+
+
+def _reserve(file: BinaryIO, size_bytes: int) -> None:
+    """Take the room on the disk now: a mapped file that turns out too large later would kill the process."""
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file.fileno(), 0, size_bytes)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+                raise
+    file.truncate(size_bytes)

@@ -1,0 +1,121 @@
+"""Soft clDice: a loss that asks whether center-lines are covered, and so whether roads are unbroken.
+
+Knows logits and labels; knows nothing of networks. A label of 255 is ignored: to the skeleton it is what lies beyond
+the image's border.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
+
+from .labels import IGNORE, ROAD
+
+ITERATIONS = 10  # each takes a pixel off either side of a road: of one up to 20 px wide, only the center-line is left
+
+# (rows, columns) from a pixel to those that it is compared with.
+_CROSS = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))
+_COLUMN = ((0, 0), (-1, 0), (1, 0))
+_ROW = ((0, 0), (0, -1), (0, 1))
+
+
+def centerline_loss(logits: Tensor, labels: Tensor, iterations: int = ITERATIONS) -> Tensor:
+    """Return one minus the soft clDice over the labeled pixels of the batch (Shit et al., CVPR 2021).
+
+    That is the harmonic mean of how much of the predicted center-lines is road, and how much of the true ones is
+    predicted; 0 where no pixel is labeled.
+
+    Parameters
+    ----------
+    logits : Tensor (batch, 1, height, width), floating point
+    labels : Tensor of the same shape, uint8
+        BACKGROUND, ROAD or IGNORE.
+    iterations : int
+        Half the width of the widest road that is thinned to a line, in pixels.
+    """
+    lengths = torch.stack([_lengths(*image, iterations) for image in zip(logits, labels)]).sum(0)
+    predicted, predicted_on_road, true, true_found = lengths + 1
+    precision, sensitivity = predicted_on_road / predicted, true_found / true
+    return 1 - 2 * precision * sensitivity / (precision + sensitivity)
+
+
+def _lengths(logits: Tensor, labels: Tensor, iterations: int) -> Tensor:
+    """Return the pixels of one image's predicted center-lines, how many are road, of its true ones, how many found."""
+    known = (labels != IGNORE).to(logits.dtype)
+    road = (labels == ROAD).to(logits.dtype)
+    probability = torch.sigmoid(logits) * known
+    # Computed again on the way back, so that no more of it is ever kept than of a single image.
+    predicted = checkpoint(soft_skeleton, probability, known, iterations, use_reentrant=False, preserve_rng_state=False)
+    true = soft_skeleton(road, known, iterations)
+    return torch.stack([predicted.sum(), (predicted * road).sum(), true.sum(), (true * probability).sum()])
+
+
+def soft_skeleton(values: Tensor, known: Tensor, iterations: int = ITERATIONS) -> Tensor:
+    """Return how much each pixel belongs to the skeleton: what is lost of the image and its erosions by opening them.
+
+    Parameters
+    ----------
+    values : Tensor (..., height, width), floating point
+        From 0 to 1; 0 where not known.
+    known : Tensor of the same shape and type
+        1, or 0 for pixels that neither erode their neighbors nor belong to the skeleton.
+    iterations : int
+
+    Notes
+    -----
+    For each loss d the paper adds relu(d - s d) to the skeleton s. Both lie between 0 and 1, so 1 - s is the product of
+    all 1 - d.
+    """
+    unknown = 1 - known
+    rest = torch.ones_like(values)
+    for _ in range(iterations):
+        eroded = -_Highest.apply(-(values + unknown), _CROSS) * known
+        opened = _Highest.apply(_Highest.apply(eroded, _COLUMN), _ROW)
+        rest = rest * (1 - functional.relu(values - opened))
+        values = eroded
+    return 1 - rest
+
+
+class _Highest(torch.autograd.Function):
+    """The highest value at some steps from each pixel, as far as they lie within the image.
+
+    PyTorch's own pooling keeps 64-bit indices, and its maximum divides the gradient among equals; both take many times
+    as long as this. Of equals, the first takes the whole gradient.
+    """
+
+    @staticmethod
+    def forward(context: Any, values: Tensor, steps: tuple[tuple[int, int], ...]) -> Tensor:
+        highest = values.clone()
+        for here, there in _pairs(values.shape, steps):
+            torch.maximum(highest[here], values[there], out=highest[here])
+        context.save_for_backward(values, highest)
+        context.steps = steps
+        return highest
+
+    @staticmethod
+    @once_differentiable
+    def backward(context: Any, outer: Tensor) -> tuple[Tensor, None]:
+        values, highest = context.saved_tensors
+        gradient = torch.zeros_like(values)
+        left = outer.clone()
+        for here, there in _pairs(values.shape, context.steps):
+            share = torch.eq(values[there], highest[here], out=torch.empty_like(values[there])).mul_(left[here])
+            gradient[there] += share
+            left[here] -= share
+        return gradient, None
+
+
+def _pairs(shape: torch.Size, steps: tuple[tuple[int, int], ...]) -> Iterator[tuple[tuple, tuple]]:
+    """Yield for each step the pixels from which it stays in the image, and those to which it leads."""
+    height, width = shape[-2:]
+    for rows, columns in steps:
+        top, bottom = max(-rows, 0), height - max(rows, 0)
+        left, right = max(-columns, 0), width - max(columns, 0)
+        here = (..., slice(top, bottom), slice(left, right))
+        yield here, (..., slice(top + rows, bottom + rows), slice(left + columns, right + columns))

@@ -1,0 +1,215 @@
+"""Checkpoints: the state of a training in a file, from which it can go on after it was cut off.
+
+One safetensors file beside the model to be: the tensors that a step changes, the best weights so far, and in its header
+a JSON document with what happened until then. A checkpoint is untrusted input: nothing in it is run. Knows the file and
+when to write it; knows nothing of how a training goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from .engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded
+from .errors import JobError
+from .events import Reporter
+from .examples import LabeledImage
+from .history import History, Trained, history_from_document, judge
+from .jobs import FineTune, RecipeOptions
+from .metrics import Confusion
+from .training import Training
+
+FORMAT = "roadseg-checkpoint-1"
+_HEADER_KEY = "roadseg"
+_BEST, _STATE = "best.", "state."
+# What may differ between a run and the one that goes on from its checkpoint: how long, and how it is told.
+_FREE = ("minutes", "steps", "patience", "checkpoint_minutes", "threads")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The state of a training.
+
+    Parameters
+    ----------
+    identity : dict
+        What must be the same for a training to go on from here; see `identify`.
+    engine : Engine
+    has_extension : bool
+        Whether the Intel extension was loaded: it then rounds a little differently, even where another engine trains.
+    history : History
+    state : dict of str to Tensor
+        Of the trainer.
+    best : Trained, optional
+    """
+
+    identity: dict[str, Any]
+    engine: Engine
+    has_extension: bool
+    history: History
+    state: dict[str, torch.Tensor]
+    best: Optional[Trained]
+
+
+def checkpoint_path(model: str) -> Path:
+    """Return where the checkpoint of a model to be lies."""
+    return Path(f"{model}.checkpoint")
+
+
+def identify(job: FineTune, images: list[LabeledImage]) -> dict[str, Any]:
+    """Return what makes a training the one that it is: its recipe, and a digest of what it learns from.
+
+    Paths are left out: the same layer may come in another file.
+    """
+    recipe = {field.name: getattr(job, field.name) for field in RecipeOptions.option_fields()}
+    digest = hashlib.sha256()
+    for image in images:
+        digest.update(repr((image.values.shape, image.bands)).encode())
+        for array in (image.training, image.validation, image.values[:, ::8, ::8]):
+            digest.update(array.tobytes())
+    return {**{name: value for name, value in recipe.items() if name not in _FREE}, "images": digest.hexdigest()}
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint such that there is a whole one at every moment.
+
+    Raises
+    ------
+    OSError
+        There is no room, or the folder cannot be written to.
+    """
+    best = checkpoint.best
+    document = {
+        "format": FORMAT,
+        "identity": checkpoint.identity,
+        "engine": asdict(checkpoint.engine),
+        "has_extension": checkpoint.has_extension,
+        "history": checkpoint.history.to_document(),
+        "best": best and best.confusion.counts(),
+    }
+    tensors = {f"{_STATE}{name}": tensor for name, tensor in checkpoint.state.items()}
+    tensors |= {f"{_BEST}{name}": tensor for name, tensor in (best.weights if best else {}).items()}
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary,
+                  metadata={_HEADER_KEY: json.dumps(document)})  # fmt: skip
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except SafetensorError as error:  # so it calls whatever the system refuses
+        raise OSError(str(error)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Return the checkpoint in a file.
+
+    Raises
+    ------
+    JobError
+        There is none, or the file is damaged.
+    """
+    if not path.exists():
+        raise JobError(f"There is no checkpoint {path} to go on from.", "Run it without resume.")
+    try:
+        with safe_open(path, framework="pt") as file:
+            document = json.loads((file.metadata() or {})[_HEADER_KEY])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
+        if document["format"] != FORMAT:
+            raise ValueError("another format")
+        engine = Engine(**document["engine"])
+        if engine.name not in (NATIVE, IPEX) or engine.precision not in (BF16, FP32):
+            raise ValueError("no engine")
+        best = {name[len(_BEST) :]: tensor for name, tensor in tensors.items() if name.startswith(_BEST)}
+        return Checkpoint(
+            identity=dict(document["identity"]),
+            engine=engine,
+            has_extension=bool(document["has_extension"]),
+            history=history_from_document(document["history"]),
+            state={name[len(_STATE) :]: tensor for name, tensor in tensors.items() if name.startswith(_STATE)},
+            best=judge(best, Confusion.from_counts(document["best"])) if document["best"] else None,
+        )
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise JobError(f"The checkpoint {path} is damaged.", "Run it without resume.") from error
+
+
+def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path) -> None:
+    """Raise JobError, naming what differs, where a checkpoint is not of such a training."""
+    names = checkpoint.identity.keys() | identity.keys()
+    different = sorted(name for name in names if checkpoint.identity.get(name) != identity.get(name))
+    if different:
+        what = ", ".join("the images or labels" if name == "images" else name for name in different)
+        raise JobError(
+            f"The checkpoint {path} is of another job: {what} differ.", "Run that job again, or this without resume."
+        )
+
+
+class CheckpointWriter:
+    """Writes a training's checkpoints now and then, beside the training.
+
+    Use it as a context manager: leaving it waits for the last one to be written.
+
+    Parameters
+    ----------
+    path : Path
+    interval_s : float
+    identity, engine
+        See Checkpoint.
+    reporter : Reporter
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        interval_s: float,
+        identity: dict[str, Any],
+        engine: Engine,
+        reporter: Reporter,
+    ) -> None:
+        self._path, self._interval_s, self._reporter = path, interval_s, reporter
+        self._identity, self._engine = identity, engine
+        self._written_s = time.monotonic()
+        self._thread = ThreadPoolExecutor(1)
+        self._writing: Optional[Future[None]] = None
+
+    def __enter__(self) -> "CheckpointWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown()
+        self._tell_failure()
+
+    def keep(self, training: Training) -> None:
+        """Write a checkpoint if the last one is old enough, and written by now."""
+        is_busy = self._writing is not None and not self._writing.done()
+        if time.monotonic() - self._written_s >= self._interval_s and not is_busy:
+            self.write(training)
+
+    def write(self, training: Training) -> None:
+        """Write a checkpoint of the training as it is; this copies its state and returns."""
+        self._tell_failure()
+        # A copy by way of JSON: the history goes on while the thread writes.
+        history = history_from_document(json.loads(json.dumps(training.history.to_document())))
+        checkpoint = Checkpoint(
+            self._identity, self._engine, ipex_is_loaded(), history, training.trainer.state(), training.best
+        )
+        self._writing = self._thread.submit(write_checkpoint, self._path, checkpoint)
+        self._written_s = time.monotonic()
+        training.trainer.lap("checkpoint")
+
+    def _tell_failure(self) -> None:
+        error = self._writing.exception() if self._writing is not None else None
+        self._writing = None
+        if error is not None:
+            self._reporter.warning(f"No checkpoint could be written to {self._path} ({error}); the training goes on.")

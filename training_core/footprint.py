@@ -1,0 +1,236 @@
+"""How much memory a training takes, told before it begins from a few steps on small chips.
+
+The steps are those of the real trainer. Every tensor that comes and goes is noted; since the same operations follow
+each other whatever the chips' size, what is alive after each of them, at two sizes, gives it for any size. Knows
+trainers and recipes; knows nothing of files.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import math
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import numpy as np
+import psutil
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from .engines import IPEX, Engine
+from .errors import ResourceError
+from .jobs import RecipeOptions
+from .memory import available_bytes, give_free_blocks_back
+from .model import STRIDE_PX, Architecture, build_network
+from .recompute import recompute_activations
+from .trainer import Trainer
+
+SMALL_CHIPS_PX = (64, 128)
+SMALLEST_CHIP_PX = 64
+# Batches of chips at once: the one in use, three that wait, and one that is being drawn.
+BATCHES_OF_CHIPS = 5
+# Found by measurement (benchmarks/README.md), with glibc and two threads: what the libraries set aside once they
+# compute, and how much the gaps between tensors add to what grows with the pixels.
+LIBRARY_BYTES, GAPS = 115_000_000, 1.25
+# So many copies of the weights the extension makes where no operation tells of them.
+EXTENSION_COPIES = 3
+# Of the memory that is free, what a training may take; the rest is for the system, and for what the estimate misses.
+SHARE_OF_FREE = 0.9
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a training takes, for chips and batches of any size.
+
+    Parameters
+    ----------
+    process_bytes : int
+        What the process has without the training.
+    library_bytes : int
+        What the libraries set aside once they compute.
+    kept_bytes : int
+        The best weights so far, and a checkpoint that is being written.
+    fixed_bytes, bytes_per_px : ndarray (operations,)
+        What is alive after each operation of a step, weights included: so much, and so much for each pixel of a batch.
+    chip_bytes_per_px : int
+        Of the chips and labels that wait, for each pixel of a step.
+    """
+
+    process_bytes: int
+    library_bytes: int
+    kept_bytes: int
+    fixed_bytes: np.ndarray
+    bytes_per_px: np.ndarray
+    chip_bytes_per_px: int
+
+    def peak_bytes(self, batch_size: int, chip_px: int, accumulation: int = 1) -> int:
+        """Return the most memory that the process will have while it trains with such chips and batches."""
+        pixels = batch_size * chip_px**2
+        step = (self.fixed_bytes + GAPS * self.bytes_per_px * pixels).max()
+        chips = self.chip_bytes_per_px * pixels * accumulation
+        return int(self.process_bytes + self.library_bytes + self.kept_bytes + step + chips)
+
+
+def measure_footprint(
+    architecture: Architecture, engine: Engine, recipe: RecipeOptions, is_recomputing: bool
+) -> Footprint:
+    """Train a network of random weights for three steps on small chips, and return what that took.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    engine : Engine
+    recipe : RecipeOptions
+        Its sizes do not matter.
+    is_recomputing : bool
+        Whether activations are computed again instead of being kept.
+    """
+    # A second batch finds the gradients of the first; further ones are like it.
+    small = dataclasses.replace(recipe, batch_size=1, accumulation=min(recipe.accumulation, 2))
+    with torch.random.fork_rng(devices=[]), _Ledger() as ledger:
+        network = build_network(architecture)
+        trainer = Trainer(recompute_activations(network) if is_recomputing else network, engine, small)
+        _step(trainer, small.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0])  # makes the optimizer's state
+        alive = []
+        for size_px in SMALL_CHIPS_PX:
+            began = len(ledger.alive)
+            _step(trainer, small.accumulation, architecture.in_channels, size_px)
+            alive.append(np.array(ledger.alive[began:], dtype=float))
+    pixels = [size_px**2 for size_px in SMALL_CHIPS_PX]
+    kept_bytes = _kept_bytes(trainer)
+    weights_bytes = sum(tensor.nbytes for tensor in network.state_dict().values())
+    del network, trainer
+    gc.collect()  # the extension's parameters refer to each other
+    give_free_blocks_back()
+    slope = (alive[1] - alive[0]) / (pixels[1] - pixels[0])
+    return Footprint(
+        process_bytes=psutil.Process().memory_info().rss,
+        library_bytes=LIBRARY_BYTES + (EXTENSION_COPIES * weights_bytes if engine.name == IPEX else 0),
+        kept_bytes=kept_bytes,
+        fixed_bytes=alive[0] - slope * pixels[0],
+        bytes_per_px=slope,
+        chip_bytes_per_px=BATCHES_OF_CHIPS * (4 * architecture.in_channels + 1),
+    )
+
+
+def _step(trainer: Trainer, chips: int, bands: int, size_px: int) -> None:
+    images = np.zeros((chips, bands, size_px, size_px), dtype=np.float32)
+    labels = np.zeros((chips, size_px, size_px), dtype=np.uint8)
+    labels[:, : size_px // 2] = 1
+    trainer.step(images, labels, 0.0)
+
+
+def _kept_bytes(trainer: Trainer) -> int:
+    """Return the size of the best weights, and of the copies that a checkpoint makes of them and of the state."""
+    with FakeTensorMode(allow_non_fake_inputs=True):  # shapes without memory
+        best, state = trainer.weights(), trainer.state()
+    unpacked = [tensor for tensor in (*best.values(), *state.values()) if not tensor.is_contiguous()]
+    return sum(tensor.nbytes for tensor in (*best.values(), *state.values(), *unpacked))
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """How a training gets along with the memory there is.
+
+    Parameters
+    ----------
+    is_recomputing : bool
+        Whether activations are to be computed again instead of being kept.
+    peak_bytes : int
+        The most memory that the process will have, about.
+    """
+
+    is_recomputing: bool
+    peak_bytes: int
+
+
+def plan_memory(
+    architecture: Architecture, engine: Engine, recipe: RecipeOptions, chip_px: int, log: Callable[[str], None]
+) -> MemoryPlan:
+    """Return whether to recompute activations, such that the memory suffices.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    engine : Engine
+    recipe : RecipeOptions
+        With what is wished of recomputation.
+    chip_px : int
+        Side of the chips as they enter the network.
+    log : callable
+        Takes the estimate, for a person.
+
+    Raises
+    ------
+    ResourceError
+        The memory would not suffice; says what would fit.
+    """
+    for is_recomputing in {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]:
+        footprint = measure_footprint(architecture, engine, recipe, is_recomputing)
+        most_bytes = psutil.Process().memory_info().rss + int(SHARE_OF_FREE * available_bytes())
+        peak_bytes = footprint.peak_bytes(recipe.batch_size, chip_px, recipe.accumulation)
+        need = f"{peak_bytes / 1e9:.1f} GB of memory{', recomputing activations' * is_recomputing}"
+        if peak_bytes <= most_bytes:
+            log(f"Training needs about {need}; {most_bytes / 1e9:.1f} GB can be had.")
+            return MemoryPlan(is_recomputing, peak_bytes)
+    raise ResourceError(
+        f"Training with chips of {chip_px} px and batch size {recipe.batch_size} needs about {need}; "
+        f"{most_bytes / 1e9:.1f} GB can be had.",
+        _what_would_fit(footprint, recipe, chip_px, most_bytes),
+    )
+
+
+def _what_would_fit(footprint: Footprint, recipe: RecipeOptions, chip_px: int, most_bytes: int) -> str:
+    """Return in words the largest chips for this batch, and the largest batch for these chips."""
+    batch_size, chips = recipe.batch_size, recipe.batch_size * recipe.accumulation
+    accumulations = {size: math.ceil(chips / size) for size in range(1, batch_size)}
+    ways = [
+        f"chip size (chip_px) {size_px}"
+        for size_px in range(SMALLEST_CHIP_PX, chip_px, STRIDE_PX)
+        if footprint.peak_bytes(batch_size, size_px, recipe.accumulation) <= most_bytes
+    ][-1:]
+    ways += [
+        f"batch size (batch_size) {size} with accumulation (accumulation) {accumulation}"
+        for size, accumulation in accumulations.items()
+        if footprint.peak_bytes(size, chip_px, accumulation) <= most_bytes
+    ][-1:]
+    if recipe.recompute == "no":
+        ways.append("recompute (recompute) auto, which takes less")
+    return f"Choose {', or '.join(ways)}." if ways else "Close other programs, or take a machine with more memory."
+
+
+class _Ledger(TorchDispatchMode):
+    """Notes, after every operation, how many bytes of tensors made since its beginning are alive."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alive: list[int] = []
+        self._sizes: dict[int, int] = {}
+        self._total = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Optional[dict] = None) -> Any:
+        for storage in _storages((args, kwargs)):
+            self._note(storage, 0)  # it was there before
+        result = function(*args, **(kwargs or {}))
+        for storage in _storages(result):
+            self._note(storage, storage.nbytes())
+        self.alive.append(self._total)
+        return result
+
+    def _note(self, storage: torch.UntypedStorage, size: int) -> None:
+        if storage._cdata not in self._sizes:
+            self._sizes[storage._cdata] = size
+            self._total += size
+            weakref.finalize(storage, self._strike, storage._cdata)
+
+    def _strike(self, key: int) -> None:
+        self._total -= self._sizes.pop(key)
+
+
+def _storages(tree: Any) -> list[torch.UntypedStorage]:
+    return [leaf.untyped_storage() for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]

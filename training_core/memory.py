@@ -1,0 +1,105 @@
+"""How much memory there is for this process, and how it gives back what it no longer needs.
+
+Knows the system, its control groups and its C library; knows nothing of what the memory is for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+import psutil
+
+# Parameters of glibc's mallopt, from malloc.h.
+_M_MMAP_THRESHOLD, _M_MMAP_MAX = -3, -4
+LARGE_BLOCK_BYTES = 1 << 22
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What the files of a memory controller are called."""
+
+    limit: str
+    use: str
+    reclaimable: str  # of memory.stat: counts as used, but is given back when something needs room
+
+
+_V2 = _Files("memory.max", "memory.current", "inactive_file")
+_V1 = _Files("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+
+
+def available_bytes() -> int:
+    """Return how many bytes this process may still take without anything being swapped or killed."""
+    limits = [psutil.virtual_memory().available, control_group_bytes()]
+    return min(limit for limit in limits if limit is not None)
+
+
+def control_group_bytes(
+    membership: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
+) -> Optional[int]:
+    """Return how many bytes this process' control groups leave it, or None where none of them limits it.
+
+    Parameters
+    ----------
+    membership : Path
+        Lists the groups this process is in, a line `number:controllers:path` for each hierarchy.
+    root : Path
+        Where the hierarchies are mounted: version 2 here, version 1 in a folder for each controller.
+    """
+    try:
+        lines = [line.split(":", 2) for line in membership.read_text().splitlines()]
+    except OSError:
+        return None
+    left: list[int] = []
+    for _, controllers, path in (line for line in lines if len(line) == 3):
+        if not controllers:
+            left += _left_in(root, path, _V2)
+        elif "memory" in controllers.split(","):
+            left += _left_in(root / "memory", path, _V1)
+    return min(left, default=None)
+
+
+def _left_in(mount: Path, path: str, files: _Files) -> Iterator[int]:
+    """Yield what each of a group and those around it leaves; a container may see only the outermost, as its own."""
+    group = mount / path.strip("/")
+    for folder in (group, *group.parents):
+        if (folder / files.limit).exists():
+            try:
+                limit = (folder / files.limit).read_text().strip()
+                used = int((folder / files.use).read_text())
+                statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+                if limit != "max":
+                    yield max(0, int(limit) - used + int(statistics.get(files.reclaimable, 0)))
+            except (OSError, ValueError):
+                pass
+        if folder == mount:
+            return
+
+
+def give_large_blocks_back() -> None:
+    """From here on, give every large block back to the system as soon as it is free.
+
+    `processor.prepare_process` keeps them all, which saves page faults but leaves gaps that no other block fits: with
+    recomputed activations of large chips, as much again as the blocks themselves.
+    """
+    if _C_LIBRARY is not None:
+        _C_LIBRARY.mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES)
+        _C_LIBRARY.mallopt(_M_MMAP_MAX, 1 << 16)
+
+
+def give_free_blocks_back() -> None:
+    """Give all that is free in the process at this moment back to the system, once."""
+    if _C_LIBRARY is not None:
+        _C_LIBRARY.malloc_trim(0)
+
+
+def _find_glibc() -> Optional[ctypes.CDLL]:
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None
+
+
+_C_LIBRARY = _find_glibc()

@@ -1,0 +1,177 @@
+"""What RoadSeg's HTML reports share: each is one file that holds everything it shows and runs nothing.
+
+Knows templates, pictures, and charts of scores; knows nothing of what a single report tells.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from . import overlays
+from .charts import BLUE, GRAY, GREEN, ORANGE, Series, line_chart
+from .jobs import Job
+from .metrics import Scores
+
+_TEMPLATES = Path(__file__).parents[1] / "resources" / "reports"
+_LARGEST_PANEL_PX = 512
+
+
+@dataclass(frozen=True)
+class ImageSummary:
+    """An image that was learned from or scored on.
+
+    Parameters
+    ----------
+    name : str
+    width, height : int
+        In pixels of the ground resolution that was worked at.
+    resolution_m : float
+        Ground size of a pixel in meters.
+    labeled_share : float
+        Share of the pixels, from 0 to 1, that are known to be road or no road.
+    road_share : float
+        Share of those that are road.
+    training_px, validation_px : int
+        Labeled pixels that are learned from, and that are kept apart; 0 where nothing is learned.
+    training_road_share, validation_road_share : float
+        Share of either that is road.
+    """
+
+    name: str
+    width: int
+    height: int
+    resolution_m: float
+    labeled_share: float
+    road_share: float
+    training_px: int = 0
+    validation_px: int = 0
+    training_road_share: float = 0.0
+    validation_road_share: float = 0.0
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A piece of ground with its labels and its prediction.
+
+    Parameters
+    ----------
+    image : ndarray (height, width, 3), uint8
+    truth : ndarray (height, width), uint8
+        0 no road, 1 road, 255 to be ignored.
+    probability : ndarray (height, width), uint8 or float
+        uint8: 0 to 254 for 0 to 1, 255 no data. Float: 0 to 1, NaN no data.
+    caption : str
+    """
+
+    image: np.ndarray
+    truth: np.ndarray
+    probability: np.ndarray
+    caption: str = ""
+
+
+def write_page(template: str, path: Path, **values: Any) -> None:
+    """Write a page: a template of resources/reports, filled with values. Text in them is shown, never obeyed."""
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    page = environment.get_template(template).render(legend=_legend(), **values)
+    path.write_text(page, encoding="utf-8", errors="replace")  # not every path can be said in UTF-8
+
+
+def drawn(charts: Mapping[str, str]) -> dict[str, Markup]:
+    """Return charts as they go into a page: as they stand, since they are made of numbers and fixed words."""
+    return {name: Markup(svg) for name, svg in charts.items()}
+
+
+def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold: float, word: str) -> str:
+    """Return a chart of scores by threshold, in which one is marked with a word."""
+    lines = [
+        Series("F1", thresholds, [scores.f1 for scores in sweep], ORANGE),
+        Series("precision", thresholds, [scores.precision for scores in sweep], GREEN, width=1.3),
+        Series("recall", thresholds, [scores.recall for scores in sweep], GRAY, width=1.3),
+    ]
+    return line_chart(
+        "Scores by threshold", lines, "threshold", "score", (0, 1), (threshold, f"{word}: {threshold:.2f}")
+    )
+
+
+def precision_recall_chart(sweep: Sequence[Scores], marked: Mapping[str, Scores]) -> str:
+    """Return a chart of precision by recall over all thresholds, with some of its points marked by words."""
+    found = [scores for scores in sweep if scores.recall > 0]  # where nothing is found there is no precision
+    curve = Series("all thresholds", [scores.recall for scores in found], [scores.precision for scores in found], BLUE)
+    points = [
+        Series(word, [scores.recall], [scores.precision], color, dots=True)
+        for (word, scores), color in zip(marked.items(), (ORANGE, GREEN))
+    ]
+    return line_chart("Precision by recall", [curve, *points], "recall", "precision", (0, 1))
+
+
+def pictures_of(panels: Sequence[Panel], threshold: float) -> list[dict[str, Any]]:
+    """Return each panel's caption, and its pictures as data URLs by name."""
+    return [_pictures_of(panel, threshold) for panel in panels]
+
+
+def _pictures_of(panel: Panel, threshold: float) -> dict[str, Any]:
+    image, truth, probability = (
+        overlays.reduced(pixels, _LARGEST_PANEL_PX) for pixels in (panel.image, panel.truth, panel.probability)
+    )
+    mask = _to_mask(probability, threshold)
+    pictures = {
+        "image": image,
+        "labels": overlays.label_overlay(image, truth),
+        "prediction": overlays.prediction_overlay(image, truth, mask),
+    }
+    return {"caption": panel.caption, "pictures": {name: _data_url(picture) for name, picture in pictures.items()}}
+
+
+def _to_mask(probability: np.ndarray, threshold: float) -> np.ndarray:
+    if probability.dtype == np.uint8:
+        return (probability != 255) & (probability / 254 >= threshold - 1e-9)
+    return probability >= threshold
+
+
+def _data_url(picture: np.ndarray) -> str:
+    return "data:image/png;base64," + base64.b64encode(overlays.png(picture)).decode("ascii")
+
+
+def _legend() -> dict[str, str]:
+    """Return the overlays' colors by what they mean."""
+    colors = {
+        "drawn road": overlays.LABEL_COLOR,
+        "found": overlays.HIT_COLOR,
+        "missed": overlays.MISS_COLOR,
+        "false alarm": overlays.FALSE_ALARM_COLOR,
+        "predicted where nothing is known": overlays.UNKNOWN_COLOR,
+    }
+    return {meaning: "#{:02x}{:02x}{:02x}".format(*color) for meaning, color in colors.items()}
+
+
+def settings_of(job_type: type[Job], options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return (label, field, value with its unit) of each of a job's settings."""
+    known = {field.name: field.option for field in job_type.option_fields()}
+    rows = []
+    for name, value in options.items():
+        option = known.get(name)
+        text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        unit = f" {option.unit}" if option and option.unit and text else ""
+        rows.append((option.label if option else name, name, text + unit))
+    return rows
+
+
+def shares_of(timings_s: Mapping[str, float]) -> list[tuple[str, float, float]]:
+    """Return (part, seconds, share of all), the longest first."""
+    total_s = sum(timings_s.values()) or 1.0
+    rows = [(part, seconds, seconds / total_s) for part, seconds in timings_s.items()]
+    return sorted(rows, key=lambda row: -row[1])

@@ -1,0 +1,96 @@
+"""Recomputation of activations: a U-Net that keeps what passes between its parts, and computes the rest twice.
+
+What a part needs for its backward pass is dropped after the forward pass and computed anew when the backward pass gets
+there (Chen et al., 2016, Training deep nets with sublinear memory cost). Weights, gradients and statistics are those
+of the plain network. Knows the parts of a ResNet-U-Net; knows nothing of how much memory there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from types import SimpleNamespace
+from typing import Optional
+
+import torch
+from segmentation_models_pytorch import Unet
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from .decoder import DecoderBlock
+from .memory import give_large_blocks_back
+
+# Residual blocks that are computed anew together: one alone leaves more between the parts, a whole stage more within.
+BLOCKS_TOGETHER = 2
+
+
+class RecomputingUnet(Unet):
+    """A U-Net that recomputes its activations; `recompute_activations` makes one of a plain U-Net."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Return the logits; see Unet.forward. Without gradients nothing is kept, and nothing computed twice."""
+        if not torch.is_grad_enabled():
+            return super().forward(images)
+        self.check_input_shape(images)
+        return self._decode(self._encode(images))
+
+    def _encode(self, images: Tensor) -> list[Tensor]:
+        """Return the images, and what each stage of the encoder makes of them."""
+        encoder = self.encoder
+        features = [images, recomputed(nn.Sequential(encoder.conv1, encoder.bn1, encoder.relu), images)]
+        for stage in (encoder.layer1, encoder.layer2, encoder.layer3, encoder.layer4):
+            result = features[-1]
+            for first in range(0, len(stage), BLOCKS_TOGETHER):
+                part = stage[first : first + BLOCKS_TOGETHER]
+                is_pooled = stage is encoder.layer1 and first == 0
+                result = recomputed(nn.Sequential(encoder.maxpool, *part) if is_pooled else part, result)
+            features.append(result)
+        return features
+
+    def _decode(self, features: list[Tensor]) -> Tensor:
+        """Return the logits. The last block, which has the most pixels, is computed anew by halves."""
+        result = self.decoder.center(features[-1])
+        *blocks, last = self.decoder.blocks
+        for block, skip in zip(blocks, features[-2:0:-1]):
+            result = recomputed(block, result, *skip.shape[2:], skip)
+        first_half = DecoderBlock(SimpleNamespace(conv1=last.conv1, conv2=nn.Identity()))
+        result = recomputed(first_half, result, *features[0].shape[2:])
+        return recomputed(nn.Sequential(last.conv2, self.segmentation_head), result)
+
+
+def recompute_activations(network: nn.Module) -> nn.Module:
+    """Make a network recompute its activations from here on, and return it; names of weights stay.
+
+    Since memory is then what is short, large blocks are given back to the system too.
+
+    Parameters
+    ----------
+    network : Module
+        As `model.build_network` makes it, or as an engine has prepared it for training.
+    """
+    network.__class__ = RecomputingUnet
+    give_large_blocks_back()
+    return network
+
+
+def recomputed(part: nn.Module, *arguments: Optional[Tensor] | int) -> Tensor:
+    """Return what a part makes of its arguments, of which alone the backward pass keeps something.
+
+    Where nothing in it learns and no gradient comes through, nothing is kept or computed twice.
+    """
+    contexts = lambda: (nullcontext(), _unmoved_statistics(part))  # noqa: E731
+    return checkpoint(part, *arguments, use_reentrant=False, preserve_rng_state=False, context_fn=contexts)
+
+
+@contextmanager
+def _unmoved_statistics(part: nn.Module) -> Iterator[None]:
+    """Keep running statistics as they are, though the same batch comes through again."""
+    layers = [module for module in part.modules() if isinstance(module, nn.BatchNorm2d)]
+    former = [(layer.momentum, layer.num_batches_tracked) for layer in layers]
+    for layer in layers:
+        layer.momentum, layer.num_batches_tracked = 0.0, None
+    try:
+        yield
+    finally:
+        for layer, (momentum, count) in zip(layers, former):
+            layer.momentum, layer.num_batches_tracked = momentum, count

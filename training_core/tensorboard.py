@@ -1,0 +1,177 @@
+"""Logs for TensorBoard: the numbers of a job as event files, in a folder of their own for each run.
+
+Knows tensorboardX and who hears of a job; knows nothing of training. TensorBoard itself is not needed to write them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Optional
+
+from .errors import OutputError
+from .events import Event, Metric, Reporter
+
+# What TensorBoard compares runs by.
+COMPARED = ("validation_f1", "validation_iou")
+FLUSH_EVERY_S = 5.0
+
+
+@contextmanager
+def logged(reporter: Reporter, folder: str, model: str, options: Mapping[str, Any]) -> Iterator[Reporter]:
+    """Give a reporter like this one, each of whose numbers also goes to a log; without a folder, the reporter itself.
+
+    Where the log cannot be gone on with, as on a full disk, the job is warned and goes on without it.
+
+    Parameters
+    ----------
+    reporter : Reporter
+    folder : str
+        Holds a folder for each run; empty for no log.
+    model : str
+        The model's file, by which the run is named.
+    options : mapping of str to anything
+        The job's fields, told with the run.
+
+    Raises
+    ------
+    OutputError
+        The folder cannot be made or written to.
+    """
+    if not folder:
+        yield reporter
+        return
+    with TensorBoardLog(folder, Path(model).stem, options) as log:
+
+        def hear(event: Event) -> None:
+            if isinstance(event, Metric) and log.is_open:
+                try:
+                    log.add(event.name, event.value, event.step)
+                except OSError as error:
+                    log.close()
+                    reporter.warning(f"The TensorBoard log {log.run} ends here, it cannot be written ({_why(error)}).")
+
+        yield reporter.heard_by(hear)
+
+
+class TensorBoardLog:
+    """A run's log. A context manager: a run that has told no number leaves nothing behind.
+
+    Numbers are on the disk some seconds after they were added, so that TensorBoard shows a run while it goes on.
+
+    Parameters
+    ----------
+    folder : str
+        Holds a folder for each run.
+    name : str
+        What the run's folder is called, followed by the time.
+    options : mapping of str to anything
+        What the run was asked to do.
+    compared : sequence of str
+        Names of the numbers by which TensorBoard compares runs.
+
+    Raises
+    ------
+    OutputError
+        The folder cannot be made or written to.
+    """
+
+    def __init__(self, folder: str, name: str, options: Mapping[str, Any], compared: Sequence[str] = COMPARED) -> None:
+        from tensorboardX import RecordWriter  # takes seconds, which jobs without a log need not wait
+        from tensorboardX.proto.event_pb2 import Event as Record
+
+        self._record, self._count, self._flush_s = Record, 0, 0.0
+        try:
+            self.run = _new_folder(Path(folder).absolute(), f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
+            self._path = self.run / f"events.out.tfevents.{time.time():.0f}.roadseg"
+            self._file: Optional[RecordWriter] = RecordWriter(str(self._path))
+            self._write(file_version="brain.Event:2")
+            for summary in _describe(options, compared):
+                self._write(summary=summary)
+            self._flush()
+        except (OSError, ValueError) as error:  # of a name with a null character
+            raise OutputError(
+                f"The TensorBoard folder {folder} cannot be written to ({_why(error)}).", "Choose another folder."
+            ) from error
+
+    def __enter__(self) -> "TensorBoardLog":
+        return self
+
+    def __exit__(
+        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        self.close()
+        if not self._count:
+            with contextlib.suppress(OSError):
+                self._path.unlink()
+                self.run.rmdir()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether numbers can be added."""
+        return self._file is not None
+
+    def add(self, name: str, value: float, step: int) -> None:
+        """Add one number of a series; raise OSError where it cannot be written."""
+        from tensorboardX.summary import scalar
+
+        self._write(summary=scalar(name, value), step=step)
+        self._count += 1
+
+    def close(self) -> None:
+        """End the log; what can no longer be written is let go."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            self._file = None
+
+    def _write(self, **content: Any) -> None:
+        self._file.write(self._record(wall_time=time.time(), **content).SerializeToString())
+        if time.monotonic() >= self._flush_s:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._file.flush()  # down to the disk, which would hold up a quick training if it were done every time
+        self._flush_s = time.monotonic() + FLUSH_EVERY_S
+
+
+def _new_folder(folder: Path, name: str) -> Path:
+    """Make a folder of this name, or of one with a number where another run has begun in the same second."""
+    folder.mkdir(parents=True, exist_ok=True)
+    number = 1
+    while True:
+        path = folder / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir()
+            return path
+        except FileExistsError:
+            number += 1
+
+
+def _describe(options: Mapping[str, Any], compared: Sequence[str]) -> list[Any]:
+    """Return the records that tell what a run was asked to do: as hyperparameters and as a table."""
+    from tensorboardX.summary import hparams, text
+
+    plain = {name: _plain(value) for name, value in options.items()}
+    rows = [f"| {name} | `{value}` |" for name, value in plain.items()]
+    return [
+        *hparams(plain, dict.fromkeys(compared, 0.0)),
+        text("job", "\n".join(["| option | value |", "|-|-|", *rows])),
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Return a number as it is, and all else as text that UTF-8 holds, which not every path is."""
+    if isinstance(value, (bool, int, float)):
+        return value
+    words = value if isinstance(value, str) else json.dumps(value)
+    return words.encode("utf-8", "replace").decode("utf-8")
+
+
+def _why(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
