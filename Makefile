@@ -20,8 +20,9 @@ lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff check --no-cache .
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff format --no-cache --check .
 
+# A process for each of two cores, which computes with one thread; a file's tests share their fixtures.
 test-core: build/core-test-packages.stamp
-	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) tests/core
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) -n 2 --dist loadfile tests/core
 
 test-plugin: build/qgis-venv.stamp
 	$(QGIS_PYTHON) $(PYTEST) tests/plugin

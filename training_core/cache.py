@@ -13,10 +13,10 @@ import tempfile
 from typing import BinaryIO
 
 import numpy as np
-import psutil
 from numpy.typing import DTypeLike
 
 from .errors import ResourceError
+from .memory import available_bytes
 
 # An array of more bytes than this, or than this share of the free memory, is kept in a file.
 LARGEST_IN_MEMORY_BYTES = 1 << 30
@@ -37,7 +37,7 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         The disk has no room for it.
     """
     size_bytes = math.prod(shape) * np.dtype(dtype).itemsize
-    if size_bytes <= min(LARGEST_IN_MEMORY_BYTES, LARGEST_SHARE_OF_MEMORY * psutil.virtual_memory().available):
+    if size_bytes <= min(LARGEST_IN_MEMORY_BYTES, LARGEST_SHARE_OF_MEMORY * available_bytes()):
         return np.empty(shape, dtype)
     folder = tempfile.gettempdir()
     try:

@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-import psutil
 import torch
 from torch import nn
 
 from .engines import Engine
 from .imagery import Band, normalize
+from .memory import available_bytes
 from .model import STRIDE_PX
 from .tiling import Tile
 
@@ -78,7 +78,7 @@ def to_mask(probability: np.ndarray, threshold: float) -> np.ndarray:
 
 def largest_tile_px(precision: str, halo: int) -> int:
     """Return the side of the largest core whose tile fits the memory: large tiles waste least on halos."""
-    free = psutil.virtual_memory().available * MEMORY_SHARE
+    free = available_bytes() * MEMORY_SHARE
     side = int((free / BYTES_PER_PX[precision]) ** 0.5) - 2 * halo
     return max(512, min(LARGEST_TILE_PX, side // 512 * 512))
 

@@ -100,7 +100,7 @@ class Trainer:
     def weights(self) -> dict[str, Tensor]:
         """Return a copy of the network's weights as they are validated and stored: the average, where there is one."""
         with self._averaged():
-            return {name: tensor.detach().clone() for name, tensor in self._network.state_dict().items()}
+            return _copies(self._network.state_dict())
 
     def validate(self, images: list[LabeledImage]) -> Confusion:
         """Return how the network does on the labels kept apart."""
@@ -126,7 +126,7 @@ class Trainer:
                 tensors[f"group.{index}"] = torch.as_tensor(group["step"])
         if self._average:
             tensors |= {f"average.{name}": tensor for name, tensor in self._average.state().items()}
-        return {name: tensor.detach().clone() for name, tensor in tensors.items()}
+        return _copies(tensors)
 
     def restore(self, state: dict[str, Tensor]) -> None:
         """Go on from a state.
@@ -157,6 +157,11 @@ class Trainer:
 
     def _set_training_mode(self) -> None:
         set_training_mode(self._network, self._recipe.frozen_stages, self._recipe.batch_norm)
+
+
+def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return copies in the plain memory layout: files take no other, and would make copies of their own."""
+    return {name: tensor.detach().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

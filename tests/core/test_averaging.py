@@ -56,4 +56,5 @@ def test_what_is_frozen_is_not_averaged_and_a_state_goes_on():
     set_all(network, 4.0)
     for each in (average, other):
         each.update()
-    assert all(torch.equal(tensor, other.state()[name]) for name, tensor in average.state().items())
+    restored = other.state()
+    assert all(torch.equal(tensor, restored[name]) for name, tensor in average.state().items())
