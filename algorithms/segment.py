@@ -13,11 +13,12 @@ class Segment(JobAlgorithm):
 
     job_type = jobs.Segment
     renamed: ClassVar = {"raster": "INPUT"}
-    omitted = ("rasters", "folder")  # QGIS has its own way for several images: run as batch process
+    omitted = ("rasters", "folder", "resume")  # QGIS has its own way for several images: run as batch process
     created = ("mask",)
     numbers: ClassVar = {
         "megapixels_per_s": "Megapixels a second",
         "overhead": "Pixels computed for each pixel kept",
+        "halo_px": "Halo of the tiles (px)",
     }
     words: ClassVar = {"engine": "Engine that ran", "precision": "Number format that ran"}
     styles: ClassVar = {"mask": "mask", "probability": "probability"}

@@ -19,10 +19,11 @@ from torch import nn
 
 from .errors import ModelFileError
 from .imagery import Band
-from .model import Architecture, build_network
+from .model import STRIDE_PX, Architecture, build_network
 
 FORMAT = "roadseg-model-1"
 _HEADER_KEY = "roadseg"
+LARGEST_HALO_PX = 4096
 _STAC_EXTENSION = "https://stac-extensions.github.io/mlm/v1.5.0/schema.json"
 
 
@@ -41,6 +42,8 @@ class ModelCard:
         Probability from which a pixel is road: the one with the best validation F1.
     chip_px : int
         Side of the chips it learned from.
+    halo_px : int
+        Halo with which tiles keep nearly all of the mask of an undivided image (see `halo`); 0 where nobody measured.
     training : dict
         Where and on what it was trained, for people: images, minutes, steps, engine.
     metrics : dict
@@ -54,6 +57,7 @@ class ModelCard:
     resolution_m: float
     threshold: float = 0.5
     chip_px: int = 512
+    halo_px: int = 0
     training: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
@@ -102,6 +106,7 @@ class ModelCard:
             "roadseg:architecture": asdict(self.architecture),
             "roadseg:resolution_m": self.resolution_m,
             "roadseg:threshold": self.threshold,
+            "roadseg:halo_px": self.halo_px,
             "roadseg:nodata": "set to the mean of each band; no data where the image has none",
             "roadseg:training": self.training,
             "roadseg:metrics": self.metrics,
@@ -131,6 +136,7 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
             resolution_m=float(document["roadseg:resolution_m"]),
             threshold=float(document["roadseg:threshold"]),
             chip_px=int(image["input"]["shape"][-1]),
+            halo_px=int(document.get("roadseg:halo_px", 0)),
             training=dict(document["roadseg:training"]),
             metrics=dict(document["roadseg:metrics"]),
             versions=dict(document["roadseg:versions"]),
@@ -140,6 +146,7 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
         raise ModelFileError("The model file's description is damaged.", "Copy it anew or train it again.") from error
     numbers = [card.resolution_m, *(band.std for band in bands)]
     sound = all(math.isfinite(value) and value > 0 for value in numbers)
+    sound = sound and 0 <= card.halo_px <= LARGEST_HALO_PX and card.halo_px % STRIDE_PX == 0
     if not (sound and 0 <= card.threshold <= 1 and len(bands) == card.architecture.in_channels):
         raise ModelFileError("The model file's description makes no sense.", "Copy it anew or train it again.")
     return card

@@ -5,8 +5,7 @@ Knows how chips are drawn, turned and jittered; knows nothing of files or networ
 
 from __future__ import annotations
 
-import queue
-import threading
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,6 +14,8 @@ import numpy as np
 from .cache import strips
 from .examples import LabeledImage
 from .labels import IGNORE, ROAD
+from .pipeline import ahead
+from .symmetries import turned
 
 # Half of the chips are centered on a road, so that even a few drawn roads are seen at every step.
 ROAD_CHIP_SHARE = 0.5
@@ -69,7 +70,7 @@ class ChipSampler:
         symmetry = int(random.integers(8))
         known = image.known[window]
         height, width = known.shape
-        chip, label = (_turned_back(array, symmetry)[..., :height, :width] for array in (chip, label))
+        chip, label = (turned(array, symmetry)[..., :height, :width] for array in (chip, label))
         label[...] = image.training[window]
         values = image.values[(slice(None), *window)]
         is_complete = known.all()
@@ -132,40 +133,8 @@ def _jitter(image: LabeledImage, random: np.random.Generator) -> tuple[np.ndarra
     return scale.astype(np.float32), offset.astype(np.float32)
 
 
-def _turned_back(array: np.ndarray, symmetry: int) -> np.ndarray:
-    """Return a view that fills the array, by its last two axes, in one of the eight symmetries of the square."""
-    flipped = array[..., ::-1] if symmetry >= 4 else array
-    return np.rot90(flipped, symmetry % 4, axes=(-2, -1))
-
-
 def prefetch(
     sampler: ChipSampler, batch_size: int, first: int = 0, depth: int = 3
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield batches, from batch `first` on, that a thread draws ahead; closing the generator ends the thread."""
-    batches: queue.Queue = queue.Queue(depth)
-    stopped = threading.Event()
-
-    def draw() -> None:
-        number = first
-        while not stopped.is_set():
-            try:
-                batch = sampler.batch(number, batch_size)
-            except Exception as error:  # it belongs to who waits for the batch
-                batch = error
-            number += 1
-            while not stopped.is_set():
-                try:
-                    batches.put(batch, timeout=0.1)
-                    break
-                except queue.Full:
-                    continue
-
-    threading.Thread(target=draw, daemon=True).start()
-    try:
-        while True:
-            batch = batches.get()
-            if isinstance(batch, Exception):
-                raise batch
-            yield batch
-    finally:
-        stopped.set()
+    return ahead((sampler.batch(number, batch_size) for number in itertools.count(first)), depth)

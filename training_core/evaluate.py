@@ -204,7 +204,8 @@ def _predict_labeled(image: Image, labels: Labels, segmenter: Segmenter, reporte
     probability = np.full((height, width), NO_DATA, dtype=np.uint8)
     tiles = [tile for tile in tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo)
              if _overlap(tile, labels)]  # fmt: skip
-    for number, (tile, values) in enumerate(predict_tiles(segmenter.predictor, image.read, tiles), 1):
+    predicted = predict_tiles(segmenter.predictor, image.read, tiles, segmenter.tile_px)
+    for number, (tile, values) in enumerate(predicted, 1):
         reporter.check_cancelled()
         in_labels, in_tile = _overlap(tile, labels)
         probability[in_labels] = values[in_tile]

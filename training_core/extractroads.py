@@ -5,16 +5,20 @@ Knows how segmenting and vectorizing join; the probability stays in memory, a by
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any, Optional
 
 import numpy as np
 
 from .events import Reporter
-from .imagery import Image, match_bands, open_raster
 from .inference import CERTAIN, NO_DATA, to_mask
 from .jobs import ExtractRoads
 from .outputs import Outputs
-from .segment import Area, ResultWriter, Segmenter, prepare_segmenter, segment_image
+from .plans import ImagePlan, check_plans, no_data
+from .results import ResultWriter
+from .segment import Segmenter, prepare_segmenter, seconds_per_px, segmented
 from .vectorize import extract_network, write_network
 from .vectors import check_vector_output
 
@@ -26,27 +30,25 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     with Outputs([job.raster, job.model, job.aoi]) as outputs:
         roads_path = outputs.stage(job.roads)
         mask_path = outputs.stage(job.mask) if job.mask else None
-        with open_raster(job.raster) as dataset:
-            indexes = match_bands(dataset, segmenter.card.bands)
-            with Image(dataset, indexes, segmenter.card.resolution_m) as image:
-                probability = _probability(image, segmenter, job, mask_path, reporter.part(0, 0.8))
-                grid = image.grid
+        plan = segmenter.plan(job.raster, job.aoi, mask=job.mask)
+        reporter.log(check_plans([plan], partial(seconds_per_px, segmenter)))
+        probability = _probability(plan, segmenter, mask_path, reporter.part(0, 0.8))
         road = to_mask(probability, segmenter.threshold) == 1
         network = extract_network(
-            road, probability != NO_DATA, probability / np.float32(CERTAIN), grid, job, reporter.part(0.8, 1)
+            road, probability != NO_DATA, probability / np.float32(CERTAIN), plan.grid, job, reporter.part(0.8, 1)
         )
         numbers = write_network(network, roads_path, None)
     return {"roads": job.roads, **({"mask": job.mask} if job.mask else {}), **numbers, "engine": segmenter.engine.name}
 
 
-def _probability(
-    image: Image, segmenter: Segmenter, job: ExtractRoads, mask_path: Any, reporter: Reporter
-) -> np.ndarray:
-    grid = image.grid
-    area = Area(grid, job.aoi) if job.aoi else None
-    probability = np.full((grid.height, grid.width), NO_DATA, dtype=np.uint8)
-    with ResultWriter(grid, mask_path, None, segmenter.threshold) as writer:
-        for tile, values in segment_image(image, segmenter, area, reporter):
-            writer.write(tile, values)
-            probability[tile.destination] = values
+def _probability(plan: ImagePlan, segmenter: Segmenter, mask_path: Optional[Path], reporter: Reporter) -> np.ndarray:
+    """Return the probability bytes of an image, and write its mask where it is wanted."""
+    probability = np.full((plan.grid.height, plan.grid.width), NO_DATA, dtype=np.uint8)
+    with ResultWriter(plan.grid, mask_path, None, segmenter.threshold) as writer:
+        with closing(segmented([plan], segmenter, reporter)) as results:
+            for _, tile, values in results:
+                writer.write(tile, values)
+                probability[tile.destination] = values
+        if (probability == NO_DATA).all():
+            raise no_data(plan)
     return probability

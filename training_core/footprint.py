@@ -10,21 +10,18 @@ from __future__ import annotations
 import dataclasses
 import gc
 import math
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Optional
 
 import numpy as np
 import psutil
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from .engines import IPEX, Engine
 from .errors import ResourceError
 from .jobs import RecipeOptions
+from .ledger import Ledger
 from .memory import available_bytes, give_free_blocks_back
 from .model import STRIDE_PX, Architecture, build_network
 from .recompute import recompute_activations
@@ -92,7 +89,7 @@ def measure_footprint(
     """
     # A second batch finds the gradients of the first; further ones are like it.
     small = dataclasses.replace(recipe, batch_size=1, accumulation=min(recipe.accumulation, 2))
-    with torch.random.fork_rng(devices=[]), _Ledger() as ledger:
+    with torch.random.fork_rng(devices=[]), Ledger() as ledger:
         network = build_network(architecture)
         trainer = Trainer(recompute_activations(network) if is_recomputing else network, engine, small)
         _step(trainer, small.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0])  # makes the optimizer's state
@@ -202,35 +199,3 @@ def _what_would_fit(footprint: Footprint, recipe: RecipeOptions, chip_px: int, m
     if recipe.recompute == "no":
         ways.append("recompute (recompute) auto, which takes less")
     return f"Choose {', or '.join(ways)}." if ways else "Close other programs, or take a machine with more memory."
-
-
-class _Ledger(TorchDispatchMode):
-    """Notes, after every operation, how many bytes of tensors made since its beginning are alive."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.alive: list[int] = []
-        self._sizes: dict[int, int] = {}
-        self._total = 0
-
-    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Optional[dict] = None) -> Any:
-        for storage in _storages((args, kwargs)):
-            self._note(storage, 0)  # it was there before
-        result = function(*args, **(kwargs or {}))
-        for storage in _storages(result):
-            self._note(storage, storage.nbytes())
-        self.alive.append(self._total)
-        return result
-
-    def _note(self, storage: torch.UntypedStorage, size: int) -> None:
-        if storage._cdata not in self._sizes:
-            self._sizes[storage._cdata] = size
-            self._total += size
-            weakref.finalize(storage, self._strike, storage._cdata)
-
-    def _strike(self, key: int) -> None:
-        self._total -= self._sizes.pop(key)
-
-
-def _storages(tree: Any) -> list[torch.UntypedStorage]:
-    return [leaf.untyped_storage() for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]

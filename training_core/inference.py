@@ -1,4 +1,4 @@
-"""From image values to road probability, tile by tile.
+"""From image values to road probability, piece by piece.
 
 Knows networks, engines and tiles; knows nothing of files or training.
 """
@@ -6,8 +6,8 @@ Knows networks, engines and tiles; knows nothing of files or training.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,16 +15,13 @@ from torch import nn
 
 from .engines import Engine
 from .imagery import Band, normalize
-from .memory import available_bytes
 from .model import STRIDE_PX
+from .pipeline import ahead
+from .symmetries import turned, turned_back
 from .tiling import Tile
 
 # Probability travels as a byte: 0 to 254 for 0 to 1, and 255 for no data.
 CERTAIN, NO_DATA = 254, 255
-# Peak memory of ResNet34-UNet a pixel of its input, and the share of the free memory that a tile may take.
-BYTES_PER_PX = {"bf16": 700, "fp32": 1200}
-MEMORY_SHARE = 0.25
-LARGEST_TILE_PX = 2048
 
 
 @dataclass(frozen=True)
@@ -38,11 +35,14 @@ class Predictor:
     engine : Engine
     bands : tuple of Band
         How values are scaled.
+    symmetries : tuple of int
+        Of the square, in which an image is looked at; the probability is the mean of what they give.
     """
 
     network: nn.Module
     engine: Engine
     bands: tuple[Band, ...]
+    symmetries: tuple[int, ...] = (0,)
 
     def probability(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Return the road probability of a piece of image.
@@ -57,13 +57,30 @@ class Predictor:
         -------
         ndarray (height, width), float32
         """
-        height, width = known.shape
-        padded = np.pad(
-            normalize(values, known, self.bands), [(0, 0), (0, -height % STRIDE_PX), (0, -width % STRIDE_PX)]
-        )
+        return self.probabilities([(values, known)])[0]
+
+    def probabilities(self, pieces: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+        """Return the road probability of pieces that are of one size, once padded; they are computed as one batch."""
+        batch = np.stack([self._padded(values, known) for values, known in pieces])
+        total = sum(turned_back(self._computed(turned(batch, symmetry)), symmetry) for symmetry in self.symmetries)
+        mean = total / len(self.symmetries)
+        return [part[: known.shape[0], : known.shape[1]] for part, (_, known) in zip(mean, pieces)]
+
+    def _padded(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
+        height, width = padded_size(known.shape)
+        missing = [(0, 0), (0, height - known.shape[0]), (0, width - known.shape[1])]
+        return np.pad(normalize(values, known, self.bands), missing)
+
+    def _computed(self, batch: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
-            logits = self.engine.forward(self.network, torch.from_numpy(padded)[None])
-            return torch.sigmoid(logits)[0, 0, :height, :width].numpy()
+            logits = self.engine.forward(self.network, torch.from_numpy(np.ascontiguousarray(batch)))
+            return torch.sigmoid(logits)[:, 0].numpy()
+
+
+def padded_size(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return height and width as they enter the network: the next multiples of its stride."""
+    height, width = (-(-size // STRIDE_PX) * STRIDE_PX for size in shape)
+    return height, width
 
 
 def to_byte(probability: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -76,17 +93,67 @@ def to_mask(probability: np.ndarray, threshold: float) -> np.ndarray:
     return np.where(probability == NO_DATA, NO_DATA, probability >= threshold * CERTAIN).astype(np.uint8)
 
 
-def largest_tile_px(precision: str, halo: int) -> int:
-    """Return the side of the largest core whose tile fits the memory: large tiles waste least on halos."""
-    free = available_bytes() * MEMORY_SHARE
-    side = int((free / BYTES_PER_PX[precision]) ** 0.5) - 2 * halo
-    return max(512, min(LARGEST_TILE_PX, side // 512 * 512))
+@dataclass(frozen=True)
+class Piece:
+    """A tile with what was read of it.
+
+    Parameters
+    ----------
+    tile : Tile
+    values : ndarray (bands, height, width)
+        Of core and halo.
+    known : ndarray (height, width), bool
+    source : object
+        What it is a tile of, for who sent it.
+    """
+
+    tile: Tile
+    values: np.ndarray
+    known: np.ndarray
+    source: Any = None
+
+
+def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) -> Iterator[tuple[Piece, np.ndarray]]:
+    """Yield each piece with the probability bytes of its core, in order.
+
+    Pieces that follow each other and are of one size are computed together, so that small ones keep all cores busy;
+    those without data are not computed.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    pieces : iterable of Piece
+    most_px : int
+        Pixels that are computed together; a larger piece is computed by itself.
+    """
+    for pack in _packs(pieces, most_px):
+        wanted = [piece for piece in pack if piece.known[piece.tile.core].any()]
+        computed = iter(predictor.probabilities([(piece.values, piece.known) for piece in wanted]) if wanted else ())
+        for piece in pack:
+            core = piece.known[piece.tile.core]
+            if core.any():
+                yield piece, to_byte(next(computed)[piece.tile.core], core)
+            else:
+                yield piece, np.full(core.shape, NO_DATA, dtype=np.uint8)
+
+
+def _packs(pieces: Iterable[Piece], most_px: int) -> Iterator[list[Piece]]:
+    """Yield pieces in groups of one padded size, of no more pixels together than is wished."""
+    pack: list[Piece] = []
+    for piece in pieces:
+        size = padded_size(piece.known.shape)
+        if pack and (size != padded_size(pack[0].known.shape) or (len(pack) + 1) * size[0] * size[1] > most_px):
+            yield pack
+            pack = []
+        pack.append(piece)
+    if pack:
+        yield pack
 
 
 def predict_tiles(
-    predictor: Predictor, read: Callable[..., tuple[np.ndarray, np.ndarray]], tiles: Iterable[Tile]
+    predictor: Predictor, read: Callable[..., tuple[np.ndarray, np.ndarray]], tiles: Iterable[Tile], most_px: int = 0
 ) -> Iterator[tuple[Tile, np.ndarray]]:
-    """Yield each tile with the probability bytes of its core; the next tile is read while one is computed.
+    """Yield each tile of an image with the probability bytes of its core; the next ones are read meanwhile.
 
     Parameters
     ----------
@@ -94,16 +161,9 @@ def predict_tiles(
     read : callable
         Takes column, row, width and height; returns values and known, as `Image.read`.
     tiles : iterable of Tile
+    most_px : int
+        See `predict_pieces`.
     """
-    tiles = list(tiles)
-    with ThreadPoolExecutor(1) as reader:
-        coming = [reader.submit(read, *tile.read_window) for tile in tiles[:1]]
-        for number, tile in enumerate(tiles):
-            values, known = coming.pop().result()
-            if number + 1 < len(tiles):
-                coming.append(reader.submit(read, *tiles[number + 1].read_window))
-            core = known[tile.core]
-            if core.any():
-                yield tile, to_byte(predictor.probability(values, known)[tile.core], core)
-            else:
-                yield tile, np.full(core.shape, NO_DATA, dtype=np.uint8)
+    pieces = ahead((Piece(tile, *read(*tile.read_window)) for tile in tiles), 1)
+    for piece, probability in predict_pieces(predictor, pieces, most_px):
+        yield piece.tile, probability

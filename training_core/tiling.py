@@ -13,11 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .model import STRIDE_PX
-
-# For ResNet34-UNet: a pixel's output depends on at most 543 px left and above, 512 px right and below.
-EXACT_HALO_PX = 544
-# Beyond this the deviation from the whole image no longer shows in a mask.
+# Beyond this the deviation from the whole image hardly shows in a mask; where it was not measured.
 USUAL_HALO_PX = 128
 
 
@@ -61,15 +57,6 @@ class Tile:
     def core(self) -> tuple[slice, slice]:
         """Where the core lies in what was read, as rows and columns."""
         return slice(self.top, self.top + self.height), slice(self.left, self.left + self.width)
-
-
-def halo_px(halo: str) -> int:
-    """Return a halo in pixels, a multiple of the stride, from its word or number."""
-    if halo == "auto":
-        return USUAL_HALO_PX
-    if halo == "exact":
-        return EXACT_HALO_PX
-    return -(-int(halo) // STRIDE_PX) * STRIDE_PX
 
 
 def tile_grid(width: int, height: int, core_px: int, halo: int) -> Iterator[Tile]:

@@ -1,3 +1,5 @@
+import dataclasses
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,10 +15,12 @@ from shapely.geometry import Polygon, box
 
 from rasters import NORTH_UP, write_layer, write_raster
 from towns import SIDE_PX, image_of, on_map, plant_model, true_roads
+from training_core.bundle import load_model, save_model
 from training_core.errors import Cancelled, ImageryError, LabelError, ModelFileError, OutputError
-from training_core.events import Progress, Reporter
+from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
-from training_core.segment import ROAD_COLOR, run
+from training_core.results import ROAD_COLOR
+from training_core.segment import run
 
 ROOT = Path(__file__).parents[2]
 
@@ -211,6 +215,8 @@ def test_large_results_have_overviews(tmp_path, planted):
     _, mask, probability = segment(tmp_path, raster=raster, model=planted, halo="32")
     assert mask.overviews(1) == probability.overviews(1) == [2, 4]
     assert mask.block_shapes == [(512, 512)] and mask.compression.name == "deflate"
+    for result in (mask, probability):
+        assert result.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG"
     small = mask.read(1, out_shape=(16, 275))
     assert set(np.unique(small)) <= {0, 1}
 
@@ -229,6 +235,67 @@ def test_several_images_go_into_a_folder_under_their_names(tmp_path, planted):
     assert widths == {"town_roads.tif": 50, "town_roads_2.tif": 51, "village_roads.tif": 60}
     fractions = [event.fraction for event in told if isinstance(event, Progress)]
     assert fractions == sorted(fractions) and fractions[-1] == 1
+
+
+def test_going_on_leaves_out_what_is_done(tmp_path, planted):
+    """As after a run that was killed: a mask is there whole or not at all."""
+    rasters = tuple(
+        write_raster(tmp_path / f"{name}.tif", image_of(np.zeros((40, 50), bool)), photometric="rgb")
+        for name in ("done", "older than its image", "missing")
+    )
+    options = {"rasters": rasters, "model": planted, "folder": str(tmp_path / "masks"), "engine": "native"}
+    first = run(Segment(**options), Reporter())
+    done, old, missing = map(Path, first["masks"])
+    missing.unlink()
+    os.utime(old, (0, 0))
+    written = done.stat().st_mtime_ns
+    told = []
+    second = run(Segment(**options, resume=True), Reporter(told.append))
+    assert second["masks"] == first["masks"] and second["skipped"] == 1 and first["skipped"] == 0
+    assert done.stat().st_mtime_ns == written and missing.exists() and old.stat().st_mtime > 1
+    assert any("1 of 3 images have their mask already" in event.message for event in told if isinstance(event, Log))
+    assert run(Segment(**options, resume=True), Reporter())["skipped"] == 3
+
+
+def test_many_small_images_give_what_each_gives_alone(tmp_path, planted):
+    """Though they are computed together, those of one size."""
+    sizes = [(40, 50), (40, 50), (33, 60), (90, 50), (40, 50)]
+    rasters = tuple(
+        write_raster(tmp_path / f"{number}.tif", image_of(np.zeros(size, bool), seed=number), photometric="rgb")
+        for number, size in enumerate(sizes)
+    )
+    options = {"folder": str(tmp_path / "all"), "engine": "native", "precision": "fp32", "threads": 1}
+    result = run(Segment(rasters=rasters, model=planted, **options), Reporter())
+    for raster, mask in zip(rasters, result["masks"]):
+        _, alone, _ = segment(tmp_path / Path(raster).stem, raster=raster, model=planted)
+        with rasterio.open(mask) as dataset:
+            assert (dataset.read(1) != alone.read(1)).mean() < 0.01
+
+
+def test_looking_from_all_sides_finds_the_same_in_the_mirror(tmp_path, planted):
+    values = image_of(true_roads())
+    straight = write_raster(tmp_path / "straight.tif", values, photometric="rgb")
+    mirrored = write_raster(tmp_path / "mirrored.tif", values[..., ::-1], photometric="rgb")
+    found = [
+        segment(tmp_path / str(number), raster=raster, model=planted, test_time_augmentation=augmented)[2].read(1)
+        for number, (raster, augmented) in enumerate([(straight, True), (mirrored, True), (mirrored, False)])
+    ]
+    assert np.abs(found[0].astype(int) - found[1][:, ::-1]).max() <= 1
+    assert np.abs(found[0].astype(int) - found[2][:, ::-1]).max() > 5
+
+
+def test_the_halo_of_the_model_file_is_taken(town, tmp_path):
+    network, card = load_model(plant_model(tmp_path / "planted.safetensors"))
+    model = tmp_path / "model.safetensors"
+    save_model(model, network.state_dict(), dataclasses.replace(card, halo_px=64))
+    result, *_ = segment(tmp_path, raster=town.raster, model=str(model), tile_px=64)
+    assert result["halo_px"] == 64 and result["tile_px"] == 64
+    told = []
+    result, *_ = segment(
+        tmp_path, Reporter(told.append), raster=town.raster, model=str(tmp_path / "planted.safetensors")
+    )
+    assert result["halo_px"] == 128
+    assert any("does not say which halo suffices" in event.message for event in told if isinstance(event, Log))
 
 
 def test_several_images_do_not_write_over_one_another(tmp_path, planted):

@@ -1,14 +1,16 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training_core.engines import Engine
+from training_core.halo import exact_halo_px
 from training_core.imagery import Band
-from training_core.inference import NO_DATA, Predictor, predict_tiles, to_byte, to_mask
+from training_core.inference import NO_DATA, Piece, Predictor, predict_pieces, predict_tiles, to_byte, to_mask
 from training_core.model import Architecture, build_network
-from training_core.tiling import EXACT_HALO_PX, halo_px, overhead, tile_grid
+from training_core.symmetries import ALL, turned, turned_back
+from training_core.tiling import overhead, tile_grid
 
 sizes = st.integers(1, 3000)
 
@@ -31,11 +33,6 @@ def test_overhead_is_what_the_halo_costs():
     assert overhead(tile_grid(2048, 1024, 1024, 128)) == pytest.approx((1024 + 128) / 1024)
 
 
-def test_halo_words_and_numbers():
-    assert halo_px("exact") == EXACT_HALO_PX and halo_px("100") == 128 and halo_px("0") == 0
-    assert halo_px("auto") % 32 == 0
-
-
 class Reader:
     """Reads windows of an array as an image does."""
 
@@ -47,11 +44,24 @@ class Reader:
         return self.values[(slice(None), *window)], np.ones((height, width), bool)
 
 
+def predictor_of(encoder):
+    torch.manual_seed(0)
+    network = build_network(Architecture(encoder=encoder, in_channels=1)).eval()
+    return Predictor(network, Engine("native", "fp32"), (Band("gray", 128.0, 60.0),))
+
+
 @pytest.fixture(scope="module")
 def predictor():
-    torch.manual_seed(0)
-    network = build_network(Architecture(in_channels=1)).eval()
-    return Predictor(network, Engine("native", "fp32"), (Band("gray", 128.0, 60.0),))
+    return predictor_of("resnet18")
+
+
+@pytest.fixture(scope="module")
+def exact_px(predictor):
+    return exact_halo_px(predictor.network, 1)
+
+
+def whole(predictor, values):
+    return predictor.probability(values, np.ones(values.shape[1:], bool))
 
 
 def stitched(predictor, values, core_px, halo):
@@ -62,15 +72,36 @@ def stitched(predictor, values, core_px, halo):
     return result
 
 
-def test_with_the_exact_halo_no_seam_shows_and_with_less_it_does(predictor):
-    values = np.random.default_rng(0).integers(0, 255, (1, 77, 1250)).astype("uint8")
-    whole = predictor.probability(values, np.ones(values.shape[1:], bool))
-    assert np.abs(stitched(predictor, values, 640, EXACT_HALO_PX) - whole).max() < 1e-5
-    assert np.abs(stitched(predictor, values, 640, 64) - whole).max() > 1e-5
+def noise(height, width, seed=0):
+    return np.random.default_rng(seed).integers(0, 255, (1, height, width)).astype("float32")
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(1, 900), st.integers(1, 70), st.integers(1, 12), st.booleans(), st.integers(0, 99))
+def test_with_the_exact_halo_no_seam_shows_whatever_the_size(predictor, exact_px, long, short, core, is_tall, seed):
+    values = noise(long, short, seed) if is_tall else noise(short, long, seed)
+    assert np.abs(stitched(predictor, values, 32 * core, exact_px) - whole(predictor, values)).max() < 1e-5
+
+
+@pytest.mark.parametrize("encoder", ["resnet18", "resnet34"])
+def test_a_halo_32_px_narrower_than_the_exact_one_shows(encoder):
+    """Pixels far brighter than any other, as far away as the network looks, tell whether a tile knew of them."""
+    predictor = predictor_of(encoder)
+    exact_px = exact_halo_px(predictor.network, 1)
+    differences = []
+    for seed in range(4):  # whether so weak an influence shows is up to the noise
+        values = noise(32, exact_px + 96, seed)
+        values[:, :, :32] *= 1e15
+        expected = whole(predictor, values)
+        core_px = exact_px  # the second tile begins as far from the bright pixels as the halo is wide
+        assert np.abs(stitched(predictor, values, core_px, exact_px) - expected).max() < 1e-5
+        differences.append(np.abs(stitched(predictor, values, core_px, exact_px - 32) - expected).max())
+    assert max(differences) > 1e-3
 
 
 def test_a_single_pixel_has_a_probability(predictor):
-    assert stitched(predictor, np.full((1, 1, 1), 9, "uint8"), 512, 128).shape == (1, 1)
+    values = np.full((1, 1, 1), 9, "uint8")
+    assert stitched(predictor, values, 512, 128) == pytest.approx(whole(predictor, values), abs=1e-6)
 
 
 def test_tiles_come_in_order_and_pieces_without_data_are_not_computed(predictor):
@@ -92,3 +123,41 @@ def test_bytes_and_masks_keep_no_data():
     probability = to_byte(np.array([[0.0, 0.5, 1.0, 0.7]]), np.array([[True, True, True, False]]))
     np.testing.assert_array_equal(probability, [[0, 127, 254, NO_DATA]])
     np.testing.assert_array_equal(to_mask(probability, 0.5), [[0, 1, 1, NO_DATA]])
+
+
+def test_pieces_of_one_size_are_computed_together_and_give_the_same(predictor):
+    """Of several images, too: here three with tiles of two sizes."""
+    images = [noise(64, 96, 1), noise(64, 96, 2), noise(40, 96, 3)]
+    pieces = [
+        Piece(tile, *Reader(image)(*tile.read_window), number)
+        for number, image in enumerate(images)
+        for tile in tile_grid(96, image.shape[1], 64, 0)
+    ]
+    alone = {(piece.source, piece.tile): values for piece, values in predict_pieces(predictor, pieces, 0)}
+    together = list(predict_pieces(predictor, pieces, 10**6))
+    assert [piece for piece, _ in together] == pieces
+    for piece, values in together:
+        assert np.abs(values.astype(int) - alone[piece.source, piece.tile]).max() <= 1  # of 254
+
+
+def test_only_so_many_pixels_are_computed_together(predictor):
+    sizes = []
+
+    class Counting(Predictor):
+        def probabilities(self, pieces):
+            sizes.append(len(pieces))
+            return super().probabilities(pieces)
+
+    counting = Counting(predictor.network, predictor.engine, predictor.bands)
+    pieces = [Piece(tile, *Reader(noise(64, 320))(*tile.read_window)) for tile in tile_grid(320, 64, 64, 0)]
+    list(predict_pieces(counting, pieces, 2 * 64 * 64))
+    assert sizes == [2, 2, 1]
+
+
+def test_looking_from_all_sides_gives_the_mean_and_the_same_from_any(predictor):
+    all_sides = Predictor(predictor.network, predictor.engine, predictor.bands, ALL)
+    values = noise(64, 96)
+    mean = np.mean([turned_back(whole(predictor, turned(values, symmetry)), symmetry) for symmetry in ALL], axis=0)
+    np.testing.assert_allclose(whole(all_sides, values), mean, atol=1e-5)
+    turned_values = np.ascontiguousarray(turned(values, 5))
+    np.testing.assert_allclose(whole(all_sides, turned_values), turned(mean, 5), atol=1e-5)

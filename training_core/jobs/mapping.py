@@ -22,6 +22,13 @@ class Segment(SegmentOptions):
         (), "Images", "Several images to segment in one job, with the folder for their masks.", kind=RASTERS
     )
     folder: str = option("", "Folder", "Where the masks of several images go, named for them.", kind=FOLDER)
+    resume: bool = option(
+        False,
+        "Go on",
+        "Of several images, leave out those whose mask is there and younger than image and model, as after a run that "
+        "was cut off.",
+        advanced=True,
+    )
     model: str = option("", "Model", "The model file.", kind=MODEL, required=True)
     aoi: str = option("", "Area of interest", "Polygons to which the work is limited.", kind=VECTOR)
     mask: str = option("", "Road mask", "Where to write the mask: 1 road, 0 other, 255 no data.", kind=RASTER_OUTPUT)

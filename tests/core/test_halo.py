@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from towns import image_of
+from training_core.bundle import load_model
+from training_core.engines import Engine
+from training_core.halo import AGREEMENT, CORE_PX, WIDEST_PX, sufficient_halo_px
+from training_core.imagery import Band
+from training_core.inference import Predictor, to_byte, to_mask
+from training_core.tiling import tile_grid
+
+
+class Looking(nn.Module):
+    """Road is where the brightest pixel within a distance, along rows and columns, is brighter than the mean."""
+
+    def __init__(self, distance_px):
+        super().__init__()
+        self.window = nn.MaxPool2d(2 * distance_px + 1, stride=1, padding=distance_px)
+
+    def forward(self, images):
+        return 10 * self.window(images)
+
+
+def predictor_of(network):
+    return Predictor(network, Engine("native", "fp32"), (Band("gray"),))
+
+
+def samples(share, size_px=320):
+    """Dark ground with a share of bright pixels."""
+    random = np.random.default_rng(0)
+    for _ in range(2):
+        values = np.where(random.random((1, size_px, size_px)) < share, 1.0, -1.0).astype("float32")
+        yield values, np.ones((size_px, size_px), bool)
+
+
+@pytest.mark.parametrize("distance_px, halo_px", [(0, 32), (20, 32), (40, 64)])
+def test_it_holds_what_the_network_looks_at_where_that_matters(distance_px, halo_px):
+    rare = 1 / (2 * distance_px + 1) ** 2  # so that about half of the pixels see a bright one
+    assert sufficient_halo_px(predictor_of(Looking(distance_px)), samples(rare), 0.5) == halo_px
+
+
+def test_what_lies_far_away_but_changes_nothing_needs_no_halo():
+    """Where bright pixels are so many that everyone sees one near by, the farther ones do not count."""
+    assert sufficient_halo_px(predictor_of(Looking(40)), samples(0.05), 0.5) == 32
+
+
+def test_where_nothing_suffices_it_is_the_widest():
+    class Total(nn.Module):
+        def forward(self, images):
+            return (images.mean(dim=(2, 3), keepdim=True) * 1e4).expand_as(images)
+
+    halves = np.ones((1, 1344, 64), "float32")
+    halves[:, 700:] = -1  # one part has the one sign, the other the other
+    assert sufficient_halo_px(predictor_of(Total()), [(halves, np.ones((1344, 64), bool))], 0.5) == WIDEST_PX
+
+
+def test_unknown_ground_and_tiny_images_do_not_count():
+    known = np.zeros((200, 200), bool)
+    assert sufficient_halo_px(predictor_of(Looking(40)), [(np.ones((1, 200, 200)), known)], 0.5) == 32
+    assert sufficient_halo_px(predictor_of(Looking(40)), [(np.ones((1, 20, 20)), known[:20, :20])], 0.5) == 32
+    assert sufficient_halo_px(predictor_of(Looking(40)), [], 0.5) == 32
+
+
+def test_a_model_that_has_learned_keeps_that_much_of_its_mask(learned, town):
+    """On ground that was not sampled, in the tiles for which the halo was found."""
+    network, card = load_model(learned.model)
+    predictor = Predictor(network, Engine("native", "fp32"), card.bands)
+    image = np.tile(image_of(town.truth, seed=5), (1, 4, 7))[:, :512, : CORE_PX + 256]
+    known = np.ones(image.shape[1:], bool)
+    with torch.inference_mode():
+        whole = to_mask(to_byte(predictor.probability(image, known), known), card.threshold)
+        same = total = 0
+        for tile in tile_grid(known.shape[1], known.shape[0], CORE_PX, card.halo_px):
+            column, row, width, height = tile.read_window
+            window = np.s_[row : row + height, column : column + width]
+            part = predictor.probability(image[(slice(None), *window)], known[window])[tile.core]
+            mask = to_mask(to_byte(part, known[tile.destination]), card.threshold)
+            same += (mask == whole[tile.destination]).sum()
+            total += mask.size
+    assert card.halo_px >= 32 and card.halo_px % 32 == 0
+    assert same / total >= AGREEMENT

@@ -1,0 +1,97 @@
+import threading
+import time
+
+import pytest
+
+from training_core.pipeline import ahead
+
+
+def wait_until(is_so, seconds=5):
+    ends = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < ends:
+        time.sleep(0.01)
+    return is_so()
+
+
+def test_items_come_in_order_and_the_thread_ends():
+    before = threading.active_count()
+    assert list(ahead(iter(range(100)), 3)) == list(range(100)) and list(ahead([], 1)) == []
+    assert threading.active_count() == before
+
+
+def test_items_are_made_ahead_but_not_without_end():
+    made = []
+
+    def items():
+        for number in range(100):
+            made.append(number)
+            yield number
+
+    coming = ahead(items(), 2)
+    assert next(coming) == 0
+    assert wait_until(lambda: len(made) >= 4)
+    time.sleep(0.3)
+    assert len(made) == 4  # in use, two that wait, and one that finds no room
+    coming.close()
+
+
+def test_they_are_made_while_others_are_used():
+    """One stage at a time would take twice as long as both of them together."""
+    started, gates = threading.Event(), threading.Event()
+
+    def items():
+        yield 1
+        started.set()
+        assert gates.wait(5)
+        yield 2
+
+    coming = ahead(items(), 1)
+    assert next(coming) == 1
+    assert started.wait(5)  # the second is being made though nobody asked for it yet
+    gates.set()
+    assert next(coming) == 2
+
+
+def test_an_error_comes_in_its_place():
+    def items():
+        yield 1
+        raise ValueError("broken")
+
+    coming = ahead(items(), 1)
+    assert next(coming) == 1
+    with pytest.raises(ValueError, match="broken"):
+        next(coming)
+    with pytest.raises(StopIteration):
+        next(coming)
+
+
+def test_closing_ends_the_thread_and_closes_what_makes_the_items():
+    before, closed = threading.active_count(), []
+
+    def items():
+        try:
+            while True:
+                yield 0
+        finally:
+            closed.append(True)
+
+    coming = ahead(items(), 1)
+    next(coming)
+    coming.close()
+    assert closed and threading.active_count() == before
+
+
+def test_a_chain_ends_where_its_last_stage_does():
+    before = threading.active_count()
+    first = ahead(iter(range(10**9)), 1)
+
+    def second():
+        try:
+            yield from (2 * item for item in first)
+        finally:
+            first.close()
+
+    coming = ahead(second(), 1)
+    assert [next(coming) for _ in range(3)] == [0, 2, 4]
+    coming.close()
+    assert threading.active_count() == before

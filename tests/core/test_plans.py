@@ -1,0 +1,134 @@
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import rasterio
+from affine import Affine
+from rasterio.crs import CRS
+from shapely.geometry import box
+
+from rasters import NORTH_UP, UTM, write_layer, write_raster
+from towns import SIDE_PX, image_of, on_map, true_roads
+from training_core.errors import ImageryError, ResourceError
+from training_core.grid import Grid
+from training_core.imagery import Band
+from training_core.plans import Area, ImagePlan, check_plans, plan_image, read_plans
+
+ROOT = Path(__file__).parents[2]
+RGB = tuple(Band(name) for name in ("red", "green", "blue"))
+
+
+def plan_of(width, height, area=None, core_px=512, **results):
+    grid = Grid(CRS.from_string(UTM), NORTH_UP, width, height)
+    return ImagePlan("image.tif", grid, area, core_px, 64, **results)
+
+
+def never():
+    raise AssertionError("nobody asked how long it takes")
+
+
+@pytest.mark.parametrize("core_px", [32, 96, 512])
+@pytest.mark.parametrize("corners", [None, (10, 20, 90, 33), (95, 31, 97, 200), (150, 150, 9999, 9999)])
+def test_tiles_are_counted_without_making_them(tmp_path, core_px, corners):
+    grid = Grid(CRS.from_string(UTM), NORTH_UP, 300, 250)
+    area = Area(grid, write_layer(tmp_path / "aoi.gpkg", on_map(box(*corners)))) if corners else None
+    plan = ImagePlan("image.tif", grid, area, core_px, 32)
+    assert plan.tile_count == len(plan.tiles()) > 0
+    assert plan.px >= sum(1 for _ in plan.tiles())
+
+
+def test_a_word_on_the_work(tmp_path):
+    assert check_plans([plan_of(1000, 600)], never) == "0.6 megapixels in 4 tiles."
+    said = check_plans([plan_of(20000, 10000, core_px=2048, mask=str(tmp_path / "mask.tif"))], lambda: 1e-6)
+    assert said == "200.0 megapixels in 50 tiles, about 3 min for the network alone."
+
+
+def test_what_would_take_weeks_is_refused_with_numbers():
+    with pytest.raises(
+        ResourceError, match=r"4,000,000.0 megapixels in 15,\d{3},\d{3} tiles, about 1,111 h"
+    ) as refusal:
+        check_plans([plan_of(2_000_000, 2_000_000)], lambda: 1e-6)
+    assert "area of interest" in refusal.value.remedy
+
+
+def test_results_larger_than_the_disk_are_refused_with_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=2 * 10**8))
+    results = {"mask": str(tmp_path / "new" / "mask.tif"), "probability": str(tmp_path / "probability.tif")}
+    check_plans([plan_of(8000, 8000, **results)], never)
+    with pytest.raises(ResourceError, match=rf"may take 0\.3 GB \(100\.0 megap.*{tmp_path} has 0\.2 GB left"):
+        check_plans([plan_of(10000, 10000, **results)], never)
+
+
+def test_an_image_far_coarser_than_the_model_is_refused_with_numbers(tmp_path):
+    satellite = write_raster(
+        tmp_path / "ten.tif", np.ones((3, 500, 400), np.uint8), transform=NORTH_UP @ Affine.scale(10)
+    )
+    with pytest.raises(ImageryError, match=r"pixels of 10 m .* from pixels of 0\.3 m.*13,3\d\d x 16,6\d\d") as refusal:
+        plan_image(satellite, "", RGB, 0.3, 1024, 64)
+    assert "tiles" in refusal.value.message
+    assert plan_image(satellite, "", RGB, 5.0, 1024, 64).grid.width == 800
+
+
+def test_pieces_come_image_by_image(tmp_path):
+    rasters = [write_raster(tmp_path / f"{number}.tif", image_of(true_roads(), seed=number)) for number in range(2)]
+    images = [plan_image(raster, "", RGB, 1.0, 96, 32) for raster in rasters]
+    pieces = list(read_plans(images, RGB, 1.0))
+    assert [piece.source for piece in pieces] == [images[0]] * 4 + [images[1]] * 4
+    for plan, raster in zip(images, rasters):
+        seen = np.zeros((SIDE_PX, SIDE_PX), int)
+        for piece in (piece for piece in pieces if piece.source is plan):
+            seen[piece.tile.destination] += piece.values[0][piece.tile.core]
+        with rasterio.open(raster) as dataset:
+            np.testing.assert_array_equal(seen, dataset.read(1))
+
+
+STREAMING = """
+import json, sys
+sys.path[:0] = sys.argv[1:2]
+from training_core.processor import prepare_process
+prepare_process()
+from training_core.events import Reporter
+from training_core.jobs import Segment
+from training_core.segment import run
+_, _, raster, model, mask = sys.argv
+result = run(Segment(raster=raster, model=model, mask=mask, engine="native", memory_gb=1.0, halo="64"), Reporter())
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(json.dumps({**result, "peak_gb": int(peak.split()[1]) * 1024 / 1e9}))
+"""
+
+SPARSE_MOSAIC = """<VRTDataset rasterXSize="30000" rasterYSize="30000">
+<SRS>EPSG:32633</SRS><GeoTransform>390000, 1, 0, 5820000, 0, -1</GeoTransform>{bands}</VRTDataset>"""
+SOURCE = """<SimpleSource><SourceFilename>{path}</SourceFilename><SourceBand>{band}</SourceBand>
+<SrcRect xOff="0" yOff="0" xSize="{size}" ySize="{size}"/>
+<DstRect xOff="{x}" yOff="{y}" xSize="{size}" ySize="{size}"/></SimpleSource>"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read as on Linux")
+def test_a_vast_raster_takes_no_more_memory_than_it_may(tmp_path, planted):
+    """30,000 x 30,000 px, most of it without data, which is passed over."""
+    town = write_raster(tmp_path / "town.tif", image_of(true_roads()), photometric="rgb")
+    places = [(100, 200), (14900, 15000), (29700, 29800)]
+    bands = "".join(
+        f'<VRTRasterBand dataType="Byte" band="{band}"><NoDataValue>0</NoDataValue><ColorInterp>{color}</ColorInterp>'
+        + "".join(SOURCE.format(path=town, band=band, size=SIDE_PX, x=x, y=y) for x, y in places)
+        + "</VRTRasterBand>"
+        for band, color in enumerate(("Red", "Green", "Blue"), 1)
+    )
+    raster, mask = tmp_path / "vast.vrt", tmp_path / "mask.tif"
+    raster.write_text(SPARSE_MOSAIC.format(bands=bands))
+    command = [sys.executable, "-c", STREAMING, str(ROOT), str(raster), planted, str(mask)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout.splitlines()[-1])
+    assert told["peak_gb"] < 3
+    with rasterio.open(mask) as dataset:
+        assert dataset.shape == (30000, 30000) and dataset.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG"
+        for x, y in places:
+            window = rasterio.windows.Window(x - 10, y - 10, SIDE_PX + 20, SIDE_PX + 20)
+            known = dataset.read(1, window=window) != 255
+            assert known[10:-10, 10:-10].all() and known.sum() == SIDE_PX**2

@@ -1,0 +1,67 @@
+"""How large tiles may be: large ones waste least on halos, but what they take must fit the memory.
+
+Knows predictors and memory; knows nothing of files.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from .errors import ResourceError
+from .inference import Predictor
+from .ledger import Ledger
+from .memory import available_bytes
+from .model import STRIDE_PX
+
+# Of the free memory, what a job may take that is told no number.
+SHARE_OF_FREE = 0.25
+# What the gaps between tensors add, as in footprint.py; and what the libraries set aside once they compute.
+GAPS, LIBRARY_BYTES = 1.25, 120_000_000
+# Pieces of image at once: the one that is computed, one that waits, and one that is being read.
+PIECES = 3
+# For each band, a pixel that is computed is there as read (at most 8 bytes), scaled, padded and stacked.
+BYTES_PER_VALUE, FLOAT_COPIES = 8, 3
+SMALLEST_CORE_PX, LARGEST_CORE_PX = 256, 4096
+# Cores of a multiple of this fill the blocks of the results.
+CORE_STEP_PX = 512
+_SIZES_PX = (64, 128)
+
+
+def default_budget_bytes() -> int:
+    """Return what a job may take that is told no number."""
+    return int(SHARE_OF_FREE * available_bytes())
+
+
+def bytes_per_px(predictor: Predictor) -> int:
+    """Return what the computation takes for each pixel that enters the network, from a try on two small sizes."""
+    peaks = []
+    for size_px in _SIZES_PX:
+        images = torch.zeros(1, len(predictor.bands), size_px, size_px)
+        with torch.inference_mode(), Ledger() as ledger:
+            predictor.engine.forward(predictor.network, images)
+        peaks.append(max(ledger.alive))
+    tensors = GAPS * (peaks[1] - peaks[0]) / (_SIZES_PX[1] ** 2 - _SIZES_PX[0] ** 2)
+    values = len(predictor.bands) * (PIECES * BYTES_PER_VALUE + FLOAT_COPIES * np.dtype(np.float32).itemsize)
+    return int(tensors + values)
+
+
+def core_px(predictor: Predictor, halo: int, budget_bytes: int) -> int:
+    """Return the side of the largest core whose tile fits a budget.
+
+    Raises
+    ------
+    ResourceError
+        Not even the smallest fits.
+    """
+    per_px = bytes_per_px(predictor)
+    side = int((max(0, budget_bytes - LIBRARY_BYTES) / per_px) ** 0.5) - 2 * halo
+    if side >= CORE_STEP_PX:
+        return min(LARGEST_CORE_PX, side // CORE_STEP_PX * CORE_STEP_PX)
+    if side >= SMALLEST_CORE_PX:
+        return side // STRIDE_PX * STRIDE_PX
+    least_gb = (LIBRARY_BYTES + per_px * (SMALLEST_CORE_PX + 2 * halo) ** 2) / 1e9
+    raise ResourceError(
+        f"The smallest tiles need {least_gb:.1f} GB of memory, but {budget_bytes / 1e9:.1f} GB may be used.",
+        "Give more memory (memory_gb), choose a smaller halo (halo), or close other programs.",
+    )
