@@ -24,6 +24,7 @@ from qgis.core import (
     QgsRasterFileWriter,
     QgsRectangle,
 )
+from qgis.PyQt import sip
 from qgis.PyQt.QtCore import QRect
 from qgis.PyQt.QtGui import QImage
 
@@ -35,6 +36,8 @@ LARGEST_GIGAPIXELS = 20
 BLOCK_PX = 1024
 WEB_TILE_PX = 256
 STORAGE = ["TILED=YES", "COMPRESS=DEFLATE", "ZLEVEL=1", "BIGTIFF=IF_SAFER"]
+# How many of its pixels a provider may look at, along a side, to make one.
+LARGEST_OVERSAMPLING = 32.0
 # A layer whose finest pixels are so many times the model's shows less than the model has learned to see.
 TOO_COARSE = 1.5
 
@@ -171,18 +174,40 @@ def render(provider: QgsRasterDataProvider, frame: Frame, path: Path, feedback: 
     """
     feedback.setProgressText(f"Rendering the layer {frame.layer_name}: {frame.size}")
     _warn_of_coarse_pixels(provider, frame, feedback)
+    if provider.providerCapabilities() & QgsRasterDataProvider.ProviderHintCanPerformProviderResampling:
+        _interpolate(provider)
     loader, file = BlockLoader(provider, frame.layer_name, feedback), _create_file(provider, frame, path)
     windows = list(_windows(frame, provider))
-    for number, window in enumerate(windows, 1):
-        for band in range(1, provider.bandCount() + 1):
-            block = loader.load(band, _extent_of(window, frame), window.width(), window.height())
-            parts = _color_parts(block) if _is_picture(provider) else {band: block}
-            for file_band, part in parts.items():
-                if not file.writeBlock(part, file_band, window.x(), window.y()):
+    try:
+        for number, window in enumerate(windows, 1):
+            for band, block in _load_bands(loader, provider, window, frame):
+                if not (block.convert(file.dataType(band)) and file.writeBlock(block, band, window.x(), window.y())):
                     raise _not_written(frame, path)
-        feedback.setProgress(100 * number / len(windows))
+            feedback.setProgress(100 * number / len(windows))
+    finally:
+        sip.delete(file)  # which closes it, whoever still holds it
     if loader.missing:
         feedback.pushInfo(f"{loader.missing:,} tiles of the layer {frame.layer_name} are not there: no data.")
+
+
+def _interpolate(provider: QgsRasterDataProvider) -> None:
+    """Have a provider average what it makes coarser, and interpolate what it makes finer."""
+    provider.enableProviderResampling(True)
+    provider.setZoomedInResamplingMethod(QgsRasterDataProvider.ResamplingMethod.Bilinear)
+    provider.setZoomedOutResamplingMethod(QgsRasterDataProvider.ResamplingMethod.Average)
+    provider.setMaxOversampling(LARGEST_OVERSAMPLING)
+
+
+def _load_bands(
+    loader: BlockLoader, provider: QgsRasterDataProvider, window: QRect, frame: Frame
+) -> Iterator[tuple[int, QgsRasterBlock]]:
+    """Yield the bands of a window as they go into the file, each with its number there."""
+    for band in range(1, provider.bandCount() + 1):
+        block = loader.load(band, _extent_of(window, frame), window.width(), window.height())
+        if _is_picture(provider):
+            yield from enumerate(_color_parts(block), 1)
+        else:
+            yield band, block
 
 
 def _is_picture(provider: QgsRasterDataProvider) -> bool:
@@ -191,7 +216,7 @@ def _is_picture(provider: QgsRasterDataProvider) -> bool:
 
 def _create_file(provider: QgsRasterDataProvider, frame: Frame, path: Path) -> QgsRasterDataProvider:
     is_picture = _is_picture(provider)
-    bands, data_type = (4, Qgis.DataType.Byte) if is_picture else (provider.bandCount(), provider.dataType(1))
+    bands, data_type = (4, Qgis.DataType.Byte) if is_picture else (provider.bandCount(), _data_type(provider))
     writer = QgsRasterFileWriter(str(path))
     writer.setOutputFormat("GTiff")
     writer.setCreateOptions(STORAGE)
@@ -202,6 +227,12 @@ def _create_file(provider: QgsRasterDataProvider, frame: Frame, path: Path) -> Q
         file.setNoDataValue(1, provider.sourceNoDataValue(1))  # of all bands, in this format
     file.setEditable(True)
     return file
+
+
+def _data_type(provider: QgsRasterDataProvider) -> Qgis.DataType:
+    """Return a data type for all bands: their own, or one that holds each."""
+    own = {provider.dataType(band) for band in range(1, provider.bandCount() + 1)}
+    return own.pop() if len(own) == 1 else Qgis.DataType.Float64
 
 
 def _not_written(frame: Frame, path: Path) -> OutputError:
@@ -222,15 +253,14 @@ def _extent_of(window: QRect, frame: Frame) -> QgsRectangle:
     return QgsRectangle(left, top - window.height() * pixel, left + window.width() * pixel, top)
 
 
-def _color_parts(block: QgsRasterBlock) -> dict[int, QgsRasterBlock]:
-    """Return a picture's red, green, blue and alpha as bytes, by the number of their bands."""
+def _color_parts(block: QgsRasterBlock) -> list[QgsRasterBlock]:
+    """Return a picture's red, green, blue and alpha as bytes."""
     width, height = block.width(), block.height()
     image = block.image().convertToFormat(QImage.Format.Format_RGBA8888)
     pixels = bytes(image.constBits().asarray(4 * width * height))
-    parts = {}
-    for band in (1, 2, 3, 4):
-        parts[band] = QgsRasterBlock(Qgis.DataType.Byte, width, height)
-        parts[band].setData(pixels[band - 1 :: 4])
+    parts = [QgsRasterBlock(Qgis.DataType.Byte, width, height) for _ in "RGBA"]
+    for number, part in enumerate(parts):
+        part.setData(pixels[number::4])
     return parts
 
 

@@ -281,25 +281,58 @@ def test_a_map_service_that_fails_is_an_error(tmp_path, map_service, answer):
         render(layer, tmp_path / "image.tif", extent=TEN_M)
 
 
+def write_in_memory(path, values, pixel, nodata=None):
+    """Write a raster that only this process can open, near Berlin."""
+    count, height, width = values.shape
+    kind = {"uint8": gdal.GDT_Byte, "uint16": gdal.GDT_UInt16, "float32": gdal.GDT_Float32}[str(values.dtype)]
+    dataset = gdal.GetDriverByName("GTiff").Create(path, width, height, count, kind)
+    dataset.SetGeoTransform((390000, pixel, 0, 5820040, 0, -pixel))
+    dataset.SetProjection(QgsCoordinateReferenceSystem("EPSG:25833").toWkt())
+    for band in range(count):
+        if nodata is not None:
+            dataset.GetRasterBand(band + 1).SetNoDataValue(nodata)
+        dataset.GetRasterBand(band + 1).WriteArray(values[band])
+    dataset.FlushCache()
+    return QgsRasterLayer(path, "Bild")
+
+
 def test_data_stay_what_they_are(tmp_path):
     """A raster that only QGIS can open: sixteen bits, two bands, no data."""
-    path = "/vsimem/heights.tif"
-    dataset = gdal.GetDriverByName("GTiff").Create(path, 100, 80, 2, gdal.GDT_UInt16)
-    dataset.SetGeoTransform((390000, 0.5, 0, 5820040, 0, -0.5))
-    dataset.SetProjection(QgsCoordinateReferenceSystem("EPSG:25833").toWkt())
     values = np.arange(8000, dtype=np.uint16).reshape(80, 100) + 1000
-    values[:10] = 7
-    for band, factor in ((1, 1), (2, 3)):
-        dataset.GetRasterBand(band).SetNoDataValue(7)
-        dataset.GetRasterBand(band).WriteArray(np.where(values == 7, 7, values * factor))
-    dataset.FlushCache()
-    layer = QgsRasterLayer(path, "Höhen")
+    values = np.stack([values, values * 3])
+    values[:, :10] = 7
+    layer = write_in_memory("/vsimem/heights.tif", values, 0.5, nodata=7)
     rendered, found = render(layer, tmp_path / "image.tif", extent=layer.extent(), resolution_m=0.5)
     assert rendered.GetRasterBand(1).DataType == gdal.GDT_UInt16
     assert rendered.GetRasterBand(1).GetNoDataValue() == 7
-    assert np.array_equal(found[0], values)
-    assert np.array_equal(found[1], np.where(values == 7, 7, values * 3))
-    gdal.Unlink(path)
+    assert np.array_equal(found == 7, values == 7)
+    # The unit of UTM is 0.9998 m here, so that the pixels part by some hundredths at the far corner.
+    assert np.abs(found.astype(int) - values).max() <= 0.05 * 3 * 101
+    gdal.Unlink("/vsimem/heights.tif")
+
+
+def test_what_gets_coarser_is_averaged(tmp_path):
+    board = np.indices((400, 400)).sum(axis=0) % 2 * 200
+    layer = write_in_memory("/vsimem/board.tif", board[None].astype(np.uint8), 0.1)
+    _, values = render(layer, tmp_path / "image.tif", extent=layer.extent(), resolution_m=0.8)
+    assert 80 < values.min() and values.max() < 120
+    gdal.Unlink("/vsimem/board.tif")
+
+
+def test_bands_of_different_types_share_one_that_holds_them(tmp_path):
+    path = tmp_path / "mixed.vrt"
+    for number, (kind, value) in enumerate((("Byte", 200), ("Float32", -0.5)), 1):
+        kinds = {"Byte": gdal.GDT_Byte, "Float32": gdal.GDT_Float32}
+        dataset = gdal.GetDriverByName("GTiff").Create(str(tmp_path / f"{number}.tif"), 40, 40, 1, kinds[kind])
+        dataset.SetGeoTransform((390000, 0.5, 0, 5820020, 0, -0.5))
+        dataset.SetProjection(QgsCoordinateReferenceSystem("EPSG:25833").toWkt())
+        dataset.GetRasterBand(1).Fill(value)
+        dataset.FlushCache()
+    gdal.BuildVRT(str(path), [str(tmp_path / "1.tif"), str(tmp_path / "2.tif")], separate=True).FlushCache()
+    layer = QgsRasterLayer(str(path), "Gemischt")
+    assert layer.isValid() and layer.bandCount() == 2
+    _, values = render(layer, tmp_path / "image.tif", extent=layer.extent(), resolution_m=0.5)
+    assert (values[0] == 200).all() and (values[1] == -0.5).all()
 
 
 @pytest.mark.parametrize(
