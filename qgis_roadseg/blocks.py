@@ -5,6 +5,7 @@ Knows what providers tell of failures, which is little; knows nothing of where t
 
 from __future__ import annotations
 
+import re
 import time
 
 from qgis.core import QgsProcessingFeedback, QgsRasterBlock, QgsRasterBlockFeedback, QgsRasterDataProvider, QgsRectangle
@@ -13,6 +14,8 @@ from qgis.PyQt.QtCore import Qt
 from ..training_core.errors import Cancelled, ImageryError
 from .downloads import Downloads
 
+# What a message shall not hold, since there may be a key in it.
+_ADDRESS = re.compile(r"\w+://\S+")
 # How long to wait before each new attempt: servers are busy at times, and connections break.
 WAITS_S = (1.0, 5.0, 15.0)
 
@@ -78,10 +81,12 @@ class BlockLoader:
             self._feedback.canceled.disconnect(cancel.cancel)
         self._check_cancelled()
         self._missing |= downloads.missing
-        failures = [*downloads.failures, *cancel.errors()]
+        failures = downloads.failures
+        if not failures and not downloads.missing:  # of which a provider may complain
+            failures = cancel.errors()
         if not failures and not block.isValid():
             failures = [self._provider.lastError() or "the provider gives no pixels"]
-        return block, failures
+        return block, [_ADDRESS.sub("…", failure) for failure in failures]
 
     def _wait(self, seconds: float) -> None:
         end = time.monotonic() + seconds

@@ -6,6 +6,7 @@ import threading
 from contextlib import contextmanager
 
 from qgis.core import QgsDataSourceUri, QgsRasterLayer, QgsRectangle
+from qgis.PyQt.QtCore import QBuffer, QByteArray
 from qgis.PyQt.QtGui import QColor, QImage, QPainter
 
 HALF_WORLD = 20037508.342789244
@@ -46,6 +47,16 @@ def paint_tile(path, has_square=False):
         painter.end()
     path.parent.mkdir(parents=True, exist_ok=True)
     image.save(str(path))
+
+
+def png_of(width, height):
+    """Return the picture of land as a PNG file's bytes."""
+    image, content = QImage(width, height, QImage.Format.Format_RGB32), QByteArray()
+    image.fill(LAND)
+    buffer = QBuffer(content)
+    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")
+    return bytes(content)
 
 
 def paint_tiles(folder, missing=()):
