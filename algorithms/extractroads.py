@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..qgis_roadseg.job_algorithm import JobAlgorithm
+from ..qgis_roadseg.image_algorithm import ImageAlgorithm
 from ..training_core import jobs
 
 
-class ExtractRoads(JobAlgorithm):
+class ExtractRoads(ImageAlgorithm):
     """An image and a model in; center-lines, and the mask where wanted, out."""
 
     job_type = jobs.ExtractRoads

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..qgis_roadseg.job_algorithm import JobAlgorithm
+from ..qgis_roadseg.image_algorithm import ImageAlgorithm
 from ..training_core import jobs
 
 
-class Segment(JobAlgorithm):
+class Segment(ImageAlgorithm):
     """An image and a model in; a road mask, and the probability where wanted, out."""
 
     job_type = jobs.Segment

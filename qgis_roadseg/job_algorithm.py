@@ -61,7 +61,7 @@ class JobAlgorithm(RoadSegAlgorithm):
 
     def initAlgorithm(self, config: Any = None) -> None:
         """Declare parameters and outputs."""
-        for parameter in make_parameters(self._fields(), self.renamed, self.created, self.tr):
+        for parameter in self._make_parameters():
             self.addParameter(parameter)
         for key, label in self.numbers.items():
             self.addOutput(QgsProcessingOutputNumber(_output_name(key), self.tr(label)))
@@ -134,13 +134,13 @@ class JobAlgorithm(RoadSegAlgorithm):
         with tempfile.TemporaryDirectory(prefix="roadseg-") as folder:
             try:
                 files = self._output_files(parameters, context)
-                sources = self._write_sources(parameters, context, Path(folder))
+                inputs = self._write_inputs(parameters, context, Path(folder), feedback)
                 results = {
                     field.name: str(Path(folder, f"{field.name}.gpkg"))
                     for field in self._fields(jobs.VECTOR_OUTPUT)
                     if parameters.get(self._name(field))
                 }
-                options = {**self._plain_options(parameters, context), **self._rasters, **sources, **results}
+                options = {**self._plain_options(parameters, context), **self._rasters, **inputs, **results}
                 options.update({name: os.path.abspath(path) for name, path in files.items()})
                 answer = WorkerClient(self._python, feedback).run(from_options(self.job_type, options))
                 sinks = {name: self._fill_sink(name, path, parameters, context) for name, path in results.items()}
@@ -155,6 +155,10 @@ class JobAlgorithm(RoadSegAlgorithm):
                 set_style(destinations[name], style, context)
         outputs = {parameter_name(name, self.renamed): path for name, path in destinations.items()}
         return {**outputs, **{_output_name(key): _look_up(answer, key) for key in (*self.numbers, *self.words)}}
+
+    def _make_parameters(self) -> list[QgsProcessingParameterDefinition]:
+        """Return the parameters, the outputs last."""
+        return make_parameters(self._fields(), self.renamed, self.created, self.tr)
 
     def _fields(self, *kinds: str) -> list[OptionField]:
         """Return the job's fields that have a parameter, of these kinds or of any."""
@@ -193,8 +197,14 @@ class JobAlgorithm(RoadSegAlgorithm):
             raise QgsProcessingException(self.invalidRasterError(parameters, name))
         return layers.raster_path(layer)
 
-    def _write_sources(self, parameters: dict[str, Any], context: QgsProcessingContext, folder: Path) -> dict[str, str]:
-        """Write the features that were given to files for the worker."""
+    def _write_inputs(
+        self,
+        parameters: dict[str, Any],
+        context: QgsProcessingContext,
+        folder: Path,
+        feedback: QgsProcessingFeedback,
+    ) -> dict[str, str]:
+        """Write what was given, and is no file that the worker could open, to files; return them by their fields."""
         paths = {}
         for field in self._fields(jobs.VECTOR):
             source: Optional[QgsProcessingFeatureSource] = self._sources[field.name]

@@ -9,11 +9,14 @@ import os
 from pathlib import Path
 
 from qgis.core import (
+    Qgis,
+    QgsCoordinateReferenceSystem,
     QgsFeature,
     QgsFeatureRequest,
     QgsFeatureSink,
     QgsFeatureSource,
     QgsFields,
+    QgsGeometry,
     QgsProcessingContext,
     QgsRasterLayer,
     QgsVectorFileWriter,
@@ -24,26 +27,49 @@ from qgis.core import (
 from ..training_core.errors import ImageryError, LabelError, OutputError, WorkerError
 
 
+def why_no_file(layer: QgsRasterLayer) -> str:
+    """Return why only QGIS can open a layer, in words that follow its name; empty where GDAL can by a path."""
+    source = layer.source()
+    if layer.providerType() != "gdal":
+        return f"comes from {layer.providerType()}"
+    if "|" in source:
+        return f"is opened with options of its own ({source.partition('|')[2]})"
+    if source.startswith("/vsimem/"):
+        return "lies in QGIS' memory"
+    return "needs a login that QGIS keeps" if "authcfg=" in source else ""
+
+
 def raster_path(layer: QgsRasterLayer) -> str:
-    """Return what GDAL opens the layer by: a path, or the name of a subdataset as it stands.
+    """Return what GDAL opens the layer by, whatever the working directory: a path, or the name of a subdataset.
 
     Raises
     ------
     ImageryError
-        The layer is none of GDAL's, or is opened with options that a path cannot carry.
+        The layer is none of GDAL's, or is opened in a way that a path cannot tell.
     """
-    source = layer.source()
-    if layer.providerType() != "gdal":
+    why = why_no_file(layer)
+    if why:
         raise ImageryError(
-            f"The layer {layer.name()} comes from {layer.providerType()}, which RoadSeg cannot read.",
+            f"The layer {layer.name()} {why}, which takes QGIS to read.",
             "Export it to a GeoTIFF file and choose that.",
         )
-    if "|" in source:
-        raise ImageryError(
-            f"The layer {layer.name()} is opened with options of its own ({source.partition('|')[2]}).",
-            "Export it to a GeoTIFF file and choose that.",
-        )
-    return os.path.abspath(source) if os.path.exists(source) else source
+    return _absolute(layer.source())
+
+
+def _absolute(source: str) -> str:
+    """Return a source with its file's whole path, which is a part of the name of a subdataset: NETCDF:"a.nc":red."""
+    if os.path.exists(source):
+        return os.path.abspath(source)
+    for part in source.replace('"', ":").split(":")[1:]:
+        if part and os.path.exists(part):
+            return source if os.path.isabs(part) else source.replace(part, os.path.abspath(part), 1)
+    return source
+
+
+def check_crs(source: QgsFeatureSource) -> None:
+    """Raise LabelError where a source has no coordinate reference system."""
+    if not source.sourceCrs().isValid():
+        raise LabelError(f"The layer {source.sourceName()} has no coordinate reference system.", "Set the layer's CRS.")
 
 
 def write_source(source: QgsFeatureSource, fields: list[str], path: Path, context: QgsProcessingContext) -> None:
@@ -65,9 +91,8 @@ def write_source(source: QgsFeatureSource, fields: list[str], path: Path, contex
     LabelError
         The source has no coordinate reference system, or a feature cannot be written.
     """
+    check_crs(source)
     name = source.sourceName()
-    if not source.sourceCrs().isValid():
-        raise LabelError(f"The layer {name} has no coordinate reference system.", "Set the layer's CRS.")
     kept = QgsFields()
     for field in fields:
         kept.append(source.fields().field(field))
@@ -91,6 +116,25 @@ def write_source(source: QgsFeatureSource, fields: list[str], path: Path, contex
         raise LabelError(
             f"The layer {name} cannot be handed on: {message}", "Export it to a GeoPackage and choose that."
         )
+
+
+def write_shape(
+    shape: QgsGeometry, crs: QgsCoordinateReferenceSystem, path: Path, context: QgsProcessingContext
+) -> None:
+    """Write one shape of polygons to a new GeoPackage."""
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    options.driverName, options.layerName = "GPKG", path.stem
+    feature, multiple = QgsFeature(), QgsGeometry(shape)
+    multiple.convertToMultiType()
+    feature.setGeometry(multiple)
+    writer = QgsVectorFileWriter.create(
+        str(path), QgsFields(), Qgis.WkbType.MultiPolygon, crs, context.transformContext(), options
+    )
+    written = writer.addFeature(feature, QgsFeatureSink.Flag.FastInsert)
+    message = writer.errorMessage()
+    del writer  # which closes the file
+    if not written:
+        raise OutputError(f"{path} cannot be written: {message}", "Make room on the disk.")
 
 
 def open_result(path: Path) -> QgsVectorLayer:

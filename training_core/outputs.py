@@ -10,6 +10,7 @@ import errno
 import glob
 import os
 from collections.abc import Iterable
+from itertools import combinations
 from pathlib import Path
 from types import TracebackType
 from typing import Optional
@@ -32,12 +33,11 @@ class Outputs:
     Parameters
     ----------
     inputs : iterable of str
-        Files that must not be written over; with a layer in them, as QGIS writes it, or without.
+        Files that must not be written over; with a layer or a raster in them, as QGIS and GDAL write it, or without.
     """
 
     def __init__(self, inputs: Iterable[str] = ()) -> None:
-        files = {file for path in inputs if path for file in (path, path.partition("|")[0])}
-        self._inputs = {Path(file).resolve() for file in files}
+        self._inputs = {Path(file).resolve() for path in inputs if path for file in files_in(path)}
         self._staged: dict[Path, Path] = {}
 
     def __enter__(self) -> "Outputs":
@@ -124,6 +124,16 @@ class Outputs:
         for final, temporary in self._staged.items():
             message = message.replace(temporary.name, final.name)
         return error if message == error.message else OutputError(message, error.remedy)
+
+
+def files_in(path: str) -> list[str]:
+    """Return the files that a path may be about: itself, and what it names of a layer or raster within a file.
+
+    QGIS writes town.gpkg|layername=roads, GDAL GPKG:town.gpkg:image, GTIFF_DIR:2:town.tif or NETCDF:"town.nc":Band1.
+    """
+    parts = path.replace('"', "").split(":")
+    ranges = combinations(range(len(parts) + 1), 2)  # since a path may hold a colon itself
+    return [path.partition("|")[0], *(":".join(parts[begin:end]) for begin, end in ranges)]
 
 
 def _keep(final: Path, temporary: Path) -> Optional[Path]:

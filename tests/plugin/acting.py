@@ -1,6 +1,8 @@
-"""Who plays the parts of worker and listener in the tests, and how to see that a worker has gone."""
+"""Who plays the parts of worker, listener and model in the tests, and how to see that a worker has gone."""
 
+import json
 import os
+import struct
 import time
 
 from qgis.core import QgsProcessingFeedback
@@ -55,3 +57,11 @@ def wait_until_gone(process_id, seconds=5):
     while is_running(process_id) and time.monotonic() < end:
         time.sleep(0.02)
     return not is_running(process_id)
+
+
+def write_model(path, resolution_m):
+    """Write a model file without weights, whose header tells a ground resolution; return its path as text."""
+    document = json.dumps({"format": "roadseg-model-1", "roadseg:resolution_m": resolution_m})
+    header = json.dumps({"__metadata__": {"roadseg": document}}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header)
+    return str(path)

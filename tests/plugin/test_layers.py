@@ -120,6 +120,23 @@ def test_subdatasets_are_handed_on_as_they_stand(image, tmp_path):
     assert layers.raster_path(layer) == name
 
 
+def test_subdatasets_of_a_relative_file_get_its_whole_path(image, tmp_path, monkeypatch):
+    from osgeo import gdal
+
+    gdal.Translate(str(tmp_path / "two pages.tif"), str(image))
+    gdal.Translate(str(tmp_path / "two pages.tif"), str(image), creationOptions=["APPEND_SUBDATASET=YES"])
+    gdal.Translate(str(tmp_path / "bands.nc"), str(image), format="netCDF")
+    monkeypatch.chdir(tmp_path)
+    pages = QgsRasterLayer("GTIFF_DIR:2:two pages.tif")
+    assert pages.isValid()
+    assert layers.raster_path(pages) == f"GTIFF_DIR:2:{tmp_path / 'two pages.tif'}"
+    whole = f'NETCDF:"{tmp_path / "bands.nc"}":Band1'
+    for name in ('NETCDF:"bands.nc":Band1', whole):
+        layer = QgsRasterLayer(name)
+        assert layer.isValid()
+        assert layers.raster_path(layer) == whole
+
+
 def test_rasters_of_other_providers_are_refused():
     layer = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
     with pytest.raises(ImageryError, match=r"The layer Kacheln comes from wms.*GeoTIFF"):
@@ -133,6 +150,23 @@ def test_rasters_with_options_are_refused(image):
         ImageryError, match=r"The layer Bild is opened with options of its own \(option:NUM_THREADS=2\)"
     ):
         layers.raster_path(layer)
+
+
+def test_rasters_in_memory_or_behind_a_login_are_refused(image):
+    from osgeo import gdal
+
+    gdal.FileFromMemBuffer("/vsimem/bild.tif", image.read_bytes())
+    with pytest.raises(ImageryError, match="The layer Bild lies in QGIS' memory"):
+        layers.raster_path(QgsRasterLayer("/vsimem/bild.tif", "Bild"))
+    gdal.Unlink("/vsimem/bild.tif")
+    layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif authcfg='a1b2c3d'", "Bild")
+    with pytest.raises(ImageryError, match="The layer Bild needs a login that QGIS keeps"):
+        layers.raster_path(layer)
+
+
+def test_rasters_on_a_server_are_handed_on_as_they_stand():
+    layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif", "Bild")
+    assert layers.raster_path(layer) == "/vsicurl/http://127.0.0.1:1/bild.tif"
 
 
 def test_destinations_that_cannot_be_written_are_found_before_the_work(tmp_path):

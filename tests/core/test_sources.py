@@ -1,0 +1,141 @@
+"""Images that are no plain file: virtual rasters, and rasters within a file that holds several."""
+
+import geopandas
+import numpy as np
+import pytest
+import rasterio
+from affine import Affine
+from rasterio.shutil import copy
+
+from rasters import NORTH_UP, write_raster
+from towns import SIDE_PX, image_of, plant_model, true_roads
+from training_core import extractroads, segment
+from training_core.errors import OutputError
+from training_core.events import Reporter
+from training_core.jobs import ExtractRoads, Segment
+from training_core.outputs import Outputs
+
+NATIVE = {"engine": "native", "precision": "fp32", "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def image():
+    return image_of(true_roads())
+
+
+@pytest.fixture(scope="module")
+def one_band_model(tmp_path_factory):
+    return plant_model(tmp_path_factory.mktemp("planted") / "gray.safetensors", bands=("band 1",))
+
+
+def write_vrt(path, files, width, height):
+    """Write a virtual raster of three bands, of files that lie side by side."""
+    bands = []
+    for number, color in enumerate(("Red", "Green", "Blue"), 1):
+        sources, left = [], 0
+        for file in files:
+            with rasterio.open(file) as dataset:
+                size = f'xSize="{dataset.width}" ySize="{dataset.height}"'
+                sources.append(
+                    f'<SimpleSource><SourceFilename relativeToVRT="1">{file.name}</SourceFilename>'
+                    f"<SourceBand>{number}</SourceBand>"
+                    f'<SrcRect xOff="0" yOff="0" {size}/><DstRect xOff="{left}" yOff="0" {size}/></SimpleSource>'
+                )
+                left += dataset.width
+        bands.append(
+            f'<VRTRasterBand dataType="Byte" band="{number}"><ColorInterp>{color}</ColorInterp>'
+            f"{''.join(sources)}</VRTRasterBand>"
+        )
+    place = ", ".join(map(str, NORTH_UP.to_gdal()))
+    path.write_text(
+        f'<VRTDataset rasterXSize="{width}" rasterYSize="{height}"><SRS>EPSG:32633</SRS>'
+        f"<GeoTransform>{place}</GeoTransform>{''.join(bands)}</VRTDataset>",
+        encoding="utf-8",
+    )
+    return str(path)
+
+
+def write_geopackage(path, values):
+    """Write an image into a GeoPackage beside another, and return the names of both."""
+    for name, part in (("TOWN", values), ("OTHER", values[:, :64, :64])):
+        source = write_raster(path.with_name(f"{name}.tif"), part)
+        append = {"APPEND_SUBDATASET": "YES"} if path.exists() else {}
+        copy(source, path, driver="GPKG", RASTER_TABLE=name, TILE_FORMAT="PNG", **append)
+    return f"GPKG:{path}:TOWN"
+
+
+def write_pages(path, values):
+    """Write a GeoTIFF of two pages, and return the name of the second."""
+    write_raster(path, values[:, :64, :64])
+    copy(write_raster(path.with_name("town.tif"), values), path, driver="GTiff", APPEND_SUBDATASET="YES")
+    return f"GTIFF_DIR:2:{path}"
+
+
+def write_netcdf(path, values):
+    """Write a netCDF file of three variables, and return the name of the first."""
+    copy(write_raster(path.with_name("town.tif"), values), path, driver="netCDF")
+    return f'NETCDF:"{path}":Band1'
+
+
+def mask_of(folder, raster, model):
+    folder.mkdir()
+    path = str(folder / "mask.tif")
+    segment.run(Segment(raster=raster, model=model, mask=path, **NATIVE), Reporter())
+    with rasterio.open(path) as dataset:
+        return dataset.read(1), dataset.crs, dataset.transform
+
+
+def assert_same_mask(found, expected):
+    np.testing.assert_array_equal(found[0], expected[0])
+    assert found[1] == expected[1] and found[2].almost_equals(expected[2], 1e-3)
+
+
+def test_a_virtual_raster_is_worked_through_like_one_image(tmp_path, planted, image):
+    whole = write_raster(tmp_path / "whole.tif", image, photometric="rgb")
+    parts = [tmp_path / "Teil ä 1.tif", tmp_path / "Teil ä 2.tif"]
+    write_raster(parts[0], image[:, :, :80])
+    write_raster(parts[1], image[:, :, 80:], transform=NORTH_UP @ Affine.translation(80, 0))
+    virtual = write_vrt(tmp_path / "Mosaik ß.vrt", parts, SIDE_PX, SIDE_PX)
+    assert_same_mask(mask_of(tmp_path / "a", virtual, planted), mask_of(tmp_path / "b", whole, planted))
+
+
+@pytest.mark.parametrize(
+    ("write", "name"), [(write_geopackage, "towns.gpkg"), (write_pages, "Zwei Seiten.tif")], ids=["GPKG", "GTIFF_DIR"]
+)
+def test_a_raster_within_a_file_is_worked_through_like_one_of_its_own(tmp_path, planted, image, write, name):
+    whole = write_raster(tmp_path / "whole.tif", image, photometric="rgb")
+    inner = write(tmp_path / name, image)
+    assert_same_mask(mask_of(tmp_path / "a", inner, planted), mask_of(tmp_path / "b", whole, planted))
+
+
+def test_a_variable_of_a_netcdf_file_is_worked_through(tmp_path, one_band_model, image):
+    whole = write_raster(tmp_path / "whole.tif", image[:1])
+    inner = write_netcdf(tmp_path / "town 1.nc", image)
+    found, expected = (
+        mask_of(tmp_path / name, raster, one_band_model) for name, raster in (("a", inner), ("b", whole))
+    )
+    np.testing.assert_array_equal(found[0], expected[0])
+    assert found[2].almost_equals(expected[2], 1e-3)
+
+
+def test_roads_are_extracted_from_a_raster_within_a_file(tmp_path, planted, image):
+    inner, whole = write_geopackage(tmp_path / "towns.gpkg", image), write_raster(tmp_path / "whole.tif", image)
+    lines = []
+    for name, raster in (("inner", inner), ("whole", whole)):
+        roads = str(tmp_path / f"{name}.gpkg")
+        extractroads.run(ExtractRoads(raster=raster, model=planted, roads=roads, **NATIVE), Reporter())
+        lines.append(geopandas.read_file(roads).geometry)
+    assert len(lines[0]) > 0 and lines[0].geom_equals_exact(lines[1], 1e-6).all()
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [(write_geopackage, "towns.gpkg"), (write_pages, "pages.tif"), (write_netcdf, "town 1.nc")],
+    ids=["GPKG", "GTIFF_DIR", "NETCDF"],
+)
+def test_the_file_that_holds_the_image_is_not_overwritten(tmp_path, image, write, name):
+    path = tmp_path / name
+    inner = write(path, image)
+    with pytest.raises(OutputError, match="is an input of this job"), Outputs([inner]) as outputs:
+        outputs.stage(str(path))
+    assert path.is_file()
