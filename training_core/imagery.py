@@ -196,12 +196,19 @@ def normalize(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) ->
     -------
     ndarray (bands, height, width), float32
     """
-    mean = np.array([band.mean for band in bands], dtype=np.float32)[:, None, None]
-    scale = np.array([1 / band.std for band in bands], dtype=np.float32)[:, None, None]
-    normalized = (values.astype(np.float32) - mean) * scale
-    if not known.all():
-        normalized[:, ~known] = 0.0
+    normalized = np.empty(values.shape, dtype=np.float32)
+    normalize_into(normalized, values, known, bands)
     return normalized
+
+
+def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> None:
+    """Fill an array (bands, height, width), float32, as `normalize` returns one, without further copies."""
+    for plane, read, band in zip(target, values, bands):
+        plane[...] = read
+        plane -= np.float32(band.mean)
+        plane *= np.float32(1 / band.std)
+    if not known.all():
+        target[:, ~known] = 0.0
 
 
 def measure_bands(names: tuple[str, ...], samples: list[np.ndarray]) -> tuple[Band, ...]:

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from .engines import Engine
-from .imagery import Band, normalize
+from .imagery import Band, normalize_into
 from .model import STRIDE_PX
 from .pipeline import ahead
 from .symmetries import turned, turned_back
@@ -61,15 +61,12 @@ class Predictor:
 
     def probabilities(self, pieces: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
         """Return the road probability of pieces that are of one size, once padded; they are computed as one batch."""
-        batch = np.stack([self._padded(values, known) for values, known in pieces])
+        batch = np.zeros((len(pieces), len(self.bands), *padded_size(pieces[0][1].shape)), dtype=np.float32)
+        for target, (values, known) in zip(batch, pieces):
+            normalize_into(target[:, : known.shape[0], : known.shape[1]], values, known, self.bands)
         total = sum(turned_back(self._computed(turned(batch, symmetry)), symmetry) for symmetry in self.symmetries)
         mean = total / len(self.symmetries)
         return [part[: known.shape[0], : known.shape[1]] for part, (_, known) in zip(mean, pieces)]
-
-    def _padded(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
-        height, width = padded_size(known.shape)
-        missing = [(0, 0), (0, height - known.shape[0]), (0, width - known.shape[1])]
-        return np.pad(normalize(values, known, self.bands), missing)
 
     def _computed(self, batch: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
@@ -85,12 +82,16 @@ def padded_size(shape: tuple[int, ...]) -> tuple[int, int]:
 
 def to_byte(probability: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Return probability as bytes, NO_DATA where nothing is known."""
-    return np.where(known, np.rint(probability * CERTAIN), NO_DATA).astype(np.uint8)
+    values = np.rint(probability * np.float32(CERTAIN)).astype(np.uint8)
+    values[~known] = NO_DATA
+    return values
 
 
 def to_mask(probability: np.ndarray, threshold: float) -> np.ndarray:
     """Return 1 where a byte of probability reaches the threshold, 0 where not, NO_DATA where there is none."""
-    return np.where(probability == NO_DATA, NO_DATA, probability >= threshold * CERTAIN).astype(np.uint8)
+    mask = (probability >= threshold * CERTAIN).astype(np.uint8)
+    mask[probability == NO_DATA] = NO_DATA
+    return mask
 
 
 @dataclass(frozen=True)

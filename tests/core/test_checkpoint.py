@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def job(town, planted):
-    """Return a job of sixty steps in FP32, for a model in a folder."""
+    """Return a job of forty steps in FP32, for a model in a folder."""
 
     def make(folder, **options):
         defaults = {
@@ -29,14 +29,14 @@ def job(town, planted):
             "aoi": town.aoi,
             "base_model": planted,
             "model": str(folder / "model.safetensors"),
-            "steps": 60,
+            "steps": 40,
             "chip_px": 64,
             "batch_size": 2,
             "width_m": ROAD_M,
             "engine": "native",
             "precision": "fp32",
             "threads": 1,
-            "checkpoint_minutes": 0.01,
+            "checkpoint_minutes": 0.03,
             "averaging": 0.9,
         }
         return FineTune(**{**defaults, **options})
@@ -120,7 +120,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_model(job, uninterrupted, tm
 def test_a_stop_keeps_the_best_model_where_that_is_wished(job, tmp_path):
     reporter, told = stopping_after(1)
     result = finetune.run(job(tmp_path, keep_best=True, report=str(tmp_path / "report.html")), reporter)
-    assert result["stopped"] and 20 <= result["steps"] < 60
+    assert result["stopped"] and 20 <= result["steps"] < 40
     _, card = load_model(result["model"])
     (f1,) = [event.value for event in told if isinstance(event, Metric) and event.name == "validation_f1"]
     assert card.metrics["f1"] == pytest.approx(f1) == result["validation"]["f1"]
@@ -154,13 +154,13 @@ def test_it_goes_on_only_with_the_same_job(job, stopped, town):
         finetune.run(job(stopped, resume=True, seed=3, chip_px=96, width_m=4.0), Reporter())
     assert checkpoint_path(str(stopped / "model.safetensors")).exists()
     told = []
-    finetune.run(job(stopped, steps=62, checkpoint_minutes=5.0), Reporter(told.append))
+    finetune.run(job(stopped, steps=42, checkpoint_minutes=5.0), Reporter(told.append))
     assert any("is replaced, since resume was not asked for" in e.message for e in told if isinstance(e, Warning))
 
 
 def test_a_longer_run_goes_on_from_a_shorter_one(job, stopped):
-    result = finetune.run(job(stopped, resume=True, steps=64), Reporter())
-    assert result["steps"] == 64
+    result = finetune.run(job(stopped, resume=True, steps=44), Reporter())
+    assert result["steps"] == 44
 
 
 @pytest.mark.parametrize("damage", ["cut", "other", "empty"])
