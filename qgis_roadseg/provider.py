@@ -9,6 +9,7 @@ from qgis.core import QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
 from ..algorithms.evaluate import Evaluate
+from ..algorithms.exportmodel import ExportModel
 from ..algorithms.extractroads import ExtractRoads
 from ..algorithms.finetune import FineTune
 from ..algorithms.segment import Segment
@@ -16,7 +17,7 @@ from ..algorithms.setupruntime import SetUpRuntime
 from ..algorithms.vectorize import Vectorize
 from .paths import ICON
 
-ALGORITHMS = (SetUpRuntime, FineTune, Evaluate, Segment, Vectorize, ExtractRoads)
+ALGORITHMS = (SetUpRuntime, FineTune, Evaluate, ExportModel, Segment, Vectorize, ExtractRoads)
 
 
 class RoadSegProvider(QgsProcessingProvider):

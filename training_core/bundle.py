@@ -117,6 +117,8 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
     ModelFileError
         A part is missing or has a value that makes no sense.
     """
+    if not isinstance(document, dict):
+        raise ModelFileError("The model file's description is damaged.", "Copy it anew or train it again.")
     if document.get("format") != FORMAT:
         raise ModelFileError(f"The model file's format is {document.get('format')!r}, not {FORMAT!r}.")
     try:
@@ -179,9 +181,9 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
     Raises
     ------
     ModelFileError
-        The file is missing, truncated, a pickle, or something else than a RoadSeg model.
+        The file is missing, truncated, a pickle, an ONNX file, or something else than a RoadSeg model.
     """
-    _refuse_pickle(path)
+    _refuse_other_kinds(path)
     try:
         with safe_open(path, framework="pt") as file:
             document = json.loads((file.metadata() or {})[_HEADER_KEY])
@@ -195,7 +197,12 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
         ) from error
 
 
-def _refuse_pickle(path: str) -> None:
+def _refuse_other_kinds(path: str) -> None:
+    if Path(path).suffix.lower() == ".onnx":
+        raise ModelFileError(
+            f"{path} is an ONNX model, which can be run, but not learned from or exported.",
+            "Choose the .safetensors model that it was made from.",
+        )
     try:
         with Path(path).open("rb") as file:
             start = file.read(9)

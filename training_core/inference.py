@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from .engines import Engine
 from .imagery import Band, normalize
@@ -22,7 +22,7 @@ from .tiling import Tile
 # Probability travels as a byte: 0 to 254 for 0 to 1, and 255 for no data.
 CERTAIN, NO_DATA = 254, 255
 # Peak memory of ResNet34-UNet a pixel of its input, and the share of the free memory that a tile may take.
-BYTES_PER_PX = {"bf16": 700, "fp32": 1200}
+BYTES_PER_PX = {"int8": 700, "bf16": 700, "fp32": 1200}
 MEMORY_SHARE = 0.25
 LARGEST_TILE_PX = 2048
 
@@ -33,14 +33,14 @@ class Predictor:
 
     Parameters
     ----------
-    network : Module
+    network
         Prepared by the engine.
     engine : Engine
     bands : tuple of Band
         How values are scaled.
     """
 
-    network: nn.Module
+    network: Any
     engine: Engine
     bands: tuple[Band, ...]
 
@@ -61,9 +61,8 @@ class Predictor:
         padded = np.pad(
             normalize(values, known, self.bands), [(0, 0), (0, -height % STRIDE_PX), (0, -width % STRIDE_PX)]
         )
-        with torch.inference_mode():
-            logits = self.engine.forward(self.network, torch.from_numpy(padded)[None])
-            return torch.sigmoid(logits)[0, 0, :height, :width].numpy()
+        probability = self.engine.probability(self.network, torch.from_numpy(padded)[None])
+        return probability[0, 0, :height, :width].numpy()
 
 
 def to_byte(probability: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -21,8 +21,8 @@ from rasterio.errors import RasterioError
 from rasterio.io import DatasetWriter
 from rasterio.windows import Window
 
-from .bundle import ModelCard, load_model
-from .engines import Engine, choose_engine
+from .bundle import ModelCard
+from .engines import INT8, Engine, choose_engine, engines_for
 from .errors import ImageryError, OutputError
 from .events import Reporter
 from .grid import Grid
@@ -30,6 +30,7 @@ from .imagery import Image, match_bands, open_raster
 from .inference import CERTAIN, NO_DATA, Predictor, largest_tile_px, predict_tiles, to_mask
 from .jobs import Segment, SegmentOptions
 from .labels import burn_area, limit_to
+from .onnx_model import OnnxNetwork, load_runnable
 from .outputs import Outputs
 from .tiling import Tile, halo_px, overhead, tile_grid
 from .vectors import read_area
@@ -62,19 +63,20 @@ def prepare_segmenter(model: str, options: SegmentOptions, reporter: Reporter) -
     ModelFileError, JobError
         The model cannot be used, or the engine asked for is not there.
     """
-    network, card = load_model(model)
+    network, card = load_runnable(model)
+    is_quantized = isinstance(network, OnnxNetwork) and network.is_quantized
     torch.set_num_threads(options.threads or torch.get_num_threads())
-    prepared: dict[str, torch.nn.Module] = {}
+    prepared: dict[str, Any] = {}
     sample = torch.zeros(1, len(card.bands), _TRIAL_PX, _TRIAL_PX)
 
     def trial(engine: Engine) -> None:
         reporter.check_cancelled()
         if engine.name not in prepared:
             prepared[engine.name] = engine.prepare_inference(network)
-        with torch.inference_mode():
-            engine.forward(prepared[engine.name], sample)
+        engine.probability(prepared[engine.name], sample)
 
-    engine = choose_engine(options.engine, options.precision, trial, reporter.log)
+    precision = INT8 if is_quantized else options.precision
+    engine = choose_engine(options.engine, precision, trial, reporter.log, engines_for(network))
     predictor = Predictor(prepared.get(engine.name) or engine.prepare_inference(network), engine, card.bands)
     halo = halo_px(options.halo)
     core_px = -(-options.tile_px // 32) * 32 or largest_tile_px(engine.precision, halo)

@@ -38,6 +38,7 @@ FILLED = {
     "vectorize": {"raster": "mask.tif", "roads": "roads.gpkg"},
     "extractroads": {"raster": "image.tif", "model": "model.safetensors", "roads": "roads.gpkg"},
     "evaluate": {"rasters": ["image.tif"], "roads": "roads.gpkg", "model": "model.safetensors"},
+    "exportmodel": {"model": "model.safetensors", "onnx": "model.onnx"},
     "makescene": {"raster": "image.tif", "roads": "roads.gpkg"},
 }
 

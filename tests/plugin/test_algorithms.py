@@ -235,6 +235,17 @@ def test_evaluate_without_files(play_runtime, image, tmp_path, model):
     assert options_in(job)["scores"] == result["SCORES"] and options_in(job)["report"] == ""
 
 
+def test_exportmodel(play_runtime, tmp_path, model):
+    lines, job = saved_job("""
+open(job()["options"]["onnx"], "w").close()
+send("result", result={"onnx": job()["options"]["onnx"], "megabytes": 97.9})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    path = str(tmp_path / "Modell ß 2.onnx")
+    assert run("exportmodel", {"INPUT": model, "OUTPUT": path, "TILE_PX": 1024}) == {"OUTPUT": path, "MEGABYTES": 97.9}
+    assert options_in(job) == {"model": model, "onnx": path, "tile_px": 1024}
+
+
 def test_a_stopped_finetune_hands_on_the_best_model_where_it_is_to_be_kept(play_runtime, image, tmp_path):
     lines, job = saved_job("""
 send("log", message="Step 30")

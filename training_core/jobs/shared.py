@@ -8,18 +8,23 @@ from ..errors import JobError
 from .option import FIELD, Job, option
 
 
-@dataclass(frozen=True)
-class ComputeOptions(Job):
-    """How to compute: shared by every job that runs a network."""
-
-    engine: str = option(
+def _engine_option(*engines: str) -> str:
+    """Return the field that chooses between engines."""
+    return option(
         "auto",
         "Engine",
         "What runs the network. auto times those that are installed on the shapes at hand, and takes another than "
         "native where it is clearly faster.",
-        choices=("auto", "native", "ipex"),
+        choices=("auto", *engines),
         advanced=True,
     )
+
+
+@dataclass(frozen=True)
+class ComputeOptions(Job):
+    """How to compute: shared by every job that runs a network."""
+
+    engine: str = _engine_option("native", "ipex")
     precision: str = option(
         "auto",
         "Precision",
@@ -78,6 +83,7 @@ class LabelOptions(Job):
 class SegmentOptions(ComputeOptions):
     """How an image is worked through: shared by every job that segments."""
 
+    engine: str = _engine_option("native", "ipex", "openvino")
     halo: str = option(
         "auto",
         "Halo",
