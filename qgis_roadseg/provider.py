@@ -12,12 +12,13 @@ from ..algorithms.evaluate import Evaluate
 from ..algorithms.exportmodel import ExportModel
 from ..algorithms.extractroads import ExtractRoads
 from ..algorithms.finetune import FineTune
+from ..algorithms.quantize import Quantize
 from ..algorithms.segment import Segment
 from ..algorithms.setupruntime import SetUpRuntime
 from ..algorithms.vectorize import Vectorize
 from .paths import ICON
 
-ALGORITHMS = (SetUpRuntime, FineTune, Evaluate, ExportModel, Segment, Vectorize, ExtractRoads)
+ALGORITHMS = (SetUpRuntime, FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads)
 
 
 class RoadSegProvider(QgsProcessingProvider):

@@ -47,6 +47,8 @@ class ModelCard:
         Validation scores at the threshold.
     versions : dict
         Of RoadSeg and the libraries.
+    quantization : dict
+        Where it was made to compute with 8-bit integers, what of it was not, and what that cost.
     """
 
     architecture: Architecture
@@ -57,6 +59,7 @@ class ModelCard:
     training: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    quantization: dict[str, Any] = field(default_factory=dict)
 
     @property
     def band_names(self) -> tuple[str, ...]:
@@ -106,6 +109,7 @@ class ModelCard:
             "roadseg:training": self.training,
             "roadseg:metrics": self.metrics,
             "roadseg:versions": self.versions,
+            **({"roadseg:quantization": self.quantization} if self.quantization else {}),
         }
 
 
@@ -136,6 +140,7 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
             training=dict(document["roadseg:training"]),
             metrics=dict(document["roadseg:metrics"]),
             versions=dict(document["roadseg:versions"]),
+            quantization=dict(document.get("roadseg:quantization", {})),
         )
         card.architecture.validate()
     except (KeyError, IndexError, TypeError, ValueError) as error:

@@ -246,6 +246,20 @@ send("result", result={"onnx": job()["options"]["onnx"], "megabytes": 97.9})
     assert options_in(job) == {"model": model, "onnx": path, "tile_px": 1024}
 
 
+def test_quantize(play_runtime, image, tmp_path, model):
+    lines, job = saved_job("""
+open(job()["options"]["onnx"], "w").close()
+send("result", result={"agreement": 0.997, "megabytes": 24.6, "full_precision": []})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    path = str(tmp_path / "klein.onnx")
+    result = run("quantize", {"INPUT": [str(image)], "MODEL": model, "OUTPUT": path, "CHIPS": 8})
+    assert result == {"OUTPUT": path, "AGREEMENT": 0.997, "MEGABYTES": 24.6, "IOU": None, "IOU_BEFORE": None}
+    options = options_in(job)
+    assert (options["rasters"], options["model"], options["chips"]) == ([str(image)], model, 8)
+    assert options["roads"] == options["aoi"] == ""
+
+
 def test_a_stopped_finetune_hands_on_the_best_model_where_it_is_to_be_kept(play_runtime, image, tmp_path):
     lines, job = saved_job("""
 send("log", message="Step 30")

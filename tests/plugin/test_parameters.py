@@ -12,13 +12,14 @@ from roadseg.algorithms.evaluate import Evaluate
 from roadseg.algorithms.exportmodel import ExportModel
 from roadseg.algorithms.extractroads import ExtractRoads
 from roadseg.algorithms.finetune import FineTune
+from roadseg.algorithms.quantize import Quantize
 from roadseg.algorithms.segment import Segment
 from roadseg.algorithms.vectorize import Vectorize
 from roadseg.qgis_roadseg.parameters import read_plain
 from roadseg.training_core import jobs
 from roadseg.training_core.errors import JobError
 
-ALGORITHMS = (FineTune, Evaluate, ExportModel, Segment, Vectorize, ExtractRoads)
+ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads)
 
 pytestmark = pytest.mark.usefixtures("provider")
 
@@ -83,6 +84,8 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
         (Evaluate, {"INPUT": "multilayer", "ROADS": "source", "AOI": "source", "MODEL": "file", "TOLERANCE_M": "number",
                     "REPORT": "fileDestination", "SCORES": "fileDestination"}),
         (ExportModel, {"INPUT": "file", "OUTPUT": "fileDestination", "TILE_PX": "number"}),
+        (Quantize, {"INPUT": "multilayer", "MODEL": "file", "ROADS": "source", "AOI": "source", "WIDTH_FIELD": "field",
+                    "OUTPUT": "fileDestination"}),
         (Segment, {"INPUT": "raster", "MODEL": "file", "MASK": "rasterDestination",
                    "PROBABILITY": "rasterDestination"}),
         (Vectorize, {"INPUT": "raster", "OUTPUT": "sink", "NODES": "sink"}),
@@ -115,6 +118,7 @@ def test_what_is_written_where_nothing_is_said():
     assert created(FineTune) == {"MODEL", "REPORT"}
     assert created(Evaluate) == {"REPORT"}
     assert created(ExportModel) == {"OUTPUT"}
+    assert created(Quantize) == {"OUTPUT"}
     assert created(Segment) == {"MASK"}
     assert created(Vectorize) == {"OUTPUT"}
     assert created(ExtractRoads) == {"OUTPUT"}

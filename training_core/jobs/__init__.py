@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from ..errors import JobError
-from .exchange import ExportModel
+from .exchange import ExportModel, Quantize
 from .learning import Evaluate, FineTune, MakeScene
 from .mapping import ExtractRoads, Segment, Vectorize
 from .option import (
@@ -65,6 +65,7 @@ __all__ = [
     "NetworkOptions",
     "Option",
     "OptionField",
+    "Quantize",
     "RecipeOptions",
     "Segment",
     "SegmentOptions",
@@ -76,7 +77,7 @@ __all__ = [
 ]
 
 JOBS: dict[str, type[Job]] = {
-    job.name: job for job in (FineTune, Segment, Vectorize, ExtractRoads, Evaluate, ExportModel, MakeScene)
+    job.name: job for job in (FineTune, Segment, Vectorize, ExtractRoads, Evaluate, ExportModel, Quantize, MakeScene)
 }
 
 

@@ -21,8 +21,22 @@ def _engine_option(*engines: str) -> str:
 
 
 @dataclass(frozen=True)
-class ComputeOptions(Job):
-    """How to compute: shared by every job that runs a network."""
+class ThreadOptions(Job):
+    """How much of the processor to use."""
+
+    threads: int = option(
+        0,
+        "Threads",
+        "Processor cores to use; 0 uses all that are there.",
+        minimum=0,
+        maximum=1024,
+        advanced=True,
+    )
+
+
+@dataclass(frozen=True)
+class ComputeOptions(ThreadOptions):
+    """How to compute: shared by every job that runs a network as the person wishes."""
 
     engine: str = _engine_option("native", "ipex")
     precision: str = option(
@@ -30,14 +44,6 @@ class ComputeOptions(Job):
         "Precision",
         "Number format of the computation. auto takes bf16 where the processor has a BF16 unit, else fp32.",
         choices=("auto", "bf16", "fp32"),
-        advanced=True,
-    )
-    threads: int = option(
-        0,
-        "Threads",
-        "Processor cores to use; 0 uses all that are there.",
-        minimum=0,
-        maximum=1024,
         advanced=True,
     )
 
