@@ -113,7 +113,7 @@ def test_what_is_given_back_stays_as_it_was(planted, samples):
 
 def test_where_the_roads_do_not_stay_the_same_there_is_no_file(town, tmp_path, monkeypatch):
     """A model that has learned nothing says almost 0.5 everywhere, so that any rounding turns pixels over."""
-    monkeypatch.setattr(quantize, "GIVEN_BACK", ("segmentation_head",))
+    monkeypatch.setattr(quantize, "GIVEN_BACK", (("segmentation_head",),))
     model = plant_model(tmp_path / "model.safetensors")
     told = []
     with pytest.raises(ModelFileError, match="does not find the same roads.*segmentation_head") as caught:
