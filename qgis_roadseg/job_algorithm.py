@@ -225,7 +225,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             field.name: self.parameterAsOutputLayer(parameters, self._name(field), context)
             for field in self._fields(jobs.RASTER_OUTPUT)
         }
-        for field in self._fields(jobs.MODEL_OUTPUT, jobs.HTML_OUTPUT, jobs.JSON_OUTPUT):
+        for field in self._fields(jobs.MODEL_OUTPUT, jobs.ONNX_OUTPUT, jobs.HTML_OUTPUT, jobs.JSON_OUTPUT):
             paths[field.name] = self.parameterAsFileOutput(parameters, self._name(field), context)
         return {name: path for name, path in paths.items() if path}
 

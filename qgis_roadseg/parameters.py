@@ -35,6 +35,8 @@ from ..training_core.jobs import OptionField
 
 INPUT = "INPUT"
 MODEL_FILTER = "RoadSeg model (*.safetensors)"
+ONNX_FILTER = "ONNX model (*.onnx)"
+ANY_MODEL_FILTER = "RoadSeg model (*.safetensors *.onnx)"
 ANY_FILTER = "Any file (*.*)"  # what is no model gets the worker's own message, which says more than Processing's
 HTML_FILTER = "HTML file (*.html)"
 JSON_FILTER = "JSON file (*.json)"
@@ -137,7 +139,7 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     # A Band parameter belongs to one raster layer; beside several it stays empty and complains.
     jobs.BANDS: lambda field, common, renamed: QgsProcessingParameterString(**common),
     jobs.MODEL: lambda field, common, renamed: QgsProcessingParameterFile(
-        **common, fileFilter=f"{MODEL_FILTER};;{ANY_FILTER}"
+        **common, fileFilter=f"{ANY_MODEL_FILTER};;{ANY_FILTER}"
     ),
     # A folder of logs is one that is there and grows; as a destination, it would be a new one each time.
     jobs.FOLDER: lambda field, common, renamed: QgsProcessingParameterFile(
@@ -149,6 +151,9 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     ),
     jobs.MODEL_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
         **common, fileFilter=MODEL_FILTER
+    ),
+    jobs.ONNX_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
+        **common, fileFilter=ONNX_FILTER
     ),
     jobs.HTML_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
         **common, fileFilter=HTML_FILTER

@@ -9,14 +9,16 @@ from qgis.core import QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
 from ..algorithms.evaluate import Evaluate
+from ..algorithms.exportmodel import ExportModel
 from ..algorithms.extractroads import ExtractRoads
 from ..algorithms.finetune import FineTune
+from ..algorithms.quantize import Quantize
 from ..algorithms.segment import Segment
 from ..algorithms.setupruntime import SetUpRuntime
 from ..algorithms.vectorize import Vectorize
 from .paths import ICON
 
-ALGORITHMS = (SetUpRuntime, FineTune, Evaluate, Segment, Vectorize, ExtractRoads)
+ALGORITHMS = (SetUpRuntime, FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads)
 
 
 class RoadSegProvider(QgsProcessingProvider):

@@ -27,11 +27,12 @@ REMEDY = f"Run Set up runtime in the toolbox (group Runtime), or name a Python t
 MODULES = (
     "torch", "torchvision", "segmentation_models_pytorch", "numpy", "scipy", "affine", "rasterio", "pyproj", "shapely",
     "pandas", "geopandas", "pyogrio", "safetensors", "psutil", "click", "rich", "jinja2", "matplotlib",
-    "timm", "tensorboardX",
+    "timm", "tensorboardX", "onnx", "onnxruntime", "openvino",
 )  # fmt: skip
 
 _TELL_VERSIONS = """
 import importlib, json, platform, sys
+sys.modules["openvino_telemetry"] = None  # which tells OpenVINO's makers of its use
 versions = {"python": platform.python_version()}
 for name in sys.argv[1:]:
     versions[name] = str(getattr(importlib.import_module(name), "__version__", ""))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from .engines import OPENVINO
 from .errors import ResourceError
 from .inference import Predictor
 from .ledger import Ledger
@@ -26,6 +27,8 @@ SMALLEST_CORE_PX, LARGEST_CORE_PX = 256, 4096
 # Cores of a multiple of this fill the blocks of the results.
 CORE_STEP_PX = 512
 _SIZES_PX = (64, 128)
+# OpenVINO does not tell; found by measurement, with a network for each of the sizes that a row of tiles has.
+OPENVINO_BYTES_PER_PX = 1500
 
 
 def default_budget_bytes() -> int:
@@ -35,15 +38,19 @@ def default_budget_bytes() -> int:
 
 def bytes_per_px(predictor: Predictor) -> int:
     """Return what the computation takes for each pixel that enters the network, from a try on two small sizes."""
+    tensors = OPENVINO_BYTES_PER_PX if predictor.engine.name == OPENVINO else GAPS * _tensor_bytes_per_px(predictor)
+    values = len(predictor.bands) * (PIECES * BYTES_PER_VALUE + FLOAT_COPIES * np.dtype(np.float32).itemsize)
+    return int(tensors + values)
+
+
+def _tensor_bytes_per_px(predictor: Predictor) -> float:
     peaks = []
     for size_px in _SIZES_PX:
         images = torch.zeros(1, len(predictor.bands), size_px, size_px)
         with torch.inference_mode(), Ledger() as ledger:
             predictor.engine.forward(predictor.network, images)
         peaks.append(max(ledger.alive))
-    tensors = GAPS * (peaks[1] - peaks[0]) / (_SIZES_PX[1] ** 2 - _SIZES_PX[0] ** 2)
-    values = len(predictor.bands) * (PIECES * BYTES_PER_VALUE + FLOAT_COPIES * np.dtype(np.float32).itemsize)
-    return int(tensors + values)
+    return (peaks[1] - peaks[0]) / (_SIZES_PX[1] ** 2 - _SIZES_PX[0] ** 2)
 
 
 def core_px(predictor: Predictor, halo: int, budget_bytes: int) -> int:

@@ -50,6 +50,8 @@ class ModelCard:
         Validation scores at the threshold.
     versions : dict
         Of RoadSeg and the libraries.
+    quantization : dict
+        Where it was made to compute with 8-bit integers, what of it was not, and what that cost.
     """
 
     architecture: Architecture
@@ -61,6 +63,7 @@ class ModelCard:
     training: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    quantization: dict[str, Any] = field(default_factory=dict)
 
     @property
     def band_names(self) -> tuple[str, ...]:
@@ -111,6 +114,7 @@ class ModelCard:
             "roadseg:training": self.training,
             "roadseg:metrics": self.metrics,
             "roadseg:versions": self.versions,
+            **({"roadseg:quantization": self.quantization} if self.quantization else {}),
         }
 
 
@@ -122,6 +126,8 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
     ModelFileError
         A part is missing or has a value that makes no sense.
     """
+    if not isinstance(document, dict):
+        raise ModelFileError("The model file's description is damaged.", "Copy it anew or train it again.")
     if document.get("format") != FORMAT:
         raise ModelFileError(f"The model file's format is {document.get('format')!r}, not {FORMAT!r}.")
     try:
@@ -140,6 +146,7 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
             training=dict(document["roadseg:training"]),
             metrics=dict(document["roadseg:metrics"]),
             versions=dict(document["roadseg:versions"]),
+            quantization=dict(document.get("roadseg:quantization", {})),
         )
         card.architecture.validate()
     except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -186,9 +193,9 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
     Raises
     ------
     ModelFileError
-        The file is missing, truncated, a pickle, or something else than a RoadSeg model.
+        The file is missing, truncated, a pickle, an ONNX file, or something else than a RoadSeg model.
     """
-    _refuse_pickle(path)
+    _refuse_other_kinds(path)
     try:
         with safe_open(path, framework="pt") as file:
             document = json.loads((file.metadata() or {})[_HEADER_KEY])
@@ -202,7 +209,12 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
         ) from error
 
 
-def _refuse_pickle(path: str) -> None:
+def _refuse_other_kinds(path: str) -> None:
+    if Path(path).suffix.lower() == ".onnx":
+        raise ModelFileError(
+            f"{path} is an ONNX model, which can be run, but not learned from or exported.",
+            "Choose the .safetensors model that it was made from.",
+        )
     try:
         with Path(path).open("rb") as file:
             start = file.read(9)

@@ -1,7 +1,7 @@
 """Engines: what makes a network train and infer fast on this processor, and how one is chosen.
 
-Knows PyTorch and its Intel extension; knows nothing of images or files. Each engine stands alone: where the extension
-is missing, the native engine does all.
+Knows PyTorch and its Intel extension, and that there is OpenVINO; knows nothing of images or files. Each engine stands
+alone: where the others are missing, the native engine does all but run ONNX models.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 from torch import Tensor, nn
@@ -21,9 +21,13 @@ from torch.optim import Optimizer
 
 from . import processor
 from .errors import JobError
+from .onnx_model import OnnxNetwork, as_network, export_network
+from .openvino_engine import CompiledNetwork, why_not_openvino
 
-NATIVE, IPEX = "native", "ipex"
-BF16, FP32 = "bf16", "fp32"
+AUTO = "auto"
+NATIVE, IPEX, OPENVINO = "native", "ipex", "openvino"
+BF16, FP32, INT8 = "bf16", "fp32", "int8"
+TRAINING = (NATIVE, IPEX)
 TRIAL_STEPS = 3
 # Another engine than the native one must win clearly, so that noise does not decide and the same job gives the same.
 CLEAR_WIN = 0.95
@@ -36,9 +40,9 @@ class Engine:
     Parameters
     ----------
     name : str
-        native or ipex.
+        native, ipex or openvino.
     precision : str
-        bf16 or fp32.
+        bf16 or fp32; int8 for a network that is quantized.
     reason : str
         Why it was chosen, for a person.
     """
@@ -64,8 +68,11 @@ class Engine:
             return _import_ipex().optimize(network, optimizer=optimizer, dtype=self.dtype, inplace=True, **plain)
         return network, optimizer
 
-    def prepare_inference(self, network: nn.Module) -> nn.Module:
+    def prepare_inference(self, network: nn.Module | OnnxNetwork) -> Any:
         """Return the network as this engine infers with it."""
+        if self.name == OPENVINO:
+            graph = network if isinstance(network, OnnxNetwork) else as_network(export_network(network))
+            return CompiledNetwork(graph, self._rest_precision, torch.get_num_threads())
         network.eval()
         if self.name == IPEX:
             return _import_ipex().optimize(network, dtype=self.dtype, inplace=False, weights_prepack=False)
@@ -83,6 +90,28 @@ class Engine:
         images = images.contiguous(memory_format=torch.channels_last)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.precision == BF16):
             return network(images).float()
+
+    def probability(self, prepared: Any, images: Tensor) -> Tensor:
+        """Return the probability of each pixel in FP32.
+
+        Parameters
+        ----------
+        prepared
+            What `prepare_inference` gave.
+        images : Tensor (batch, bands, height, width), float32
+            Height and width are multiples of 32.
+        """
+        if self.name == OPENVINO:
+            return torch.from_numpy(prepared.probability(images.numpy()))
+        with torch.inference_mode():
+            return torch.sigmoid(self.forward(prepared, images))
+
+    @property
+    def _rest_precision(self) -> str:
+        """The precision of what is not quantized."""
+        if self.precision == INT8:
+            return BF16 if processor.has_bf16_unit() else FP32
+        return self.precision
 
 
 def _import_ipex() -> ModuleType:
@@ -107,41 +136,73 @@ def why_not_ipex() -> Optional[str]:
     return None
 
 
+def why_not(engine: str) -> Optional[str]:
+    """Return why an engine cannot be used here, or None where it can."""
+    return {NATIVE: lambda: None, IPEX: why_not_ipex, OPENVINO: why_not_openvino}[engine]()
+
+
+def engines_for(network: nn.Module | OnnxNetwork) -> tuple[str, ...]:
+    """Return the engines that can infer with a network."""
+    return (OPENVINO,) if isinstance(network, OnnxNetwork) else (NATIVE, IPEX, OPENVINO)
+
+
 def choose_engine(
-    engine: str, precision: str, trial: Optional[Callable[[Engine], None]] = None, log: Callable[[str], None] = print
+    engine: str,
+    precision: str,
+    trial: Optional[Callable[[Engine], None]] = None,
+    log: Callable[[str], None] = print,
+    able: tuple[str, ...] = TRAINING,
 ) -> Engine:
     """Return the engine to use: the one asked for, or of those that are installed the fastest in a trial.
 
     Parameters
     ----------
     engine, precision : str
-        As in a job; auto leaves the choice here.
+        As in a job, where auto leaves the choice here; int8 for a network that is quantized.
     trial : callable, optional
-        Runs one step on the actual shapes with an engine; without it, auto takes the native engine.
+        Runs one step on the actual shapes with an engine; without it, auto takes the first of those that are able.
     log : callable
         Takes what was found and chosen, for a person.
+    able : tuple of str
+        The engines that can do what is to be done, the one to prefer first.
 
     Raises
     ------
     JobError
-        The engine asked for is not there.
+        The engine asked for is not there, or not able to do it.
     """
     precision = choose_precision(precision, log)
-    if engine == NATIVE:
-        return Engine(NATIVE, precision, "asked for")
-    obstacle = why_not_ipex() if engine == IPEX or trial else "there is too little time to try others"
-    if engine == IPEX and obstacle:
-        raise JobError(f"The engine ipex cannot be used: {obstacle}.", "Choose the engine native or auto.")
-    if engine == IPEX:
-        return Engine(IPEX, precision, "asked for")
+    first, *others = able
+    wanted = first if engine == AUTO else engine
+    if wanted not in able:
+        raise JobError(f"The engine {wanted} runs no ONNX models.", f"Choose the engine {' or '.join(able)}, or auto.")
+    obstacle = why_not(wanted)
     if obstacle:
-        log(f"Engine {NATIVE} in {precision}: {obstacle}.")
-        return Engine(NATIVE, precision, obstacle)
-    return _fastest([Engine(NATIVE, precision), Engine(IPEX, precision)], trial, log)
+        instead = "Run Set up runtime." if wanted == first else "Choose the engine native or auto."
+        raise JobError(f"The engine {wanted} cannot be used: {obstacle}.", instead)
+    if engine != AUTO:
+        return Engine(wanted, precision, "asked for")
+    reason = _why_only_first(others, trial is not None)
+    if reason:
+        log(f"Engine {first} in {precision}: {reason}.")
+        return Engine(first, precision, reason)
+    return _fastest([Engine(name, precision) for name in able if not why_not(name)], trial, log)
+
+
+def _why_only_first(others: list[str], is_tried: bool) -> Optional[str]:
+    """Return why there is no choice but the first engine, or None where there is one."""
+    if not others:
+        return "it is the one that runs ONNX models"
+    if not is_tried:
+        return "there is too little time to try others"
+    obstacles = [why_not(name) for name in others]
+    return "; ".join(obstacles) if all(obstacles) else None
 
 
 def choose_precision(precision: str, log: Callable[[str], None]) -> str:
-    """Return bf16 or fp32: what is asked for in a job, where this processor is fast with it."""
+    """Return what is asked for in a job where this processor is fast with it, else fp32; a network's int8 stays."""
+    if precision == INT8:
+        return INT8
     if precision == FP32 or processor.has_bf16_unit():
         return FP32 if precision == FP32 else BF16
     if precision == BF16:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from .engines import Engine
 from .imagery import Band, normalize_into
@@ -30,7 +29,7 @@ class Predictor:
 
     Parameters
     ----------
-    network : Module
+    network
         Prepared by the engine.
     engine : Engine
     bands : tuple of Band
@@ -39,7 +38,7 @@ class Predictor:
         Of the square, in which an image is looked at; the probability is the mean of what they give.
     """
 
-    network: nn.Module
+    network: Any
     engine: Engine
     bands: tuple[Band, ...]
     symmetries: tuple[int, ...] = (0,)
@@ -69,9 +68,8 @@ class Predictor:
         return [part[: known.shape[0], : known.shape[1]] for part, (_, known) in zip(mean, pieces)]
 
     def _computed(self, batch: np.ndarray) -> np.ndarray:
-        with torch.inference_mode():
-            logits = self.engine.forward(self.network, torch.from_numpy(np.ascontiguousarray(batch)))
-            return torch.sigmoid(logits)[:, 0].numpy()
+        images = torch.from_numpy(np.ascontiguousarray(batch))
+        return self.engine.probability(self.network, images)[:, 0].numpy()
 
 
 def padded_size(shape: tuple[int, ...]) -> tuple[int, int]:

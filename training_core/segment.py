@@ -19,13 +19,14 @@ import numpy as np
 import torch
 
 from . import budget
-from .bundle import ModelCard, load_model
-from .engines import Engine, choose_engine
+from .bundle import ModelCard
+from .engines import INT8, Engine, choose_engine, engines_for
 from .events import Reporter
 from .halo import exact_halo_px
 from .inference import NO_DATA, Predictor, predict_pieces, to_mask
 from .jobs import Segment, SegmentOptions
 from .model import STRIDE_PX, Architecture, build_network
+from .onnx_model import OnnxNetwork, load_runnable
 from .outputs import Outputs
 from .pipeline import ahead
 from .plans import ImagePlan, check_plans, no_data, plan_image, read_plans
@@ -69,20 +70,21 @@ def prepare_segmenter(model: str, options: SegmentOptions, reporter: Reporter) -
     ModelFileError, JobError, ResourceError
         The model cannot be used, the engine asked for is not there, or the memory is too little.
     """
-    network, card = load_model(model)
+    network, card = load_runnable(model)
+    is_quantized = isinstance(network, OnnxNetwork) and network.is_quantized
     torch.set_num_threads(options.threads or torch.get_num_threads())
-    prepared: dict[str, torch.nn.Module] = {}
+    prepared: dict[str, Any] = {}
     sample = torch.zeros(1, len(card.bands), _TRIAL_PX, _TRIAL_PX)
 
     def trial(engine: Engine) -> None:
         reporter.check_cancelled()
         if engine.name not in prepared:
             prepared[engine.name] = engine.prepare_inference(network)
-        with torch.inference_mode():
-            engine.forward(prepared[engine.name], sample)
+        engine.probability(prepared[engine.name], sample)
 
     halo = _halo_px(options.halo, card, reporter)
-    engine = choose_engine(options.engine, options.precision, trial, reporter.log)
+    precision = INT8 if is_quantized else options.precision
+    engine = choose_engine(options.engine, precision, trial, reporter.log, engines_for(network))
     symmetries = ALL if options.test_time_augmentation else ALL[:1]
     prepared_network = prepared.get(engine.name) or engine.prepare_inference(network)
     predictor = Predictor(prepared_network, engine, card.bands, symmetries)

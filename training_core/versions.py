@@ -6,7 +6,9 @@ import configparser
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-PACKAGES = ("torch", "intel-extension-for-pytorch", "segmentation-models-pytorch", "rasterio", "numpy")
+PACKAGES = (
+    "torch", "intel-extension-for-pytorch", "openvino", "nncf", "segmentation-models-pytorch", "rasterio", "numpy",
+)  # fmt: skip
 
 
 def versions() -> dict[str, str]:

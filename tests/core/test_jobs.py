@@ -38,6 +38,8 @@ FILLED = {
     "vectorize": {"raster": "mask.tif", "roads": "roads.gpkg"},
     "extractroads": {"raster": "image.tif", "model": "model.safetensors", "roads": "roads.gpkg"},
     "evaluate": {"rasters": ["image.tif"], "roads": "roads.gpkg", "model": "model.safetensors"},
+    "exportmodel": {"model": "model.safetensors", "onnx": "model.onnx"},
+    "quantize": {"model": "model.safetensors", "rasters": ["image.tif"], "onnx": "model.onnx"},
     "makescene": {"raster": "image.tif", "roads": "roads.gpkg"},
 }
 

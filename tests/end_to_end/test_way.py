@@ -33,7 +33,16 @@ def share_on_mask(lines, mask_path):
 
 def test_all_algorithms_are_listed():
     listed = headless.qgis_process("list").stdout
-    for name in ("setupruntime", "finetune", "evaluate", "segment", "vectorize", "extractroads"):
+    for name in (
+        "setupruntime",
+        "finetune",
+        "evaluate",
+        "exportmodel",
+        "quantize",
+        "segment",
+        "vectorize",
+        "extractroads",
+    ):
         assert f"roadseg:{name}" in listed
 
 

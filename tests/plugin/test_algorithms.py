@@ -66,7 +66,7 @@ options = job()["options"]
 for name in ("mask", "probability"):
     if options[name]:
         open(options[name], "wb").write(open(options["raster"], "rb").read())
-send("result", result={"megapixels_per_s": 2.5, "overhead": 1.5, "engine": "ipex", "precision": "bf16"})
+send("result", result={"megapixels_per_s": 2.5, "overhead": 1.5, "halo_px": 64, "engine": "ipex", "precision": "bf16"})
 """
 
 
@@ -158,7 +158,8 @@ def test_segment(play_runtime, image, tmp_path, model):
     mask = tmp_path / "Maske ß.tif"
     result = run("segment", {"INPUT": str(image), "MODEL": model, "MASK": str(mask)})
     assert result == {
-        "MASK": str(mask), "MEGAPIXELS_PER_S": 2.5, "OVERHEAD": 1.5, "ENGINE": "ipex", "PRECISION": "bf16",
+        "MASK": str(mask), "MEGAPIXELS_PER_S": 2.5, "OVERHEAD": 1.5, "HALO_PX": 64,
+        "ENGINE": "ipex", "PRECISION": "bf16",
     }  # fmt: skip
     style = mask.with_suffix(".qml")
     assert "road" in style.read_text()
@@ -233,6 +234,31 @@ def test_evaluate_without_files(play_runtime, image, tmp_path, model):
     result = run("evaluate", {"INPUT": [str(image)], "ROADS": roads, "MODEL": model, "SCORES": "TEMPORARY_OUTPUT"})
     assert result["SCORES"].endswith(".json") and "REPORT" not in result
     assert options_in(job)["scores"] == result["SCORES"] and options_in(job)["report"] == ""
+
+
+def test_exportmodel(play_runtime, tmp_path, model):
+    lines, job = saved_job("""
+open(job()["options"]["onnx"], "w").close()
+send("result", result={"onnx": job()["options"]["onnx"], "megabytes": 97.9})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    path = str(tmp_path / "Modell ß 2.onnx")
+    assert run("exportmodel", {"INPUT": model, "OUTPUT": path, "TILE_PX": 1024}) == {"OUTPUT": path, "MEGABYTES": 97.9}
+    assert options_in(job) == {"model": model, "onnx": path, "tile_px": 1024}
+
+
+def test_quantize(play_runtime, image, tmp_path, model):
+    lines, job = saved_job("""
+open(job()["options"]["onnx"], "w").close()
+send("result", result={"agreement": 0.997, "megabytes": 24.6, "full_precision": []})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    path = str(tmp_path / "klein.onnx")
+    result = run("quantize", {"INPUT": [str(image)], "MODEL": model, "OUTPUT": path, "CHIPS": 8})
+    assert result == {"OUTPUT": path, "AGREEMENT": 0.997, "MEGABYTES": 24.6, "IOU": None, "IOU_BEFORE": None}
+    options = options_in(job)
+    assert (options["rasters"], options["model"], options["chips"]) == ([str(image)], model, 8)
+    assert options["roads"] == options["aoi"] == ""
 
 
 def test_a_stopped_finetune_hands_on_the_best_model_where_it_is_to_be_kept(play_runtime, image, tmp_path):

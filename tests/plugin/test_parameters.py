@@ -9,15 +9,17 @@ from qgis.core import (
     QgsProcessingParameterNumber,
 )
 from roadseg.algorithms.evaluate import Evaluate
+from roadseg.algorithms.exportmodel import ExportModel
 from roadseg.algorithms.extractroads import ExtractRoads
 from roadseg.algorithms.finetune import FineTune
+from roadseg.algorithms.quantize import Quantize
 from roadseg.algorithms.segment import Segment
 from roadseg.algorithms.vectorize import Vectorize
 from roadseg.qgis_roadseg.parameters import read_plain
 from roadseg.training_core import jobs
 from roadseg.training_core.errors import JobError
 
-ALGORITHMS = (FineTune, Evaluate, Segment, Vectorize, ExtractRoads)
+ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads)
 
 pytestmark = pytest.mark.usefixtures("provider")
 
@@ -81,6 +83,9 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
                     "RESUME": "boolean", "KEEP_BEST": "boolean", "LOG_FOLDER": "file"}),
         (Evaluate, {"INPUT": "multilayer", "ROADS": "source", "AOI": "source", "MODEL": "file", "TOLERANCE_M": "number",
                     "REPORT": "fileDestination", "SCORES": "fileDestination"}),
+        (ExportModel, {"INPUT": "file", "OUTPUT": "fileDestination", "TILE_PX": "number"}),
+        (Quantize, {"INPUT": "multilayer", "MODEL": "file", "ROADS": "source", "AOI": "source", "WIDTH_FIELD": "field",
+                    "OUTPUT": "fileDestination"}),
         (Segment, {"INPUT": "raster", "MODEL": "file", "MASK": "rasterDestination",
                    "PROBABILITY": "rasterDestination"}),
         (Vectorize, {"INPUT": "raster", "OUTPUT": "sink", "NODES": "sink"}),
@@ -112,6 +117,8 @@ def test_what_is_written_where_nothing_is_said():
 
     assert created(FineTune) == {"MODEL", "REPORT"}
     assert created(Evaluate) == {"REPORT"}
+    assert created(ExportModel) == {"OUTPUT"}
+    assert created(Quantize) == {"OUTPUT"}
     assert created(Segment) == {"MASK"}
     assert created(Vectorize) == {"OUTPUT"}
     assert created(ExtractRoads) == {"OUTPUT"}
@@ -129,6 +136,18 @@ def test_files_are_named_for_what_is_in_them():
     found = definitions(Evaluate)
     assert found["REPORT"].defaultFileExtension() == "html"
     assert found["SCORES"].defaultFileExtension() == "json"
+    assert definitions(FineTune)["MODEL"].defaultFileExtension() == "safetensors"
+    assert definitions(ExportModel)["OUTPUT"].defaultFileExtension() == "onnx"
+
+
+def test_a_model_may_be_of_either_kind():
+    for algorithm_type in (Segment, ExtractRoads, Evaluate):
+        assert "*.safetensors *.onnx" in definitions(algorithm_type)["MODEL"].fileFilter()
+
+
+def test_the_engines_are_those_that_can_do_the_job():
+    assert definitions(FineTune)["ENGINE"].options() == ["auto", "native", "ipex"]
+    assert definitions(Segment)["ENGINE"].options() == ["auto", "native", "ipex", "openvino"]
 
 
 @pytest.mark.parametrize("algorithm_type", ALGORITHMS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 from ..errors import JobError
+from .exchange import ExportModel, Quantize
 from .learning import Evaluate, FineTune, MakeScene
 from .mapping import ExtractRoads, Segment, Vectorize
 from .option import (
@@ -20,6 +21,7 @@ from .option import (
     JSON_OUTPUT,
     MODEL,
     MODEL_OUTPUT,
+    ONNX_OUTPUT,
     OUTPUT_KINDS,
     RASTER,
     RASTER_OUTPUT,
@@ -45,6 +47,7 @@ __all__ = [
     "JSON_OUTPUT",
     "MODEL",
     "MODEL_OUTPUT",
+    "ONNX_OUTPUT",
     "OUTPUT_KINDS",
     "RASTER",
     "RASTERS",
@@ -53,6 +56,7 @@ __all__ = [
     "VECTOR_OUTPUT",
     "ComputeOptions",
     "Evaluate",
+    "ExportModel",
     "ExtractRoads",
     "FineTune",
     "Job",
@@ -61,6 +65,7 @@ __all__ = [
     "NetworkOptions",
     "Option",
     "OptionField",
+    "Quantize",
     "RecipeOptions",
     "Segment",
     "SegmentOptions",
@@ -72,7 +77,7 @@ __all__ = [
 ]
 
 JOBS: dict[str, type[Job]] = {
-    job.name: job for job in (FineTune, Segment, Vectorize, ExtractRoads, Evaluate, MakeScene)
+    job.name: job for job in (FineTune, Segment, Vectorize, ExtractRoads, Evaluate, ExportModel, Quantize, MakeScene)
 }
 
 

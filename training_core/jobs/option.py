@@ -22,8 +22,9 @@ RASTER, RASTERS, BANDS = "raster", "rasters", "bands"
 VECTOR, FIELD = "vector", "field"
 MODEL, FOLDER = "model", "folder"
 RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
-MODEL_OUTPUT, HTML_OUTPUT, JSON_OUTPUT = "model output", "html output", "json output"
-OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, MODEL_OUTPUT, HTML_OUTPUT, JSON_OUTPUT)
+MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
+HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
+OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT)
 
 
 @dataclass(frozen=True)

@@ -8,31 +8,42 @@ from ..errors import JobError
 from .option import FIELD, Job, option
 
 
-@dataclass(frozen=True)
-class ComputeOptions(Job):
-    """How to compute: shared by every job that runs a network."""
-
-    engine: str = option(
+def _engine_option(*engines: str) -> str:
+    """Return the field that chooses between engines."""
+    return option(
         "auto",
         "Engine",
         "What runs the network. auto times those that are installed on the shapes at hand, and takes another than "
         "native where it is clearly faster.",
-        choices=("auto", "native", "ipex"),
+        choices=("auto", *engines),
         advanced=True,
     )
-    precision: str = option(
-        "auto",
-        "Precision",
-        "Number format of the computation. auto takes bf16 where the processor has a BF16 unit, else fp32.",
-        choices=("auto", "bf16", "fp32"),
-        advanced=True,
-    )
+
+
+@dataclass(frozen=True)
+class ThreadOptions(Job):
+    """How much of the processor to use."""
+
     threads: int = option(
         0,
         "Threads",
         "Processor cores to use; 0 uses all that are there.",
         minimum=0,
         maximum=1024,
+        advanced=True,
+    )
+
+
+@dataclass(frozen=True)
+class ComputeOptions(ThreadOptions):
+    """How to compute: shared by every job that runs a network as the person wishes."""
+
+    engine: str = _engine_option("native", "ipex")
+    precision: str = option(
+        "auto",
+        "Precision",
+        "Number format of the computation. auto takes bf16 where the processor has a BF16 unit, else fp32.",
+        choices=("auto", "bf16", "fp32"),
         advanced=True,
     )
 
@@ -78,6 +89,7 @@ class LabelOptions(Job):
 class SegmentOptions(ComputeOptions):
     """How an image is worked through: shared by every job that segments."""
 
+    engine: str = _engine_option("native", "ipex", "openvino")
     halo: str = option(
         "auto",
         "Halo",

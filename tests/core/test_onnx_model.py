@@ -1,0 +1,238 @@
+import json
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+from onnx import TensorProto, helper
+
+from towns import RGB, plant_model
+from training_core import exportmodel, finetune, segment
+from training_core.bundle import ModelCard, load_model
+from training_core.engines import FP32, NATIVE, Engine
+from training_core.errors import ModelFileError
+from training_core.events import Reporter
+from training_core.jobs import ExportModel, FineTune, Segment
+from training_core.onnx_model import load_runnable, read_card
+
+
+@pytest.fixture(scope="module")
+def exported(planted, tmp_path_factory):
+    """A model that has learned nothing, for squares of 96 px; do not write there."""
+    return export(planted, tmp_path_factory.mktemp("exported") / "model.onnx", tile_px=96)
+
+
+@pytest.fixture
+def damaged(exported, tmp_path):
+    """Return a copy of the model after a change to it."""
+
+    def make(change):
+        model = onnx.load(exported)
+        change(model)
+        path = tmp_path / "bad.onnx"
+        path.write_bytes(model.SerializeToString())
+        return str(path)
+
+    return make
+
+
+def export(model, path, **options):
+    result = exportmodel.run(ExportModel(model=model, onnx=str(path), **options), Reporter())
+    assert result == {"onnx": str(path), "megabytes": pytest.approx(path.stat().st_size / 1e6)}
+    return str(path)
+
+
+def notes(path):
+    return {note.key: json.loads(note.value) for note in onnx.load(path).metadata_props}
+
+
+def torch_probability(model, images):
+    engine = Engine(NATIVE, FP32)
+    return engine.probability(engine.prepare_inference(load_model(model)[0]), torch.from_numpy(images)).numpy()
+
+
+def images_of(batch, height, width):
+    return np.random.default_rng(height).normal(size=(batch, 3, height, width)).astype(np.float32)
+
+
+@pytest.mark.parametrize("shape", [(1, 64, 64), (2, 96, 160), (1, 256, 32)])
+def test_another_runtime_gives_the_same_probability_at_any_size(planted, tmp_path, shape):
+    path = export(planted, tmp_path / "any.onnx", tile_px=0)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    images = images_of(*shape)
+    (found,) = session.run(None, {"image": images})
+    expected = torch_probability(planted, images)
+    assert found.shape == expected.shape == (shape[0], 1, *shape[1:])
+    np.testing.assert_allclose(found, expected, atol=1e-4, rtol=0)
+    is_clear = np.abs(expected - 0.5) > 1e-4
+    assert is_clear.mean() > 0.99 and expected.std() > 0.01
+    np.testing.assert_array_equal((found >= 0.5)[is_clear], (expected >= 0.5)[is_clear])
+
+
+def test_at_the_threshold_the_mask_of_a_town_is_the_same(town, learned, tmp_path):
+    path = export(learned.model, tmp_path / "town.onnx")
+    masks = []
+    for engine, model in (("native", learned.model), ("openvino", path)):
+        mask = tmp_path / f"{engine}.tif"
+        job = Segment(raster=town.raster, model=model, mask=str(mask), engine=engine, precision="fp32", threads=1)
+        segment.run(job, Reporter())
+        masks.append(_read(mask))
+    assert 0.1 < masks[0].mean() < 0.9
+    assert (masks[0] != masks[1]).mean() < 1e-4
+
+
+def _read(path):
+    import rasterio
+
+    with rasterio.open(path) as dataset:
+        return dataset.read(1)
+
+
+def test_the_card_is_the_same(planted, exported):
+    card = load_model(planted)[1]
+    assert read_card(exported) == load_runnable(exported)[1] == card
+    assert notes(exported)["roadseg"] == card.to_document()
+
+
+def test_deepness_finds_what_it_wants(exported):
+    """What its code does: squares of a fixed side, values as (value / 255 - mean) / std, classes counted from 0."""
+    session = onnxruntime.InferenceSession(exported, providers=["CPUExecutionProvider"])
+    (source,), (target,) = session.get_inputs(), session.get_outputs()
+    assert source.shape[1:] == [3, 96, 96] and target.shape[1:] == [1, 96, 96] and isinstance(source.shape[0], str)
+    told = notes(exported)
+    assert (told["model_type"], told["tile_size"], told["tiles_size"]) == ("Segmentor", 96, 96)
+    assert told["class_names"] == {"0": "background", "1": "road"}
+    assert told["resolution"] == 100 and told["seg_thresh"] == 0.5 and told["seg_small_segment"] == 0
+    values = np.random.default_rng(0).integers(0, 256, (96, 96, 3)).astype(np.uint8)
+    deepness = (values / 255 - np.array(told["standardization_mean"])) / np.array(told["standardization_std"])
+    np.testing.assert_allclose(deepness, (values - 80.0) / 40.0, atol=1e-9)
+    batch = deepness.astype(np.float32).transpose(2, 0, 1)[None]
+    (found,) = session.run(None, {source.name: batch})
+    assert found.min() >= 0 and found.max() <= 1
+
+
+@pytest.mark.parametrize(("tile_px", "side", "overlap"), [(100, 128, 50), (1024, 1024, 25), (0, None, 0)])
+def test_the_side_is_a_multiple_of_32_or_free(planted, tmp_path, tile_px, side, overlap):
+    path = export(planted, tmp_path / "model.onnx", tile_px=tile_px)
+    told = notes(path)
+    assert told.get("tile_size") == side and told["tiles_overlap"] == overlap
+    dims = onnx.load(path).graph.input[0].type.tensor_type.shape.dim
+    assert [dim.dim_value for dim in dims] == [0, 3, side or 0, side or 0]
+
+
+@pytest.mark.parametrize("bands", [("pan",), (*RGB, "nir", "red edge")])
+def test_any_number_of_bands(tmp_path, bands):
+    model = plant_model(tmp_path / "model.safetensors", bands)
+    card = read_card(export(model, tmp_path / "model.onnx"))
+    assert card.band_names == bands and isinstance(card, ModelCard)
+
+
+def refused(path, *words):
+    with pytest.raises(ModelFileError) as caught:
+        load_runnable(path)
+    assert all(word in str(caught.value) for word in ("bad.onnx", *words))
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04", b"\x80\x02}q\x00."], ids=repr)
+def test_what_is_no_onnx_is_refused(tmp_path, content):
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(content)
+    refused(str(path), "damaged or no ONNX file")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.999])
+def test_a_truncated_file_is_refused(exported, tmp_path, share):
+    path = tmp_path / "bad.onnx"
+    with open(exported, "rb") as file:
+        content = file.read()
+    path.write_bytes(content[: int(len(content) * share)])
+    refused(str(path))
+
+
+def test_a_missing_file_is_named(tmp_path):
+    refused(str(tmp_path / "bad.onnx"), "cannot be opened")
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path):
+    path = tmp_path / "bad.onnx"
+    with path.open("wb") as file:
+        file.truncate(1 << 31)
+    refused(str(path), "too large")
+
+
+def test_a_foreign_model_is_refused(damaged):
+    def without_notes(model):
+        del model.metadata_props[:]
+
+    refused(damaged(without_notes), "no RoadSeg model")
+
+
+def _external(model):
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="/etc/passwd")
+
+
+def _with_another_layer(model):
+    model.graph.node.append(helper.make_node("Loop", ["image", "", ""], ["loop"], name="loop"))
+
+
+def _of_another_domain(model):
+    model.graph.node[0].domain = "org.example"
+
+
+def _with_another_input(model):
+    model.graph.input[0].name = "picture"
+    for node in model.graph.node:
+        for number, name in enumerate(node.input):
+            if name == "image":
+                node.input[number] = "picture"
+
+
+def _with_other_bands(model):
+    model.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 4
+
+
+def _without_a_weight(model):
+    model.graph.initializer.pop()
+
+
+def _with_a_damaged_note(text):
+    def change(model):
+        next(note for note in model.metadata_props if note.key == "roadseg").value = text
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (_external, "keeps its weights in other files"),
+        (_with_another_layer, "holds more than RoadSeg's networks are made of (Loop)"),
+        (_of_another_domain, "holds more than RoadSeg's networks are made of"),
+        (_with_another_input, "does not fit its description"),
+        (_with_other_bands, "does not fit its description"),
+        (_without_a_weight, "damaged"),
+        (_with_a_damaged_note("{"), "damaged"),
+    ],
+)
+def test_a_tampered_file_is_refused(damaged, change, told):
+    refused(damaged(change), told)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}', "3"])
+def test_a_tampered_description_is_refused(damaged, text):
+    with pytest.raises(ModelFileError):
+        load_runnable(damaged(_with_a_damaged_note(text)))
+
+
+def test_it_can_be_run_but_not_learned_from(town, exported, tmp_path):
+    job = FineTune(rasters=(town.raster,), roads=town.roads, base_model=exported, model=str(tmp_path / "m.safetensors"))
+    with pytest.raises(ModelFileError, match="can be run, but not learned from"):
+        finetune.run(job, Reporter())
+    with pytest.raises(ModelFileError, match="not learned from or exported"):
+        exportmodel.run(ExportModel(model=exported, onnx=str(tmp_path / "m.onnx")), Reporter())
+    assert not list(tmp_path.iterdir())

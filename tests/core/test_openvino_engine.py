@@ -1,0 +1,156 @@
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+from towns import plant_model
+from training_core import evaluate, extractroads, processor, segment
+from training_core.engines import BF16, FP32, IPEX, NATIVE, OPENVINO, Engine, choose_engine, engines_for
+from training_core.errors import JobError, ModelFileError
+from training_core.events import Reporter
+from training_core.jobs import Evaluate, ExtractRoads, FineTune, Segment, from_options
+from training_core.model import Architecture, build_network
+from training_core.onnx_model import OnnxNetwork, as_network, export_network
+from training_core.openvino_engine import MOST_SIZES
+
+needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this processor has no BF16 unit")
+
+
+@pytest.fixture
+def without_openvino(monkeypatch):
+    """A Python in which OpenVINO cannot be imported."""
+    monkeypatch.setitem(sys.modules, "openvino", None)
+
+
+@pytest.fixture(scope="module")
+def network():
+    torch.manual_seed(0)
+    network = build_network(Architecture(encoder="resnet18", in_channels=2)).eval()
+    with torch.no_grad():
+        network.segmentation_head[0].weight.mul_(5)
+    return network
+
+
+@pytest.fixture(scope="module")
+def graph(network):
+    return as_network(export_network(network))
+
+
+def images_of(*shape):
+    return torch.from_numpy(np.random.default_rng(0).normal(size=shape).astype(np.float32))
+
+
+def probability(network, engine, images):
+    return engine.probability(engine.prepare_inference(network), images)
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 64, 64), (3, 2, 96, 160)])
+@pytest.mark.parametrize("kind", ["network", "graph"])
+def test_in_fp32_it_is_what_torch_says(network, graph, kind, shape):
+    images = images_of(*shape)
+    expected = probability(network, Engine(NATIVE, FP32), images)
+    found = probability({"network": network, "graph": graph}[kind], Engine(OPENVINO, FP32), images)
+    assert found.dtype == torch.float32 and expected.std() > 0.01
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
+
+
+@needs_bf16
+def test_in_bf16_it_is_close(network):
+    images = images_of(1, 2, 128, 128)
+    expected = probability(network, Engine(NATIVE, FP32), images)
+    found = probability(network, Engine(OPENVINO, BF16), images)
+    assert 0 < (found - expected).abs().mean() < 0.02
+
+
+def test_sizes_in_any_order_do_not_mix(network):
+    engine = Engine(OPENVINO, FP32)
+    prepared = engine.prepare_inference(network)
+    sides = [32 * number for number in range(1, MOST_SIZES + 3)]
+    for side in (*sides, *reversed(sides)):
+        images = images_of(1, 2, side, 64)
+        expected = probability(network, Engine(NATIVE, FP32), images)
+        torch.testing.assert_close(engine.probability(prepared, images), expected, atol=1e-4, rtol=0)
+
+
+def test_a_result_outlives_the_next_one(graph):
+    engine = Engine(OPENVINO, FP32)
+    prepared = engine.prepare_inference(graph)
+    first = engine.probability(prepared, images_of(1, 2, 64, 64))
+    kept = first.clone()
+    engine.probability(prepared, -images_of(1, 2, 64, 64))
+    torch.testing.assert_close(first, kept, atol=0, rtol=0)
+
+
+def test_a_graph_that_cannot_run_is_refused():
+    engine = Engine(OPENVINO, FP32)
+    with pytest.raises(ModelFileError, match="OpenVINO cannot run this model"):
+        engine.prepare_inference(OnnxNetwork(b"nothing of the kind", False))
+
+
+def test_which_engines_can_run_what(network, graph):
+    assert engines_for(network) == (NATIVE, IPEX, OPENVINO)
+    assert engines_for(graph) == (OPENVINO,)
+
+
+def test_where_it_is_not_installed_it_is_refused_or_left_out(without_openvino, network, graph):
+    with pytest.raises(JobError, match="openvino cannot be used: OpenVINO is not installed") as refusal:
+        choose_engine(OPENVINO, FP32, able=engines_for(network))
+    assert "native" in refusal.value.remedy
+    with pytest.raises(JobError, match="OpenVINO is not installed") as refusal:
+        choose_engine("auto", FP32, able=engines_for(graph))
+    assert "Set up runtime" in refusal.value.remedy
+    tried = []
+    choose_engine("auto", FP32, lambda engine: tried.append(engine.name), lambda line: None, engines_for(network))
+    assert OPENVINO not in tried
+
+
+def test_auto_tries_it_too(network):
+    tried, said = set(), []
+    chosen = choose_engine("auto", FP32, lambda engine: tried.add(engine.name), said.append, engines_for(network))
+    assert {NATIVE, OPENVINO} <= tried and chosen.name in tried
+    assert "openvino" in said[0]
+
+
+@pytest.mark.parametrize("engine", [NATIVE, IPEX])
+def test_an_onnx_model_needs_it(graph, engine):
+    with pytest.raises(JobError, match=f"The engine {engine} runs no ONNX models") as refusal:
+        choose_engine(engine, FP32, able=engines_for(graph))
+    assert "openvino" in refusal.value.remedy
+    assert choose_engine("auto", FP32, able=engines_for(graph), log=lambda line: None).name == OPENVINO
+
+
+def test_it_is_for_jobs_that_infer():
+    common = {"roads": "r.gpkg", "model": "m.onnx", "engine": OPENVINO}
+    assert from_options(Evaluate, {**common, "rasters": ["a.tif"]}).engine == OPENVINO
+    assert from_options(ExtractRoads, {**common, "raster": "a.tif"}).engine == OPENVINO
+    with pytest.raises(JobError, match=r"\(engine\) is 'openvino'"):
+        from_options(FineTune, {**common, "rasters": ["a.tif"]})
+
+
+@pytest.fixture(scope="module")
+def town_onnx(learned, tmp_path_factory):
+    """The model of the town as an ONNX file."""
+    from training_core import exportmodel
+    from training_core.jobs import ExportModel
+
+    path = str(tmp_path_factory.mktemp("onnx") / "town.onnx")
+    exportmodel.run(ExportModel(model=learned.model, onnx=path), Reporter())
+    return path
+
+
+def test_every_job_that_takes_a_model_takes_an_onnx_file(town, town_onnx, tmp_path):
+    common = {"model": town_onnx, "threads": 1, "precision": FP32}
+    result = segment.run(Segment(raster=town.raster, mask=str(tmp_path / "mask.tif"), **common), Reporter())
+    assert (result["engine"], result["precision"]) == (OPENVINO, FP32) and 0.1 < result["road_share"] < 0.9
+    job = ExtractRoads(raster=town.raster, roads=str(tmp_path / "roads.gpkg"), **common)
+    assert extractroads.run(job, Reporter())["count"] > 0
+    job = Evaluate(rasters=(town.raster,), roads=town.roads, aoi=town.aoi, width_m=10.0, **common)
+    assert evaluate.run(job, Reporter())["pixel"]["iou"] > 0.8
+
+
+def test_a_model_of_other_bands_is_refused_with_words(town, tmp_path):
+    model = plant_model(tmp_path / "model.safetensors", ("red", "green", "blue", "nir"))
+    job = Segment(raster=town.raster, model=model, mask=str(tmp_path / "mask.tif"), engine=OPENVINO)
+    with pytest.raises(Exception, match="the model learned from 4"):
+        segment.run(job, Reporter())

@@ -1,0 +1,196 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import rasterio
+import torch
+from shapely import box
+
+from rasters import write_layer, write_raster
+from towns import ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
+from training_core import evaluate, exportmodel, quantize, segment
+from training_core.bundle import load_model
+from training_core.engines import INT8, OPENVINO, Engine
+from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ModelFileError
+from training_core.events import Log, Reporter
+from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
+from training_core.onnx_model import OnnxNetwork, export_network, load_runnable, read_card
+from training_core.quantize import Comparison, compare, round_numbers
+from training_core.samples import Sample, collect_samples
+
+
+def job_of(town, model, path, **options):
+    return Quantize(model=model, rasters=(town.raster,), onnx=str(path), chip_px=96, threads=1, **options)
+
+
+@pytest.fixture(scope="module")
+def quantized(town, learned, tmp_path_factory):
+    """The town's model with 8-bit integers, checked by its drawn roads, and what was told; do not write there."""
+    path = tmp_path_factory.mktemp("quantized") / "town.onnx"
+    told = []
+    job = job_of(town, learned.model, path, roads=town.roads, aoi=town.aoi, width_m=ROAD_M, tile_px=96)
+    return str(path), quantize.run(job, Reporter(told.append)), told
+
+
+@pytest.fixture(scope="module")
+def samples(town, planted):
+    job = job_of(town, planted, "unused.onnx")
+    return collect_samples(job, load_model(planted)[1], Reporter())
+
+
+def test_it_is_a_quarter_of_the_size_and_loses_next_to_nothing(quantized, learned):
+    path, result, told = quantized
+    assert result["onnx"] == path
+    assert result["megabytes"] == pytest.approx(Path(path).stat().st_size / 1e6)
+    assert Path(path).stat().st_size < 0.35 * Path(learned.model).stat().st_size
+    assert result["iou"] >= result["iou_before"] - 0.005 and result["iou_before"] > 0.6
+    assert 0.9 < result["agreement"] <= 1
+    assert (result["measured_on"], result["checked_on"]) == (2, 2)
+    assert any("IoU" in event.message for event in told if isinstance(event, Log))
+
+
+def test_the_file_says_what_was_done(quantized, learned):
+    path, result, _ = quantized
+    card, before = read_card(path), load_model(learned.model)[1]
+    told = {name: value for name, value in result.items() if name not in ("onnx", "megabytes")}
+    assert card.quantization == told and before.quantization == {}
+    assert (card.bands, card.threshold, card.resolution_m) == (before.bands, before.threshold, before.resolution_m)
+    notes = {note.key: json.loads(note.value) for note in onnx.load(path).metadata_props}
+    assert notes["model_type"] == "Segmentor" and notes["tile_size"] == 96
+
+
+def test_it_runs_as_a_model_like_any_other(town, quantized, tmp_path):
+    path, mask = quantized[0], tmp_path / "mask.tif"
+    network, _ = load_runnable(path)
+    assert isinstance(network, OnnxNetwork) and network.is_quantized
+    result = segment.run(Segment(raster=town.raster, model=path, mask=str(mask), threads=1), Reporter())
+    assert (result["engine"], result["precision"]) == (OPENVINO, INT8)
+    with rasterio.open(mask) as dataset:
+        found = dataset.read(1) == 1
+    assert (found & town.truth).sum() / (found | town.truth).sum() > 0.75
+    job = Evaluate(rasters=(town.raster,), roads=town.roads, aoi=town.aoi, width_m=ROAD_M, model=path, threads=1)
+    scores = evaluate.run(job, Reporter())
+    assert scores["pixel"]["iou"] > 0.75 and scores["precision"] == INT8
+
+
+def test_another_runtime_runs_it_too(quantized, samples):
+    path = quantized[0]
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    (theirs,) = session.run(None, {"image": samples[0].images})
+    engine = Engine(OPENVINO, INT8)
+    ours = engine.probability(engine.prepare_inference(load_runnable(path)[0]), torch.from_numpy(samples[0].images))
+    assert theirs.shape == (1, 1, 96, 96)
+    assert np.abs(theirs - ours.numpy()).mean() < 0.05
+
+
+def test_without_drawn_roads_the_masks_must_agree(town, learned, tmp_path):
+    path = tmp_path / "town.onnx"
+    result = quantize.run(job_of(town, learned.model, path), Reporter())
+    assert "iou" not in result and result["agreement"] >= 0.995
+
+
+def test_an_exported_model_serves_as_well_but_not_a_quantized_one(town, learned, quantized, tmp_path):
+    exported = str(tmp_path / "exported.onnx")
+    exportmodel.run(ExportModel(model=learned.model, onnx=exported), Reporter())
+    job = job_of(town, exported, tmp_path / "town.onnx", roads=town.roads, aoi=town.aoi, width_m=ROAD_M)
+    assert quantize.run(job, Reporter())["agreement"] == pytest.approx(quantized[1]["agreement"], abs=0.01)
+    with pytest.raises(ModelFileError, match="is quantized already"):
+        quantize.run(job_of(town, quantized[0], tmp_path / "again.onnx"), Reporter())
+
+
+def test_what_is_given_back_stays_as_it_was(planted, samples):
+    model = export_network(load_model(planted)[0])
+    for given_back, expected in ((), False), (("segmentation_head",), True):
+        result = round_numbers(model, samples, given_back, Reporter())
+        made_by = {name: node.op_type for node in result.graph.node for name in node.output}
+        (head,) = [node for node in result.graph.node if node.op_type == "Conv" and "segmentation_head" in node.name]
+        assert (made_by.get(head.input[0]) != "DequantizeLinear") == expected
+        assert any(node.op_type == "QuantizeLinear" for node in result.graph.node)
+
+
+def test_where_the_roads_do_not_stay_the_same_there_is_no_file(town, tmp_path, monkeypatch):
+    """A model that has learned nothing says almost 0.5 everywhere, so that any rounding turns pixels over."""
+    monkeypatch.setattr(quantize, "GIVEN_BACK", (("segmentation_head",),))
+    model = plant_model(tmp_path / "model.safetensors")
+    told = []
+    with pytest.raises(ModelFileError, match="does not find the same roads.*segmentation_head") as caught:
+        quantize.run(job_of(town, model, tmp_path / "town.onnx"), Reporter(told.append))
+    assert caught.value.remedy
+    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
+    assert sum("In full precision" in event.message for event in told if isinstance(event, Log)) == 2
+
+
+def test_it_can_be_stopped(town, learned, tmp_path):
+    seen = []
+
+    def stop():
+        return any("Measuring" in getattr(event, "message", "") for event in seen)
+
+    with pytest.raises(Cancelled):
+        quantize.run(job_of(town, learned.model, tmp_path / "town.onnx"), Reporter(seen.append, stop))
+    assert not list(tmp_path.iterdir())
+
+
+def sample(truth=None, side=2):
+    return Sample(np.zeros((1, 3, side, side), np.float32), np.ones((side, side), bool), truth)
+
+
+def test_agreement_counts_pixels_on_the_same_side_of_the_threshold():
+    before, after = np.array([[0, 254], [120, 130]], np.uint8), np.array([[100, 128], [130, 254]], np.uint8)
+    assert compare([before], [after], [sample()], 0.5) == Comparison(0.75)
+    unknown = Sample(np.zeros((1, 3, 2, 2), np.float32), np.array([[True, True], [False, True]]), None)
+    assert compare([before], [after], [unknown], 0.5) == Comparison(1.0)
+
+
+def test_with_labels_the_iou_decides():
+    truth = np.array([[0, 1], [1, 1]], np.uint8)
+    before, after = np.array([[0, 254], [254, 254]], np.uint8), np.array([[0, 254], [254, 0]], np.uint8)
+    found = compare([before], [after], [sample(truth)], 0.5)
+    assert found == Comparison(0.75, pytest.approx(2 / 3), 1.0) and not found.is_good
+    assert Comparison(0.9, 0.7951, 0.8).is_good and not Comparison(1.0, 0.7949, 0.8).is_good
+    assert Comparison(0.995).is_good and not Comparison(0.9949).is_good
+
+
+def test_pieces_are_of_any_size_and_hold_what_the_image_holds(tmp_path, planted):
+    values = image_of(true_roads()[:128, :160])
+    values[:, :, 150:] = 0
+    raster = write_raster(tmp_path / "image.tif", values, nodata=0)
+    job = Quantize(model=planted, rasters=(raster,), onnx="unused.onnx", chip_px=64)
+    found = collect_samples(job, load_model(planted)[1], Reporter())
+    assert {each.images.shape for each in found} == {(1, 3, 64, 64), (1, 3, 64, 32)}
+    assert all(each.images.shape[2:] == each.known.shape for each in found)
+    assert all((each.images[0, :, ~each.known] == 0).all() for each in found)
+
+
+def test_of_several_images_each_gives_pieces(tmp_path, town, planted):
+    other = write_raster(tmp_path / "other.tif", image_of(true_roads(), seed=1))
+    job = Quantize(model=planted, rasters=(town.raster, other), onnx="unused.onnx", chip_px=64, chips=6)
+    assert len(collect_samples(job, load_model(planted)[1], Reporter())) == 6
+    again = collect_samples(job, load_model(planted)[1], Reporter())
+    first = collect_samples(job, load_model(planted)[1], Reporter())
+    assert all((one.images == two.images).all() for one, two in zip(first, again))
+
+
+def test_labels_lie_where_they_are_drawn(town, planted):
+    job = Quantize(
+        model=planted, rasters=(town.raster,), onnx="o.onnx", chip_px=SIDE_PX, roads=town.roads, aoi=town.aoi,
+        width_m=ROAD_M,
+    )  # fmt: skip
+    (found,) = collect_samples(job, load_model(planted)[1], Reporter())
+    assert ((found.truth == 1) == town.truth).mean() > 0.99
+
+
+def test_what_cannot_be_looked_at_is_refused(town, planted, tmp_path):
+    empty = write_raster(tmp_path / "empty.tif", np.zeros((3, 100, 100), np.uint8), nodata=0)
+    job = Quantize(model=planted, rasters=(empty,), onnx=str(tmp_path / "o.onnx"))
+    with pytest.raises(ImageryError, match="hardly any data"):
+        quantize.run(job, Reporter())
+    far = write_layer(tmp_path / "far.gpkg", on_map(box(9000, 9000, 9100, 9100)))
+    with pytest.raises(LabelError, match="Neither a drawn road"):
+        quantize.run(job_of(town, planted, tmp_path / "o.onnx", roads=far), Reporter())
+    assert not (tmp_path / "o.onnx").exists()
+    with pytest.raises(JobError, match="there are no drawn roads"):
+        from_options(Quantize, {"model": "m", "rasters": ["a.tif"], "onnx": "o", "aoi": "aoi.gpkg"})

@@ -1,0 +1,26 @@
+"""The job exportmodel: a model as an ONNX file. Knows both files; what is in them is others' to know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .bundle import load_model
+from .events import Reporter
+from .jobs import ExportModel
+from .model import STRIDE_PX
+from .onnx_model import export_network, save_onnx
+from .outputs import Outputs
+
+
+def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:
+    """Do the job; see `jobs.ExportModel`."""
+    with Outputs([job.model]) as outputs:
+        path = outputs.stage(job.onnx)
+        network, card = load_model(job.model)
+        reporter.progress(0.2, "Tracing the network")
+        model = export_network(network)
+        reporter.check_cancelled()
+        reporter.progress(0.8, "Writing the file")
+        save_onnx(path, model, card, -(-job.tile_px // STRIDE_PX) * STRIDE_PX)
+        size = path.stat().st_size
+    return {"onnx": job.onnx, "megabytes": size / 1e6}

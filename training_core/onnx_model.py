@@ -1,0 +1,237 @@
+"""The ONNX file of a model: its network as a graph that any program can run, and its card in the metadata.
+
+Knows the file and its graph; knows nothing of what runs it. An ONNX file is untrusted input: it must hold all of
+itself, and nothing but the layers that road networks are made of.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnx
+import torch
+from google.protobuf.message import DecodeError
+from onnx import ModelProto, TensorProto
+from torch import nn
+
+from .bundle import ModelCard, card_from_document, load_model
+from .errors import ModelFileError
+from .model import STRIDE_PX
+from .tiling import USUAL_HALO_PX
+
+SUFFIX = ".onnx"
+INPUT, OUTPUT = "image", "probability"
+OPSET = 17
+LARGEST_BYTES = 1 << 30
+_CARD_KEY = "roadseg"
+_QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear"})
+_LAYERS = _QUANTIZING | {
+    "Add", "BatchNormalization", "Concat", "Constant", "Conv", "Identity", "MaxPool", "Relu", "Resize", "Sigmoid",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class OnnxNetwork:
+    """A network as a graph that takes normalized images of any size, in batches, and gives probability.
+
+    Parameters
+    ----------
+    content : bytes
+        The graph, as in a file.
+    is_quantized : bool
+        Whether parts of it compute with 8-bit integers.
+    """
+
+    content: bytes
+    is_quantized: bool
+
+
+def is_onnx(path: str) -> bool:
+    """Whether a file is an ONNX model by its name."""
+    return Path(path).suffix.lower() == SUFFIX
+
+
+def load_runnable(path: str) -> tuple[nn.Module | OnnxNetwork, ModelCard]:
+    """Return the network of a model file of either kind, ready to infer, and its card.
+
+    Raises
+    ------
+    ModelFileError
+        The file cannot be read, or is no RoadSeg model.
+    """
+    if not is_onnx(path):
+        return load_model(path)
+    model, card = read_onnx(path)
+    return as_network(model), card
+
+
+def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:
+    """Return an ONNX file's model, made free in batch, height and width, and its card; see `load_runnable`."""
+    model = _parse(path)
+    card = _read_card(model, path)
+    _check_graph(model, card, path)
+    _set_side(model, 0)
+    return model, card
+
+
+def read_card(path: str) -> ModelCard:
+    """Return an ONNX file's card; see `load_runnable` for the errors."""
+    return _read_card(_parse(path), path)
+
+
+def as_network(model: ModelProto) -> OnnxNetwork:
+    """Return a model as a network to run."""
+    return OnnxNetwork(model.SerializeToString(), is_quantized(model))
+
+
+def is_quantized(model: ModelProto) -> bool:
+    """Whether parts of a model compute with 8-bit integers."""
+    return any(node.op_type in _QUANTIZING for node in model.graph.node)
+
+
+def export_network(network: nn.Module) -> ModelProto:
+    """Return a network, with the sigmoid after it, as a model in FP32 that is free in batch, height and width."""
+    bands = next(network.parameters()).shape[1]
+    axes = {0: "batch", 2: "height", 3: "width"}
+    whole = nn.Sequential(OrderedDict(network=network, sigmoid=nn.Sigmoid())).eval()
+    content = io.BytesIO()
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")  # of tracing, and of a newer exporter, which needs another package
+        torch.onnx.export(
+            whole,
+            (torch.zeros(1, bands, 2 * STRIDE_PX, 2 * STRIDE_PX),),
+            content,
+            input_names=[INPUT],
+            output_names=[OUTPUT],
+            dynamic_axes={INPUT: axes, OUTPUT: axes},
+            opset_version=OPSET,
+            dynamo=False,
+        )
+    return onnx.load_model_from_string(content.getvalue())
+
+
+def save_onnx(path: Path, model: ModelProto, card: ModelCard, tile_px: int) -> None:
+    """Write a model with its card to one file.
+
+    Parameters
+    ----------
+    path : Path
+    model : ModelProto
+    card : ModelCard
+    tile_px : int
+        Side of the squares that other programs are told to give it, a multiple of 32; 0 leaves it free.
+    """
+    written = ModelProto()
+    written.CopyFrom(model)
+    _set_side(written, tile_px)
+    notes = {_CARD_KEY: card.to_document(), **_deepness_notes(card, tile_px)}
+    onnx.helper.set_model_props(written, {key: json.dumps(value) for key, value in notes.items()})
+    onnx.checker.check_model(written)
+    path.write_bytes(written.SerializeToString())
+
+
+def _deepness_notes(card: ModelCard, tile_px: int) -> dict[str, Any]:
+    """Return what the QGIS plugin Deepness reads.
+
+    It gives a model (value / 255 - mean) / std, and wants squares of a fixed side; the side's name differs between its
+    guide and its code. Its small segments are eroded away, which would cut thin roads, so it gets none.
+    """
+    sides = {"tiles_size": tile_px, "tile_size": tile_px} if tile_px else {}
+    overlap = round(100 * 2 * (card.halo_px or USUAL_HALO_PX) / tile_px) if tile_px else 0
+    return {
+        "model_type": "Segmentor",
+        "class_names": {"0": "background", "1": "road"},
+        "resolution": card.resolution_m * 100,
+        **sides,
+        "tiles_overlap": min(50, overlap),
+        "standardization_mean": [band.mean / 255 for band in card.bands],
+        "standardization_std": [band.std / 255 for band in card.bands],
+        "seg_thresh": card.threshold,
+        "seg_small_segment": 0,
+    }
+
+
+def _set_side(model: ModelProto, side_px: int) -> None:
+    """Declare what size of images a model takes and gives: any batch, and squares of a side, or of any where it is 0.
+
+    The graph itself is bound to no size.
+    """
+    del model.graph.value_info[:]
+    for value in (model.graph.input[0], model.graph.output[0]):
+        batch, _, height, width = value.type.tensor_type.shape.dim
+        batch.dim_param = "batch"
+        for extent, name in ((height, "height"), (width, "width")):
+            if side_px:
+                extent.dim_value = side_px
+            else:
+                extent.dim_param = name
+
+
+def _parse(path: str) -> ModelProto:
+    try:
+        size = Path(path).stat().st_size
+        if size > LARGEST_BYTES:
+            raise ModelFileError(
+                f"{path} has {size / 1e9:.1f} GB, which is too large for a RoadSeg model.", "Choose another file."
+            )
+        model = ModelProto.FromString(Path(path).read_bytes())
+    except OSError as error:
+        raise ModelFileError(
+            f"The model {path} cannot be opened ({error.strerror}).", "Choose a model file."
+        ) from error
+    except DecodeError as error:
+        raise _damaged(path) from error
+    if not model.graph.node:
+        raise _damaged(path)
+    return model
+
+
+def _read_card(model: ModelProto, path: str) -> ModelCard:
+    notes = {note.key: note.value for note in model.metadata_props}
+    if _CARD_KEY not in notes:
+        raise ModelFileError(f"{path} is an ONNX file, but no RoadSeg model.", "Choose one made by Export a model.")
+    try:
+        return card_from_document(json.loads(notes[_CARD_KEY]))
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path) from error
+
+
+def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
+    """Raise ModelFileError unless this is a network for the card's bands, whole, and of known layers."""
+    graph = model.graph
+    tensors = [*graph.initializer, *(each.t for node in graph.node for each in node.attribute if each.HasField("t"))]
+    if any(tensor.data_location == TensorProto.EXTERNAL or tensor.external_data for tensor in tensors):
+        raise ModelFileError(
+            f"{path} keeps its weights in other files, which RoadSeg does not follow.",
+            "Export the model to one file.",
+        )
+    foreign = {node.op_type for node in graph.node if node.domain not in ("", "ai.onnx") or node.op_type not in _LAYERS}
+    if foreign or model.functions or graph.sparse_initializer:
+        what = f" ({', '.join(sorted(foreign))})" if foreign else ""
+        raise ModelFileError(
+            f"{path} holds more than RoadSeg's networks are made of{what}.", "Choose one made by Export a model."
+        )
+    try:
+        onnx.checker.check_model(model)
+    except (onnx.checker.ValidationError, ValueError) as error:
+        raise _damaged(path) from error
+    ends = [(INPUT, card.architecture.in_channels, graph.input), (OUTPUT, card.architecture.classes, graph.output)]
+    if not all(len(values) == 1 and _is_image(values[0], name, channels) for name, channels, values in ends):
+        raise ModelFileError(f"The network in {path} does not fit its description.", "Copy it anew.")
+
+
+def _is_image(value: onnx.ValueInfoProto, name: str, channels: int) -> bool:
+    tensor = value.type.tensor_type
+    dimensions = tensor.shape.dim
+    is_fitting = value.name == name and tensor.elem_type == TensorProto.FLOAT and len(dimensions) == 4
+    return is_fitting and dimensions[1].dim_value == channels
+
+
+def _damaged(path: str) -> ModelFileError:
+    return ModelFileError(f"{path} is damaged or no ONNX file.", "Copy it anew or choose another.")

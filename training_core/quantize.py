@@ -1,0 +1,207 @@
+"""The job quantize: a model that computes with 8-bit integers and finds the same roads.
+
+Knows pieces of images, when two models agree well enough, and what to give back where they do not; how numbers are
+rounded is NNCF's to know.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Optional
+
+import numpy as np
+import torch
+from onnx import ModelProto
+
+from .bundle import ModelCard, load_model
+from .engines import FP32, INT8, OPENVINO, Engine
+from .errors import ModelFileError
+from .events import Reporter
+from .inference import CERTAIN, to_byte
+from .jobs import Quantize
+from .labels import IGNORE
+from .metrics import Confusion
+from .model import STRIDE_PX
+from .onnx_model import INPUT, as_network, export_network, is_onnx, is_quantized, read_onnx, save_onnx
+from .openvino_engine import import_openvino
+from .outputs import Outputs
+from .samples import Sample, collect_samples
+from .versions import versions
+
+LARGEST_IOU_LOSS, LEAST_AGREEMENT = 0.005, 0.995
+# What gets its precision back, one group after the other, until the roads are the same: the ends first, where rounding
+# is felt most and which cost next to no speed (benchmarks/README.md). Beyond these there would be little to gain.
+GIVEN_BACK = (
+    ("encoder/conv1", "segmentation_head", "decoder/blocks.4"),
+    ("encoder/layer4", "encoder/layer1"),
+    ("decoder/blocks.3", "decoder/blocks.2"),
+)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How a quantized network compares with its original on the pieces that check.
+
+    Parameters
+    ----------
+    agreement : float
+        Share of the pixels that both call road, or both not.
+    iou, iou_before : float, optional
+        Of the quantized and of the original network, where there are labels.
+    """
+
+    agreement: float
+    iou: Optional[float] = None
+    iou_before: Optional[float] = None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the quantized network may stand in for the original."""
+        if self.iou is None:
+            return self.agreement >= LEAST_AGREEMENT
+        return self.iou_before - self.iou <= LARGEST_IOU_LOSS
+
+    def __str__(self) -> str:
+        share = f"{self.agreement:.2%} of the pixels stay what they were"
+        return share if self.iou is None else f"IoU {self.iou:.3f} after {self.iou_before:.3f}, {share}"
+
+
+def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
+    """Do the job; see `jobs.Quantize`."""
+    torch.set_num_threads(job.threads or torch.get_num_threads())
+    with Outputs([job.model, *job.rasters, job.roads, job.aoi]) as outputs:
+        path = outputs.stage(job.onnx)
+        model, card = _read_model(job.model)
+        reporter.progress(0.01, "Reading the images")
+        samples = collect_samples(job, card, reporter)
+        measured, checked = samples[::2], samples[1::2] or samples
+        quantized, given_back, comparison = _quantize(model, card, measured, checked, reporter)
+        quantization = {
+            "measured_on": len(measured),
+            "checked_on": len(checked),
+            "full_precision": list(given_back),
+            **{name: value for name, value in asdict(comparison).items() if value is not None},
+        }
+        card = replace(card, quantization=quantization, versions={**card.versions, **versions()})
+        save_onnx(path, quantized, card, -(-job.tile_px // STRIDE_PX) * STRIDE_PX)
+        megabytes = path.stat().st_size / 1e6
+    return {"onnx": job.onnx, **quantization, "megabytes": megabytes}
+
+
+def _read_model(path: str) -> tuple[ModelProto, ModelCard]:
+    if not is_onnx(path):
+        network, card = load_model(path)
+        return export_network(network), card
+    model, card = read_onnx(path)
+    if is_quantized(model):
+        raise ModelFileError(f"{path} is quantized already.", "Choose the model that it was made from.")
+    return model, card
+
+
+def _quantize(
+    model: ModelProto, card: ModelCard, measured: list[Sample], checked: list[Sample], reporter: Reporter
+) -> tuple[ModelProto, tuple[str, ...], Comparison]:
+    """Return the model quantized, the parts of it that were given back, and how it compares.
+
+    Raises
+    ------
+    ModelFileError
+        It does not find the same roads whatever is given back.
+    """
+    before = _predict(model, Engine(OPENVINO, FP32), checked, reporter)
+    rounds = len(GIVEN_BACK) + 1
+    for count in range(rounds):
+        part = reporter.part(0.05 + 0.94 * count / rounds, 0.05 + 0.94 * (count + 1) / rounds)
+        given_back = tuple(part for group in GIVEN_BACK[:count] for part in group)
+        quantized = round_numbers(model, measured, given_back, part)
+        after = _predict(quantized, Engine(OPENVINO, INT8), checked, part)
+        comparison = compare(before, after, checked, card.threshold)
+        reporter.log(f"In full precision: {', '.join(given_back) or 'nothing'}; {comparison}.")
+        if comparison.is_good:
+            return quantized, given_back, comparison
+    raise ModelFileError(
+        f"This model does not find the same roads with 8-bit integers on these images: {comparison}, even with "
+        f"{', '.join(given_back)} in full precision.",
+        "Use it as it is, or train it for longer; with more chips, or images of another place, it may come out better.",
+    )
+
+
+def round_numbers(
+    model: ModelProto, measured: list[Sample], given_back: tuple[str, ...], reporter: Reporter
+) -> ModelProto:
+    """Return a model whose layers compute with 8-bit integers, but for some, by the ranges that their numbers have.
+
+    Parameters
+    ----------
+    model : ModelProto
+    measured : list of Sample
+        Pieces of images on which the ranges are measured.
+    given_back : tuple of str
+        Parts of the network that keep their precision, as their layers' names tell.
+    reporter : Reporter
+    """
+    seen = 0
+
+    def give(sample: Sample) -> dict[str, np.ndarray]:
+        nonlocal seen
+        reporter.check_cancelled()
+        reporter.progress(min(0.7, 0.7 * seen / len(measured)), f"Measuring piece {seen + 1} of {len(measured)}")
+        seen = (seen + 1) % len(measured)
+        return {INPUT: sample.images}
+
+    with _quiet_nncf() as nncf:
+        # The usual range is the mean of the pieces' largest numbers, and what lies beyond is cut off. In a road network
+        # that is what the roads of some pieces are told by; so the largest of all counts.
+        whole = nncf.AdvancedQuantizationParameters(
+            activations_range_estimator_params=nncf.quantization.range_estimator.RangeEstimatorParametersSet.MINMAX
+        )
+        return nncf.quantize(
+            model,
+            nncf.Dataset(measured, give),
+            subset_size=len(measured),
+            ignored_scope=nncf.IgnoredScope(patterns=[f".*/{part}/.*" for part in given_back], validate=False),
+            advanced_parameters=whole,
+        )
+
+
+@contextlib.contextmanager
+def _quiet_nncf() -> Iterator[Any]:
+    """Give the package NNCF, which tells its makers nothing, and what it prints to standard error."""
+    import_openvino()
+    with contextlib.redirect_stdout(sys.stderr):
+        import nncf
+
+        nncf.set_log_level(logging.ERROR)
+        yield nncf
+
+
+def _predict(model: ModelProto, engine: Engine, samples: list[Sample], reporter: Reporter) -> list[np.ndarray]:
+    """Return the probability bytes of each piece."""
+    prepared = engine.prepare_inference(as_network(model))
+    found = []
+    for sample in samples:
+        reporter.check_cancelled()
+        probability = engine.probability(prepared, torch.from_numpy(sample.images))[0, 0].numpy()
+        found.append(to_byte(probability, sample.known))
+    return found
+
+
+def compare(before: list[np.ndarray], after: list[np.ndarray], samples: list[Sample], threshold: float) -> Comparison:
+    """Return how two networks' probability bytes of the same pieces compare at a threshold."""
+    known = np.concatenate([sample.known.ravel() for sample in samples])
+    masks = [
+        np.concatenate([each.ravel() for each in found])[known] >= threshold * CERTAIN for found in (before, after)
+    ]
+    agreement = float((masks[0] == masks[1]).mean())
+    if samples[0].truth is None:
+        return Comparison(agreement)
+    confusions = [Confusion(), Confusion()]
+    for confusion, found in zip(confusions, (before, after)):
+        for probability, sample in zip(found, samples):
+            confusion.add(probability, np.where(sample.known, sample.truth, IGNORE))
+    iou_before, iou = (confusion.scores(threshold).iou for confusion in confusions)
+    return Comparison(agreement, iou, iou_before)

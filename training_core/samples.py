@@ -1,0 +1,113 @@
+"""Samples: pieces of images, with their labels where roads are drawn, on which a model is tried.
+
+Knows rasters, drawn roads and where both have something; knows nothing of networks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+import numpy as np
+
+from .bundle import ModelCard
+from .errors import ImageryError
+from .events import Reporter
+from .examples import nothing_labeled, read_drawing
+from .imagery import Image, match_bands, normalize, open_raster
+from .jobs import Quantize
+from .labels import IGNORE, Labels
+from .model import STRIDE_PX
+from .tiling import Tile, tile_grid
+
+# A piece with less data than this tells little.
+LEAST_KNOWN = 0.5
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A piece of an image.
+
+    Parameters
+    ----------
+    images : ndarray (1, bands, height, width), float32
+        As a network takes it; height and width are multiples of 32.
+    known : ndarray (height, width), bool
+        False where there is no data.
+    truth : ndarray (height, width), uint8, optional
+        Labels, where roads are drawn at all.
+    """
+
+    images: np.ndarray
+    known: np.ndarray
+    truth: Optional[np.ndarray]
+
+
+def collect_samples(job: Quantize, card: ModelCard, reporter: Reporter) -> list[Sample]:
+    """Return pieces of a job's images, as many as it wants where they have so many, drawn by its seed.
+
+    With drawn roads, only pieces with labels count.
+
+    Raises
+    ------
+    ImageryError, LabelError
+        An image or the drawing cannot be used, or there is no piece.
+    """
+    random = np.random.default_rng(job.seed)
+    samples: list[Sample] = []
+    for number, path in enumerate(job.rasters):
+        wanted = -(-(job.chips - len(samples)) // (len(job.rasters) - number))
+        samples += _samples_of(path, job, card, wanted, random, reporter)
+    if not samples and job.roads:
+        raise nothing_labeled(job.rasters)
+    if not samples:
+        raise ImageryError(f"{' and '.join(job.rasters)} have hardly any data.", "Choose other images.")
+    reporter.log(f"{len(samples)} pieces of the images are looked at.")
+    return samples
+
+
+def _samples_of(
+    path: str, job: Quantize, card: ModelCard, wanted: int, random: np.random.Generator, reporter: Reporter
+) -> list[Sample]:
+    with open_raster(path) as dataset, Image(dataset, match_bands(dataset, card.bands), card.resolution_m) as image:
+        labels = read_drawing(job.roads, job.aoi, job).burn(image.grid) if job.roads else None
+        if job.roads and labels is None:
+            reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
+            return []
+        side_px = -(-job.chip_px // STRIDE_PX) * STRIDE_PX
+        tiles = list(tile_grid(image.grid.width, image.grid.height, side_px, 0))
+        samples: list[Sample] = []
+        for index in random.permutation(len(tiles)):
+            if len(samples) == wanted:
+                break
+            reporter.check_cancelled()
+            truth = _truth(tiles[index], labels) if labels is not None else None
+            if truth is None or (truth != IGNORE).any():
+                sample = _read(image, tiles[index], card, truth)
+                samples += [sample] if sample.known.mean() >= LEAST_KNOWN else []
+        return samples
+
+
+def _truth(tile: Tile, labels: Labels) -> np.ndarray:
+    """Return a tile's labels."""
+    truth = np.full((tile.height, tile.width), IGNORE, dtype=np.uint8)
+    height, width = labels.values.shape
+    rows = range(max(tile.row, labels.row), min(tile.row + tile.height, labels.row + height))
+    columns = range(max(tile.column, labels.column), min(tile.column + tile.width, labels.column + width))
+    if rows and columns:
+        truth[_span(rows, tile.row), _span(columns, tile.column)] = labels.values[
+            _span(rows, labels.row), _span(columns, labels.column)
+        ]
+    return truth
+
+
+def _span(numbers: range, origin: int) -> slice:
+    return slice(numbers.start - origin, numbers.stop - origin)
+
+
+def _read(image: Image, tile: Tile, card: ModelCard, truth: Optional[np.ndarray]) -> Sample:
+    values, known = image.read(*tile.read_window)
+    missing = [(0, -extent % STRIDE_PX) for extent in known.shape]
+    images = np.pad(normalize(values, known, card.bands), [(0, 0), *missing])
+    padded = None if truth is None else np.pad(truth, missing, constant_values=IGNORE)
+    return Sample(images[None], np.pad(known, missing), padded)
