@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from .engines import OPENVINO
+from .engines import BF16, FP32, INT8, OPENVINO
 from .errors import ResourceError
 from .inference import Predictor
 from .ledger import Ledger
 from .memory import available_bytes
 from .model import STRIDE_PX
+from .openvino_engine import MOST_SIZES
 
 # Of the free memory, what a job may take that is told no number.
 SHARE_OF_FREE = 0.25
@@ -27,8 +28,8 @@ SMALLEST_CORE_PX, LARGEST_CORE_PX = 256, 4096
 # Cores of a multiple of this fill the blocks of the results.
 CORE_STEP_PX = 512
 _SIZES_PX = (64, 128)
-# OpenVINO does not tell; found by measurement, with a network for each of the sizes that a row of tiles has.
-OPENVINO_BYTES_PER_PX = 1500
+# OpenVINO does not tell what it takes for each size of tiles that it keeps a network for; found by measurement.
+OPENVINO_BYTES_PER_PX = {FP32: 500, BF16: 280, INT8: 280}
 
 
 def default_budget_bytes() -> int:
@@ -38,7 +39,10 @@ def default_budget_bytes() -> int:
 
 def bytes_per_px(predictor: Predictor) -> int:
     """Return what the computation takes for each pixel that enters the network, from a try on two small sizes."""
-    tensors = OPENVINO_BYTES_PER_PX if predictor.engine.name == OPENVINO else GAPS * _tensor_bytes_per_px(predictor)
+    if predictor.engine.name == OPENVINO:
+        tensors = MOST_SIZES * OPENVINO_BYTES_PER_PX[predictor.engine.precision]
+    else:
+        tensors = GAPS * _tensor_bytes_per_px(predictor)
     values = len(predictor.bands) * (PIECES * BYTES_PER_VALUE + FLOAT_COPIES * np.dtype(np.float32).itemsize)
     return int(tensors + values)
 

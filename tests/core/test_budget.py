@@ -34,6 +34,12 @@ def test_what_is_alive_grows_with_the_pixels_as_is_told(small):
     assert told == pytest.approx(budget.GAPS * max(ledger.alive) / 256**2, rel=0.2)
 
 
+def test_openvino_takes_more_for_longer_numbers():
+    bands = (Band("gray"),)
+    taken = [budget.bytes_per_px(Predictor(None, Engine("openvino", each), bands)) for each in ("fp32", "bf16", "int8")]
+    assert taken[0] > 1.5 * taken[1] and taken[1] == taken[2] > 250
+
+
 def test_tiles_grow_with_the_budget_and_shrink_with_the_halo(small):
     sides = [budget.core_px(small, 128, int(gb * 1e9)) for gb in (0.7, 1, 2, 6, 500)]
     assert sides == sorted(sides) and sides[0] < sides[2] and sides[-1] == budget.LARGEST_CORE_PX
