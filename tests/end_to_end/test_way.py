@@ -115,6 +115,30 @@ def test_extract_roads_gives_what_both_steps_give(ground, tmp_path):
     assert len(lines) == found["COUNT"] > 0 and share_on_mask(lines, mask) > 0.95
 
 
+def test_an_exported_model_finds_the_same_roads(ground, tmp_path):
+    exported = str(tmp_path / "town.onnx")
+    assert headless.run("roadseg:exportmodel", {"INPUT": str(ground.model), "OUTPUT": exported})["MEGABYTES"] > 50
+    masks = []
+    for model, engine in ((str(ground.model), "native"), (exported, "openvino")):
+        mask = str(tmp_path / f"{engine}.tif")
+        values = {"INPUT": str(ground.image), "MODEL": model, "MASK": mask, "PRECISION": "fp32", "ENGINE": engine}
+        assert headless.run("roadseg:segment", values)["ENGINE"] == engine
+        masks.append(gdal.Open(mask).ReadAsArray())
+    assert (masks[0] != masks[1]).mean() < 1e-3
+
+
+def test_a_quantized_model_loses_next_to_nothing_or_is_not_made(ground, tmp_path):
+    path = tmp_path / "town_int8.onnx"
+    images = {"INPUT": [str(ground.image)], "ROADS": str(ground.roads), "WIDTH_FIELD": "width_m", "CHIP_PX": 128}
+    try:
+        result = headless.run("roadseg:quantize", {**images, "MODEL": str(ground.model), "OUTPUT": str(path)})
+    except headless.AlgorithmError as error:  # half a minute of learning may be too little for it
+        assert "does not find the same roads" in str(error) and not path.exists()
+        return
+    assert result["IOU"] >= result["IOU_BEFORE"] - 0.005
+    assert result["MEGABYTES"] == pytest.approx(path.stat().st_size / 1e6) and result["MEGABYTES"] < 90
+
+
 def test_real_suburb_with_one_band_of_11_bits(real_data, tmp_path):
     image, model, mask = (
         str(path) for path in (real_data / "vegas_pan.tif", tmp_path / "m.safetensors", tmp_path / "m.tif")
