@@ -116,7 +116,7 @@ def _quantize(
     rounds = len(GIVEN_BACK) + 1
     for count in range(rounds):
         part = reporter.part(0.05 + 0.94 * count / rounds, 0.05 + 0.94 * (count + 1) / rounds)
-        given_back = tuple(part for group in GIVEN_BACK[:count] for part in group)
+        given_back = tuple(name for group in GIVEN_BACK[:count] for name in group)
         quantized = round_numbers(model, measured, given_back, part)
         after = _predict(quantized, Engine(OPENVINO, INT8), checked, part)
         comparison = compare(before, after, checked, card.threshold)

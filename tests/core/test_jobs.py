@@ -39,7 +39,12 @@ FILLED = {
     "extractroads": {"raster": "image.tif", "model": "model.safetensors", "roads": "roads.gpkg"},
     "evaluate": {"rasters": ["image.tif"], "roads": "roads.gpkg", "model": "model.safetensors"},
     "exportmodel": {"model": "model.safetensors", "onnx": "model.onnx"},
-    "quantize": {"model": "model.safetensors", "rasters": ["image.tif"], "onnx": "model.onnx"},
+    "quantize": {
+        "model": "model.safetensors",
+        "rasters": ["image.tif"],
+        "roads": "roads.gpkg",  # which an area of interest needs
+        "onnx": "model.onnx",
+    },
     "makescene": {"raster": "image.tif", "roads": "roads.gpkg"},
 }
 

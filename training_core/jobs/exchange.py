@@ -65,7 +65,7 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
         "Chips",
         "How many pieces of the images to look at: half of them to measure, half to check.",
         minimum=2,
-        maximum=10000,
+        maximum=1000,
         advanced=True,
     )
     chip_px: int = option(512, "Chip size", "Side of the pieces.", unit="px", minimum=64, maximum=4096, advanced=True)
