@@ -14,7 +14,6 @@ from .inference import Predictor
 from .ledger import Ledger
 from .memory import available_bytes
 from .model import STRIDE_PX
-from .openvino_engine import MOST_SIZES
 
 # Of the free memory, what a job may take that is told no number.
 SHARE_OF_FREE = 0.25
@@ -24,12 +23,13 @@ GAPS, LIBRARY_BYTES = 1.25, 120_000_000
 PIECES = 3
 # For each band, a pixel that is computed is there as read (at most 8 bytes), scaled, padded and stacked.
 BYTES_PER_VALUE, FLOAT_COPIES = 8, 3
-SMALLEST_CORE_PX, LARGEST_CORE_PX = 256, 4096
+# Beyond the largest, what is saved on halos is lost on reading the first tile and writing the last, which overlap nothing.
+SMALLEST_CORE_PX, LARGEST_CORE_PX = 256, 2048
 # Cores of a multiple of this fill the blocks of the results.
 CORE_STEP_PX = 512
 _SIZES_PX = (64, 128)
-# OpenVINO does not tell what it takes for each size of tiles that it keeps a network for; found by measurement.
-OPENVINO_BYTES_PER_PX = {FP32: 500, BF16: 280, INT8: 280}
+# OpenVINO does not tell; found by measurement.
+OPENVINO_BYTES_PER_PX = {FP32: 1100, BF16: 600, INT8: 600}
 
 
 def default_budget_bytes() -> int:
@@ -40,7 +40,7 @@ def default_budget_bytes() -> int:
 def bytes_per_px(predictor: Predictor) -> int:
     """Return what the computation takes for each pixel that enters the network, from a try on two small sizes."""
     if predictor.engine.name == OPENVINO:
-        tensors = MOST_SIZES * OPENVINO_BYTES_PER_PX[predictor.engine.precision]
+        tensors = OPENVINO_BYTES_PER_PX[predictor.engine.precision]
     else:
         tensors = GAPS * _tensor_bytes_per_px(predictor)
     values = len(predictor.bands) * (PIECES * BYTES_PER_VALUE + FLOAT_COPIES * np.dtype(np.float32).itemsize)

@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections import OrderedDict
 from types import ModuleType
-from typing import Any, Optional
+from typing import Optional
 
 import numpy as np
 
 from .errors import ModelFileError
 from .onnx_model import INPUT, OnnxNetwork
-
-# Each size of image gets a compiled network of its own, which is ready sooner than one for all, and no slower. A row of
-# tiles has up to three widths.
-MOST_SIZES = 4
 
 
 class CompiledNetwork:
@@ -35,17 +30,17 @@ class CompiledNetwork:
 
     def __init__(self, network: OnnxNetwork, precision: str, threads: int) -> None:
         openvino = import_openvino()
-        self._core = openvino.Core()
-        self._settings = {
+        settings = {
             "PERFORMANCE_HINT": "LATENCY",
             "INFERENCE_NUM_THREADS": threads,
             "INFERENCE_PRECISION_HINT": {"bf16": openvino.Type.bf16, "fp32": openvino.Type.f32}[precision],
         }
         try:
-            self._model = self._core.read_model(network.content)
+            # For all sizes at once: a network for each one is no faster, but takes time and memory for each.
+            core = openvino.Core()
+            self._compiled = core.compile_model(core.read_model(network.content), "CPU", settings)
         except RuntimeError as error:
             raise _unfit(error) from error
-        self._compiled: OrderedDict[tuple[int, ...], Any] = OrderedDict()
 
     def probability(self, images: np.ndarray) -> np.ndarray:
         """Return the probability of each pixel.
@@ -59,22 +54,13 @@ class CompiledNetwork:
         -------
         ndarray (batch, classes, height, width), float32
         """
-        result = self._for_size(images.shape)({INPUT: images})[0]
+        try:
+            result = self._compiled({INPUT: images})[0]
+        except RuntimeError as error:
+            raise _unfit(error) from error
         if (result.shape[0], *result.shape[2:]) != (images.shape[0], *images.shape[2:]):
             raise ModelFileError("The ONNX model gives no value for each pixel.", "Choose another model.")
         return result.copy()  # the array belongs to the request, which is used again
-
-    def _for_size(self, shape: tuple[int, ...]) -> Any:
-        if shape not in self._compiled:
-            while len(self._compiled) >= MOST_SIZES:
-                self._compiled.popitem(last=False)
-            try:
-                self._model.reshape(list(shape))
-                self._compiled[shape] = self._core.compile_model(self._model, "CPU", self._settings)
-            except RuntimeError as error:
-                raise _unfit(error) from error
-        self._compiled.move_to_end(shape)
-        return self._compiled[shape]
 
 
 def import_openvino() -> ModuleType:
