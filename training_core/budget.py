@@ -23,7 +23,7 @@ GAPS, LIBRARY_BYTES = 1.25, 120_000_000
 PIECES = 3
 # For each band, a pixel that is computed is there as read (at most 8 bytes), scaled, padded and stacked.
 BYTES_PER_VALUE, FLOAT_COPIES = 8, 3
-# Beyond the largest, what is saved on halos is lost on reading the first tile and writing the last, which overlap nothing.
+# Beyond the largest, what is saved on halos is lost on the first tile and the last, of which little overlaps.
 SMALLEST_CORE_PX, LARGEST_CORE_PX = 256, 2048
 # Cores of a multiple of this fill the blocks of the results.
 CORE_STEP_PX = 512
