@@ -11,18 +11,18 @@ import torch
 from .engines import BF16, FP32, INT8, OPENVINO
 from .errors import ResourceError
 from .inference import Predictor
-from .ledger import Ledger
+from .ledger import GAPS, Ledger
 from .memory import available_bytes
 from .model import STRIDE_PX
 
 # Of the free memory, what a job may take that is told no number.
 SHARE_OF_FREE = 0.25
-# What the gaps between tensors add, as in footprint.py; and what the libraries set aside once they compute.
-GAPS, LIBRARY_BYTES = 1.25, 120_000_000
+# What the libraries set aside once they compute.
+LIBRARY_BYTES = 120_000_000
 # Pieces of image at once: the one that is computed, one that waits, and one that is being read.
 PIECES = 3
-# For each band, a pixel that is computed is there as read (at most 8 bytes), scaled, padded and stacked.
-BYTES_PER_VALUE, FLOAT_COPIES = 8, 3
+# For each band, a pixel that is computed is there as read (at most 8 bytes), scaled, and laid out for the engine.
+BYTES_PER_VALUE, FLOAT_COPIES = 8, 2
 # Beyond the largest, what is saved on halos is lost on the first tile and the last, of which little overlaps.
 SMALLEST_CORE_PX, LARGEST_CORE_PX = 256, 2048
 # Cores of a multiple of this fill the blocks of the results.

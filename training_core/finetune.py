@@ -6,7 +6,6 @@ Knows the order of things; each step is another module's.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Optional
@@ -24,7 +23,7 @@ from .errors import Cancelled, JobError
 from .events import Reporter
 from .examples import LabeledImage, read_drawing, read_labeled_images, split_for_validation, with_common_scaling
 from .footprint import MemoryPlan, plan_memory
-from .halo import AGREEMENT, SAMPLE_PX, SAMPLES, sufficient_halo_px
+from .halo import AGREEMENT, middles, sufficient_halo_px
 from .inference import Predictor
 from .jobs import FineTune, RecipeOptions
 from .labelchecks import check_labels
@@ -72,7 +71,8 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
             is_stopped = _train(job, training, images, writer)
         card = _describe(job, architecture, images, engine, training)
         predictor = _predictor(card, engine, training)
-        card = dataclasses.replace(card, halo_px=sufficient_halo_px(predictor, _samples(images), card.threshold))
+        pieces = middles((image.values, image.known) for image in images)
+        card = dataclasses.replace(card, halo_px=sufficient_halo_px(predictor, pieces, card.threshold))
         reporter.log(f"Tiles with a halo of {card.halo_px} px keep {AGREEMENT:.2%} of the mask of an undivided image.")
         save_model(model_path, training.best.weights, card)
         if report_path:
@@ -240,16 +240,6 @@ def _predictor(card: ModelCard, engine: Engine, training: Training) -> Predictor
     network.load_state_dict(training.best.weights)
     native = dataclasses.replace(engine, name=NATIVE)
     return Predictor(native.prepare_inference(network), native, card.bands)
-
-
-def _samples(images: list[LabeledImage]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the middle of the largest images, by which to measure the halo."""
-    for image in sorted(images, key=lambda image: -image.known.size)[:SAMPLES]:
-        rows, columns = (
-            slice(max(0, (size - SAMPLE_PX) // 2), max(0, (size - SAMPLE_PX) // 2) + SAMPLE_PX)
-            for size in image.known.shape
-        )
-        yield image.values[:, rows, columns], image.known[rows, columns]
 
 
 def _record(

@@ -21,7 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from .engines import IPEX, Engine
 from .errors import ResourceError
 from .jobs import RecipeOptions
-from .ledger import Ledger
+from .ledger import GAPS, Ledger
 from .memory import available_bytes, give_free_blocks_back
 from .model import STRIDE_PX, Architecture, build_network
 from .recompute import recompute_activations
@@ -31,9 +31,8 @@ SMALL_CHIPS_PX = (64, 128)
 SMALLEST_CHIP_PX = 64
 # Batches of chips at once: the one in use, three that wait, and one that is being drawn.
 BATCHES_OF_CHIPS = 5
-# Found by measurement (benchmarks/README.md), with glibc and two threads: what the libraries set aside once they
-# compute, and how much the gaps between tensors add to what grows with the pixels.
-LIBRARY_BYTES, GAPS = 115_000_000, 1.25
+# What the libraries set aside once they compute: found by measurement, with glibc and two threads.
+LIBRARY_BYTES = 115_000_000
 # So many copies of the weights the extension makes where no operation tells of them.
 EXTENSION_COPIES = 3
 # Of the memory that is free, what a training may take; the rest is for the system, and for what the estimate misses.

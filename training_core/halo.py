@@ -43,6 +43,20 @@ def exact_halo_px(network: nn.Module, bands: int) -> int:
     return reach.halo_px
 
 
+def middles(images: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the middle of each of the largest images, as samples for `sufficient_halo_px`.
+
+    Parameters
+    ----------
+    images : iterable of (values, known)
+        Arrays (bands, height, width) and (height, width).
+    """
+    for values, known in sorted(images, key=lambda image: -image[1].size)[:SAMPLES]:
+        starts = (max(0, (size - SAMPLE_PX) // 2) for size in known.shape)
+        rows, columns = (slice(start, start + SAMPLE_PX) for start in starts)
+        yield values[:, rows, columns], known[rows, columns]
+
+
 def sufficient_halo_px(predictor: Predictor, samples: Iterable[tuple[np.ndarray, np.ndarray]], threshold: float) -> int:
     """Return the narrowest halo that leaves at least AGREEMENT of the mask as it is in the undivided image.
 

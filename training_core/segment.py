@@ -140,14 +140,13 @@ def segmented(
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Segment`."""
     segmenter = prepare_segmenter(job.model, job, reporter)
-    wanted, masks = [(job.raster, job.mask, job.probability)] if job.raster else _wanted_in_folder(job), []
-    if not job.raster:
-        masks = [mask for _, mask, _ in wanted]
-        wanted = [each for each in wanted if not (job.resume and _is_done(*each[:2], job.model))]
-        if len(wanted) < len(masks):
-            reporter.log(f"{len(masks) - len(wanted)} of {len(masks)} images have their mask already.")
+    targets = [(job.raster, job.mask, job.probability)] if job.raster else _targets_in_folder(job)
+    missing = [target for target in targets if not (job.rasters and job.resume and _is_done(*target[:2], job.model))]
+    skipped = len(targets) - len(missing)
+    if skipped:
+        reporter.log(f"{skipped} of {len(targets)} images have their mask already.")
     plans = [
-        segmenter.plan(raster, job.aoi, mask=mask, probability=probability) for raster, mask, probability in wanted
+        segmenter.plan(raster, job.aoi, mask=mask, probability=probability) for raster, mask, probability in missing
     ]
     if plans:
         reporter.log(check_plans(plans, partial(seconds_per_px, segmenter)))
@@ -157,7 +156,7 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
             _write(plan, tiles, job, segmenter, counts)
     return {
         **{name: path for name, path in (("mask", job.mask), ("probability", job.probability)) if path},
-        **({} if job.raster else {"masks": masks, "skipped": len(masks) - len(wanted)}),
+        **({} if job.raster else {"masks": [mask for _, mask, _ in targets], "skipped": skipped}),
         "megapixels": counts.px / 1e6,
         "megapixels_per_s": counts.px / 1e6 / max(time.perf_counter() - began_s, 1e-9),
         "engine": segmenter.engine.name,
@@ -210,17 +209,17 @@ def seconds_per_px(segmenter: Segmenter) -> float:
     return min(times) / _TRIAL_PX**2
 
 
-def _wanted_in_folder(job: Segment) -> list[tuple[str, str, str]]:
+def _targets_in_folder(job: Segment) -> list[tuple[str, str, str]]:
     """Return each image with the mask named for it; images of the same name get a number."""
-    wanted, taken = [], set()
+    targets, taken = [], set()
     for raster in job.rasters:
         stem, number = f"{Path(raster).stem}_roads", 2
         name = stem
         while name in taken:
             name, number = f"{stem}_{number}", number + 1
         taken.add(name)
-        wanted.append((raster, str(Path(job.folder) / f"{name}.tif"), ""))
-    return wanted
+        targets.append((raster, str(Path(job.folder) / f"{name}.tif"), ""))
+    return targets
 
 
 def _is_done(raster: str, mask: str, model: str) -> bool:

@@ -6,7 +6,7 @@ from torch import nn
 from towns import image_of
 from training_core.bundle import load_model
 from training_core.engines import Engine
-from training_core.halo import AGREEMENT, CORE_PX, WIDEST_PX, sufficient_halo_px
+from training_core.halo import AGREEMENT, CORE_PX, SAMPLE_PX, SAMPLES, WIDEST_PX, middles, sufficient_halo_px
 from training_core.imagery import Band
 from training_core.inference import Predictor, to_byte, to_mask
 from training_core.tiling import tile_grid
@@ -61,6 +61,14 @@ def test_unknown_ground_and_tiny_images_do_not_count():
     assert sufficient_halo_px(predictor_of(Looking(40)), [(np.ones((1, 200, 200)), known)], 0.5) == 32
     assert sufficient_halo_px(predictor_of(Looking(40)), [(np.ones((1, 20, 20)), known[:20, :20])], 0.5) == 32
     assert sufficient_halo_px(predictor_of(Looking(40)), [], 0.5) == 32
+
+
+def test_samples_are_the_middles_of_the_largest_images():
+    columns = [np.broadcast_to(np.arange(width), (1, 40, width)) for width in (50, 3000, 2000, 1500)]
+    found = list(middles((values, np.ones(values.shape[1:], bool)) for values in columns))
+    assert [values.shape for values, _ in found] == [(1, 40, SAMPLE_PX)] * SAMPLES
+    assert [values[0, 0, 0] for values, _ in found] == [(width - SAMPLE_PX) // 2 for width in (3000, 2000, 1500)]
+    assert all(known.shape == values.shape[1:] for values, known in found)
 
 
 def test_a_model_that_has_learned_keeps_that_much_of_its_mask(learned, town):

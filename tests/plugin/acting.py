@@ -5,7 +5,8 @@ import os
 import struct
 import time
 
-from qgis.core import QgsProcessingFeedback
+import pytest
+from qgis.core import QgsApplication, QgsProcessingAlgRunnerTask, QgsProcessingException, QgsProcessingFeedback
 
 PLAY = """
 import json, os, subprocess, sys, time
@@ -65,3 +66,29 @@ def write_model(path, resolution_m):
     header = json.dumps({"__metadata__": {"roadseg": document}}).encode()
     path.write_bytes(struct.pack("<Q", len(header)) + header)
     return str(path)
+
+
+def run(algorithm, values, ear=None, **kwargs):
+    import processing
+
+    return processing.run(f"roadseg:{algorithm}", values, feedback=ear or Ear(), **kwargs)
+
+
+def failure(algorithm, values, ear=None):
+    ear = ear or Ear()
+    with pytest.raises(QgsProcessingException) as caught:
+        run(algorithm, values, ear)
+    return f"{ear.text}\n{caught.value}"
+
+
+def run_in_task(algorithm, values, context, ear, application, seconds=20):
+    """Run an algorithm as the toolbox does, in another thread; return what each end of it told."""
+    ends = []
+    task = QgsProcessingAlgRunnerTask(algorithm, values, context, ear)
+    task.executed.connect(lambda fine, result: ends.append((fine, result)))
+    QgsApplication.taskManager().addTask(task)
+    end = time.monotonic() + seconds
+    while not ends and time.monotonic() < end:
+        application.processEvents()
+        time.sleep(0.01)
+    return ends

@@ -2,14 +2,12 @@
 
 import json
 import os
-import time
 
 import pytest
 from qgis.core import (
     QgsApplication,
     QgsFeature,
     QgsGeometry,
-    QgsProcessingAlgRunnerTask,
     QgsProcessingContext,
     QgsProcessingException,
     QgsProcessingFeatureSourceDefinition,
@@ -23,7 +21,7 @@ from qgis.core import (
     QgsVectorLayer,
 )
 
-from .acting import Ear
+from .acting import Ear, failure, run, run_in_task
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
@@ -68,12 +66,6 @@ for name in ("mask", "probability"):
         open(options[name], "wb").write(open(options["raster"], "rb").read())
 send("result", result={"megapixels_per_s": 2.5, "overhead": 1.5, "halo_px": 64, "engine": "ipex", "precision": "bf16"})
 """
-
-
-def run(algorithm, values, ear=None, **kwargs):
-    import processing
-
-    return processing.run(f"roadseg:{algorithm}", values, feedback=ear or Ear(), **kwargs)
 
 
 def saved_job(lines, tmp_path):
@@ -291,13 +283,6 @@ def test_only_selected_roads_are_handed_on(play_runtime, image, tmp_path):
     assert QgsVectorLayer(str(tmp_path / "seen.gpkg"), "", "ogr").featureCount() == 0
 
 
-def failure(algorithm, values, ear=None):
-    ear = ear or Ear()
-    with pytest.raises(QgsProcessingException) as caught:
-        run(algorithm, values, ear)
-    return f"{ear.text}\n{caught.value}"
-
-
 def test_the_workers_error_is_told_with_its_remedy_and_the_layers_name(play_runtime, image, tmp_path):
     play_runtime("""
 send("error", code="labels", message=f"{job()['options']['roads']} is empty.", remedy="Draw some roads.")
@@ -362,14 +347,7 @@ def test_in_a_task_of_its_own_and_styled_when_loaded(play_runtime, image, tmp_pa
     destination = str(tmp_path / "roads.gpkg")
     algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:vectorize")
     output = QgsProcessingOutputLayerDefinition(destination, QgsProject.instance())
-    task = QgsProcessingAlgRunnerTask(algorithm, {"INPUT": str(image), "OUTPUT": output}, context, ear)
-    ends = []
-    task.executed.connect(lambda fine, result: ends.append((fine, result)))
-    QgsApplication.taskManager().addTask(task)
-    end = time.monotonic() + 20
-    while not ends and time.monotonic() < end:
-        qgis_app.processEvents()
-        time.sleep(0.01)
+    ends = run_in_task(algorithm, {"INPUT": str(image), "OUTPUT": output}, context, ear, qgis_app)
     assert ends == [(True, {"OUTPUT": destination, "COUNT": 2, "LENGTH_M": 20})]
     layer = QgsVectorLayer(destination, "Roads", "ogr")
     assert context.layerToLoadOnCompletionDetails(destination).postProcessor() is not None
@@ -403,17 +381,3 @@ def test_in_a_model_one_step_hands_on_to_the_next(play_runtime, image, model):
     result, fine = chain.run({name: "memory:"}, context, ear)
     assert fine, ear.text
     assert context.getMapLayer(result[name]).featureCount() == 2
-
-
-def test_setupruntime_finds_the_one_that_is_named(play_runtime, monkeypatch):
-    play_runtime('print(json.dumps({"python": "3.11.2", "torch": "2.8.0"}))')
-    result = run("setupruntime", {})
-    assert result["PYTHON"] == os.environ["ROADSEG_PYTHON"]
-    assert result["VERSION"] == "python 3.11.2, torch 2.8.0"
-
-
-def test_setupruntime_tells_what_failed(no_runtime, tmp_path):
-    (tmp_path / "empty").mkdir()
-    told = failure("setupruntime", {"WHEELS": str(tmp_path / "empty"), "REQUIREMENTS": "native"})
-    assert "No matching distribution" in told
-    assert os.listdir(tmp_path / "data" / "roadseg" / "runtime") == []

@@ -3,7 +3,6 @@
 import json
 import os
 import tempfile
-import time
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from qgis.core import (
     QgsCoordinateTransform,
     QgsFeature,
     QgsGeometry,
-    QgsProcessingAlgRunnerTask,
     QgsProcessingContext,
     QgsProcessingException,
     QgsProject,
@@ -25,7 +23,7 @@ from qgis.core import (
 )
 from roadseg.qgis_roadseg import blocks
 
-from .acting import Ear, write_model
+from .acting import Ear, run_in_task, write_model
 from .tiles import ALL, COLUMN, ROW, paint_tiles, tile_extent, tile_layer, tile_source
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
@@ -295,17 +293,11 @@ def test_from_a_source_alone_as_qgis_process_gives_it(tmp_path, seen, values):
 
 def test_in_a_task_of_its_own(tiles, seen, values, qgis_app):
     """As the toolbox runs it: prepared here, rendered and done in another thread."""
-    context, ear, ends = QgsProcessingContext(), Ear(), []
+    context, ear = QgsProcessingContext(), Ear()
     context.setProject(QgsProject.instance())
     algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:segment")
     wanted = {**values, "INPUT": tiles.id(), "EXTENT": in_mercator(ALL)}
-    task = QgsProcessingAlgRunnerTask(algorithm, wanted, context, ear)
-    task.executed.connect(lambda fine, result: ends.append((fine, result)))
-    QgsApplication.taskManager().addTask(task)
-    end = time.monotonic() + 20
-    while not ends and time.monotonic() < end:
-        qgis_app.processEvents()
-        time.sleep(0.01)
+    ends = run_in_task(algorithm, wanted, context, ear, qgis_app)
     assert ends and ends[0][0], ear.text
     assert (gdal.Open(str(seen / "raster.tif")).ReadAsArray()[3] == 255).all()
 
