@@ -21,16 +21,15 @@ SHARE_OF_FREE = 0.25
 LIBRARY_BYTES = 120_000_000
 # Pieces of image at once: the one that is computed, one that waits, and one that is being read.
 PIECES = 3
-# For each band, a pixel that is computed is there as read (at most 8 bytes), scaled, and laid out for the engine.
-BYTES_PER_VALUE, FLOAT_COPIES = 8, 2
+# Each of them is scaled by then; the one being read is there as read, too, at most 8 bytes a value, and the one that is
+# computed as it is laid out for the engine.
+BYTES_AS_READ = 8
 # Beyond the largest, what is saved on halos is lost on the first tile and the last, of which little overlaps.
 SMALLEST_CORE_PX, LARGEST_CORE_PX = 256, 2048
-# Cores of a multiple of this fill the blocks of the results.
-CORE_STEP_PX = 512
 _SIZES_PX = (64, 128)
 # What oneDNN takes for itself, and OpenVINO for all, is seen by no ledger; found by measurement.
 HIDDEN_BYTES_PER_PX = {FP32: 100, BF16: 270}
-OPENVINO_BYTES_PER_PX = {FP32: 1100, BF16: 600, INT8: 600}
+OPENVINO_BYTES_PER_PX = {FP32: 420, BF16: 260, INT8: 200}
 
 
 def default_budget_bytes() -> int:
@@ -44,7 +43,7 @@ def bytes_per_px(predictor: Predictor) -> int:
         tensors = OPENVINO_BYTES_PER_PX[predictor.engine.precision]
     else:
         tensors = GAPS * _tensor_bytes_per_px(predictor) + HIDDEN_BYTES_PER_PX[predictor.engine.precision]
-    values = len(predictor.bands) * (PIECES * BYTES_PER_VALUE + FLOAT_COPIES * np.dtype(np.float32).itemsize)
+    values = len(predictor.bands) * ((PIECES + 1) * np.dtype(np.float32).itemsize + BYTES_AS_READ)
     return int(tensors + values)
 
 
@@ -68,10 +67,8 @@ def core_px(predictor: Predictor, halo: int, budget_bytes: int) -> int:
     """
     per_px = bytes_per_px(predictor)
     side = int((max(0, budget_bytes - LIBRARY_BYTES) / per_px) ** 0.5) - 2 * halo
-    if side >= CORE_STEP_PX:
-        return min(LARGEST_CORE_PX, side // CORE_STEP_PX * CORE_STEP_PX)
     if side >= SMALLEST_CORE_PX:
-        return side // STRIDE_PX * STRIDE_PX
+        return min(LARGEST_CORE_PX, side // STRIDE_PX * STRIDE_PX)
     least_gb = (LIBRARY_BYTES + per_px * (SMALLEST_CORE_PX + 2 * halo) ** 2) / 1e9
     raise ResourceError(
         f"The smallest tiles need {least_gb:.1f} GB of memory, but {budget_bytes / 1e9:.1f} GB may be used.",

@@ -31,7 +31,7 @@ from .outputs import Outputs
 from .pages import ImageSummary
 from .panels import ScoredPlace, scored_places, worth_showing
 from .segment import Segmenter, prepare_segmenter
-from .tiling import Tile, tile_grid
+from .tiling import tile_grid
 from .versions import versions
 
 PANELS = 6
@@ -202,25 +202,13 @@ def _predict_labeled(image: Image, labels: Labels, segmenter: Segmenter, reporte
     """Return the probability bytes of the labeled part of an image; its surroundings serve as halo."""
     height, width = labels.values.shape
     probability = np.full((height, width), NO_DATA, dtype=np.uint8)
-    tiles = [tile for tile in tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo)
-             if _overlap(tile, labels)]  # fmt: skip
+    window = (labels.column, labels.row, width, height)
+    tiles = list(tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo, window))
     predicted = predict_tiles(segmenter.predictor, image.read, tiles, segmenter.tile_px)
     for number, (tile, values) in enumerate(predicted, 1):
         reporter.check_cancelled()
-        in_labels, in_tile = _overlap(tile, labels)
-        probability[in_labels] = values[in_tile]
+        rows, columns = (slice(part.start - origin, part.stop - origin)
+                         for part, origin in zip(tile.destination, (labels.row, labels.column)))  # fmt: skip
+        probability[rows, columns] = values
         reporter.progress(number / len(tiles), f"Tile {number} of {len(tiles)}")
     return probability
-
-
-def _overlap(tile: Tile, labels: Labels) -> tuple[tuple[slice, slice], tuple[slice, slice]] | None:
-    """Return where a tile's core and the labels overlap, in the labels and in the core; None where they do not."""
-    height, width = labels.values.shape
-    left, right = max(tile.column, labels.column), min(tile.column + tile.width, labels.column + width)
-    top, bottom = max(tile.row, labels.row), min(tile.row + tile.height, labels.row + height)
-    if left >= right or top >= bottom:
-        return None
-    return (
-        (slice(top - labels.row, bottom - labels.row), slice(left - labels.column, right - labels.column)),
-        (slice(top - tile.row, bottom - tile.row), slice(left - tile.column, right - tile.column)),
-    )

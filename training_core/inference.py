@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 import torch
@@ -18,6 +18,9 @@ from .model import STRIDE_PX
 from .pipeline import ahead
 from .symmetries import turned, turned_back
 from .tiling import Tile
+
+# Takes column, row, width and height; returns values (bands, height, width) and which are known (height, width).
+Read = Callable[[int, int, int, int], tuple[np.ndarray, np.ndarray]]
 
 # Probability travels as a byte: 0 to 254 for 0 to 1, and 255 for no data.
 CERTAIN, NO_DATA = 254, 255
@@ -56,20 +59,28 @@ class Predictor:
         -------
         ndarray (height, width), float32
         """
-        return self.probabilities([(values, known)])[0]
+        height, width = known.shape
+        return self.probabilities(network_input(values, known, self.bands)[None])[0, :height, :width]
 
-    def probabilities(self, pieces: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
-        """Return the road probability of pieces that are of one size, once padded; they are computed as one batch."""
-        batch = np.zeros((len(pieces), len(self.bands), *padded_size(pieces[0][1].shape)), dtype=np.float32)
-        for target, (values, known) in zip(batch, pieces):
-            normalize_into(target[:, : known.shape[0], : known.shape[1]], values, known, self.bands)
-        total = sum(turned_back(self._computed(turned(batch, symmetry)), symmetry) for symmetry in self.symmetries)
-        mean = total / len(self.symmetries)
-        return [part[: known.shape[0], : known.shape[1]] for part, (_, known) in zip(mean, pieces)]
+    def probabilities(self, images: np.ndarray) -> np.ndarray:
+        """Return the road probability of images (n, bands, height, width) as the network takes them: (n, height, width).
 
-    def _computed(self, batch: np.ndarray) -> np.ndarray:
-        images = torch.from_numpy(np.ascontiguousarray(batch))
-        return self.engine.probability(self.network, images)[:, 0].numpy()
+        They are computed as one batch.
+        """
+        total = sum(turned_back(self._computed(turned(images, symmetry)), symmetry) for symmetry in self.symmetries)
+        return total / len(self.symmetries) if len(self.symmetries) > 1 else total
+
+    def _computed(self, images: np.ndarray) -> np.ndarray:
+        batch = torch.from_numpy(np.ascontiguousarray(images))
+        return self.engine.probability(self.network, batch)[:, 0].numpy()
+
+
+def network_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
+    """Return what was read of an image as the network takes it: scaled and padded, (bands, height, width), float32."""
+    height, width = known.shape
+    image = np.zeros((len(bands), *padded_size(known.shape)), dtype=np.float32)
+    normalize_into(image[:, :height, :width], values, known, bands)
+    return image
 
 
 def padded_size(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -99,24 +110,45 @@ class Piece:
     Parameters
     ----------
     tile : Tile
-    values : ndarray (bands, height, width)
-        Of core and halo.
-    known : ndarray (height, width), bool
+    wanted : ndarray (height, width), bool
+        Of which pixels of its core the probability is wanted.
+    image : ndarray (bands, height, width), float32
+        Core and halo as the network takes them; anything where nothing is wanted.
     source : object
         What it is a tile of, for who sent it.
     """
 
     tile: Tile
-    values: np.ndarray
-    known: np.ndarray
+    wanted: np.ndarray
+    image: np.ndarray
     source: Any = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing of it is wanted."""
+        return not self.wanted.any()
+
+
+def read_piece(
+    tile: Tile, read: Read, bands: tuple[Band, ...], area: Optional[np.ndarray] = None, source: Any = None
+) -> Piece:
+    """Return a tile with what a function reads of it, within an area: an array (height, width) of bool, as its core.
+
+    Nothing is read where the area is empty.
+    """
+    nothing = np.empty((len(bands), 0, 0), dtype=np.float32)
+    if area is not None and not area.any():
+        return Piece(tile, area, nothing, source)
+    values, known = read(*tile.read_window)
+    wanted = known[tile.core] if area is None else known[tile.core] & area
+    return Piece(tile, wanted, network_input(values, known, bands) if wanted.any() else nothing, source)
 
 
 def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) -> Iterator[tuple[Piece, np.ndarray]]:
     """Yield each piece with the probability bytes of its core, in order.
 
     Pieces that follow each other and are of one size are computed together, so that small ones keep all cores busy;
-    those without data are not computed.
+    those of which nothing is wanted are not computed.
 
     Parameters
     ----------
@@ -126,22 +158,20 @@ def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) 
         Pixels that are computed together; a larger piece is computed by itself.
     """
     for pack in _packs(pieces, most_px):
-        wanted = [piece for piece in pack if piece.known[piece.tile.core].any()]
-        computed = iter(predictor.probabilities([(piece.values, piece.known) for piece in wanted]) if wanted else ())
-        for piece in pack:
-            core = piece.known[piece.tile.core]
-            if core.any():
-                yield piece, to_byte(next(computed)[piece.tile.core], core)
-            else:
-                yield piece, np.full(core.shape, NO_DATA, dtype=np.uint8)
+        if pack[0].is_empty:
+            yield pack[0], np.full(pack[0].wanted.shape, NO_DATA, dtype=np.uint8)
+            continue
+        batch = np.stack([piece.image for piece in pack]) if len(pack) > 1 else pack[0].image[None]
+        for piece, probability in zip(pack, predictor.probabilities(batch)):
+            yield piece, to_byte(probability[piece.tile.core], piece.wanted)
 
 
 def _packs(pieces: Iterable[Piece], most_px: int) -> Iterator[list[Piece]]:
-    """Yield pieces in groups of one padded size, of no more pixels together than is wished."""
+    """Yield pieces in groups of one size that have no more pixels together than is wished; empty ones by themselves."""
     pack: list[Piece] = []
     for piece in pieces:
-        size = padded_size(piece.known.shape)
-        if pack and (size != padded_size(pack[0].known.shape) or (len(pack) + 1) * size[0] * size[1] > most_px):
+        too_many = (len(pack) + 1) * piece.image[0].size > most_px
+        if pack and (piece.is_empty or pack[0].is_empty or piece.image.shape != pack[0].image.shape or too_many):
             yield pack
             pack = []
         pack.append(piece)
@@ -150,7 +180,7 @@ def _packs(pieces: Iterable[Piece], most_px: int) -> Iterator[list[Piece]]:
 
 
 def predict_tiles(
-    predictor: Predictor, read: Callable[..., tuple[np.ndarray, np.ndarray]], tiles: Iterable[Tile], most_px: int = 0
+    predictor: Predictor, read: Read, tiles: Iterable[Tile], most_px: int = 0
 ) -> Iterator[tuple[Tile, np.ndarray]]:
     """Yield each tile of an image with the probability bytes of its core; the next ones are read meanwhile.
 
@@ -158,11 +188,11 @@ def predict_tiles(
     ----------
     predictor : Predictor
     read : callable
-        Takes column, row, width and height; returns values and known, as `Image.read`.
+        As `Image.read`.
     tiles : iterable of Tile
     most_px : int
         See `predict_pieces`.
     """
-    pieces = ahead((Piece(tile, *read(*tile.read_window)) for tile in tiles), 1)
+    pieces = ahead((read_piece(tile, read, predictor.bands) for tile in tiles), 1)
     for piece, probability in predict_pieces(predictor, pieces, most_px):
         yield piece.tile, probability

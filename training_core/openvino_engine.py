@@ -6,18 +6,25 @@ Knows OpenVINO and arrays; knows nothing of files, of images, or of what else co
 from __future__ import annotations
 
 import importlib.util
+import math
 import sys
+import time
+from collections.abc import Callable
 from types import ModuleType
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 
 from .errors import ModelFileError
 from .onnx_model import INPUT, OnnxNetwork
 
+_TRIALS = 3
+# What takes more to set up must win clearly, so that noise does not decide and the same job is done in the same way.
+CLEAR_WIN = 0.95
+
 
 class CompiledNetwork:
-    """A network as OpenVINO runs it.
+    """A network as OpenVINO runs it. All cores work on one batch, or on several of its images at once.
 
     Parameters
     ----------
@@ -29,18 +36,47 @@ class CompiledNetwork:
     """
 
     def __init__(self, network: OnnxNetwork, precision: str, threads: int) -> None:
+        self._network, self._precision, self._threads = network, precision, threads
+        self._whole = self._compile("LATENCY")
+        self._side_by_side: Any = None
+
+    def _compile(self, hint: str) -> Any:
+        """Return the network for images of all sizes: one for each size would take time and memory for each."""
         openvino = import_openvino()
         settings = {
-            "PERFORMANCE_HINT": "LATENCY",
-            "INFERENCE_NUM_THREADS": threads,
-            "INFERENCE_PRECISION_HINT": {"bf16": openvino.Type.bf16, "fp32": openvino.Type.f32}[precision],
+            "PERFORMANCE_HINT": hint,
+            "INFERENCE_NUM_THREADS": self._threads,
+            "INFERENCE_PRECISION_HINT": {"bf16": openvino.Type.bf16, "fp32": openvino.Type.f32}[self._precision],
         }
+        core = openvino.Core()
         try:
-            # For all sizes at once: a network for each one is no faster, but takes time and memory for each.
-            core = openvino.Core()
-            self._compiled = core.compile_model(core.read_model(network.content), "CPU", settings)
+            return core.compile_model(core.read_model(self._network.content), "CPU", settings)
         except RuntimeError as error:
             raise _unfit(error) from error
+
+    def settle_batches(self, images: np.ndarray) -> tuple[float, float, int]:
+        """Find out how batches are computed faster, whole or image beside image, and do it so from here on.
+
+        Parameters
+        ----------
+        images : ndarray (batch, bands, height, width), float32
+            A typical batch.
+
+        Returns
+        -------
+        whole_s, side_by_side_s : float
+            What the batch took.
+        streams : int
+            How many images are computed at once from here on, 1 for none beside others.
+        """
+        beside = import_openvino().AsyncInferQueue(self._compile("THROUGHPUT"))
+        whole_s = side_by_side_s = math.inf
+        for _ in range(_TRIALS + 1):  # the first round, which prepares memory, is never the best
+            whole_s = min(whole_s, _seconds(lambda: self._whole({INPUT: images})))
+            side_by_side_s = min(side_by_side_s, _seconds(lambda: _compute_side_by_side(beside, images)))
+        is_clear = len(beside) > 1 and side_by_side_s < CLEAR_WIN * whole_s
+        self._side_by_side = beside if is_clear else None
+        return whole_s, side_by_side_s, len(beside) if self._side_by_side else 1
 
     def probability(self, images: np.ndarray) -> np.ndarray:
         """Return the probability of each pixel.
@@ -55,12 +91,30 @@ class CompiledNetwork:
         ndarray (batch, classes, height, width), float32
         """
         try:
-            result = self._compiled({INPUT: images})[0]
+            if len(images) > 1 and self._side_by_side:
+                return _compute_side_by_side(self._side_by_side, images)
+            result = self._whole({INPUT: images})[0]
         except RuntimeError as error:
             raise _unfit(error) from error
         if (result.shape[0], *result.shape[2:]) != (images.shape[0], *images.shape[2:]):
             raise ModelFileError("The ONNX model gives no value for each pixel.", "Choose another model.")
         return result.copy()  # the array belongs to the request, which is used again
+
+
+def _compute_side_by_side(queue: Any, images: np.ndarray) -> np.ndarray:
+    """Return the probability of each image, of which as many are computed at once as the queue has room for."""
+    results: list[np.ndarray] = [np.empty(0)] * len(images)
+    queue.set_callback(lambda request, number: results.__setitem__(number, request.get_output_tensor(0).data.copy()))
+    for number in range(len(images)):
+        queue.start_async({INPUT: images[number : number + 1]}, number)
+    queue.wait_all()
+    return np.concatenate(results)
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    began_s = time.perf_counter()
+    work()
+    return time.perf_counter() - began_s
 
 
 def import_openvino() -> ModuleType:

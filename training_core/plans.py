@@ -19,9 +19,9 @@ import numpy as np
 from .errors import ImageryError, ResourceError
 from .grid import Grid, grid_at, grid_of
 from .imagery import Band, Image, match_bands, open_raster
-from .inference import Piece
+from .inference import Piece, read_piece
 from .labels import burn_area, limit_to
-from .tiling import Tile, tile_grid
+from .tiling import Tile, tile_count, tile_grid
 from .vectors import read_area
 
 # An image that must be enlarged by more than this, each way, shows nothing of what the model has learned.
@@ -40,12 +40,6 @@ class Area:
     def __init__(self, grid: Grid, path: str) -> None:
         self._grid = grid
         self.window, self._shape = limit_to(grid, read_area(path))
-
-    def touches(self, tile: Tile) -> bool:
-        """Whether the tile's core meets the area's bounds."""
-        column, row, width, height = self.window
-        across = tile.column < column + width and column < tile.column + tile.width
-        return across and tile.row < row + height and row < tile.row + tile.height
 
     def burn(self, tile: Tile) -> np.ndarray:
         """Return which pixels of the tile's core lie in the area."""
@@ -90,14 +84,11 @@ class ImagePlan:
     @property
     def tile_count(self) -> int:
         """How many tiles that makes, counted without making them."""
-        column, row, width, height = self.window
-        columns = (column + width - 1) // self.core_px - column // self.core_px + 1
-        return columns * ((row + height - 1) // self.core_px - row // self.core_px + 1)
+        return tile_count(self.grid.width, self.grid.height, self.core_px, self.halo, self.window)
 
     def tiles(self) -> list[Tile]:
         """Return the tiles, row by row."""
-        tiles = tile_grid(self.grid.width, self.grid.height, self.core_px, self.halo)
-        return [tile for tile in tiles if self.area is None or self.area.touches(tile)]
+        return list(tile_grid(self.grid.width, self.grid.height, self.core_px, self.halo, self.window))
 
 
 def plan_image(
@@ -192,4 +183,4 @@ def read_plans(plans: Iterable[ImagePlan], bands: tuple[Band, ...], resolution_m
         with open_raster(plan.raster) as dataset:
             with Image(dataset, match_bands(dataset, bands), resolution_m) as image:
                 for tile in plan.tiles():
-                    yield Piece(tile, *image.read(*tile.read_window), plan)
+                    yield read_piece(tile, image.read, bands, plan.area.burn(tile) if plan.area else None, plan)

@@ -6,12 +6,18 @@ A tile's core is what it contributes; its halo is context that is computed and t
 the same thing in a tile as in the whole image where the tile begins at a multiple of 32 and the halo covers the
 receptive field (NIST, Exact Tile-Based Segmentation Inference, 2021). At the raster's edge the halo is clipped, never
 made up, and the right and bottom are padded once, to a multiple of 32, as the whole image would be.
+
+All tiles of an image enter the network in one size. What runs networks prepares itself anew for each size that it
+meets, which takes as long as a tile or two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Optional
+
+from .model import STRIDE_PX
 
 # Beyond this the deviation from the whole image hardly shows in a mask; where it was not measured.
 USUAL_HALO_PX = 128
@@ -59,29 +65,69 @@ class Tile:
         return slice(self.top, self.top + self.height), slice(self.left, self.left + self.width)
 
 
-def tile_grid(width: int, height: int, core_px: int, halo: int) -> Iterator[Tile]:
+def tile_grid(
+    width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]] = None
+) -> Iterator[Tile]:
     """Yield the tiles of a raster row by row; their cores cover it without gap or overlap.
+
+    All tiles enter the network in one size, at most `core_px + 2 * halo` a side: what a halo does not take at the
+    raster's edge, the core does.
 
     Parameters
     ----------
     width, height : int
         The raster's size in pixels.
     core_px, halo : int
-        Side of a tile's core and width of its halo in pixels, multiples of 32.
+        Largest side of the core of a tile with halos all around, and least width of a halo, in pixels, multiples of 32.
+    window : tuple of int, optional
+        Column, row, width and height of what is to be covered; else all of it.
     """
-    for row in range(0, height, core_px):
-        for column in range(0, width, core_px):
-            core_width, core_height = min(core_px, width - column), min(core_px, height - row)
-            yield Tile(
-                column,
-                row,
-                core_width,
-                core_height,
-                left=min(halo, column),
-                top=min(halo, row),
-                right=min(halo, width - column - core_width),
-                bottom=min(halo, height - row - core_height),
-            )
+    column, row, window_width, window_height = window or (0, 0, width, height)
+    columns = list(_spans(width, column, column + window_width, core_px, halo))
+    for top, down, above, below in _spans(height, row, row + window_height, core_px, halo):
+        for first, across, left, right in columns:
+            yield Tile(first, top, across, down, left, above, right, below)
+
+
+def tile_count(
+    width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]] = None
+) -> int:
+    """Return how many tiles `tile_grid` yields, without making them."""
+    column, row, window_width, window_height = window or (0, 0, width, height)
+    columns, _, _ = _division(*_reach(width, column, column + window_width, halo), core_px, halo)
+    rows, _, _ = _division(*_reach(height, row, row + window_height, halo), core_px, halo)
+    return columns * rows
+
+
+def _spans(size: int, begin: int, end: int, core_px: int, halo: int) -> Iterator[tuple[int, int, int, int]]:
+    """Yield begin, length and halo before and after of the cores from begin to end, along one side of a raster."""
+    reach = _reach(size, begin, end, halo)
+    count, side_px, step_px = _division(*reach, core_px, halo)
+    first = begin
+    for number in range(count):
+        is_last = number == count - 1
+        start = reach[1] - side_px if is_last else reach[0] + number * step_px
+        last = end if is_last else start + side_px - halo
+        yield first, last - first, first - start, min(start + side_px, size) - last
+        first = last
+
+
+def _reach(size: int, begin: int, end: int, halo: int) -> tuple[int, int]:
+    """Return from where to where the network must see, as multiples of its stride."""
+    return max(0, begin - halo) // STRIDE_PX * STRIDE_PX, _ceil(min(size, end + halo))
+
+
+def _division(start: int, stop: int, core_px: int, halo: int) -> tuple[int, int, int]:
+    """Return in how many tiles to divide a stretch, how long each is, and how far apart they begin."""
+    if stop - start <= core_px + 2 * halo:
+        return 1, stop - start, 0
+    count = -(-(stop - start - 2 * halo) // core_px)
+    step_px = _ceil(-(-(stop - start - 2 * halo) // count))
+    return count, step_px + 2 * halo, step_px
+
+
+def _ceil(size: int) -> int:
+    return -(-size // STRIDE_PX) * STRIDE_PX
 
 
 def overhead(tiles: Iterable[Tile]) -> float:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from towns import plant_model
-from training_core import evaluate, extractroads, processor, segment
+from training_core import evaluate, extractroads, openvino_engine, processor, segment
 from training_core.engines import BF16, FP32, IPEX, NATIVE, OPENVINO, Engine, choose_engine, engines_for
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
@@ -79,6 +79,20 @@ def test_a_result_outlives_the_next_one(graph):
     kept = first.clone()
     engine.probability(prepared, -images_of(1, 2, 64, 64))
     torch.testing.assert_close(first, kept, atol=0, rtol=0)
+
+
+def test_images_side_by_side_give_what_a_batch_gives(graph, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    engine = Engine(OPENVINO, FP32)
+    batch, said = images_of(5, 2, 96, 64), []
+    expected = probability(graph, engine, batch)
+    for must_win, way in ((0.0, "as one batch, then."), (float("inf"), "at once.")):
+        monkeypatch.setattr(openvino_engine, "CLEAR_WIN", must_win)
+        prepared = engine.prepare_inference(graph)
+        engine.settle_batches(prepared, batch[:2], said.append)
+        torch.testing.assert_close(engine.probability(prepared, batch), expected, atol=1e-6, rtol=0)
+        torch.testing.assert_close(engine.probability(prepared, batch[:1]), expected[:1], atol=1e-6, rtol=0)
+        assert way in said[-1]
 
 
 def test_a_graph_that_cannot_run_is_refused():

@@ -43,7 +43,7 @@ def test_tiles_are_counted_without_making_them(tmp_path, core_px, corners):
 
 
 def test_a_word_on_the_work(tmp_path):
-    assert check_plans([plan_of(1000, 600)], never) == "0.6 megapixels in 4 tiles."
+    assert check_plans([plan_of(1000, 600)], never) == "0.6 megapixels in 2 tiles."
     said = check_plans([plan_of(20000, 10000, core_px=2048, mask=str(tmp_path / "mask.tif"))], lambda: 1e-6)
     assert said == "200.0 megapixels in 50 tiles, about 3 min for the network alone."
 
@@ -82,9 +82,19 @@ def test_pieces_come_image_by_image(tmp_path):
     for plan, raster in zip(images, rasters):
         seen = np.zeros((SIDE_PX, SIDE_PX), int)
         for piece in (piece for piece in pieces if piece.source is plan):
-            seen[piece.tile.destination] += piece.values[0][piece.tile.core]
+            seen[piece.tile.destination] += np.rint(piece.image[0][piece.tile.core]).astype(int)
         with rasterio.open(raster) as dataset:
             np.testing.assert_array_equal(seen, dataset.read(1))
+
+
+def test_nothing_is_read_where_nothing_is_wanted(tmp_path):
+    """A frame of roads around a field: the tiles of the field lie within the bounds of the area, but not in it."""
+    raster = write_raster(tmp_path / "town.tif", image_of(true_roads()))
+    frame = box(0, 0, SIDE_PX, SIDE_PX).difference(box(32, 32, SIDE_PX - 32, SIDE_PX - 32))
+    plan = plan_image(raster, write_layer(tmp_path / "aoi.gpkg", on_map(frame)), RGB, 1.0, 32, 0)
+    pieces = list(read_plans([plan], RGB, 1.0))
+    assert len(pieces) == (SIDE_PX // 32) ** 2 and sum(not piece.is_empty for piece in pieces) == 4 * 5
+    assert all(piece.image.size == 0 for piece in pieces if piece.is_empty)
 
 
 STREAMING = """

@@ -142,17 +142,16 @@ AREA = Polygon([(10.1, 20.2), (100.3, 30.4), (90.7, 150.1), (40.2, 160.9), (60.6
 def test_outside_the_area_there_is_nothing(town, planted, tmp_path):
     aoi = write_layer(tmp_path / "aoi.gpkg", on_map(AREA))
     _, whole, _ = segment(tmp_path / "whole", raster=town.raster, model=planted)
-    told = []
-    _, mask, probability = segment(
-        tmp_path, Reporter(told.append), raster=town.raster, model=planted, aoi=aoi, tile_px=32, halo="exact"
-    )
+    _, mask, probability = segment(tmp_path, raster=town.raster, model=planted, aoi=aoi, tile_px=32, halo="exact")
     within = rasterize([AREA], out_shape=(SIDE_PX, SIDE_PX)) > 0
     np.testing.assert_array_equal(mask.read(1) != 255, within)
     np.testing.assert_array_equal(probability.read(1) != 255, within)
     assert (mask.read(1)[within] == whole.read(1)[within]).mean() > 0.99
     assert mask.shape == (SIDE_PX, SIDE_PX)
+    told = []
+    segment(tmp_path, Reporter(told.append), raster=town.raster, model=planted, aoi=aoi, tile_px=32, halo="0")
     tiles = {event.message for event in told if isinstance(event, Progress)}
-    assert "Tile 1 of 24" in tiles  # 4 columns, 6 rows: those that the area touches
+    assert "Tile 1 of 24" in tiles  # 4 columns, 6 rows: those that the area's bounds touch
 
 
 def test_speed_counts_what_was_worked_through(planted, tmp_path):
@@ -171,10 +170,12 @@ def test_a_layer_within_a_file_limits_the_work(town, planted, tmp_path):
     assert known[100:150, 100:150].all() and known.sum() == 2500
 
 
-@pytest.mark.parametrize("tile_px", [32, 64, 100])
-def test_tiles_leave_no_seams_where_the_halo_is_exact(town, planted, tmp_path, tile_px):
-    _, _, whole = segment(tmp_path / "whole", raster=town.raster, model=planted)
-    result, _, probability = segment(tmp_path, raster=town.raster, model=planted, tile_px=tile_px, halo="exact")
+@pytest.mark.parametrize("tile_px", [64, 100])
+def test_tiles_leave_no_seams_where_the_halo_is_exact(planted, tmp_path, tile_px):
+    """On an image that is longer than two of its halos."""
+    raster = write_raster(tmp_path / "street.tif", np.tile(image_of(true_roads())[:, :90], (1, 1, 7)))
+    _, _, whole = segment(tmp_path / "whole", raster=raster, model=planted)
+    result, _, probability = segment(tmp_path, raster=raster, model=planted, tile_px=tile_px, halo="exact")
     difference = np.abs(probability.read(1).astype(int) - whole.read(1))
     assert difference.max() <= 1
     assert result["overhead"] > 1
@@ -246,10 +247,10 @@ def test_the_halo_of_the_model_file_is_taken(town, tmp_path):
     assert any("does not say which halo suffices" in event.message for event in told if isinstance(event, Log))
 
 
-@pytest.mark.parametrize("halo", ["0", "64", "auto", "exact"])
+@pytest.mark.parametrize("halo", ["0", "64"])
 def test_progress_rises_to_its_end(town, planted, tmp_path, halo):
     told = []
-    segment(tmp_path, Reporter(told.append), raster=town.raster, model=planted, tile_px=96, halo=halo)
+    segment(tmp_path, Reporter(told.append), raster=town.raster, model=planted, tile_px=32, halo=halo)
     fractions = [event.fraction for event in told if isinstance(event, Progress)]
     assert fractions == sorted(fractions) and fractions[-1] == 1 and len(fractions) >= 4
 
@@ -258,7 +259,7 @@ def test_a_cancelled_run_leaves_nothing(town, planted, tmp_path):
     told = []
     reporter = Reporter(told.append, lambda: any(isinstance(event, Progress) for event in told))
     with pytest.raises(Cancelled):
-        segment(tmp_path, reporter, raster=town.raster, model=planted, tile_px=32)
+        segment(tmp_path, reporter, raster=town.raster, model=planted, tile_px=32, halo="0")
     assert files(tmp_path) == []
 
 

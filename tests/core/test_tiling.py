@@ -7,10 +7,19 @@ from hypothesis import strategies as st
 from training_core.engines import Engine
 from training_core.halo import exact_halo_px
 from training_core.imagery import Band
-from training_core.inference import NO_DATA, Piece, Predictor, predict_pieces, predict_tiles, to_byte, to_mask
+from training_core.inference import (
+    NO_DATA,
+    Predictor,
+    padded_size,
+    predict_pieces,
+    predict_tiles,
+    read_piece,
+    to_byte,
+    to_mask,
+)
 from training_core.model import Architecture, build_network
 from training_core.symmetries import ALL, turned, turned_back
-from training_core.tiling import overhead, tile_grid
+from training_core.tiling import overhead, tile_count, tile_grid
 
 sizes = st.integers(1, 3000)
 
@@ -24,13 +33,35 @@ def test_cores_cover_every_pixel_once_and_tiles_begin_at_the_stride(width, heigh
         column, row, read_width, read_height = tile.read_window
         assert column % 32 == 0 and row % 32 == 0
         assert column >= 0 and column + read_width <= width and row >= 0 and row + read_height <= height
-        assert tile.left == min(halo_px_, tile.column) and tile.right == min(halo_px_, width - tile.column - tile.width)
+        assert tile.left >= min(halo_px_, tile.column) and tile.top >= min(halo_px_, tile.row)
+        assert tile.right >= min(halo_px_, width - tile.column - tile.width)
+        assert tile.bottom >= min(halo_px_, height - tile.row - tile.height)
     assert (covered == 1).all()
+
+
+@given(sizes, sizes, st.integers(1, 32), st.integers(0, 20), st.data())
+def test_tiles_of_a_window_cover_just_that_in_one_size_which_is_not_too_large(width, height, core, halo, data):
+    column, row = data.draw(st.integers(0, width - 1)), data.draw(st.integers(0, height - 1))
+    window_width = data.draw(st.integers(1, width - column))
+    window = (column, row, window_width, data.draw(st.integers(1, height - row)))
+    tiles = list(tile_grid(width, height, 32 * core, 32 * halo, window))
+    covered = np.zeros((height, width), np.uint8)
+    for tile in tiles:
+        covered[tile.destination] += 1
+        assert tile.read_window[0] % 32 == 0 and tile.read_window[1] % 32 == 0
+        assert tile.left >= min(32 * halo, tile.column)
+        assert tile.right >= min(32 * halo, width - tile.column - tile.width)
+    assert (covered[row : row + window[3], column : column + window_width] == 1).all()
+    assert covered.sum() == window_width * window[3]
+    assert tile_count(width, height, 32 * core, 32 * halo, window) == len(tiles)
+    sizes_ = {padded_size(tile.read_window[:1:-1]) for tile in tiles}
+    assert len(sizes_) == 1 and max(max(sizes_)) <= 32 * (core + 2 * halo)
 
 
 def test_overhead_is_what_the_halo_costs():
     assert overhead(tile_grid(1000, 1000, 1000, 64)) == 1.0
     assert overhead(tile_grid(2048, 1024, 1024, 128)) == pytest.approx((1024 + 128) / 1024)
+    assert overhead(tile_grid(10000, 1024, 2048, 128)) == pytest.approx(5 * (1952 + 256) / 10000, rel=0.01)
 
 
 class Reader:
@@ -90,12 +121,12 @@ def test_a_halo_32_px_narrower_than_the_exact_one_shows(encoder):
     exact_px = exact_halo_px(predictor.network, 1)
     differences = []
     for seed in range(4):  # whether so weak an influence shows is up to the noise
-        values = noise(32, exact_px + 96, seed)
+        values = noise(32, 2 * exact_px + 64, seed)
         values[:, :, :32] *= 1e15
         expected = whole(predictor, values)
-        core_px = exact_px  # the second tile begins as far from the bright pixels as the halo is wide
-        assert np.abs(stitched(predictor, values, core_px, exact_px) - expected).max() < 1e-5
-        differences.append(np.abs(stitched(predictor, values, core_px, exact_px - 32) - expected).max())
+        # The second tile reads from the end of the bright pixels on; its core is as far away as the halo is wide.
+        assert np.abs(stitched(predictor, values, 32, exact_px) - expected).max() < 1e-5
+        differences.append(np.abs(stitched(predictor, values, 32, exact_px - 32) - expected).max())
     assert max(differences) > 1e-3
 
 
@@ -129,7 +160,7 @@ def test_pieces_of_one_size_are_computed_together_and_give_the_same(predictor):
     """Of several images, too: here three with tiles of two sizes."""
     images = [noise(64, 96, 1), noise(64, 96, 2), noise(40, 96, 3)]
     pieces = [
-        Piece(tile, *Reader(image)(*tile.read_window), number)
+        read_piece(tile, Reader(image), predictor.bands, source=number)
         for number, image in enumerate(images)
         for tile in tile_grid(96, image.shape[1], 64, 0)
     ]
@@ -144,12 +175,12 @@ def test_only_so_many_pixels_are_computed_together(predictor):
     sizes = []
 
     class Counting(Predictor):
-        def probabilities(self, pieces):
-            sizes.append(len(pieces))
-            return super().probabilities(pieces)
+        def probabilities(self, images):
+            sizes.append(len(images))
+            return super().probabilities(images)
 
     counting = Counting(predictor.network, predictor.engine, predictor.bands)
-    pieces = [Piece(tile, *Reader(noise(64, 320))(*tile.read_window)) for tile in tile_grid(320, 64, 64, 0)]
+    pieces = [read_piece(tile, Reader(noise(64, 320)), predictor.bands) for tile in tile_grid(320, 64, 64, 0)]
     list(predict_pieces(counting, pieces, 2 * 64 * 64))
     assert sizes == [2, 2, 1]
 
