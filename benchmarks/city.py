@@ -111,7 +111,7 @@ def measure_segment(options: dict[str, str]) -> dict[str, float]:
     result = run(job, Reporter())
     seconds = time.perf_counter() - began_s
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    segmenter = prepare_segmenter(job.model, job, Reporter())
+    segmenter = prepare_segmenter(job.model, job.raster, job, Reporter())
     side = result["tile_px"] + 2 * result["halo_px"]
     values, known = np.zeros((len(segmenter.card.bands), side, side), np.uint8), np.ones((side, side), bool)
     times = []

@@ -26,7 +26,7 @@ from .vectors import check_vector_output
 def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExtractRoads`."""
     check_vector_output(job.roads)
-    segmenter = prepare_segmenter(job.model, job, reporter)
+    segmenter = prepare_segmenter(job.model, job.raster, job, reporter)
     with Outputs([job.raster, job.model, job.aoi]) as outputs:
         roads_path = outputs.stage(job.roads)
         mask_path = outputs.stage(job.mask) if job.mask else None

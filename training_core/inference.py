@@ -63,9 +63,15 @@ class Predictor:
         return self.probabilities(network_input(values, known, self.bands)[None])[0, :height, :width]
 
     def probabilities(self, images: np.ndarray) -> np.ndarray:
-        """Return the road probability of images (n, bands, height, width) as the network takes them: (n, height, width).
+        """Return the road probability of images as the network takes them, computed as one batch.
 
-        They are computed as one batch.
+        Parameters
+        ----------
+        images : ndarray (batch, bands, height, width), float32
+
+        Returns
+        -------
+        ndarray (batch, height, width), float32
         """
         total = sum(turned_back(self._computed(turned(images, symmetry)), symmetry) for symmetry in self.symmetries)
         return total / len(self.symmetries) if len(self.symmetries) > 1 else total

@@ -22,7 +22,8 @@ from . import budget
 from .bundle import ModelCard
 from .engines import INT8, Engine, choose_engine, engines_for
 from .events import Reporter
-from .halo import exact_halo_px
+from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
+from .imagery import Image, match_bands, open_raster
 from .inference import NO_DATA, Predictor, predict_pieces, to_mask
 from .jobs import Segment, SegmentOptions
 from .model import STRIDE_PX, Architecture, build_network
@@ -37,6 +38,8 @@ from .tiling import USUAL_HALO_PX, Tile, overhead
 # The pace hardly depends on the size of what is computed, from here on (benchmarks/README.md).
 _TRIAL_PX = 512
 _TRIAL_BATCH = 4
+# Of a sample, the share that must have data.
+LEAST_KNOWN = 0.5
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,22 @@ class Segmenter:
         return plan_image(raster, aoi, self.card.bands, self.card.resolution_m, self.core_px, self.halo, **results)
 
 
-def prepare_segmenter(model: str, options: SegmentOptions, reporter: Reporter) -> Segmenter:
+def prepare_segmenter(model: str, raster: str, options: SegmentOptions, reporter: Reporter) -> Segmenter:
     """Load a model and choose how to run it.
+
+    Parameters
+    ----------
+    model : str
+    raster : str
+        An image of those to segment, on which the halo is measured where the model does not tell it.
+    options : SegmentOptions
+    reporter : Reporter
 
     Raises
     ------
-    ModelFileError, JobError, ResourceError
-        The model cannot be used, the engine asked for is not there, or the memory is too little.
+    ModelFileError, JobError, ResourceError, ImageryError
+        The model cannot be used, the engine asked for is not there, the memory is too little, or the image does not fit
+        the model.
     """
     network, card = load_runnable(model)
     is_quantized = isinstance(network, OnnxNetwork) and network.is_quantized
@@ -84,30 +96,45 @@ def prepare_segmenter(model: str, options: SegmentOptions, reporter: Reporter) -
             prepared[engine.name] = engine.prepare_inference(network)
         engine.probability(prepared[engine.name], sample)
 
-    halo = _halo_px(options.halo, card, reporter)
     precision = INT8 if is_quantized else options.precision
     engine = choose_engine(options.engine, precision, trial, reporter.log, engines_for(network))
     symmetries = ALL if options.test_time_augmentation else ALL[:1]
     prepared_network = prepared.get(engine.name) or engine.prepare_inference(network)
     predictor = Predictor(prepared_network, engine, card.bands, symmetries)
+    halo = _halo_px(raster, predictor, card, options, reporter)
     core_px = -(-options.tile_px // STRIDE_PX) * STRIDE_PX or _core_px(predictor, halo, options)
     return Segmenter(predictor, card, halo, core_px, options.threshold or card.threshold)
 
 
-def _halo_px(halo: str, card: ModelCard, reporter: Reporter) -> int:
+def _halo_px(raster: str, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter) -> int:
     """Return a halo in pixels, a multiple of the stride, from its word or number."""
-    if halo == "exact":
+    if options.halo == "exact":
         return _exact_halo_px(card.architecture)
-    if halo != "auto":
-        return -(-int(halo) // STRIDE_PX) * STRIDE_PX
-    if not card.halo_px:
-        reporter.log(f"The model file does not say which halo suffices; {USUAL_HALO_PX} px is taken.")
-    return card.halo_px or USUAL_HALO_PX
+    if options.halo != "auto":
+        return -(-int(options.halo) // STRIDE_PX) * STRIDE_PX
+    return card.halo_px or _measured_halo_px(raster, predictor, card, options, reporter)
 
 
 @lru_cache
 def _exact_halo_px(architecture: Architecture) -> int:
     return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
+
+
+def _measured_halo_px(
+    raster: str, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter
+) -> int:
+    """Return the halo that suffices on the middle of an image, or the usual one where that shows too little."""
+    side = min(SAMPLE_PX, _core_px(predictor, 0, options))
+    with open_raster(raster) as dataset, Image(dataset, match_bands(dataset, card.bands), card.resolution_m) as image:
+        width, height = min(side, image.grid.width), min(side, image.grid.height)
+        sample = image.read((image.grid.width - width) // 2, (image.grid.height - height) // 2, width, height)
+    if min(width, height) < 2 * USUAL_HALO_PX or sample[1].mean() < LEAST_KNOWN:
+        halo = USUAL_HALO_PX
+        reporter.log(f"The model file does not say which halo suffices, and {raster} shows too little: {halo} px.")
+        return halo
+    halo = sufficient_halo_px(predictor, [sample], options.threshold or card.threshold)
+    reporter.log(f"The model file does not say which halo suffices; on the middle of {raster} {halo} px do.")
+    return halo
 
 
 def _core_px(predictor: Predictor, halo: int, options: SegmentOptions) -> int:
@@ -139,7 +166,7 @@ def segmented(
 
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Segment`."""
-    segmenter = prepare_segmenter(job.model, job, reporter)
+    segmenter = prepare_segmenter(job.model, job.raster or job.rasters[0], job, reporter)
     targets = [(job.raster, job.mask, job.probability)] if job.raster else _targets_in_folder(job)
     missing = [target for target in targets if not (job.rasters and job.resume and _is_done(*target[:2], job.model))]
     skipped = len(targets) - len(missing)

@@ -244,7 +244,24 @@ def test_the_halo_of_the_model_file_is_taken(town, tmp_path):
         tmp_path, Reporter(told.append), raster=town.raster, model=str(tmp_path / "planted.safetensors")
     )
     assert result["halo_px"] == 128
-    assert any("does not say which halo suffices" in event.message for event in told if isinstance(event, Log))
+    assert any("shows too little: 128 px" in event.message for event in told if isinstance(event, Log))
+
+
+def test_where_the_model_file_tells_no_halo_it_is_measured_on_the_image(planted, tmp_path):
+    """Where nothing is road, whatever is cut off, the narrowest will do."""
+    raster = write_raster(tmp_path / "town.tif", np.tile(image_of(true_roads()), (1, 2, 2)))
+    network, card = load_model(planted)
+    network.segmentation_head[0].bias.data -= 1000
+    blind = tmp_path / "blind.safetensors"
+    save_model(blind, network.state_dict(), card)
+    halos = []
+    for model in (str(blind), planted):
+        told = []
+        result, *_ = segment(tmp_path, Reporter(told.append), raster=raster, model=model)
+        halos.append(result["halo_px"])
+        said = f"on the middle of {raster} {halos[-1]} px do"
+        assert any(said in event.message for event in told if isinstance(event, Log))
+    assert halos[0] == 32 < halos[1]
 
 
 @pytest.mark.parametrize("halo", ["0", "64"])
