@@ -53,6 +53,8 @@ _SINK_TYPES = {"roads": _LINE, "nodes": _POINT}
 _FIELD_TYPES = {
     "width_field": QgsProcessingParameterField.DataType.Numeric,
     "sure_field": QgsProcessingParameterField.DataType.Any,
+    "class_field": QgsProcessingParameterField.DataType.Any,
+    "speed_field": QgsProcessingParameterField.DataType.Numeric,
 }
 _FIELDS_PARENT = "roads"
 

@@ -20,6 +20,7 @@ from torch import nn
 from .errors import ModelFileError
 from .imagery import Band
 from .model import STRIDE_PX, Architecture, build_network
+from .roadclasses import RoadClass, from_document, to_document
 
 FORMAT = "roadseg-model-1"
 _HEADER_KEY = "roadseg"
@@ -50,6 +51,8 @@ class ModelCard:
         Validation scores at the threshold.
     versions : dict
         Of RoadSeg and the libraries.
+    classes : tuple of RoadClass
+        Those that it tells apart, in the order of its channels, which follow that of road.
     quantization : dict
         Where it was made to compute with 8-bit integers, what of it was not, and what that cost.
     """
@@ -63,6 +66,7 @@ class ModelCard:
     training: dict[str, Any] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    classes: tuple[RoadClass, ...] = ()
     quantization: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -103,7 +107,10 @@ class ModelCard:
                         "dim_order": ["batch", "class", "height", "width"],
                         "data_type": "float32",
                     },
-                    "classification:classes": [{"value": 1, "name": "road"}],
+                    "classification:classes": [
+                        {"value": value, "name": name}
+                        for value, name in enumerate(["road", *(each.name for each in self.classes)], 1)
+                    ],
                 }
             ],
             "roadseg:architecture": asdict(self.architecture),
@@ -114,6 +121,7 @@ class ModelCard:
             "roadseg:training": self.training,
             "roadseg:metrics": self.metrics,
             "roadseg:versions": self.versions,
+            **({"roadseg:classes": to_document(self.classes)} if self.classes else {}),
             **({"roadseg:quantization": self.quantization} if self.quantization else {}),
         }
 
@@ -146,6 +154,7 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
             training=dict(document["roadseg:training"]),
             metrics=dict(document["roadseg:metrics"]),
             versions=dict(document["roadseg:versions"]),
+            classes=from_document(document.get("roadseg:classes", [])),
             quantization=dict(document.get("roadseg:quantization", {})),
         )
         card.architecture.validate()
@@ -154,7 +163,8 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
     numbers = [card.resolution_m, *(band.std for band in bands)]
     sound = all(math.isfinite(value) and value > 0 for value in numbers)
     sound = sound and 0 <= card.halo_px <= LARGEST_HALO_PX and card.halo_px % STRIDE_PX == 0
-    if not (sound and 0 <= card.threshold <= 1 and len(bands) == card.architecture.in_channels):
+    sound = sound and (len(bands), 1 + len(card.classes)) == (card.architecture.in_channels, card.architecture.classes)
+    if not (sound and 0 <= card.threshold <= 1):
         raise ModelFileError("The model file's description makes no sense.", "Copy it anew or train it again.")
     return card
 

@@ -75,8 +75,9 @@ def identify(job: FineTune, images: list[LabeledImage]) -> dict[str, Any]:
     digest = hashlib.sha256()
     for image in images:
         digest.update(repr((image.values.shape, image.bands)).encode())
-        for array in (image.training, image.validation, image.values[:, ::8, ::8]):
-            digest.update(array.tobytes())
+        for array in (image.training, image.validation, image.classes, image.values[:, ::8, ::8]):
+            if array is not None:
+                digest.update(array.tobytes())
     return {**{name: value for name, value in recipe.items() if name not in _FREE}, "images": digest.hexdigest()}
 
 

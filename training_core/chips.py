@@ -49,6 +49,7 @@ class ChipSampler:
         images : ndarray (count, bands, size, size), float32
             Scaled as a network takes them; 0 where the image has no data.
         labels : ndarray (count, size, size), uint8
+            BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
         """
         random = np.random.default_rng([self._seed, number])
         side = self._size_px
@@ -72,6 +73,8 @@ class ChipSampler:
         height, width = known.shape
         chip, label = (turned(array, symmetry)[..., :height, :width] for array in (chip, label))
         label[...] = image.training[window]
+        if image.classes is not None:
+            label[label == ROAD] += image.classes[window][label == ROAD]
         values = image.values[(slice(None), *window)]
         is_complete = known.all()
         for band, target in enumerate(chip):

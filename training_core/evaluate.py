@@ -209,6 +209,6 @@ def _predict_labeled(image: Image, labels: Labels, segmenter: Segmenter, reporte
         reporter.check_cancelled()
         rows, columns = (slice(part.start - origin, part.stop - origin)
                          for part, origin in zip(tile.destination, (labels.row, labels.column)))  # fmt: skip
-        probability[rows, columns] = values
+        probability[rows, columns] = values.probability
         reporter.progress(number / len(tiles), f"Tile {number} of {len(tiles)}")
     return probability

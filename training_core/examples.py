@@ -21,6 +21,7 @@ from .grid import Grid
 from .imagery import Band, Image, choose_bands, match_bands, measure_bands, open_raster
 from .jobs import LabelOptions
 from .labels import BACKGROUND, IGNORE, ROAD, Labels, burn_labels, check_label_fields, ground_shapes
+from .roadclasses import RoadClass, find_classes
 from .vectors import read_area, read_layer, require_geometry
 
 # With fewer pixels than this there is nothing to learn, and nothing to score.
@@ -39,10 +40,12 @@ class Drawing:
     options: LabelOptions
     roads_name: str = "the drawn roads"
     aoi_name: str = "the area of interest"
+    classes: tuple[RoadClass, ...] = ()
+    class_numbers: Optional[np.ndarray] = None
 
     def burn(self, grid: Grid) -> Optional[Labels]:
         """Return the labels on a grid, or None where there are none."""
-        return burn_labels(grid, self.roads, self.aoi, self.options)
+        return burn_labels(grid, self.roads, self.aoi, self.options, self.class_numbers)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class LabeledImage:
         Labels to learn from, and labels kept apart; no pixel is labeled in both.
     bands : tuple of Band
         How to scale this image's values.
+    classes : ndarray (height, width), uint8, optional
+        Number of the class of the road there, from 1; 0 where it is not known.
     """
 
     name: str
@@ -72,10 +77,18 @@ class LabeledImage:
     training: np.ndarray
     validation: np.ndarray
     bands: tuple[Band, ...]
+    classes: Optional[np.ndarray] = None
 
 
-def read_drawing(roads: str, aoi: str, options: LabelOptions) -> Drawing:
+def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str = "", speed_field: str = "") -> Drawing:
     """Return the drawn roads of a vector layer, and the area of interest where one is given.
+
+    Parameters
+    ----------
+    roads, aoi : str
+    options : LabelOptions
+    class_field, speed_field : str
+        Fields that tell the roads' classes; see `roadclasses.find_classes`. Without either there are none.
 
     Raises
     ------
@@ -84,8 +97,10 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions) -> Drawing:
     """
     drawn = read_layer(roads, "drawn roads")
     require_geometry(drawn, ("lines", "polygons"), roads, "drawn roads")
-    check_label_fields(drawn, options)
-    return Drawing(drawn, read_area(aoi) if aoi else None, options, _file_name(roads), _file_name(aoi))
+    check_label_fields(drawn, options, (class_field, speed_field))
+    classes = find_classes(drawn, class_field, speed_field) if class_field or speed_field else ()
+    area = read_area(aoi) if aoi else None
+    return Drawing(drawn, area, options, _file_name(roads), _file_name(aoi), *classes)
 
 
 def _file_name(source: str) -> str:
@@ -190,7 +205,8 @@ def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...], report
     if not any((training[rows] != IGNORE).any() for rows in cache.strips(height, width)):
         return None
     grid = image.grid.window(labels.column, labels.row, width, height)
-    return LabeledImage(image.name, grid, values, known, training, validation, measure_bands(names, samples))
+    bands = measure_bands(names, samples)
+    return LabeledImage(image.name, grid, values, known, training, validation, bands, labels.classes)
 
 
 def count_labels(labels: np.ndarray) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from .events import Reporter
 from .inference import CERTAIN, NO_DATA, to_mask
 from .jobs import ExtractRoads
 from .outputs import Outputs
-from .plans import ImagePlan, check_plans, no_data
+from .plans import ImagePlan, Results, check_plans, no_data
 from .results import ResultWriter
 from .segment import Segmenter, prepare_segmenter, seconds_per_px, segmented
 from .vectorize import extract_network, write_network
@@ -30,7 +30,7 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     with Outputs([job.raster, job.model, job.aoi]) as outputs:
         roads_path = outputs.stage(job.roads)
         mask_path = outputs.stage(job.mask) if job.mask else None
-        plan = segmenter.plan(job.raster, job.aoi, mask=job.mask)
+        plan = segmenter.plan(job.raster, job.aoi, Results(job.mask))
         reporter.log(check_plans([plan], partial(seconds_per_px, segmenter)))
         probability = _probability(plan, segmenter, mask_path, reporter.part(0, 0.8))
         road = to_mask(probability, segmenter.threshold) == 1
@@ -44,11 +44,11 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
 def _probability(plan: ImagePlan, segmenter: Segmenter, mask_path: Optional[Path], reporter: Reporter) -> np.ndarray:
     """Return the probability bytes of an image, and write its mask where it is wanted."""
     probability = np.full((plan.grid.height, plan.grid.width), NO_DATA, dtype=np.uint8)
-    with ResultWriter(plan.grid, mask_path, None, segmenter.threshold) as writer:
+    with ResultWriter(plan.grid, Results(str(mask_path or "")), segmenter.threshold) as writer:
         with closing(segmented([plan], segmenter, reporter)) as results:
-            for _, tile, values in results:
-                writer.write(tile, values)
-                probability[tile.destination] = values
+            for _, tile, prediction in results:
+                writer.write(tile, prediction)
+                probability[tile.destination] = prediction.probability
         if (probability == NO_DATA).all():
             raise no_data(plan)
     return probability

@@ -28,13 +28,14 @@ from .inference import Predictor
 from .jobs import FineTune, RecipeOptions
 from .labelchecks import check_labels
 from .labels import IGNORE, ROAD
-from .model import STRIDE_PX, Architecture, adapt_first_layer, build_network
+from .model import STRIDE_PX, Architecture, adapt_first_layer, adapt_head, build_network
 from .outputs import Outputs
 from .panels import make_panels
 from .recompute import recompute_activations
 from .report import ImageSummary, TrainingRecord, write_training_report
+from .roadclasses import RoadClass
 from .tensorboard import logged
-from .trainer import Trainer
+from .trainer import Trainer, class_hits
 from .training import Training
 from .versions import versions
 
@@ -57,9 +58,9 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         model_path = outputs.stage(job.model)
         report_path = outputs.stage(job.report) if job.report else None
         base = load_weights(job.base_model) if job.base_model else None
-        images = _read_images(job, base[1] if base else None, reporter)
+        images, classes = _read_images(job, base[1] if base else None, reporter)
         former = _read_former(job, images, path, reporter)
-        network, architecture = _start_network(job, images, base)
+        network, architecture = _start_network(job, images, classes, base)
         chip_px = _chip_px(job, images)
         precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
         memory = plan_memory(architecture, Engine(NATIVE, precision), job, chip_px, reporter.log)
@@ -69,8 +70,10 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         training = _prepare(job, images, network, engine, former, reporter.part(0.02, 0.98))
         with CheckpointWriter(path, job.checkpoint_minutes * 60, identify(job, images), engine, reporter) as writer:
             is_stopped = _train(job, training, images, writer)
-        card = _describe(job, architecture, images, engine, training)
+        card = _describe(job, architecture, images, classes, engine, training)
         predictor = _predictor(card, engine, training)
+        if classes:
+            card = _with_class_accuracy(card, predictor, images, reporter)
         pieces = middles((image.values, image.known) for image in images)
         card = dataclasses.replace(card, halo_px=sufficient_halo_px(predictor, pieces, card.threshold))
         reporter.log(f"Tiles with a halo of {card.halo_px} px keep {AGREEMENT:.2%} of the mask of an undivided image.")
@@ -82,16 +85,16 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
     if not is_stopped:
         with suppress(OSError):  # the model is complete; what cannot be removed does no harm
             path.unlink()
-    return _result(job, training, engine, is_stopped)
+    return _result(job, training, card, engine, is_stopped)
 
 
-def _result(job: FineTune, training: Training, engine: Engine, is_stopped: bool) -> dict[str, Any]:
+def _result(job: FineTune, training: Training, card: ModelCard, engine: Engine, is_stopped: bool) -> dict[str, Any]:
     return {
         "model": job.model,
         **({"report": job.report} if job.report else {}),
         "images_per_s": training.history.images_per_s,
         "steps": training.history.step,
-        "validation": dataclasses.asdict(training.best.scores),
+        "validation": card.metrics,
         "threshold": training.best.threshold,
         "engine": engine.name,
         "precision": engine.precision,
@@ -162,28 +165,42 @@ def _chip_px(job: FineTune, images: list[LabeledImage]) -> int:
     return -(-min(job.chip_px, largest_px) // STRIDE_PX) * STRIDE_PX
 
 
-def _read_images(job: FineTune, base: Optional[ModelCard], reporter: Reporter) -> list[LabeledImage]:
+def _read_images(
+    job: FineTune, base: Optional[ModelCard], reporter: Reporter
+) -> tuple[list[LabeledImage], tuple[RoadClass, ...]]:
+    """Return the images with their labels, and the classes that the network is to tell."""
     reporter.progress(0.0, "Reading images and drawn roads")
-    drawing = read_drawing(job.roads, job.aoi, job)
+    drawing = read_drawing(job.roads, job.aoi, job, job.class_field, job.speed_field)
     resolution_m = job.resolution_m or (base.resolution_m if base else 0.0)
     known_bands = base.bands if base else ()
     images = read_labeled_images(job.rasters, drawing, resolution_m, job.bands, known_bands, reporter)
     images = split_for_validation(with_common_scaling(images), job.validation_share, 256, job.seed)
     check_labels(images, drawing, reporter)
-    return images
+    if drawing.classes:
+        told = ", ".join(f"{each.name} ({each.speed_kmh:g} km/h)" for each in drawing.classes)
+        reporter.log(f"{len(drawing.classes)} classes of roads are learned: {told}.")
+    elif base and base.classes:
+        reporter.warning("The drawn roads tell no classes: those of the base model are kept, but not learned from.")
+    return images, drawing.classes or (base.classes if base else ())
 
 
 def _start_network(
-    job: FineTune, images: list[LabeledImage], base: Optional[tuple[dict[str, torch.Tensor], ModelCard]]
+    job: FineTune,
+    images: list[LabeledImage],
+    classes: tuple[RoadClass, ...],
+    base: Optional[tuple[dict[str, torch.Tensor], ModelCard]],
 ) -> tuple[nn.Module, Architecture]:
     names = tuple(band.name for band in images[0].bands)
+    shape = {"in_channels": len(names), "classes": 1 + len(classes)}
     if base is None:
-        architecture = Architecture(in_channels=len(names))
+        architecture = Architecture(**shape)
         return build_network(architecture), architecture
     weights, card = base
-    architecture = dataclasses.replace(card.architecture, in_channels=len(names))
+    architecture = dataclasses.replace(card.architecture, **shape)
     network = build_network(architecture)
-    load_into(network, adapt_first_layer(weights, card.band_names, names), job.base_model)
+    weights = adapt_first_layer(weights, card.band_names, names)
+    old, new = (tuple(each.name for each in told) for told in (card.classes, classes))
+    load_into(network, adapt_head(weights, network.state_dict(), old, new), job.base_model)
     return network, architecture
 
 
@@ -208,7 +225,12 @@ def _choose_engine(
 
 
 def _describe(
-    job: FineTune, architecture: Architecture, images: list[LabeledImage], engine: Engine, training: Training
+    job: FineTune,
+    architecture: Architecture,
+    images: list[LabeledImage],
+    classes: tuple[RoadClass, ...],
+    engine: Engine,
+    training: Training,
 ) -> ModelCard:
     history = training.history
     return ModelCard(
@@ -231,7 +253,19 @@ def _describe(
         },
         metrics=dataclasses.asdict(training.best.scores),
         versions=versions(),
+        classes=classes,
     )
+
+
+def _with_class_accuracy(
+    card: ModelCard, predictor: Predictor, images: list[LabeledImage], reporter: Reporter
+) -> ModelCard:
+    """Return a card that tells how many of the road pixels kept apart are told to be of their class."""
+    right, total = class_hits(predictor, images)
+    if not total:
+        return card
+    reporter.log(f"Of the road kept apart, {right / total:.0%} is told to be of its class.")
+    return dataclasses.replace(card, metrics={**card.metrics, "class_accuracy": right / total})
 
 
 def _predictor(card: ModelCard, engine: Engine, training: Training) -> Predictor:

@@ -60,10 +60,10 @@ class Predictor:
         ndarray (height, width), float32
         """
         height, width = known.shape
-        return self.probabilities(network_input(values, known, self.bands)[None])[0, :height, :width]
+        return self.probabilities(network_input(values, known, self.bands)[None])[0, 0, :height, :width]
 
     def probabilities(self, images: np.ndarray) -> np.ndarray:
-        """Return the road probability of images as the network takes them, computed as one batch.
+        """Return what the network tells of images as it takes them, computed as one batch.
 
         Parameters
         ----------
@@ -71,14 +71,15 @@ class Predictor:
 
         Returns
         -------
-        ndarray (batch, height, width), float32
+        ndarray (batch, channels, height, width), float32
+            The probability of road, and then of each class where a road is.
         """
         total = sum(turned_back(self._computed(turned(images, symmetry)), symmetry) for symmetry in self.symmetries)
         return total / len(self.symmetries) if len(self.symmetries) > 1 else total
 
     def _computed(self, images: np.ndarray) -> np.ndarray:
         batch = torch.from_numpy(np.ascontiguousarray(images))
-        return self.engine.probability(self.network, batch)[:, 0].numpy()
+        return self.engine.probability(self.network, batch).numpy()
 
 
 def network_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
@@ -150,8 +151,34 @@ def read_piece(
     return Piece(tile, wanted, network_input(values, known, bands) if wanted.any() else nothing, source)
 
 
-def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) -> Iterator[tuple[Piece, np.ndarray]]:
-    """Yield each piece with the probability bytes of its core, in order.
+@dataclass(frozen=True)
+class Prediction:
+    """What a network tells of the core of a tile.
+
+    Parameters
+    ----------
+    probability : ndarray (height, width), uint8
+        See `to_byte`.
+    classes : ndarray (height, width), uint8, optional
+        Number of the likeliest class, from 1, where a road is; NO_DATA where there is none. None where the network
+        tells no classes.
+    """
+
+    probability: np.ndarray
+    classes: Optional[np.ndarray]
+
+
+def _prediction(piece: Piece, channels: np.ndarray) -> Prediction:
+    road, *classes = channels[(slice(None), *piece.tile.core)]
+    if not classes:
+        return Prediction(to_byte(road, piece.wanted), None)
+    likeliest = (np.argmax(classes, axis=0) + 1).astype(np.uint8)
+    likeliest[~piece.wanted] = NO_DATA
+    return Prediction(to_byte(road, piece.wanted), likeliest)
+
+
+def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) -> Iterator[tuple[Piece, Prediction]]:
+    """Yield each piece with what the network tells of its core, in order.
 
     Pieces that follow each other and are of one size are computed together, so that small ones keep all cores busy;
     those of which nothing is wanted are not computed.
@@ -165,11 +192,12 @@ def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) 
     """
     for pack in _packs(pieces, most_px):
         if pack[0].is_empty:
-            yield pack[0], np.full(pack[0].wanted.shape, NO_DATA, dtype=np.uint8)
+            nothing = np.full(pack[0].wanted.shape, NO_DATA, dtype=np.uint8)
+            yield pack[0], Prediction(nothing, nothing)
             continue
         batch = np.stack([piece.image for piece in pack]) if len(pack) > 1 else pack[0].image[None]
-        for piece, probability in zip(pack, predictor.probabilities(batch)):
-            yield piece, to_byte(probability[piece.tile.core], piece.wanted)
+        for piece, channels in zip(pack, predictor.probabilities(batch)):
+            yield piece, _prediction(piece, channels)
 
 
 def _packs(pieces: Iterable[Piece], most_px: int) -> Iterator[list[Piece]]:
@@ -187,8 +215,8 @@ def _packs(pieces: Iterable[Piece], most_px: int) -> Iterator[list[Piece]]:
 
 def predict_tiles(
     predictor: Predictor, read: Read, tiles: Iterable[Tile], most_px: int = 0
-) -> Iterator[tuple[Tile, np.ndarray]]:
-    """Yield each tile of an image with the probability bytes of its core; the next ones are read meanwhile.
+) -> Iterator[tuple[Tile, Prediction]]:
+    """Yield each tile of an image with what the network tells of its core; the next ones are read meanwhile.
 
     Parameters
     ----------
@@ -200,5 +228,5 @@ def predict_tiles(
         See `predict_pieces`.
     """
     pieces = ahead((read_piece(tile, read, predictor.bands) for tile in tiles), 1)
-    for piece, probability in predict_pieces(predictor, pieces, most_px):
-        yield piece.tile, probability
+    for piece, prediction in predict_pieces(predictor, pieces, most_px):
+        yield piece.tile, prediction

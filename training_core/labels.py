@@ -38,23 +38,30 @@ class Labels:
         Where that part begins on the grid.
     values : ndarray (height, width), uint8
         BACKGROUND, ROAD or IGNORE.
+    classes : ndarray (height, width), uint8, optional
+        Number of the class of a road that lies there, from 1; 0 where there is none, or its class is not known.
     """
 
     column: int
     row: int
     values: np.ndarray
+    classes: Optional[np.ndarray] = None
 
 
-def check_label_fields(roads: geopandas.GeoDataFrame, options: LabelOptions) -> None:
+def check_label_fields(roads: geopandas.GeoDataFrame, options: LabelOptions, class_fields: Iterable[str] = ()) -> None:
     """Raise LabelError where a field that the options name is not there."""
-    for field in filter(None, (options.width_field, options.sure_field)):
+    for field in filter(None, (options.width_field, options.sure_field, *class_fields)):
         if field not in roads.columns:
             have = ", ".join(str(name) for name in roads.columns if name != roads.geometry.name)
             raise LabelError(f"The drawn roads have no field {field!r}.", f"They have: {have or 'no fields'}.")
 
 
 def burn_labels(
-    grid: Grid, roads: geopandas.GeoDataFrame, aoi: Optional[geopandas.GeoDataFrame], options: LabelOptions
+    grid: Grid,
+    roads: geopandas.GeoDataFrame,
+    aoi: Optional[geopandas.GeoDataFrame],
+    options: LabelOptions,
+    class_numbers: Optional[np.ndarray] = None,
 ) -> Optional[Labels]:
     """Return the labels on a grid, or None where neither the area of interest nor, without one, a road touches it.
 
@@ -70,6 +77,8 @@ def burn_labels(
         Polygons, in any CRS.
     options : LabelOptions
         Width, fields and background distance.
+    class_numbers : ndarray (roads,), uint8, optional
+        Class of each road, from 1; 0 where it is not known. Where roads of several classes meet, the last one counts.
     """
     sure = is_sure(roads, options)
     shapes = _road_shapes(roads, grid, options)
@@ -85,7 +94,21 @@ def burn_labels(
         strip[learned & _burn(shapes[sure], grid, window)] = ROAD
         strip[learned & _burn(shapes[~sure], grid, window)] = IGNORE
         values[rows] = strip
-    return Labels(column, row, values)
+    numbers = np.zeros(len(roads), dtype=np.uint8) if class_numbers is None else np.where(sure, class_numbers, 0)
+    classes = _burn_classes(shapes, numbers, grid, (column, row, width, height)) if numbers.any() else None
+    return Labels(column, row, values, classes)
+
+
+def _burn_classes(shapes: np.ndarray, numbers: np.ndarray, grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
+    """Return the class of the road at each pixel of a window: (height, width), uint8."""
+    column, row, width, height = window
+    classes = cache.allocate((height, width), np.uint8)
+    for rows in cache.strips(height, width):
+        strip = (column, row + rows.start, width, rows.stop - rows.start)
+        classes[rows] = 0
+        for number in np.unique(numbers[numbers > 0]):
+            classes[rows][_burn(shapes[numbers == number], grid, strip)] = number
+    return classes
 
 
 def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:

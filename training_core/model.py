@@ -108,3 +108,25 @@ def adapt_first_layer(
     mean = filters.mean(dim=1)
     adapted = torch.stack([by_name.get(name, mean) for name in new_names], dim=1)
     return {**weights, "encoder.conv1.weight": adapted * (len(old_names) / len(new_names))}
+
+
+def adapt_head(
+    weights: dict[str, torch.Tensor],
+    fresh: dict[str, torch.Tensor],
+    old_names: tuple[str, ...],
+    new_names: tuple[str, ...],
+) -> dict[str, torch.Tensor]:
+    """Return weights whose last convolution tells other classes.
+
+    Road keeps its filter, and so does a class its old one of the same name; the others begin with fresh weights.
+    """
+    if old_names == new_names:
+        return weights
+    rows = [(0, 0)]
+    rows += [(new, old_names.index(name) + 1) for new, name in enumerate(new_names, 1) if name in old_names]
+    adapted = dict(weights)
+    for name in ("segmentation_head.0.weight", "segmentation_head.0.bias"):
+        adapted[name] = fresh[name].clone()
+        for new, old in rows:
+            adapted[name][new] = weights[name][old]
+    return adapted

@@ -10,7 +10,7 @@ import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Optional
 
@@ -46,6 +46,19 @@ class Area:
         return burn_area(self._grid, self._shape, (tile.column, tile.row, tile.width, tile.height))
 
 
+@dataclass(frozen=True)
+class Results:
+    """Where the results of an image go; empty where they are not wanted."""
+
+    mask: str = ""
+    probability: str = ""
+    classes: str = ""
+
+    def named(self) -> dict[str, str]:
+        """Return the paths of those that are wanted, by name."""
+        return {name: path for name, path in asdict(self).items() if path}
+
+
 @dataclass(frozen=True, eq=False)
 class ImagePlan:
     """An image that is to be worked through.
@@ -59,8 +72,7 @@ class ImagePlan:
         To which the work is limited.
     core_px, halo : int
         Of the tiles.
-    mask, probability : str
-        Where the results go; empty where they are not wanted.
+    results : Results
     """
 
     raster: str
@@ -68,8 +80,7 @@ class ImagePlan:
     area: Optional[Area]
     core_px: int
     halo: int
-    mask: str = ""
-    probability: str = ""
+    results: Results = Results()
 
     @property
     def window(self) -> tuple[int, int, int, int]:
@@ -92,7 +103,13 @@ class ImagePlan:
 
 
 def plan_image(
-    raster: str, aoi: str, bands: tuple[Band, ...], resolution_m: float, core_px: int, halo: int, **results: str
+    raster: str,
+    aoi: str,
+    bands: tuple[Band, ...],
+    resolution_m: float,
+    core_px: int,
+    halo: int,
+    results: Results = Results(),  # it is frozen
 ) -> ImagePlan:
     """Return the plan for an image.
 
@@ -114,7 +131,7 @@ def plan_image(
                 "Choose a model that learned from such an image, or a sharper image; check its coordinate system.",
             )
         grid = grid_at(own, resolution_m)
-    return ImagePlan(raster, grid, Area(grid, aoi) if aoi else None, core_px, halo, **results)
+    return ImagePlan(raster, grid, Area(grid, aoi) if aoi else None, core_px, halo, results)
 
 
 def no_data(plan: ImagePlan) -> ImageryError:
@@ -161,7 +178,7 @@ def _bytes_by_disk(plans: Iterable[ImagePlan]) -> dict[Path, float]:
     folders: dict[int, Path] = {}
     needed: dict[Path, float] = defaultdict(float)
     for plan in plans:
-        for path in filter(None, (plan.mask, plan.probability)):
+        for path in plan.results.named().values():
             folder = Path(path).absolute().parent
             while not folder.exists():
                 folder = folder.parent

@@ -5,7 +5,9 @@ Knows GeoTIFFs and their overviews; knows nothing of networks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import colorsys
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Optional
@@ -20,11 +22,15 @@ from rasterio.windows import Window
 
 from .errors import OutputError
 from .grid import Grid
-from .inference import CERTAIN, NO_DATA, to_mask
+from .inference import CERTAIN, NO_DATA, Prediction, to_mask
+from .plans import Results
+from .roadclasses import RoadClass, to_document
 from .tiling import Tile
 
 ROAD_COLOR = (255, 140, 0, 255)
 BLOCK_PX = 512
+# Where a raster of classes tells their names and speeds.
+CLASSES_TAG = "ROADSEG_CLASSES"
 
 
 class BandFile:
@@ -92,32 +98,62 @@ class BandFile:
 
 
 class ResultWriter:
-    """Writes mask and probability of an image as its tiles come. A context manager; leave it by no error to finish."""
+    """Writes what is wanted of an image as its tiles come. A context manager; leave it by no error to finish.
 
-    def __init__(self, grid: Grid, mask: Optional[Path], probability: Optional[Path], threshold: float) -> None:
+    Parameters
+    ----------
+    grid : Grid
+    results : Results
+        The files to write.
+    threshold : float
+        Probability from which a pixel is road.
+    classes : sequence of RoadClass
+        Those that the network tells.
+    """
+
+    def __init__(self, grid: Grid, results: Results, threshold: float, classes: Sequence[RoadClass] = ()) -> None:
         self._threshold = threshold
-        self._mask = BandFile(mask, grid, "nearest") if mask else None
-        self._probability = BandFile(probability, grid, "average") if probability else None
+        self._mask, self._probability, self._classes = (
+            BandFile(Path(path), grid, resampling) if path else None
+            for path, resampling in (
+                (results.mask, "nearest"),
+                (results.probability, "average"),
+                (results.classes, "nearest"),
+            )
+        )
         if self._mask:
             self._mask.dataset.write_colormap(1, {0: (0, 0, 0, 0), 1: ROAD_COLOR})
             self._mask.dataset.set_band_description(1, "road")
         if self._probability:
             self._probability.dataset.scales = (1 / CERTAIN,)
             self._probability.dataset.set_band_description(1, "road probability")
+        if self._classes:
+            self._classes.dataset.write_colormap(1, {0: (0, 0, 0, 0), **class_colors(len(classes))})
+            self._classes.dataset.set_band_description(1, "road class")
+            self._classes.dataset.update_tags(**{CLASSES_TAG: json.dumps(to_document(classes))})
 
     def __enter__(self) -> "ResultWriter":
         return self
 
     def __exit__(self, kind: Optional[type[BaseException]], *error: object) -> None:
-        for file in filter(None, (self._mask, self._probability)):
+        for file in filter(None, (self._mask, self._probability, self._classes)):
             if kind is None:
                 file.finish()
             else:
                 file.close()
 
-    def write(self, tile: Tile, probability: np.ndarray) -> None:
+    def write(self, tile: Tile, prediction: Prediction) -> None:
         """Write one tile's core."""
+        mask = to_mask(prediction.probability, self._threshold)
         if self._mask:
-            self._mask.write(to_mask(probability, self._threshold), tile)
+            self._mask.write(mask, tile)
         if self._probability:
-            self._probability.write(probability, tile)
+            self._probability.write(prediction.probability, tile)
+        if self._classes:
+            self._classes.write(np.where(mask == 1, prediction.classes, mask), tile)
+
+
+def class_colors(count: int) -> dict[int, tuple[int, int, int, int]]:
+    """Return a color for each number of a class, from 1: hues evenly around the circle."""
+    hues = (colorsys.hsv_to_rgb(number / max(count, 1), 0.8, 0.95) for number in range(count))
+    return {number: (*(round(255 * part) for part in hue), 255) for number, hue in enumerate(hues, 1)}

@@ -21,16 +21,17 @@ import torch
 from . import budget
 from .bundle import ModelCard
 from .engines import INT8, Engine, choose_engine, engines_for
+from .errors import JobError
 from .events import Reporter
 from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
 from .imagery import Image, match_bands, open_raster
-from .inference import NO_DATA, Predictor, predict_pieces, to_mask
+from .inference import NO_DATA, Prediction, Predictor, predict_pieces, to_mask
 from .jobs import Segment, SegmentOptions
 from .model import STRIDE_PX, Architecture, build_network
 from .onnx_model import OnnxNetwork, load_runnable
 from .outputs import Outputs
 from .pipeline import ahead
-from .plans import ImagePlan, check_plans, no_data, plan_image, read_plans
+from .plans import ImagePlan, Results, check_plans, no_data, plan_image, read_plans
 from .results import ResultWriter
 from .symmetries import ALL
 from .tiling import USUAL_HALO_PX, Tile, overhead
@@ -62,9 +63,9 @@ class Segmenter:
         """Pixels of a tile with its halo."""
         return (self.core_px + 2 * self.halo) ** 2
 
-    def plan(self, raster: str, aoi: str, **results: str) -> ImagePlan:
+    def plan(self, raster: str, aoi: str, results: Results) -> ImagePlan:
         """Return the plan for an image; see `plans.plan_image`."""
-        return plan_image(raster, aoi, self.card.bands, self.card.resolution_m, self.core_px, self.halo, **results)
+        return plan_image(raster, aoi, self.card.bands, self.card.resolution_m, self.core_px, self.halo, results)
 
 
 def prepare_segmenter(model: str, raster: str, options: SegmentOptions, reporter: Reporter) -> Segmenter:
@@ -143,22 +144,22 @@ def _core_px(predictor: Predictor, halo: int, options: SegmentOptions) -> int:
 
 def segmented(
     plans: list[ImagePlan], segmenter: Segmenter, reporter: Reporter
-) -> Iterator[tuple[ImagePlan, Tile, np.ndarray]]:
-    """Yield the tiles of all images with their probability bytes, NO_DATA outside the areas of interest.
+) -> Iterator[tuple[ImagePlan, Tile, Prediction]]:
+    """Yield the tiles of all images with what the network tells of them: NO_DATA outside the areas of interest.
 
     Images are read by one thread and computed by another, while the caller uses what it was given before.
     """
     done, total = 0, sum(plan.tile_count for plan in plans)
 
-    def compute() -> Iterator[tuple[ImagePlan, Tile, np.ndarray]]:
+    def compute() -> Iterator[tuple[ImagePlan, Tile, Prediction]]:
         with closing(ahead(read_plans(plans, segmenter.card.bands, segmenter.card.resolution_m), 1)) as pieces:
-            for piece, probability in predict_pieces(segmenter.predictor, pieces, segmenter.tile_px):
+            for piece, prediction in predict_pieces(segmenter.predictor, pieces, segmenter.tile_px):
                 reporter.check_cancelled()
-                yield piece.source, piece.tile, probability
+                yield piece.source, piece.tile, prediction
 
     with closing(ahead(compute(), 1)) as computed:
-        for plan, tile, probability in computed:
-            yield plan, tile, probability
+        for plan, tile, prediction in computed:
+            yield plan, tile, prediction
             done += 1
             of_images = f", image {plans.index(plan) + 1} of {len(plans)}" if len(plans) > 1 else ""
             reporter.progress(done / total, f"Tile {done} of {total}{of_images}")
@@ -167,14 +168,17 @@ def segmented(
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Segment`."""
     segmenter = prepare_segmenter(job.model, job.raster or job.rasters[0], job, reporter)
-    targets = [(job.raster, job.mask, job.probability)] if job.raster else _targets_in_folder(job)
-    missing = [target for target in targets if not (job.rasters and job.resume and _is_done(*target[:2], job.model))]
+    if job.classes and not segmenter.card.classes:
+        raise JobError(
+            f"{job.model} tells no classes of roads, so there is nothing to write to road classes (classes).",
+            "Leave it out, or choose a model that learned from roads with classes.",
+        )
+    targets = _targets(job)
+    missing = [target for target in targets if not (job.rasters and job.resume and _is_done(target, job.model))]
     skipped = len(targets) - len(missing)
     if skipped:
         reporter.log(f"{skipped} of {len(targets)} images have their mask already.")
-    plans = [
-        segmenter.plan(raster, job.aoi, mask=mask, probability=probability) for raster, mask, probability in missing
-    ]
+    plans = [segmenter.plan(raster, job.aoi, results) for raster, results in missing]
     if plans:
         reporter.log(check_plans(plans, partial(seconds_per_px, segmenter)))
     if len(plans) > 1:
@@ -185,8 +189,7 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
         for plan, tiles in groupby(results, key=lambda result: result[0]):
             _write(plan, tiles, job, segmenter, counts)
     return {
-        **{name: path for name, path in (("mask", job.mask), ("probability", job.probability)) if path},
-        **({} if job.raster else {"masks": [mask for _, mask, _ in targets], "skipped": skipped}),
+        **(targets[0][1].named() if job.raster else {"masks": [each.mask for _, each in targets], "skipped": skipped}),
         "megapixels": counts.px / 1e6,
         "megapixels_per_s": counts.px / 1e6 / max(time.perf_counter() - began_s, 1e-9),
         "engine": segmenter.engine.name,
@@ -216,10 +219,11 @@ def _write(plan: ImagePlan, tiles: Iterator[Any], job: Segment, segmenter: Segme
     """
     known_before = counts.known_px
     with Outputs([*job.rasters, job.raster, job.model, job.aoi]) as outputs:
-        staged = [outputs.stage(path) if path else None for path in (plan.mask, plan.probability)]
-        with ResultWriter(plan.grid, *staged, segmenter.threshold) as writer:
-            for _, tile, probability in tiles:
-                writer.write(tile, probability)
+        staged = Results(**{name: str(outputs.stage(path)) for name, path in plan.results.named().items()})
+        with ResultWriter(plan.grid, staged, segmenter.threshold, segmenter.card.classes) as writer:
+            for _, tile, prediction in tiles:
+                writer.write(tile, prediction)
+                probability = prediction.probability
                 counts.px += tile.width * tile.height
                 counts.read_px += overhead([tile]) * tile.width * tile.height
                 counts.known_px += int((probability != NO_DATA).sum())
@@ -239,8 +243,10 @@ def seconds_per_px(segmenter: Segmenter) -> float:
     return min(times) / _TRIAL_PX**2
 
 
-def _targets_in_folder(job: Segment) -> list[tuple[str, str, str]]:
-    """Return each image with the mask named for it; images of the same name get a number."""
+def _targets(job: Segment) -> list[tuple[str, Results]]:
+    """Return each image with its results: in a folder, a mask named for it; images of the same name get a number."""
+    if job.raster:
+        return [(job.raster, Results(job.mask, job.probability, job.classes))]
     targets, taken = [], set()
     for raster in job.rasters:
         stem, number = f"{Path(raster).stem}_roads", 2
@@ -248,12 +254,13 @@ def _targets_in_folder(job: Segment) -> list[tuple[str, str, str]]:
         while name in taken:
             name, number = f"{stem}_{number}", number + 1
         taken.add(name)
-        targets.append((raster, str(Path(job.folder) / f"{name}.tif"), ""))
+        targets.append((raster, Results(str(Path(job.folder) / f"{name}.tif"))))
     return targets
 
 
-def _is_done(raster: str, mask: str, model: str) -> bool:
+def _is_done(target: tuple[str, Results], model: str) -> bool:
     """Whether an image has a mask that is younger than the image and the model."""
+    raster, mask = target[0], target[1].mask
     if not Path(mask).exists():
         return False
     sources = [path for path in (raster, model) if Path(path).exists()]

@@ -14,11 +14,12 @@ import torch
 from torch import Tensor, nn
 
 from .averaging import WeightAverage
+from .classloss import CLASS_WEIGHT, class_loss, without_classes
 from .engines import Engine
 from .examples import LabeledImage
 from .inference import Predictor, predict_tiles
 from .jobs import RecipeOptions
-from .labels import IGNORE
+from .labels import IGNORE, ROAD
 from .losses import road_loss
 from .metrics import Confusion
 from .model import freeze_stages, set_training_mode
@@ -70,6 +71,7 @@ class Trainer:
         chips : ndarray (chips, bands, height, width), float32
             Computed a batch at a time; the gradients add up, each batch by its share of the labeled pixels.
         labels : ndarray (chips, height, width), uint8
+            As `ChipSampler` gives them.
         rate : float
             The learning rate of this step.
         """
@@ -91,7 +93,10 @@ class Trainer:
     def _learn(self, chips: Tensor, labels: Tensor, share: float) -> float:
         """Add a batch's gradients to those of the step, and return its share of the loss."""
         logits = self._engine.forward(self._network, chips)
-        loss = road_loss(logits, labels[:, None], self._recipe.centerline_weight) * share
+        loss = road_loss(logits[:, :1], without_classes(labels)[:, None], self._recipe.centerline_weight)
+        if logits.shape[1] > 1:
+            loss = loss + CLASS_WEIGHT * class_loss(logits[:, 1:], labels)
+        loss = loss * share
         self.lap("forward")
         loss.backward()
         self.lap("backward")
@@ -109,8 +114,8 @@ class Trainer:
         with self._averaged():
             for image in images:
                 predictor = Predictor(self._network, self._engine, image.bands)
-                for tile, probability in predict_tiles(predictor, window_reader(image), _validation_tiles(image)):
-                    confusion.add(probability, image.validation[tile.destination])
+                for tile, found in predict_tiles(predictor, window_reader(image), validation_tiles(image)):
+                    confusion.add(found.probability, image.validation[tile.destination])
         self._set_training_mode()
         self.lap("validation")
         return confusion
@@ -168,6 +173,20 @@ def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name[len(prefix) :]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
+def class_hits(predictor: Predictor, images: list[LabeledImage]) -> tuple[int, int]:
+    """Return of how many road pixels kept apart a network tells the class rightly, and how many there are."""
+    right = total = 0
+    for image in images:
+        if image.classes is None:
+            continue
+        for tile, found in predict_tiles(predictor, window_reader(image), validation_tiles(image)):
+            classes = image.classes[tile.destination]
+            known = (image.validation[tile.destination] == ROAD) & (classes > 0)
+            right += int((found.classes[known] == classes[known]).sum())
+            total += int(known.sum())
+    return right, total
+
+
 def window_reader(image: LabeledImage) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
     """Return a function that reads windows of an image in memory as `Image.read` reads those of a file."""
 
@@ -178,7 +197,8 @@ def window_reader(image: LabeledImage) -> Callable[..., tuple[np.ndarray, np.nda
     return read
 
 
-def _validation_tiles(image: LabeledImage) -> Iterator[Tile]:
+def validation_tiles(image: LabeledImage) -> Iterator[Tile]:
+    """Yield the tiles of an image that have labels kept apart."""
     height, width = image.validation.shape
     for tile in tile_grid(width, height, VALIDATION_TILE_PX, USUAL_HALO_PX):
         if (image.validation[tile.destination] != IGNORE).any():

@@ -17,7 +17,7 @@ from towns import SIDE_PX, image_of, on_map, true_roads
 from training_core.errors import ImageryError, ResourceError
 from training_core.grid import Grid
 from training_core.imagery import Band
-from training_core.plans import Area, ImagePlan, check_plans, plan_image, read_plans
+from training_core.plans import Area, ImagePlan, Results, check_plans, plan_image, read_plans
 
 ROOT = Path(__file__).parents[2]
 RGB = tuple(Band(name) for name in ("red", "green", "blue"))
@@ -25,7 +25,7 @@ RGB = tuple(Band(name) for name in ("red", "green", "blue"))
 
 def plan_of(width, height, area=None, core_px=512, **results):
     grid = Grid(CRS.from_string(UTM), NORTH_UP, width, height)
-    return ImagePlan("image.tif", grid, area, core_px, 64, **results)
+    return ImagePlan("image.tif", grid, area, core_px, 64, Results(**results))
 
 
 def never():

@@ -146,8 +146,8 @@ def test_tiles_come_in_order_and_pieces_without_data_are_not_computed(predictor)
     tiles = list(tile_grid(96, 64, 32, 0))
     results = list(predict_tiles(predictor, read, tiles))
     assert [tile for tile, _ in results] == tiles
-    for tile, probability in results:
-        assert (probability == NO_DATA).all() == (tile.column == 0)
+    for tile, found in results:
+        assert (found.probability == NO_DATA).all() == (tile.column == 0)
 
 
 def test_bytes_and_masks_keep_no_data():
@@ -164,11 +164,11 @@ def test_pieces_of_one_size_are_computed_together_and_give_the_same(predictor):
         for number, image in enumerate(images)
         for tile in tile_grid(96, image.shape[1], 64, 0)
     ]
-    alone = {(piece.source, piece.tile): values for piece, values in predict_pieces(predictor, pieces, 0)}
+    alone = {(piece.source, piece.tile): found.probability for piece, found in predict_pieces(predictor, pieces, 0)}
     together = list(predict_pieces(predictor, pieces, 10**6))
     assert [piece for piece, _ in together] == pieces
-    for piece, values in together:
-        assert np.abs(values.astype(int) - alone[piece.source, piece.tile]).max() <= 1  # of 254
+    for piece, found in together:
+        assert np.abs(found.probability.astype(int) - alone[piece.source, piece.tile]).max() <= 1  # of 254
 
 
 def test_only_so_many_pixels_are_computed_together(predictor):

@@ -8,6 +8,7 @@ from typing import ClassVar
 from ..errors import JobError
 from .option import (
     BANDS,
+    FIELD,
     FOLDER,
     HTML_OUTPUT,
     JSON_OUTPUT,
@@ -46,6 +47,20 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
     base_model: str = option("", "Base model", "Model to start from; without one, learning starts fresh.", kind=MODEL)
     model: str = option("", "Model", "Where to write the model.", kind=MODEL_OUTPUT, required=True)
     report: str = option("", "Report", "Where to write the HTML report of the training.", kind=HTML_OUTPUT)
+    class_field: str = option(
+        "",
+        "Road class field",
+        "Field that holds each road's class, such as highway or surface; the model then tells the classes apart. Roads "
+        "where it is empty are learned from as roads alone.",
+        kind=FIELD,
+    )
+    speed_field: str = option(
+        "",
+        "Speed field",
+        "Field that holds the speed on each road in km/h. Without a road class field the model tells apart bins of 16 "
+        "km/h (10 mph); with one, it gives each class its speed.",
+        kind=FIELD,
+    )
     bands: tuple[int, ...] = option(
         (),
         "Bands",

@@ -36,6 +36,14 @@ class Segment(SegmentOptions):
         "", "Road probability", "Where to write the probability: 0 to 254 for 0 to 1, 255 no data.", kind=RASTER_OUTPUT
     )
 
+    classes: str = option(
+        "",
+        "Road classes",
+        "Where to write the classes of roads, for a model that tells them: 0 no road, then numbers of classes, "
+        "255 no data.",
+        kind=RASTER_OUTPUT,
+    )
+
     def validate(self) -> None:
         """See Job.validate; also wants either one image with an output, or several with a folder."""
         super().validate()
@@ -43,12 +51,12 @@ class Segment(SegmentOptions):
             raise JobError("The image (raster) or several images (rasters) must be given, not both.")
         if self.rasters and not self.folder:
             raise JobError("Several images need a folder (folder) for their masks.")
-        if self.rasters and (self.mask or self.probability):
+        if self.rasters and (self.mask or self.probability or self.classes):
             raise JobError(
-                "Several images have no one road mask (mask) or road probability (probability).",
+                "Several images have no one road mask (mask), road probability (probability) or classes (classes).",
                 "Their masks go into the folder (folder).",
             )
-        if self.raster and not (self.mask or self.probability):
+        if self.raster and not (self.mask or self.probability or self.classes):
             raise JobError("There is nothing to write.", "Give a road mask (mask) or a road probability (probability).")
 
 

@@ -1,0 +1,130 @@
+"""Classes of roads: what a person's field calls them, and how fast one drives on them.
+
+Knows tables of roads and speeds; knows nothing of pixels or networks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import geopandas
+import numpy as np
+import pandas
+
+from .errors import LabelError
+
+# What one byte of label holds beside road, background and no label; far more than a network tells apart.
+MOST_CLASSES = 32
+KMH_PER_MPH = 1.609344
+# Bins of 10 mph, as Etten, "City-scale road extraction from satellite imagery v2", WACV 2020, has them.
+BIN_KMH, BINS = 10 * KMH_PER_MPH, 7
+# Speeds where a class is named as in OpenStreetMap and the drawing tells none: those of the same paper for few lanes.
+USUAL_KMH = {
+    name: mph * KMH_PER_MPH
+    for name, mph in {"motorway": 55, "primary": 45, "secondary": 35, "tertiary": 30, "residential": 25}.items()
+}
+OTHER_KMH = 20 * KMH_PER_MPH
+
+
+@dataclass(frozen=True)
+class RoadClass:
+    """A class of roads.
+
+    Parameters
+    ----------
+    name : str
+    speed_kmh : float
+        At which one usually drives there.
+    """
+
+    name: str
+    speed_kmh: float
+
+
+def find_classes(
+    roads: geopandas.GeoDataFrame, class_field: str, speed_field: str
+) -> tuple[tuple[RoadClass, ...], np.ndarray]:
+    """Return the classes that fields of roads tell, and the number of each road's class.
+
+    Parameters
+    ----------
+    roads : GeoDataFrame
+    class_field : str
+        Its values are the classes. Without it, they are bins of speed, of which those count that any road falls into.
+    speed_field : str
+        Speed in km/h; that of a class is the median of its roads'. Without it, what is usual.
+
+    Returns
+    -------
+    classes : tuple of RoadClass
+    numbers : ndarray (roads,), uint8
+        From 1; 0 where a road's class is not told.
+
+    Raises
+    ------
+    LabelError
+        The fields tell no classes, or too many.
+    """
+    speeds = pandas.to_numeric(roads[speed_field], errors="coerce").to_numpy(float) if speed_field else None
+    names = _names(roads[class_field]) if class_field else _bin_names(speeds)
+    found = sorted({name for name in names if name}, key=_natural)
+    field = class_field or speed_field
+    if not found:
+        raise LabelError(f"The field {field!r} tells no road's class.", "Choose another field.")
+    if len(found) > MOST_CLASSES:
+        raise LabelError(
+            f"The field {field!r} has {len(found)} different values; no more than {MOST_CLASSES} can be told apart.",
+            "Choose a field of classes.",
+        )
+    numbers = np.array([found.index(name) + 1 if name else 0 for name in names], dtype=np.uint8)
+    classes = tuple(
+        RoadClass(name, _speed_kmh(name, None if speeds is None else speeds[numbers == number]))
+        for number, name in enumerate(found, 1)
+    )
+    return classes, numbers
+
+
+def _names(values: pandas.Series) -> list[str]:
+    return ["" if pandas.isna(value) else str(value).strip() for value in values]
+
+
+def _bin_names(speeds: np.ndarray) -> list[str]:
+    """Return for each speed the bin that it falls into, and nothing where it is no speed."""
+    names = []
+    for speed in speeds:
+        number = min(BINS, math.ceil(speed / BIN_KMH)) if np.isfinite(speed) and speed > 0 else 0
+        lowest, highest = (f"{(number + step) * BIN_KMH:.0f}" for step in (-1, 0))
+        names.append("" if not number else f"over {lowest} km/h" if number == BINS else f"{lowest}-{highest} km/h")
+    return names
+
+
+def _natural(name: str) -> tuple[float, str]:
+    """Order names that begin with a number by it, and the others behind them."""
+    digits = "".join(part for part in name.replace("over ", "").partition("-")[0] if part.isdigit())
+    return (float(digits) if digits else math.inf, name)
+
+
+def _speed_kmh(name: str, speeds: np.ndarray | None) -> float:
+    known = speeds[np.isfinite(speeds) & (speeds > 0)] if speeds is not None else np.empty(0)
+    return round(float(np.median(known)) if known.size else USUAL_KMH.get(name.lower(), OTHER_KMH), 1)
+
+
+def to_document(classes: Sequence[RoadClass]) -> list[dict[str, object]]:
+    """Return classes as a file holds them; see `from_document`."""
+    return [{"name": each.name, "speed_kmh": each.speed_kmh} for each in classes]
+
+
+def from_document(document: list[dict[str, object]]) -> tuple[RoadClass, ...]:
+    """Return the classes that a file holds.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        It holds something else.
+    """
+    classes = tuple(RoadClass(str(each["name"]), float(each["speed_kmh"])) for each in document)
+    if not all(each.name and math.isfinite(each.speed_kmh) and each.speed_kmh > 0 for each in classes):
+        raise ValueError("a class without name or speed")
+    return classes
