@@ -17,7 +17,9 @@ from qgis.core import (
     QgsFeatureSource,
     QgsFields,
     QgsGeometry,
+    QgsMapLayer,
     QgsProcessingContext,
+    QgsProviderRegistry,
     QgsRasterLayer,
     QgsVectorFileWriter,
     QgsVectorLayer,
@@ -27,13 +29,17 @@ from qgis.core import (
 from ..training_core.errors import ImageryError, LabelError, OutputError, WorkerError
 
 
-def why_no_file(layer: QgsRasterLayer) -> str:
+def why_no_file(layer: QgsMapLayer) -> str:
     """Return why only QGIS can open a layer, in words that follow its name; empty where GDAL can by a path."""
     source = layer.source()
+    if not isinstance(layer, QgsRasterLayer):
+        return "has no pixels of its own"
     if layer.providerType() != "gdal":
         return f"comes from {layer.providerType()}"
     if "|" in source:
         return f"is opened with options of its own ({source.partition('|')[2]})"
+    if source.startswith("PG:"):
+        return "lies in a database"
     if source.startswith("/vsimem/"):
         return "lies in QGIS' memory"
     return "needs a login that QGIS keeps" if "authcfg=" in source else ""
@@ -54,6 +60,15 @@ def raster_path(layer: QgsRasterLayer) -> str:
             "Export it to a GeoTIFF file and choose that.",
         )
     return _absolute(layer.source())
+
+
+def check_no_container(path: str) -> None:
+    """Raise ImageryError where a file, which is no raster, holds several: the person must say which one is meant."""
+    inner = QgsProviderRegistry.instance().querySublayers(path) if os.path.isfile(path) else []
+    rasters = [one.uri() for one in inner if one.type() == Qgis.LayerType.Raster]
+    if rasters:
+        mesh = "".join(f", or the mesh: mdal://{path}" for one in inner if one.type() == Qgis.LayerType.Mesh)
+        raise ImageryError(f"{path} holds several layers.", f"Choose one of its rasters, such as {rasters[0]}{mesh}.")
 
 
 def _absolute(source: str) -> str:
