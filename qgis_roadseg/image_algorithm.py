@@ -95,14 +95,14 @@ class ImageAlgorithm(JobAlgorithm):
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
         """Say whether the job could be done with these values, and whether extent and layer go together."""
-        fine, message = super().checkParameterValues(parameters, context)
-        if not fine:
-            return False, message
         try:
-            self._find_scope(parameters, context)
+            self._layer(parameters, context)  # first, since Processing itself does not say which file is not there
+            fine, message = super().checkParameterValues(parameters, context)
+            if fine:
+                self._find_scope(parameters, context)
         except (RoadSegError, QgsProcessingException) as error:
             return False, str(error)
-        return True, ""
+        return fine, message
 
     def prepareAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
@@ -147,7 +147,7 @@ class ImageAlgorithm(JobAlgorithm):
         layer = self.parameterAsRasterLayer(parameters, INPUT, context)
         if layer is not None:
             return layer
-        layers.check_no_container(str(parameters[INPUT]))  # which might be opened as something else
+        layers.check_no_container(str(parameters.get(INPUT)))  # which might be opened as something else
         layer = self.parameterAsLayer(parameters, INPUT, context)
         if layer is None:
             raise QgsProcessingException(self.invalidRasterError(parameters, INPUT))
