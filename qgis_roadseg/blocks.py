@@ -12,6 +12,7 @@ from qgis.core import QgsProcessingFeedback, QgsRasterBlock, QgsRasterBlockFeedb
 from qgis.PyQt.QtCore import Qt
 
 from ..training_core.errors import Cancelled, ImageryError
+from .complaints import Complaints
 from .downloads import Downloads
 
 # What a message shall not hold, since there may be a key in it.
@@ -74,14 +75,14 @@ class BlockLoader:
         cancel = QgsRasterBlockFeedback()
         self._feedback.canceled.connect(cancel.cancel, Qt.ConnectionType.DirectConnection)
         try:
-            with Downloads(self._is_tiled) as downloads:
+            with Downloads(self._is_tiled) as downloads, Complaints() as complaints:
                 self._check_cancelled()
                 block = self._provider.block(band, extent, width, height, cancel)
         finally:
             self._feedback.canceled.disconnect(cancel.cancel)
         self._check_cancelled()
         self._missing |= downloads.missing
-        failures = downloads.failures
+        failures = downloads.failures + complaints.heard
         if not failures and not downloads.missing:  # of which a provider may complain
             failures = cancel.errors()
         if not failures and not block.isValid():

@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 from osgeo import gdal
 from qgis.core import (
+    Qgis,
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransformContext,
+    QgsMessageLog,
+    QgsRasterBlock,
+    QgsRasterDataProvider,
     QgsRasterLayer,
     QgsRectangle,
 )
@@ -381,3 +385,33 @@ def test_a_layer_that_is_coarser_than_the_model_is_warned_of(tmp_path):
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path):
     with pytest.raises(OutputError, match="The layer Kacheln cannot be written"):
         render(tile_layer(paint_tiles(tmp_path)), tmp_path / "missing" / "image.tif")
+
+
+class GoneDatabase(QgsRasterDataProvider):
+    """Does as the provider for PostGIS has been seen to do when the database is gone: a black block, and a log."""
+
+    def __init__(self, heading):
+        super().__init__()
+        self.heading = heading
+
+    def bandCount(self):  # noqa: N802
+        return 1
+
+    def dataType(self, band):  # noqa: N802
+        return Qgis.DataType.Byte
+
+    def block(self, band, extent, width, height, feedback=None):
+        QgsMessageLog.logMessage(
+            "Error fetching tile index from backend.\nSQL: SELECT 1", self.heading, Qgis.MessageLevel.Critical
+        )
+        black = QgsRasterBlock(Qgis.DataType.Byte, width, height)
+        black.setData(bytes(width * height))
+        return black
+
+
+def test_a_database_that_is_gone_is_an_error_and_no_black_picture(tmp_path):
+    frame = frame_of(tile_layer(NOTHING))
+    told = "The layer Kacheln could not be loaded whole: Error fetching tile index from backend. Check"
+    with pytest.raises(ImageryError, match=told):
+        rendering.render(GoneDatabase("PostGIS"), frame, tmp_path / "image.tif", Ear())
+    rendering.render(GoneDatabase("Others"), frame, tmp_path / "image.tif", Ear())  # which is none of our business
