@@ -39,6 +39,8 @@ class BlockLoader:
         self._layer_name = layer_name
         self._feedback = feedback
         self._is_tiled = bool(provider.nativeResolutions())
+        # Once it has failed, GDAL's driver for PostGIS gives black blocks as if all were well.
+        self._waits_s = () if provider.name() == "gdal" else WAITS_S
         self._missing: set[str] = set()
 
     @property
@@ -56,7 +58,7 @@ class BlockLoader:
         ImageryError
             The block could not be loaded whole, however often it was tried.
         """
-        for wait_s in (*WAITS_S, None):
+        for wait_s in (*self._waits_s, None):
             block, failures = self._try(band, extent, width, height)
             if not failures:
                 return block
