@@ -12,8 +12,8 @@ from qgis.core import (
     QgsFeatureRequest,
     QgsFeatureSource,
     QgsGeometry,
+    QgsMapLayer,
     QgsProcessingContext,
-    QgsRasterLayer,
     QgsRectangle,
 )
 
@@ -34,7 +34,7 @@ def check_extent(extent: QgsRectangle) -> None:
 def common_shape(
     extent: Optional[QgsGeometry],
     source: Optional[QgsFeatureSource],
-    layer: QgsRasterLayer,
+    layer: QgsMapLayer,
     context: QgsProcessingContext,
 ) -> QgsGeometry:
     """Return the ground that lies in the extent and in the area of interest, where both are given.
@@ -45,7 +45,7 @@ def common_shape(
         In the layer's CRS.
     source : QgsFeatureSource, optional
         The area of interest: polygons in any CRS.
-    layer : QgsRasterLayer
+    layer : QgsMapLayer
         The image that the work is about.
     context : QgsProcessingContext
         Processing's context.
@@ -76,7 +76,7 @@ def common_shape(
     return shape
 
 
-def _shape_of(source: QgsFeatureSource, layer: QgsRasterLayer, context: QgsProcessingContext) -> QgsGeometry:
+def _shape_of(source: QgsFeatureSource, layer: QgsMapLayer, context: QgsProcessingContext) -> QgsGeometry:
     check_crs(source)
     request = QgsFeatureRequest().setNoAttributes().setDestinationCrs(layer.crs(), context.transformContext())
     geometries = [feature.geometry().makeValid() for feature in source.getFeatures(request)]
@@ -92,13 +92,13 @@ def _polygons(geometry: QgsGeometry) -> QgsGeometry:
     return QgsGeometry.collectGeometry([part for part in parts if part.type() == Qgis.GeometryType.Polygon])
 
 
-def on_layer(bounds: QgsRectangle, layer: QgsRasterLayer) -> QgsRectangle:
+def on_layer(bounds: QgsRectangle, layer: QgsMapLayer) -> QgsRectangle:
     """Return the part of bounds, in a layer's CRS, that the layer covers as far as it is known."""
     whole = layer.extent()
     return bounds.intersect(whole) if whole.isFinite() and not whole.isEmpty() else bounds
 
 
-def _check_bounds(bounds: QgsRectangle, layer: QgsRasterLayer, source: Optional[QgsFeatureSource]) -> None:
+def _check_bounds(bounds: QgsRectangle, layer: QgsMapLayer, source: Optional[QgsFeatureSource]) -> None:
     what = "extent (EXTENT)" if source is None else f"area of interest ({source.sourceName()})"
     if not bounds.isFinite():
         raise JobError(f"The {what} has no place in the CRS of the layer {layer.name()}.", _CHOOSE_EXTENT)

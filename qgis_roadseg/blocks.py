@@ -12,6 +12,7 @@ from qgis.core import QgsProcessingFeedback, QgsRasterBlock, QgsRasterBlockFeedb
 from qgis.PyQt.QtCore import Qt
 
 from ..training_core.errors import Cancelled, ImageryError
+from .complaints import Complaints
 from .downloads import Downloads
 
 # What a message shall not hold, since there may be a key in it.
@@ -38,6 +39,8 @@ class BlockLoader:
         self._layer_name = layer_name
         self._feedback = feedback
         self._is_tiled = bool(provider.nativeResolutions())
+        # Once it has failed, GDAL's driver for PostGIS gives black blocks as if all were well.
+        self._waits_s = () if provider.name() == "gdal" else WAITS_S
         self._missing: set[str] = set()
 
     @property
@@ -55,7 +58,7 @@ class BlockLoader:
         ImageryError
             The block could not be loaded whole, however often it was tried.
         """
-        for wait_s in (*WAITS_S, None):
+        for wait_s in (*self._waits_s, None):
             block, failures = self._try(band, extent, width, height)
             if not failures:
                 return block
@@ -74,14 +77,14 @@ class BlockLoader:
         cancel = QgsRasterBlockFeedback()
         self._feedback.canceled.connect(cancel.cancel, Qt.ConnectionType.DirectConnection)
         try:
-            with Downloads(self._is_tiled) as downloads:
+            with Downloads(self._is_tiled) as downloads, Complaints() as complaints:
                 self._check_cancelled()
                 block = self._provider.block(band, extent, width, height, cancel)
         finally:
             self._feedback.canceled.disconnect(cancel.cancel)
         self._check_cancelled()
         self._missing |= downloads.missing
-        failures = downloads.failures
+        failures = downloads.failures + complaints.heard
         if not failures and not downloads.missing:  # of which a provider may complain
             failures = cancel.errors()
         if not failures and not block.isValid():

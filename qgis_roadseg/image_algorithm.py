@@ -1,4 +1,4 @@
-"""An algorithm on one image, which may be any raster layer, and may be limited to an extent.
+"""An algorithm on one image, which may be any raster or mesh layer, and may be limited to an extent.
 
 Knows how image, extent, area of interest and model go together; leaves to others how pixels come about.
 """
@@ -13,19 +13,22 @@ from typing import Any, Optional
 from qgis.core import (
     QgsCoordinateReferenceSystem,
     QgsGeometry,
+    QgsMapLayer,
+    QgsMeshLayer,
+    QgsProcessing,
     QgsProcessingContext,
     QgsProcessingException,
     QgsProcessingFeedback,
     QgsProcessingMultiStepFeedback,
     QgsProcessingParameterDefinition,
     QgsProcessingParameterExtent,
+    QgsProcessingParameterMapLayer,
     QgsProcessingParameterNumber,
-    QgsRasterLayer,
 )
 
-from ..training_core.errors import JobError, ModelFileError, RoadSegError
+from ..training_core.errors import ImageryError, JobError, ModelFileError, RoadSegError
 from ..training_core.jobs import OptionField
-from . import area, layers, rendering
+from . import area, layers, pictures, rendering
 from .job_algorithm import JobAlgorithm
 from .model_header import read_resolution_m
 from .parameters import INPUT
@@ -86,19 +89,20 @@ class ImageAlgorithm(JobAlgorithm):
             parameter.setHelp(help_text)
         resolution = own[1][0]
         resolution.setFlags(resolution.flags() | QgsProcessingParameterDefinition.Flag.FlagAdvanced)
-        parameters = [*super()._make_parameters(), *(parameter for parameter, _ in own)]
+        inherited = [_of_any_layer(each) if each.name() == INPUT else each for each in super()._make_parameters()]
+        parameters = [*inherited, *(parameter for parameter, _ in own)]
         return sorted(parameters, key=lambda parameter: parameter.isDestination())
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
         """Say whether the job could be done with these values, and whether extent and layer go together."""
-        fine, message = super().checkParameterValues(parameters, context)
-        if not fine:
-            return False, message
         try:
-            self._find_scope(parameters, context)
+            self._layer(parameters, context)  # first, since Processing itself does not say which file is not there
+            fine, message = super().checkParameterValues(parameters, context)
+            if fine:
+                self._find_scope(parameters, context)
         except (RoadSegError, QgsProcessingException) as error:
             return False, str(error)
-        return True, ""
+        return fine, message
 
     def prepareAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
@@ -109,7 +113,7 @@ class ImageAlgorithm(JobAlgorithm):
         except RoadSegError as error:
             raise QgsProcessingException(str(error)) from error
         if self._scope.frame is not None:
-            self._provider = self._layer(parameters, context).dataProvider().clone()
+            self._provider = pictures.provider_of(self._layer(parameters, context))
         prepared = super().prepareAlgorithm(parameters, context, feedback)
         if self._scope.shape is not None:
             self._sources[AOI_FIELD] = None  # it is a part of the shape
@@ -132,21 +136,27 @@ class ImageAlgorithm(JobAlgorithm):
         source = self.parameterAsSource(parameters, AOI, context)
         if extent is None and source is None:
             raise JobError(
-                f"The layer {layer.name()} {why_no_file} and may be endless.",
+                f"The layer {layer.name()} {why_no_file}, and nothing tells what part of it is wanted.",
                 "Give an extent (EXTENT) or an area of interest (AOI).",
             )
         shape = area.common_shape(extent, source, layer, context)
         frame = self._make_frame(layer, shape, parameters, context) if why_no_file else None
         return Scope(layer.name(), layer.crs(), shape, frame)
 
-    def _layer(self, parameters: dict[str, Any], context: QgsProcessingContext) -> QgsRasterLayer:
+    def _layer(self, parameters: dict[str, Any], context: QgsProcessingContext) -> QgsMapLayer:
         layer = self.parameterAsRasterLayer(parameters, INPUT, context)
+        if layer is not None:
+            return layer
+        layers.check_no_container(str(parameters.get(INPUT)))  # which might be opened as something else
+        layer = self.parameterAsLayer(parameters, INPUT, context)
         if layer is None:
             raise QgsProcessingException(self.invalidRasterError(parameters, INPUT))
+        if not isinstance(layer, QgsMeshLayer):
+            raise ImageryError(f"The layer {layer.name()} is no image.", "Choose a raster or mesh layer.")
         return layer
 
     def _extent(
-        self, layer: QgsRasterLayer, parameters: dict[str, Any], context: QgsProcessingContext
+        self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext
     ) -> Optional[QgsGeometry]:
         """Return the extent that was given, if any, in the layer's CRS."""
         if parameters.get(EXTENT) in (None, ""):
@@ -155,15 +165,15 @@ class ImageAlgorithm(JobAlgorithm):
         return self.parameterAsExtentGeometry(parameters, EXTENT, context, layer.crs())
 
     def _make_frame(
-        self, layer: QgsRasterLayer, shape: QgsGeometry, parameters: dict[str, Any], context: QgsProcessingContext
+        self, layer: QgsMapLayer, shape: QgsGeometry, parameters: dict[str, Any], context: QgsProcessingContext
     ) -> rendering.Frame:
         extent = area.on_layer(shape.boundingBox(), layer)
         resolution_m = self._resolution_m(layer, parameters, context)
         frame = rendering.make_frame(layer.name(), layer.crs(), extent, resolution_m, context.transformContext())
-        rendering.check_size(frame, layer.dataProvider(), tempfile.gettempdir())
+        rendering.check_size(frame, layer, tempfile.gettempdir())
         return frame
 
-    def _resolution_m(self, layer: QgsRasterLayer, parameters: dict[str, Any], context: QgsProcessingContext) -> float:
+    def _resolution_m(self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext) -> float:
         model = self.parameterAsFile(parameters, MODEL, context)
         resolution_m = self.parameterAsDouble(parameters, RESOLUTION_M, context) or read_resolution_m(model)
         if resolution_m is None:
@@ -198,6 +208,14 @@ class ImageAlgorithm(JobAlgorithm):
         message = super()._with_layer_names(message, folder)
         message = message.replace(str(_area_file(Path(folder))), self.tr("the extent"))
         return message.replace(str(_image_file(Path(folder))), self._scope.layer_name)
+
+
+def _of_any_layer(parameter: QgsProcessingParameterDefinition) -> QgsProcessingParameterMapLayer:
+    """Return a parameter that takes what the given one takes, and layers that can only be painted."""
+    kinds = [QgsProcessing.SourceType.TypeRaster, QgsProcessing.SourceType.TypeMesh]
+    wider = QgsProcessingParameterMapLayer(parameter.name(), parameter.description(), types=kinds)
+    wider.setHelp(parameter.help())
+    return wider
 
 
 def _area_file(folder: Path) -> Path:

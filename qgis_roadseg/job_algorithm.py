@@ -194,6 +194,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             return tuple(map(layers.raster_path, self.parameterAsLayerList(parameters, name, context)))
         layer = self.parameterAsRasterLayer(parameters, name, context)
         if layer is None:
+            layers.check_no_container(str(parameters.get(name)))
             raise QgsProcessingException(self.invalidRasterError(parameters, name))
         return layers.raster_path(layer)
 

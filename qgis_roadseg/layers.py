@@ -17,7 +17,9 @@ from qgis.core import (
     QgsFeatureSource,
     QgsFields,
     QgsGeometry,
+    QgsMapLayer,
     QgsProcessingContext,
+    QgsProviderRegistry,
     QgsRasterLayer,
     QgsVectorFileWriter,
     QgsVectorLayer,
@@ -27,33 +29,48 @@ from qgis.core import (
 from ..training_core.errors import ImageryError, LabelError, OutputError, WorkerError
 
 
-def why_no_file(layer: QgsRasterLayer) -> str:
+def why_no_file(layer: QgsMapLayer) -> str:
     """Return why only QGIS can open a layer, in words that follow its name; empty where GDAL can by a path."""
     source = layer.source()
+    if not isinstance(layer, QgsRasterLayer):
+        return "has no pixels of its own"
     if layer.providerType() != "gdal":
         return f"comes from {layer.providerType()}"
     if "|" in source:
         return f"is opened with options of its own ({source.partition('|')[2]})"
+    if source.startswith("PG:"):
+        return "lies in a database"
     if source.startswith("/vsimem/"):
         return "lies in QGIS' memory"
     return "needs a login that QGIS keeps" if "authcfg=" in source else ""
 
 
-def raster_path(layer: QgsRasterLayer) -> str:
+def raster_path(layer: QgsMapLayer) -> str:
     """Return what GDAL opens the layer by, whatever the working directory: a path, or the name of a subdataset.
 
     Raises
     ------
     ImageryError
-        The layer is none of GDAL's, or is opened in a way that a path cannot tell.
+        The layer is none of GDAL's, is opened in a way that a path cannot tell, or is a file of several rasters.
     """
+    if not isinstance(layer, QgsRasterLayer):
+        check_no_container(layer.source())
     why = why_no_file(layer)
     if why:
         raise ImageryError(
             f"The layer {layer.name()} {why}, which takes QGIS to read.",
-            "Export it to a GeoTIFF file and choose that.",
+            "Export the ground that you need to a GeoTIFF file (the layer's menu, Export, Save As) and choose that.",
         )
     return _absolute(layer.source())
+
+
+def check_no_container(path: str) -> None:
+    """Raise ImageryError where a file, which is no raster, holds several: the person must say which one is meant."""
+    inner = QgsProviderRegistry.instance().querySublayers(path) if os.path.isfile(path) else []
+    rasters = [one.uri() for one in inner if one.type() == Qgis.LayerType.Raster and one.uri() != path]
+    if rasters:
+        mesh = "".join(f", or the mesh: mdal://{path}" for one in inner if one.type() == Qgis.LayerType.Mesh)
+        raise ImageryError(f"{path} holds several layers.", f"Choose one of its rasters, such as {rasters[0]}{mesh}.")
 
 
 def _absolute(source: str) -> str:

@@ -17,11 +17,13 @@ from qgis.core import (
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransformContext,
     QgsDistanceArea,
+    QgsMapLayer,
     QgsPointXY,
     QgsProcessingFeedback,
     QgsRasterBlock,
     QgsRasterDataProvider,
     QgsRasterFileWriter,
+    QgsRasterLayer,
     QgsRectangle,
 )
 from qgis.PyQt import sip
@@ -116,7 +118,7 @@ def _measure_m(
     return 1000 * x_m, 1000 * y_m
 
 
-def check_size(frame: Frame, provider: QgsRasterDataProvider, folder: Union[str, Path]) -> None:
+def check_size(frame: Frame, layer: QgsMapLayer, folder: Union[str, Path]) -> None:
     """Find out before the work that a frame is absurdly large, or larger than the disk of temporary files.
 
     Raises
@@ -132,7 +134,7 @@ def check_size(frame: Frame, provider: QgsRasterDataProvider, folder: Union[str,
             f"That would be {what}; {LARGEST_GIGAPIXELS} are the most.",
             "Choose a smaller extent or area of interest, and check the model's ground resolution.",
         )
-    gigabytes, free_gigabytes = pixels * _bytes_per_px(provider) / 1e9, shutil.disk_usage(folder).free / 1e9
+    gigabytes, free_gigabytes = pixels * _bytes_per_px(layer) / 1e9, shutil.disk_usage(folder).free / 1e9
     if gigabytes > free_gigabytes:
         raise ResourceError(
             f"That would be {what}, which take up to {gigabytes:,.1f} GB of temporary files; "
@@ -142,7 +144,10 @@ def check_size(frame: Frame, provider: QgsRasterDataProvider, folder: Union[str,
         )
 
 
-def _bytes_per_px(provider: QgsRasterDataProvider) -> int:
+def _bytes_per_px(layer: QgsMapLayer) -> int:
+    if not isinstance(layer, QgsRasterLayer):
+        return len("RGBA")
+    provider = layer.dataProvider()
     return sum(QgsRasterBlock.typeSize(provider.dataType(band)) for band in range(1, provider.bandCount() + 1))
 
 

@@ -1,5 +1,7 @@
 """Images that are no plain file: virtual rasters, and rasters within a file that holds several."""
 
+import zipfile
+
 import geopandas
 import numpy as np
 import pytest
@@ -77,6 +79,13 @@ def write_netcdf(path, values):
     return f'NETCDF:"{path}":Band1'
 
 
+def write_archive(path, values):
+    """Write a zip file that holds an image, and return what GDAL calls the image."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(write_raster(path.with_name("inner.tif"), values, photometric="rgb"), "town.tif")
+    return f"/vsizip/{path}/town.tif"
+
+
 def mask_of(folder, raster, model):
     folder.mkdir()
     path = str(folder / "mask.tif")
@@ -100,7 +109,9 @@ def test_a_virtual_raster_is_worked_through_like_one_image(tmp_path, planted, im
 
 
 @pytest.mark.parametrize(
-    ("write", "name"), [(write_geopackage, "towns.gpkg"), (write_pages, "Zwei Seiten.tif")], ids=["GPKG", "GTIFF_DIR"]
+    ("write", "name"),
+    [(write_geopackage, "towns.gpkg"), (write_pages, "Zwei Seiten.tif"), (write_archive, "Zwei Städte.zip")],
+    ids=["GPKG", "GTIFF_DIR", "vsizip"],
 )
 def test_a_raster_within_a_file_is_worked_through_like_one_of_its_own(tmp_path, planted, image, write, name):
     whole = write_raster(tmp_path / "whole.tif", image, photometric="rgb")

@@ -15,6 +15,9 @@ from qgis.core import (
     QgsGeometry,
     QgsProcessingContext,
     QgsProcessingException,
+    QgsProcessingModelAlgorithm,
+    QgsProcessingModelChildAlgorithm,
+    QgsProcessingModelChildParameterSource,
     QgsProject,
     QgsRasterLayer,
     QgsRectangle,
@@ -24,6 +27,7 @@ from qgis.core import (
 from roadseg.qgis_roadseg import blocks
 
 from .acting import Ear, run_in_task, write_model
+from .meshes import SQUARE, mesh_layer, write_mesh
 from .tiles import ALL, COLUMN, ROW, paint_tiles, tile_extent, tile_layer, tile_source
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
@@ -228,7 +232,9 @@ def test_the_resolution_can_be_given(tiles, seen, values, tmp_path):
 
 def test_a_web_map_without_an_extent_is_refused(tiles, seen, values):
     told = refusal({**values, "INPUT": tiles})
-    assert "The layer Kacheln comes from wms and may be endless. Give an extent (EXTENT)" in told
+    assert (
+        "The layer Kacheln comes from wms, and nothing tells what part of it is wanted. Give an extent (EXTENT)" in told
+    )
 
 
 FAR = QgsReferencedRectangle(QgsRectangle(400000, 3059985, 400005, 3060000), UTM)
@@ -300,6 +306,75 @@ def test_in_a_task_of_its_own(tiles, seen, values, qgis_app):
     ends = run_in_task(algorithm, wanted, context, ear, qgis_app)
     assert ends and ends[0][0], ear.text
     assert (gdal.Open(str(seen / "raster.tif")).ReadAsArray()[3] == 255).all()
+
+
+@pytest.fixture
+def mesh(tmp_path):
+    layer = mesh_layer(tmp_path / "Gelände.2dm")
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+def test_a_mesh_is_painted_at_the_models_resolution(mesh, seen, values):
+    segment({**values, "INPUT": mesh, "EXTENT": QgsReferencedRectangle(SQUARE, mesh.crs())})
+    image = gdal.Open(str(seen / "raster.tif"))
+    found = image.ReadAsArray()
+    assert image.GetGeoTransform()[1] == pytest.approx(0.5, rel=1e-3)
+    assert found.shape == (4, 200, 200)
+    assert (found[3] == 255).all() and found[0, 0, 0] == pytest.approx(100, abs=2)  # its gray is its height
+    assert_same_bounds(area_in(seen)[0].boundingBox(), SQUARE, within=1e-6)
+
+
+def test_a_mesh_in_a_task_of_its_own(mesh, seen, values, qgis_app):
+    context, ear = QgsProcessingContext(), Ear()
+    context.setProject(QgsProject.instance())
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:segment")
+    wanted = {**values, "INPUT": mesh.id(), "EXTENT": QgsReferencedRectangle(SQUARE, mesh.crs())}
+    ends = run_in_task(algorithm, wanted, context, ear, qgis_app)
+    assert ends and ends[0][0], ear.text
+    assert gdal.Open(str(seen / "raster.tif")).ReadAsArray()[0, 199, 199] == pytest.approx(100, abs=2)
+
+
+def test_what_a_mesh_lacks_is_said(mesh, seen, values, tmp_path):
+    assert "The layer Gelände has no pixels of its own, and nothing tells" in refusal({**values, "INPUT": mesh})
+    extent = QgsReferencedRectangle(SQUARE, UTM)
+    told = refusal({**values, "INPUT": write_mesh(tmp_path / "nowhere.2dm"), "EXTENT": extent})
+    assert "The layer nowhere has no coordinate reference system. Set the layer's CRS." in told
+    assert not (seen / "job.json").exists()
+
+
+def test_a_layer_that_is_no_image_is_refused(seen, values):
+    told = refusal({**values, "INPUT": polygons("Gebiet", MERCATOR, ALL)})
+    assert "The layer Gebiet is no image. Choose a raster or mesh layer." in told
+
+
+def test_a_file_of_several_rasters_is_not_taken_for_a_mesh(image, seen, values, tmp_path):
+    """QGIS would open these variables, of which each is a band, as a mesh of the first."""
+    path = tmp_path / "bands.nc"
+    gdal.Translate(str(path), str(image), format="netCDF")
+    told = refusal({**values, "INPUT": str(path), "EXTENT": str(image)})
+    assert f'{path} holds several layers. Choose one of its rasters, such as NETCDF:"{path}":Band1' in told
+    assert f"mdal://{path}" in told
+
+
+def test_a_model_hands_the_raster_of_one_step_on_to_the_next(image, seen, values):
+    source = QgsProcessingModelChildParameterSource
+    model = QgsProcessingModelAlgorithm("Modell")
+    first = QgsProcessingModelChildAlgorithm("native:cellstatistics")
+    first.setChildId("first")
+    for name, value in {"INPUT": [str(image)], "STATISTIC": 0, "REFERENCE_LAYER": str(image)}.items():
+        first.addParameterSources(name, [source.fromStaticValue(value)])
+    then = QgsProcessingModelChildAlgorithm("roadseg:segment")
+    then.setChildId("then")
+    then.addParameterSources("INPUT", [source.fromChildOutput("first", "OUTPUT")])
+    for name, value in values.items():
+        then.addParameterSources(name, [source.fromStaticValue(value)])
+    assert model.addChildAlgorithm(first) and model.addChildAlgorithm(then)
+    context, ear = QgsProcessingContext(), Ear()
+    fine = model.run({}, context, ear)[1]
+    assert fine, ear.text
+    assert gdal.Open(str(seen / "raster.tif")).RasterXSize == 40
+    assert model.validateChildAlgorithm("then")[0]
 
 
 def test_what_web_maps_need_is_said_in_the_help():

@@ -1,4 +1,5 @@
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from qgis.core import (
     QgsCoordinateReferenceSystem,
     QgsFeature,
     QgsGeometry,
+    QgsMeshLayer,
     QgsProcessingContext,
     QgsProcessingFeatureSourceDefinition,
     QgsProcessingParameterFeatureSource,
@@ -162,6 +164,30 @@ def test_rasters_in_memory_or_behind_a_login_are_refused(image):
     layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif authcfg='a1b2c3d'", "Bild")
     with pytest.raises(ImageryError, match="The layer Bild needs a login that QGIS keeps"):
         layers.raster_path(layer)
+
+
+def test_a_file_of_several_rasters_is_no_image(image, tmp_path):
+    from osgeo import gdal
+
+    path = str(tmp_path / "bands.nc")
+    gdal.Translate(path, str(image), format="netCDF")
+    with pytest.raises(ImageryError, match=r"bands\.nc holds several layers.*such as NETCDF"):
+        layers.raster_path(QgsMeshLayer(path, "Bänder", "mdal"))
+    layers.check_no_container(str(image))  # which holds one
+
+
+def test_rasters_within_an_archive_are_handed_on_as_they_stand(image, tmp_path):
+    with zipfile.ZipFile(tmp_path / "Bilder 1.zip", "w") as archive:
+        archive.write(image, "bild.tif")
+    for name in (f"/vsizip/{tmp_path}/Bilder 1.zip/bild.tif", f"/vsizip/{{{tmp_path}/Bilder 1.zip}}/bild.tif"):
+        layer = QgsRasterLayer(name, "Bild")
+        assert layer.isValid()
+        assert layers.raster_path(layer) == name
+
+
+def test_a_raster_in_a_database_takes_qgis(qgis_app):
+    layer = QgsRasterLayer("PG:host=127.0.0.1 port=1 table=bild", "Bild")
+    assert layers.why_no_file(layer) == "lies in a database"
 
 
 def test_rasters_on_a_server_are_handed_on_as_they_stand():

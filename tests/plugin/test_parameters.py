@@ -86,10 +86,10 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
         (ExportModel, {"INPUT": "file", "OUTPUT": "fileDestination", "TILE_PX": "number"}),
         (Quantize, {"INPUT": "multilayer", "MODEL": "file", "ROADS": "source", "AOI": "source", "WIDTH_FIELD": "field",
                     "OUTPUT": "fileDestination"}),
-        (Segment, {"INPUT": "raster", "MODEL": "file", "MASK": "rasterDestination",
+        (Segment, {"INPUT": "layer", "MODEL": "file", "MASK": "rasterDestination",
                    "PROBABILITY": "rasterDestination"}),
         (Vectorize, {"INPUT": "raster", "OUTPUT": "sink", "NODES": "sink"}),
-        (ExtractRoads, {"INPUT": "raster", "MODEL": "file", "OUTPUT": "sink", "MASK": "rasterDestination"}),
+        (ExtractRoads, {"INPUT": "layer", "MODEL": "file", "OUTPUT": "sink", "MASK": "rasterDestination"}),
     ],
 )  # fmt: skip
 def test_the_types(algorithm_type, types):

@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 from osgeo import gdal
 from qgis.core import (
+    Qgis,
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransformContext,
+    QgsMessageLog,
+    QgsRasterBlock,
+    QgsRasterDataProvider,
     QgsRasterLayer,
     QgsRectangle,
 )
@@ -355,7 +359,7 @@ def test_an_absurd_size_is_refused_with_its_numbers(tmp_path):
     layer = tile_layer(NOTHING)
     frame = frame_of(layer, QgsRectangle(1400000, 6800000, 1600000, 7000000))
     with pytest.raises(ResourceError) as caught:
-        rendering.check_size(frame, layer.dataProvider(), tmp_path)
+        rendering.check_size(frame, layer, tmp_path)
     pixels = frame.width * frame.height
     assert pixels > 20e9
     for number in (f"{pixels / 1e9:,.2f} gigapixels", f"{frame.width:,} x", "0.5 m", "web tiles", "20 are the most"):
@@ -368,7 +372,7 @@ def test_more_than_the_disk_has_is_refused_with_its_numbers(tmp_path, monkeypatc
     free = shutil.disk_usage(tmp_path)._replace(free=1_500_000_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
     with pytest.raises(ResourceError, match=r"up to 2\.\d GB of temporary files; .* has 1\.5 GB free"):
-        rendering.check_size(frame, layer.dataProvider(), tmp_path)
+        rendering.check_size(frame, layer, tmp_path)
 
 
 def test_a_layer_that_is_coarser_than_the_model_is_warned_of(tmp_path):
@@ -381,3 +385,33 @@ def test_a_layer_that_is_coarser_than_the_model_is_warned_of(tmp_path):
 def test_a_file_that_cannot_be_written_is_an_error(tmp_path):
     with pytest.raises(OutputError, match="The layer Kacheln cannot be written"):
         render(tile_layer(paint_tiles(tmp_path)), tmp_path / "missing" / "image.tif")
+
+
+class GoneDatabase(QgsRasterDataProvider):
+    """Does as the provider for PostGIS has been seen to do when the database is gone: a black block, and a log."""
+
+    def __init__(self, heading):
+        super().__init__()
+        self.heading = heading
+
+    def bandCount(self):  # noqa: N802
+        return 1
+
+    def dataType(self, band):  # noqa: N802
+        return Qgis.DataType.Byte
+
+    def block(self, band, extent, width, height, feedback=None):
+        QgsMessageLog.logMessage(
+            "Error fetching tile index from backend.\nSQL: SELECT 1", self.heading, Qgis.MessageLevel.Critical
+        )
+        black = QgsRasterBlock(Qgis.DataType.Byte, width, height)
+        black.setData(bytes(width * height))
+        return black
+
+
+def test_a_database_that_is_gone_is_an_error_and_no_black_picture(tmp_path):
+    frame = frame_of(tile_layer(NOTHING))
+    told = "The layer Kacheln could not be loaded whole: Error fetching tile index from backend. Check"
+    with pytest.raises(ImageryError, match=told):
+        rendering.render(GoneDatabase("PostGIS"), frame, tmp_path / "image.tif", Ear())
+    rendering.render(GoneDatabase("Others"), frame, tmp_path / "image.tif", Ear())  # which is none of our business

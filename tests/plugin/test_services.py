@@ -107,6 +107,44 @@ def test_an_arcgis_map_server_that_fails(tmp_path):
             render(map_server_layer(address), tmp_path / "image.tif")
 
 
+TILES = """<?xml version="1.0"?><Capabilities xmlns="http://www.opengis.net/wmts/1.0" version="1.0.0"
+xmlns:ows="http://www.opengis.net/ows/1.1" xmlns:xlink="http://www.w3.org/1999/xlink"><Contents><Layer>
+<ows:Title>Photo</ows:Title><ows:Identifier>photo</ows:Identifier><ows:WGS84BoundingBox>
+<ows:LowerCorner>12 52</ows:LowerCorner><ows:UpperCorner>14 53</ows:UpperCorner></ows:WGS84BoundingBox>
+<Style isDefault="true"><ows:Identifier>default</ows:Identifier></Style><Format>image/png</Format>
+<TileMatrixSetLink><TileMatrixSet>utm</TileMatrixSet></TileMatrixSetLink><ResourceURL format="image/png"
+resourceType="tile" template="ADDRESS/{TileMatrix}/{TileCol}/{TileRow}.png"/></Layer><TileMatrixSet>
+<ows:Identifier>utm</ows:Identifier><ows:SupportedCRS>urn:ogc:def:crs:EPSG::25833</ows:SupportedCRS><TileMatrix>
+<ows:Identifier>fine</ows:Identifier><ScaleDenominator>1785.7142857142858</ScaleDenominator>
+<TopLeftCorner>380000 5830000</TopLeftCorner><TileWidth>256</TileWidth><TileHeight>256</TileHeight>
+<MatrixWidth>157</MatrixWidth><MatrixHeight>157</MatrixHeight></TileMatrix></TileMatrixSet></Contents></Capabilities>"""
+
+
+def test_a_tile_service_in_a_grid_of_its_own(tmp_path):
+    """Its pixels are 0.5 m: 0.28 mm, as the standard has it, times the scale. One tile is not there."""
+    asked = set()
+
+    def answer(path):
+        if path.startswith("/capabilities.xml"):
+            return 200, "application/xml", TILES.replace("ADDRESS", addresses[0]).encode()
+        asked.add(path)
+        return (404, "text/plain", b"") if path == "/fine/79/78.png" else (200, "image/png", png_of(256, 256))
+
+    addresses = []
+    with serve(answer) as address:
+        addresses.append(address)
+        source = "crs=EPSG:25833&format=image/png&layers=photo&styles=default&tileMatrixSet=utm"
+        dataset = render(
+            QgsRasterLayer(f"{source}&url={address}/capabilities.xml", "Kacheln", "wms"), tmp_path / "i.tif"
+        )
+    values = dataset.ReadAsArray()
+    assert values.shape == (4, 200, 400)
+    assert asked == {f"/fine/{column}/{row}.png" for column in (78, 79) for row in (77, 78)}
+    missing = np.zeros((200, 400), bool)
+    missing[168:, 224:] = True  # column 79 begins 10112 m from the left of the grid, row 78 9984 m from its top
+    assert ((values[3] == 0) != missing).mean() < 0.01
+
+
 def coverage_of(query):
     """Return a coverage whose values tell where a pixel is: its distance from the extent's left, in half meters."""
     west, south, east, north = map(float, query["bbox"].split(","))
