@@ -13,11 +13,12 @@ from typing import Any, Optional
 import numpy as np
 
 from .events import Reporter
-from .inference import CERTAIN, NO_DATA, to_mask
+from .inference import CERTAIN, NO_DATA
 from .jobs import ExtractRoads
 from .outputs import Outputs
 from .plans import ImagePlan, check_plans, no_data
 from .results import ResultWriter
+from .roadraster import byte_raster
 from .segment import Segmenter, prepare_segmenter, seconds_per_px, segmented
 from .vectorize import extract_network, write_network
 from .vectors import check_vector_output
@@ -33,10 +34,8 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
         plan = segmenter.plan(job.raster, job.aoi, mask=job.mask)
         reporter.log(check_plans([plan], partial(seconds_per_px, segmenter)))
         probability = _probability(plan, segmenter, mask_path, reporter.part(0, 0.8))
-        road = to_mask(probability, segmenter.threshold) == 1
-        network = extract_network(
-            road, probability != NO_DATA, probability / np.float32(CERTAIN), plan.grid, job, reporter.part(0.8, 1)
-        )
+        raster = byte_raster(probability, CERTAIN, NO_DATA, segmenter.threshold)
+        network = extract_network(raster, plan.grid, job, reporter.part(0.8, 1))
         numbers = write_network(network, roads_path, None)
     return {"roads": job.roads, **({"mask": job.mask} if job.mask else {}), **numbers, "engine": segmenter.engine.name}
 

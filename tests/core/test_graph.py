@@ -6,8 +6,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
 from training_core.graph import contract, join_chains, select_edges, trace
-from training_core.skeleton import EIGHT_NEIGHBORS, thin
+from training_core.skeleton import thin
 
+EIGHT_NEIGHBORS = np.ones((3, 3), dtype=bool)
 SIDES = st.integers(1, 24)
 MASKS = st.tuples(SIDES, SIDES).flatmap(lambda shape: arrays(bool, shape))
 

@@ -16,6 +16,7 @@ from training_core.errors import Cancelled, ImageryError, OutputError
 from training_core.events import Reporter, Warning
 from training_core.grid import Grid
 from training_core.jobs import Vectorize
+from training_core.roadraster import array_raster
 from training_core.vectorize import extract_network, run, write_network
 
 PLAIN = Vectorize(min_area_m2=0, spur_m=10, min_length_m=20, simplify_m=0.5)
@@ -29,7 +30,8 @@ def drawn(*shapes, width=300, height=200):
 
 def extracted(road, grid=SQUARE_PIXELS, options=PLAIN, known=None, probability=None, reporter=None):
     known = np.ones_like(road) if known is None else known
-    return extract_network(road & known, known, probability, grid, options, reporter or Reporter())
+    raster = array_raster(road, known) if probability is None else array_raster(probability, known, threshold=0.5)
+    return extract_network(raster, grid, options, reporter or Reporter())
 
 
 def on_map(shape, grid):
