@@ -67,13 +67,17 @@ def closed(road: BitMask, known: BitMask, columns: int, rows: int) -> BitMask:
 
 
 def _grown(mask: BitMask, columns: int, rows: int, sign: int) -> BitMask:
-    """Return the union of a mask moved to each pixel of the ellipse in a box from 0 to (columns, rows), times a sign."""
+    """Return the union of a mask moved to each pixel of an ellipse, which is in a box from 0 to (columns, rows).
+
+    With a sign of -1 it is moved the other way.
+    """
     aside = (2 * np.arange(rows + 1) - rows) / (rows + 1)
     last = ((columns + (columns + 1) * np.sqrt(1 - aside**2)) / 2 + 1e-9).astype(int)
     last = np.maximum(last, (columns + 1) // 2)
     grown, chord, length = BitMask.empty(mask.height, mask.width), mask, 0
     for row in np.argsort(last).tolist():  # from the shortest chord on, so that each is made from the one before
-        for length in range(length + 1, 2 * last[row] - columns + 1):
+        while length < 2 * last[row] - columns:
+            length += 1
             chord = chord | mask.moved(sign * length, 0)
         grown = grown | chord.moved(sign * int(columns - last[row]), sign * row)
     return grown

@@ -39,9 +39,7 @@ def find_road(
     return _drawn(road, raster, frame), known
 
 
-def _read(
-    raster: RoadRaster, hysteresis: float, frame: Frame, reporter: Reporter
-) -> tuple[Runs, Runs, BitMask]:
+def _read(raster: RoadRaster, hysteresis: float, frame: Frame, reporter: Reporter) -> tuple[Runs, Runs, BitMask]:
     """Return the runs of road, those of what is no ground with data, and where there are data."""
     known = BitMask.empty(raster.height, raster.width)
     likely, sure, outside = [], [], [frame.around()]

@@ -169,6 +169,15 @@ def test_more_nodes_than_sixteen_bits_count():
     assert graph.lengths().tolist() == [699]
 
 
+def test_more_junctions_and_edges_than_sixteen_bits_count():
+    mask = np.zeros((1037, 1037), dtype=bool)
+    mask[::4] = mask[:, ::4] = True  # 260 lines each way, of which the four corners are no junctions
+    graph = trace(mask)
+    assert (graph.degree >= 3).sum() == len(graph.nodes) == 260 * 260 - 4
+    assert len(graph.edges) == 2 * 260 * 259 - 4
+    assert graph_topology(graph) == (1, 259 * 259)
+
+
 def test_far_pixels_keep_their_coordinates():
     mask = np.zeros((2, 70000), dtype=bool)
     mask[1, 69000:] = True
