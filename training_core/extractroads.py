@@ -1,6 +1,7 @@
 """The job extractroads: from an image to a road network in one go.
 
-Knows how segmenting and vectorizing join; the probability stays in memory, a byte a pixel.
+Knows how segmenting and vectorizing join; the probability stays in memory, or in a temporary file where it is large, a
+byte a pixel.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Optional
 
 import numpy as np
 
+from .cache import allocate
 from .events import Reporter
 from .inference import CERTAIN, NO_DATA
 from .jobs import ExtractRoads
@@ -42,12 +44,14 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
 
 def _probability(plan: ImagePlan, segmenter: Segmenter, mask_path: Optional[Path], reporter: Reporter) -> np.ndarray:
     """Return the probability bytes of an image, and write its mask where it is wanted."""
-    probability = np.full((plan.grid.height, plan.grid.width), NO_DATA, dtype=np.uint8)
+    probability = allocate((plan.grid.height, plan.grid.width), np.uint8)
+    probability[:], has_data = NO_DATA, False
     with ResultWriter(plan.grid, mask_path, None, segmenter.threshold) as writer:
         with closing(segmented([plan], segmenter, reporter)) as results:
             for _, tile, values in results:
                 writer.write(tile, values)
                 probability[tile.destination] = values
-        if (probability == NO_DATA).all():
+                has_data |= bool((values != NO_DATA).any())
+        if not has_data:
             raise no_data(plan)
     return probability

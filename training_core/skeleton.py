@@ -20,6 +20,8 @@ from .rowruns import Frame, components, runs_at
 _LONGEST_CUT = 2.0
 # Boards of which neighbors are computed at a time: what that takes fits into the processor's cache.
 _CHUNK = 1 << 13
+# A tree that is built in half the time of a tidy one, and asked as fast.
+_TREE = {"balanced_tree": False, "compact_nodes": False, "leafsize": 24}
 _Neighbors = Sequence[np.ndarray]
 
 
@@ -40,7 +42,7 @@ class Clearance:
         self.pixel_m = np.array(pixel_m)
         other = known & ~road
         roadside = (other & (~other).grown()).pixels()
-        self._tree = KDTree(roadside * self.pixel_m, balanced_tree=False) if len(roadside) else None
+        self._tree = KDTree(roadside * self.pixel_m, **_TREE) if len(roadside) else None
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """Return the clearance in meters of points (n, 2) in pixels; infinite where nothing is known to be no road."""
@@ -119,11 +121,11 @@ def _remove(boards: np.ndarray, free: np.ndarray, rules: Sequence[Callable[[_Nei
     """
     flat, free, stride = boards.ravel(), free.ravel(), boards.shape[1]
     around = [row * stride + column for row in (-1, 0, 1) for column in (-1, 0, 1)]
-    is_due = np.repeat((flat != 0)[None], len(rules), axis=0)
+    is_due = np.full(len(flat), (1 << len(rules)) - 1, dtype=np.uint8)  # a bit for each rule that has yet to look
     while is_due.any():
-        for rule, due in zip(rules, is_due):
-            at = np.flatnonzero(due)
-            due[:] = False
+        for bit, rule in enumerate(rules):
+            at = np.flatnonzero(is_due & (1 << bit))
+            is_due &= 0xFF ^ 1 << bit
             at = at[flat[at] != 0]
             chunks = [at[begin : begin + _CHUNK] for begin in range(0, len(at), _CHUNK)]
             going = [rule(_neighbors(flat, chunk, stride)) & free[chunk] & flat[chunk] for chunk in chunks]
@@ -131,7 +133,7 @@ def _remove(boards: np.ndarray, free: np.ndarray, rules: Sequence[Callable[[_Nei
                 flat[chunk] &= ~gone
                 changed = chunk[gone != 0]
                 for step in around:
-                    is_due[:, changed + step] = True
+                    is_due[changed + step] = (1 << len(rules)) - 1
 
 
 def _neighbors(flat: np.ndarray, at: np.ndarray, stride: int) -> _Neighbors:

@@ -143,10 +143,10 @@ class NetworkOptions(Job):
     """How a mask becomes lines: shared by every job that vectorizes. All lengths are on the ground."""
 
     hysteresis: float = option(
-        0.7,
+        0.8,
         "Hysteresis",
         "Share of the threshold from which pixels are road, too, where they hang together with pixels above the "
-        "threshold: it closes gaps in uncertain roads. 1 takes the threshold alone; a mask needs none.",
+        "threshold, which mends uncertain roads. 1 takes the threshold alone; a mask needs none.",
         minimum=0.05,
         maximum=1,
         advanced=True,
