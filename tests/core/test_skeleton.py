@@ -54,6 +54,14 @@ def test_thinning_keeps_the_topology_and_leaves_no_pixel_that_could_go(mask, ope
 
 
 @settings(deadline=None, max_examples=100)
+@given(MASKS, st.integers(0, 7), st.integers(0, 7))
+def test_a_skeleton_does_not_show_the_boards_it_was_made_on(mask, rows, columns):
+    mask = ndimage.binary_opening(mask, np.ones((2, 2)))
+    moved = thin(np.pad(mask, ((2 * rows, 0), (2 * columns, 0))))  # pixels go in turns by even and odd places
+    np.testing.assert_array_equal(moved[2 * rows :, 2 * columns :], thin(mask))
+
+
+@settings(deadline=None, max_examples=100)
 @given(MASKS, st.integers(0, 2**32 - 1))
 def test_fixed_pixels_stay_and_the_topology_too(mask, seed):
     fixed = mask & (np.random.default_rng(seed).random(mask.shape) < 0.1)
