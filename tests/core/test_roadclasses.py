@@ -8,9 +8,10 @@ import rasterio
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from rasterio.features import rasterize
 from shapely.geometry import LineString
 
-from rasters import write_raster
+from rasters import NORTH_UP, write_raster
 from towns import RGB, ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core import finetune, segment
 from training_core.bundle import ModelCard, load_model, save_model
@@ -63,7 +64,7 @@ def test_fields_that_tell_no_classes_are_refused():
 
 
 def test_classes_are_burned_where_their_roads_lie():
-    grid = Grid(rasterio.CRS.from_epsg(32633), on_grid(), SIDE_PX, SIDE_PX)
+    grid = Grid(rasterio.CRS.from_epsg(32633), NORTH_UP, SIDE_PX, SIDE_PX)
     labels = burn_labels(grid, roads_of(c=[1, 2, 3, 4]), None, LabelOptions(width_m=ROAD_M), np.array([2, 0, 1, 1]))
     top, left = labels.row, labels.column
     at = {
@@ -72,12 +73,6 @@ def test_classes_are_burned_where_their_roads_lie():
     assert at == {(48, 10): 2, (140, 10): 0, (90, 100): 1, (80, 10): 0}
     assert (labels.values[labels.classes > 0] == 1).all()
     assert burn_labels(grid, roads_of(c=[1]), None, LabelOptions()).classes is None
-
-
-def on_grid():
-    from rasters import NORTH_UP
-
-    return NORTH_UP
 
 
 @given(st.integers(0, 2**31))
@@ -146,8 +141,8 @@ def test_the_raster_of_classes_says_the_likeliest_where_a_road_is(told_apart, tm
     job = Segment(raster=raster, model=model, engine=engine, precision="fp32", threads=1, **paths)
     assert segment.run(job, Reporter())["classes"] == paths["classes"]
     with torch.inference_mode():
-        channels = torch.sigmoid(network(torch.from_numpy((values[None] - 80) / np.float32(40)).float()))[0].numpy()
-    expected = np.where(channels[0] >= 0.5, 1 + channels[1:].argmax(axis=0), 0)
+        channels = torch.sigmoid(network(torch.from_numpy((values[None].astype("float32") - 80) / 40)))[0].numpy()
+    expected = np.where(np.rint(254 * channels[0]) >= 127, 1 + channels[1:].argmax(axis=0), 0)
     with rasterio.open(paths["classes"]) as found, rasterio.open(paths["mask"]) as mask:
         assert (found.read(1) == expected).mean() > 0.99 and len(np.unique(expected)) == 3
         assert ((found.read(1) > 0) == (mask.read(1) == 1)).all()
@@ -163,8 +158,6 @@ def test_a_model_without_classes_is_refused_where_they_are_wanted(town, planted,
 
 def test_classes_that_look_different_are_learned(tmp_path):
     """Roads from north to south are bright, the others less so."""
-    from rasterio.features import rasterize
-
     names = ["bright", "bright", "dull", "dull"]
     truth = [rasterize([road.buffer(ROAD_M / 2)], out_shape=(SIDE_PX, SIDE_PX)) > 0 for road in ROADS]
     values = image_of(true_roads())
@@ -174,7 +167,7 @@ def test_classes_that_look_different_are_learned(tmp_path):
     drawn.to_file(tmp_path / "roads.gpkg")
     told = []
     job = FineTune(
-        rasters=(raster,), roads=str(tmp_path / "roads.gpkg"), class_field="kind", width_m=ROAD_M, steps=60, chip_px=96,
+        rasters=(raster,), roads=str(tmp_path / "roads.gpkg"), class_field="kind", width_m=ROAD_M, steps=30, chip_px=96,
         base_model=plant_model(tmp_path / "base.safetensors"), model=str(tmp_path / "model.safetensors"),
         learning_rate=0.002, engine="native", threads=1, batch_size=2,
     )  # fmt: skip
