@@ -173,7 +173,9 @@ def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, n
     number, used = np.unique(np.concatenate([node[begin], node[end]]), return_inverse=True)
     positions = np.empty((len(number), 2))
     positions[used] = np.concatenate([places[begin], places[end]])
-    graph = Graph(positions, used.reshape(2, -1).T.astype(np.int64), points, offsets)
+    order = np.lexsort((positions[:, 1], positions[:, 0]))  # from west to east, whatever the order of the lines
+    edges = np.argsort(order)[used].reshape(2, -1).T
+    graph = Graph(positions[order], edges, points, offsets)
     returns = graph.edges[:, 0] == graph.edges[:, 1]
     return _select(graph, line[begin], ~(returns & (graph.lengths() <= 2 * tolerance_m)))
 
