@@ -17,9 +17,10 @@ import pandas
 import pyproj
 import shapely
 from pyproj.exceptions import ProjError
+from shapely.geometry.base import BaseGeometry
 
 from .errors import LabelError
-from .jobs.networks import METERS_PER_SECOND
+from .jobs import METERS_PER_SECOND
 from .vectors import read_layer, require_geometry
 
 LARGEST_RADIUS_M = 200_000.0
@@ -173,6 +174,15 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
     speed = _positive(layer[fields.speed] if fields.speed else nothing) * METERS_PER_SECOND[fields.speed_unit]
     lanes = _positive(layer[fields.lanes] if fields.lanes else nothing)
     return Lines(shapes, feature, bridge[feature], speed[feature], lanes[feature])
+
+
+def clipped(lines: Lines, area: BaseGeometry) -> Lines:
+    """Return the parts of lines that lie in an area of the same plane."""
+    inside = shapely.intersection(lines.shapes, area)
+    shapes, line = shapely.get_parts(inside, return_index=True)
+    kept = (shapely.get_dimensions(shapes) == 1) & (shapely.length(shapes) > 0)
+    line = line[kept]
+    return Lines(shapes[kept], lines.feature[line], lines.bridge[line], lines.speed_mps[line], lines.lanes[line])
 
 
 def _is_bridge(value: object) -> bool:

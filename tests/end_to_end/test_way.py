@@ -42,6 +42,7 @@ def test_all_algorithms_are_listed():
         "segment",
         "vectorize",
         "extractroads",
+        "scorenetwork",
     ):
         assert f"roadseg:{name}" in listed
 

@@ -13,13 +13,14 @@ from roadseg.algorithms.exportmodel import ExportModel
 from roadseg.algorithms.extractroads import ExtractRoads
 from roadseg.algorithms.finetune import FineTune
 from roadseg.algorithms.quantize import Quantize
+from roadseg.algorithms.scorenetwork import ScoreNetwork
 from roadseg.algorithms.segment import Segment
 from roadseg.algorithms.vectorize import Vectorize
 from roadseg.qgis_roadseg.parameters import read_plain
 from roadseg.training_core import jobs
 from roadseg.training_core.errors import JobError
 
-ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads)
+ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads, ScoreNetwork)
 
 pytestmark = pytest.mark.usefixtures("provider")
 
