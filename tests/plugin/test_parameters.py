@@ -91,6 +91,9 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
                    "PROBABILITY": "rasterDestination"}),
         (Vectorize, {"INPUT": "raster", "OUTPUT": "sink", "NODES": "sink"}),
         (ExtractRoads, {"INPUT": "raster", "MODEL": "file", "OUTPUT": "sink", "MASK": "rasterDestination"}),
+        (ScoreNetwork, {"INPUT": "source", "TRUTH": "source", "AOI": "source", "TRUTH_BRIDGE_FIELD": "field",
+                        "PROPOSAL_SPEED_FIELD": "field", "SPEED_UNIT": "enum", "SNAP_M": "number", "OUTPUT": "sink",
+                        "REPORT": "fileDestination", "SCORES": "fileDestination"}),
     ],
 )  # fmt: skip
 def test_the_types(algorithm_type, types):
@@ -109,6 +112,11 @@ def test_geometries_and_parents():
     vectorize = definitions(Vectorize)
     assert vectorize["OUTPUT"].dataType() == source.TypeVectorLine
     assert vectorize["NODES"].dataType() == source.TypeVectorPoint
+    score = definitions(ScoreNetwork)
+    assert score["INPUT"].dataTypes() == score["TRUTH"].dataTypes() == [source.TypeVectorLine]
+    assert score["OUTPUT"].dataType() == source.TypeVectorLine
+    assert score["TRUTH_BRIDGE_FIELD"].parentLayerParameterName() == "TRUTH"
+    assert score["PROPOSAL_SPEED_FIELD"].parentLayerParameterName() == "INPUT"
 
 
 def test_what_is_written_where_nothing_is_said():
@@ -123,6 +131,7 @@ def test_what_is_written_where_nothing_is_said():
     assert created(Segment) == {"MASK"}
     assert created(Vectorize) == {"OUTPUT"}
     assert created(ExtractRoads) == {"OUTPUT"}
+    assert created(ScoreNetwork) == {"OUTPUT", "REPORT"}
 
 
 def test_a_folder_of_logs_is_a_folder_that_may_be_left_out():
