@@ -96,13 +96,14 @@ def score_lines(truth: RoadGraph, proposal: RoadGraph, tolerance_m: float) -> Li
 
 def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float) -> Stretches:
     """Return the parts of a network's edges that lie within a tolerance of another network."""
-    vertex, other_vertex = roads.neighbors(other, tolerance_m)
-    begin, step = roads.graph.points[vertex], roads.graph.points[vertex + 1] - roads.graph.points[vertex]
-    other_begin, other_end = other.graph.points[other_vertex], other.graph.points[other_vertex + 1]
-    low, high = _within_capsule(begin, step, other_begin, other_end, tolerance_m + _ROUNDING_M)
-    met = low <= high
-    low, high = (roads.along_m[vertex[met]] + each[met] for each in (low, high))
-    return _united(roads.graph.owner[vertex[met]], low, high)
+    found = [Stretches(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
+    for vertex, other_vertex in roads.neighbors(other, tolerance_m):
+        begin, step = roads.graph.points[vertex], roads.graph.points[vertex + 1] - roads.graph.points[vertex]
+        other_begin, other_end = other.graph.points[other_vertex], other.graph.points[other_vertex + 1]
+        low, high = _within_capsule(begin, step, other_begin, other_end, tolerance_m + _ROUNDING_M)
+        met, along_m = low <= high, roads.along_m[vertex]
+        found.append(_united(Stretches(roads.graph.owner[vertex][met], (along_m + low)[met], (along_m + high)[met])))
+    return _united(Stretches(*(np.concatenate(each) for each in zip(*(vars(part).values() for part in found)))))
 
 
 def rest(roads: RoadGraph, parts: Stretches) -> Stretches:
@@ -175,11 +176,11 @@ def _cross(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
 
 
-def _united(edge: np.ndarray, low: np.ndarray, high: np.ndarray) -> Stretches:
-    """Return what stretches of edges, which may overlap, cover together."""
-    owner = np.concatenate([edge, edge])
-    place_m = np.concatenate([low, high])
-    change = np.repeat([1, -1], len(edge))
+def _united(parts: Stretches) -> Stretches:
+    """Return what parts of edges, which may overlap and be in any order, cover together."""
+    owner = np.tile(parts.edge, 2)
+    place_m = np.concatenate([parts.begin_m, parts.end_m])
+    change = np.repeat([1, -1], len(parts.edge))
     order = np.lexsort((-change, place_m, owner))
     owner, place_m, change = owner[order], place_m[order], change[order]
     depth = np.cumsum(change)

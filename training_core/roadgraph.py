@@ -6,6 +6,7 @@ shortest paths.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +19,8 @@ from .noding import node_lines
 
 # Places that are nearer to each other than this are one spot, even where they are on different edges.
 _EQUAL_M = 1e-6
+# Segments whose neighbors are held at once.
+_BLOCK = 20_000
 
 
 @dataclass(frozen=True)
@@ -147,15 +150,16 @@ class RoadGraph:
         order = np.argsort(owners, kind="stable")  # of each line: where it begins, the vertices, where it ends
         return shapely.linestrings(points[order], indices=owners[order])
 
-    def neighbors(self, other: RoadGraph, within_m: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the straight segments that lie within a distance of another graph's, as pairs of both.
+    def neighbors(self, other: RoadGraph, within_m: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the straight segments that lie within a distance of another graph's, as pairs of both, in blocks.
 
         Each is given by the vertex where it begins: (k,), int64, in this graph and in the other.
         """
-        if not len(self.graph.edges) or not len(other.graph.edges):
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        own, theirs = other._tree.query(self._tree.geometries, predicate="dwithin", distance=within_m + _EQUAL_M)
-        return self._segments[own], other._segments[theirs]
+        shapes = self._tree.geometries
+        for begin in range(0, len(shapes), _BLOCK):
+            block = shapes[begin : begin + _BLOCK]
+            own, theirs = other._tree.query(block, predicate="dwithin", distance=within_m + _EQUAL_M)
+            yield self._segments[begin + own], other._segments[theirs]
 
     def nearest(
         self, points: np.ndarray, within_m: float, headings: np.ndarray | None = None

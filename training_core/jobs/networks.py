@@ -76,7 +76,7 @@ class ScoreNetwork(GraphOptions):
         "distances must not be compared.",
         unit="m",
         minimum=0.01,
-        maximum=1000,
+        maximum=100,
     )
     tolerance_m: float = option(
         5.0,
@@ -85,7 +85,7 @@ class ScoreNetwork(GraphOptions):
         "matched on the map.",
         unit="m",
         minimum=0.01,
-        maximum=1000,
+        maximum=100,
     )
     relaxed_m: float = option(
         3.0,
@@ -93,7 +93,7 @@ class ScoreNetwork(GraphOptions):
         "The same for relaxed precision and recall.",
         unit="m",
         minimum=0.01,
-        maximum=1000,
+        maximum=100,
         advanced=True,
     )
     spacing_m: float = option(
@@ -120,7 +120,7 @@ class ScoreNetwork(GraphOptions):
         "How far a marble may lie from the hole that it falls into, and a seed from the proposal.",
         unit="m",
         minimum=0.01,
-        maximum=1000,
+        maximum=100,
         advanced=True,
     )
     seed_m: float = option(
