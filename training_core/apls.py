@@ -28,7 +28,7 @@ SNAP_M, SPACING_M = 4.0, 50.0
 # An edge shorter than this share of the spacing has no control points but its nodes.
 _SHORTEST = 0.75
 # How many numbers are held at once: from a block of control points to all nodes, and from a few of it to all others.
-_BLOCK, _ROWS = 4_000_000, 250_000
+_BLOCK, _ROWS = 4_000_000, 500_000
 
 
 @dataclass(frozen=True)
