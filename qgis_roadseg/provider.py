@@ -13,12 +13,13 @@ from ..algorithms.exportmodel import ExportModel
 from ..algorithms.extractroads import ExtractRoads
 from ..algorithms.finetune import FineTune
 from ..algorithms.quantize import Quantize
+from ..algorithms.scorenetwork import ScoreNetwork
 from ..algorithms.segment import Segment
 from ..algorithms.setupruntime import SetUpRuntime
 from ..algorithms.vectorize import Vectorize
 from .paths import ICON
 
-ALGORITHMS = (SetUpRuntime, FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads)
+ALGORITHMS = (SetUpRuntime, FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads, ScoreNetwork)
 
 
 class RoadSegProvider(QgsProcessingProvider):

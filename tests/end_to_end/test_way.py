@@ -42,6 +42,7 @@ def test_all_algorithms_are_listed():
         "segment",
         "vectorize",
         "extractroads",
+        "scorenetwork",
     ):
         assert f"roadseg:{name}" in listed
 
@@ -113,6 +114,28 @@ def test_extract_roads_gives_what_both_steps_give(ground, tmp_path):
     )
     _, lines = lines_of(roads)
     assert len(lines) == found["COUNT"] > 0 and share_on_mask(lines, mask) > 0.95
+
+
+def test_a_network_is_scored_against_the_true_roads(ground, tmp_path):
+    errors, report, scores = (str(tmp_path / name) for name in ("errors.gpkg", "report.html", "scores.json"))
+    outputs = {"OUTPUT": errors, "REPORT": report, "SCORES": scores}
+    fields = {"TRUTH_SPEED_FIELD": "width_m", "PROPOSAL_SPEED_FIELD": "width_m"}  # any numbers will do
+    same = {"INPUT": str(ground.roads), "TRUTH": str(ground.roads), **fields, **outputs}
+    alike = headless.run("roadseg:scorenetwork", same)
+    assert [alike[name] for name in ("APLS_SCORE", "APLS_TIME_SCORE")] == pytest.approx([1, 1])
+    assert [alike[name] for name in ("TOPO_F1", "LINES_QUALITY", "RELAXED_F1")] == pytest.approx([1, 1, 1])
+    assert {items["kind"] for items, _ in lines_of(errors)[1]} == {"matched"}
+
+    found = str(tmp_path / "roads.gpkg")
+    headless.run("roadseg:extractroads", {"INPUT": str(ground.image), "MODEL": str(ground.model), "OUTPUT": found})
+    scored = headless.run("roadseg:scorenetwork", {"INPUT": found, "TRUTH": str(ground.roads), **outputs})
+    assert 0 < scored["APLS_SCORE"] < 1 and 0 < scored["LINES_QUALITY"] < 1
+    assert json.loads((tmp_path / "scores.json").read_text())["apls"]["score"] == scored["APLS_SCORE"]
+    reference, lines = lines_of(errors)
+    assert reference.IsSame(lines_of(str(ground.roads))[0])
+    assert {items["kind"] for items, _ in lines} <= {"matched", "missed", "false"}
+    assert (tmp_path / "errors.qml").is_file()
+    assert f"{scored['APLS_SCORE']:.4f}" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_an_exported_model_finds_the_same_roads(ground, tmp_path):

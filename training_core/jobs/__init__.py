@@ -12,6 +12,7 @@ from ..errors import JobError
 from .exchange import ExportModel, Quantize
 from .learning import Evaluate, FineTune, MakeScene
 from .mapping import ExtractRoads, Segment, Vectorize
+from .networks import METERS_PER_SECOND, GraphOptions, ScoreNetwork
 from .option import (
     BANDS,
     FIELD,
@@ -45,6 +46,7 @@ __all__ = [
     "HTML_OUTPUT",
     "JOBS",
     "JSON_OUTPUT",
+    "METERS_PER_SECOND",
     "MODEL",
     "MODEL_OUTPUT",
     "ONNX_OUTPUT",
@@ -59,6 +61,7 @@ __all__ = [
     "ExportModel",
     "ExtractRoads",
     "FineTune",
+    "GraphOptions",
     "Job",
     "LabelOptions",
     "MakeScene",
@@ -67,6 +70,7 @@ __all__ = [
     "OptionField",
     "Quantize",
     "RecipeOptions",
+    "ScoreNetwork",
     "Segment",
     "SegmentOptions",
     "Vectorize",
@@ -77,7 +81,18 @@ __all__ = [
 ]
 
 JOBS: dict[str, type[Job]] = {
-    job.name: job for job in (FineTune, Segment, Vectorize, ExtractRoads, Evaluate, ExportModel, Quantize, MakeScene)
+    job.name: job
+    for job in (
+        FineTune,
+        Segment,
+        Vectorize,
+        ExtractRoads,
+        Evaluate,
+        ScoreNetwork,
+        ExportModel,
+        Quantize,
+        MakeScene,
+    )
 }
 
 
