@@ -6,13 +6,14 @@ nothing of roads, meters or maps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Optional
 
 import numpy as np
+import shapely
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-
 
 @dataclass(frozen=True)
 class Graph:
@@ -28,12 +29,16 @@ class Graph:
         Column and row of all edges' vertices, edge after edge, each from its first node to its second.
     offsets : ndarray (m + 1,), int64
         Edge i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
+    origin : ndarray (m,), int64, optional
+        Number of what each edge was made from, such as the row of a table. It goes with the edge and with its parts;
+        where edges are joined, the longest one's stays.
     """
 
     nodes: np.ndarray
     edges: np.ndarray
     points: np.ndarray
     offsets: np.ndarray
+    origin: Optional[np.ndarray] = None
 
     @cached_property
     def degree(self) -> np.ndarray:
@@ -71,6 +76,14 @@ class Graph:
     def line(self, edge: int) -> np.ndarray:
         """Return the vertices of one edge: (k, 2), float64."""
         return self.points[self.offsets[edge] : self.offsets[edge + 1]]
+
+    def shapes(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
+        """Return each edge as a line, (m,) of LineString, its coordinates multiplied by `scale`."""
+        return shapely.linestrings(self.points * scale, indices=self.owner)
+
+    def origin_of(self, edges: np.ndarray) -> Optional[np.ndarray]:
+        """Return the origin of some edges, given by their numbers or by a mask; None where nothing is known of it."""
+        return None if self.origin is None else self.origin[edges]
 
     def lengths(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
         """Return the length of each edge, (m,) float64, where a step of a column and of a row is as long as `scale`."""
@@ -138,13 +151,16 @@ def _pixel_links(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return pixels, np.searchsorted(pixels, links)
 
 
-def join_chains(graph: Graph) -> Graph:
+def join_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Graph:
     """Return the graph without nodes of degree 2: the two edges that meet there become one.
 
-    In a ring of such nodes one is kept. Of every chain, the way along it is found by pointer jumping (Wyllie, "The
-    complexity of parallel computations", 1979), in as many steps as the logarithm of its length.
+    Such nodes stay where `stays` (n,) is True, and one of a ring of them. Of every chain, the way along it is found by
+    pointer jumping (Wyllie, "The complexity of parallel computations", 1979), in as many steps as the logarithm of its
+    length.
     """
     kept = graph.degree != 2
+    if stays is not None:
+        kept |= stays
     ring_free = np.zeros(graph.component.max(initial=-1) + 1, dtype=bool)
     ring_free[graph.component[kept]] = True
     first_nodes = np.unique(graph.component, return_index=True)[1]
@@ -163,7 +179,14 @@ def join_chains(graph: Graph) -> Graph:
     tails, heads = graph.edges.ravel(), graph.edges[:, ::-1].ravel()
     first, last = ways[chain_offsets[:-1]], ways[chain_offsets[1:] - 1]
     edges = renumbered[np.column_stack([tails[first], heads[last]])]
-    return Graph(graph.nodes[kept], edges, points, ends[chain_offsets])
+    origin = None if graph.origin is None else graph.origin[edge[_longest(graph.lengths()[edge], chain_offsets)]]
+    return Graph(graph.nodes[kept], edges, points, ends[chain_offsets], origin)
+
+
+def _longest(lengths: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return where in each run, from `offsets[i]` to before `offsets[i + 1]`, the greatest length is: (k,), int64."""
+    run = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.lexsort((lengths, run))[offsets[1:] - 1]
 
 
 def _chains(edges: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -208,14 +231,14 @@ def select_edges(graph: Graph, kept: np.ndarray) -> Graph:
     is_used = np.zeros(len(graph.nodes), dtype=bool)
     is_used[edges] = True
     renumbered = np.cumsum(is_used) - 1
-    return Graph(graph.nodes[is_used], renumbered[edges], *_select_lines(graph, kept))
+    return Graph(graph.nodes[is_used], renumbered[edges], *_select_lines(graph, kept), graph.origin_of(kept))
 
 
 def select_points(graph: Graph, kept: np.ndarray) -> Graph:
     """Return the graph with only the vertices where `kept` (p,) is True; lines keep their ends in any case."""
     kept = kept | graph.is_end
     sizes = np.bincount(graph.owner[kept], minlength=len(graph.edges))
-    return Graph(graph.nodes, graph.edges, graph.points[kept], np.concatenate([[0], np.cumsum(sizes)]))
+    return replace(graph, points=graph.points[kept], offsets=np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
@@ -223,7 +246,7 @@ def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
     points = graph.points.copy()
     points[graph.offsets[:-1]] = nodes[graph.edges[:, 0]]
     points[graph.offsets[1:] - 1] = nodes[graph.edges[:, 1]]
-    return Graph(nodes, graph.edges, points, graph.offsets)
+    return replace(graph, nodes=nodes, points=points)
 
 
 def contract(graph: Graph, short: np.ndarray) -> Graph:
@@ -241,11 +264,15 @@ def contract(graph: Graph, short: np.ndarray) -> Graph:
     node_count = np.bincount(cluster)
     edge_count = np.bincount(cluster[graph.edges[short, 0]], minlength=len(node_count))
     short = short & (node_count - edge_count == 1)[cluster[graph.edges[:, 0]]]
-    cluster = _connected(len(graph.nodes), graph.edges[short])
-    node_count = np.bincount(cluster)
-    nodes = np.column_stack([np.bincount(cluster, axis) for axis in graph.nodes.T]) / node_count[:, None]
-    rest = Graph(nodes, cluster[graph.edges[~short]], *_select_lines(graph, ~short))
-    return move_nodes(rest, nodes)
+    rest = Graph(graph.nodes, graph.edges[~short], *_select_lines(graph, ~short), graph.origin_of(~short))
+    return join_nodes(rest, graph.edges[short])
+
+
+def join_nodes(graph: Graph, pairs: np.ndarray) -> Graph:
+    """Return the graph with the nodes of each pair (k, 2) made one, with all that hang together, at their mean."""
+    cluster = _connected(len(graph.nodes), pairs)
+    nodes = np.column_stack([np.bincount(cluster, axis) for axis in graph.nodes.T]) / np.bincount(cluster)[:, None]
+    return move_nodes(replace(graph, edges=cluster[graph.edges]), nodes)
 
 
 def _select_lines(graph: Graph, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

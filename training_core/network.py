@@ -7,6 +7,7 @@ files. Coordinates stay columns and rows; `pixel_m` is the ground size of a pixe
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import shapely
@@ -96,7 +97,7 @@ def smooth(graph: Graph) -> Graph:
     inner = np.flatnonzero(~graph.is_end)
     for _ in range(_SMOOTHING_PASSES):
         points[inner] = (points[inner - 1] + 2 * points[inner] + points[inner + 1]) / 4
-    return Graph(graph.nodes, graph.edges, points, graph.offsets)
+    return replace(graph, points=points)
 
 
 def simplify(graph: Graph, pixel_m: tuple[float, float], tolerance_m: float) -> Graph:
@@ -128,7 +129,7 @@ def simplify(graph: Graph, pixel_m: tuple[float, float], tolerance_m: float) -> 
     stands_twice = np.append(goes_on, False)[piece] & np.append(np.diff(piece) > 0, True)
     line = graph.owner[begins][piece[~stands_twice]]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=len(graph.edges)))])
-    simplified = Graph(graph.nodes, graph.edges, points_m[~stands_twice] / pixel_m, offsets)
+    simplified = replace(graph, points=points_m[~stands_twice] / pixel_m, offsets=offsets)
     return move_nodes(simplified, graph.nodes)  # back from meters without a rounding error, so that lines meet
 
 
