@@ -1,7 +1,7 @@
 """A skeleton as a multigraph: nodes where lines meet or end, edges with the pixels between them.
 
-Knows the topology of lines on a pixel grid, and how to join, select and contract edges without changing it; knows
-nothing of roads, meters or maps.
+Knows the topology of lines on a plane, and how to join, select and contract edges without changing it; knows nothing
+of roads, meters or maps.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ import shapely
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+
 @dataclass(frozen=True)
 class Graph:
-    """A multigraph drawn on a pixel grid. Edges may be parallel, and may begin and end at the same node.
+    """A multigraph drawn on a plane. Edges may be parallel, and may begin and end at the same node.
+
+    The plane is a pixel grid, as here, or one of meters, x east and y north, as in `roadgraph`.
 
     Parameters
     ----------
     nodes : ndarray (n, 2), float64
-        Column and row; a pixel's center has whole numbers.
+        Column and row, where a pixel's center has whole numbers; or x and y.
     edges : ndarray (m, 2), int64
         The two nodes of each edge.
     points : ndarray (p, 2), float64
-        Column and row of all edges' vertices, edge after edge, each from its first node to its second.
+        All edges' vertices, edge after edge, each from its first node to its second.
     offsets : ndarray (m + 1,), int64
         Edge i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
     origin : ndarray (m,), int64, optional
@@ -48,7 +51,7 @@ class Graph:
     @cached_property
     def component(self) -> np.ndarray:
         """Number of the connected component of each node, from 0: (n,), int64."""
-        return _connected(len(self.nodes), self.edges)
+        return connected(len(self.nodes), self.edges)
 
     @property
     def edge_component(self) -> np.ndarray:
@@ -90,6 +93,9 @@ class Graph:
         steps = np.hypot(*(np.diff(self.points, axis=0) * scale).T)
         inner = np.delete(np.arange(len(self.points)), self.offsets[1:] - 1)  # no step leads from a line's last vertex
         return np.bincount(self.owner[inner], steps[inner], minlength=len(self.edges))
+
+
+EMPTY = Graph(np.zeros((0, 2)), np.zeros((0, 2), np.int64), np.zeros((0, 2)), np.zeros(1, np.int64))
 
 
 def trace(skeleton: np.ndarray) -> Graph:
@@ -151,12 +157,35 @@ def _pixel_links(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return pixels, np.searchsorted(pixels, links)
 
 
-def join_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Graph:
-    """Return the graph without nodes of degree 2: the two edges that meet there become one.
+@dataclass(frozen=True)
+class Chains:
+    """The chains of edges that nodes of degree 2 link, each between two nodes that stay.
 
-    Such nodes stay where `stays` (n,) is True, and one of a ring of them. Of every chain, the way along it is found by
-    pointer jumping (Wyllie, "The complexity of parallel computations", 1979), in as many steps as the logarithm of its
-    length.
+    Parameters
+    ----------
+    kept : ndarray (n,), bool
+        The nodes that stay: those of another degree, and one in each ring that has only nodes of degree 2.
+    ways : ndarray (m,), int64
+        Chain after chain; each edge i once, as 2 i along it or as 2 i + 1 against it.
+    offsets : ndarray (chains + 1,), int64
+        Chain j has the ways from `offsets[j]` to before `offsets[j + 1]`.
+    """
+
+    kept: np.ndarray
+    ways: np.ndarray
+    offsets: np.ndarray
+
+    @property
+    def edges(self) -> np.ndarray:
+        """The edge of each way: (m,), int64."""
+        return self.ways // 2
+
+
+def find_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Chains:
+    """Return the chains of a graph, which end at nodes where `stays` (n,) is True, too.
+
+    Of every chain, the way along it is found by pointer jumping (Wyllie, "The complexity of parallel computations",
+    1979), in as many steps as the logarithm of its length.
     """
     kept = graph.degree != 2
     if stays is not None:
@@ -165,22 +194,33 @@ def join_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Graph:
     ring_free[graph.component[kept]] = True
     first_nodes = np.unique(graph.component, return_index=True)[1]
     kept[first_nodes[~ring_free]] = True
+    return Chains(kept, *_chains(graph.edges, kept))
 
-    ways, chain_offsets = _chains(graph.edges, kept)
-    edge, reverse = ways // 2, ways % 2 == 1
-    is_last = np.zeros(len(ways), dtype=bool)
-    is_last[chain_offsets[1:] - 1] = True
+
+def join_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Graph:
+    """Return the graph without nodes of degree 2: the two edges that meet there become one.
+
+    Such nodes stay where `stays` (n,) is True, and one of a ring of them.
+    """
+    return join(graph, find_chains(graph, stays))
+
+
+def join(graph: Graph, chains: Chains) -> Graph:
+    """Return the graph in which each of its chains is one edge, in their order."""
+    edge, reverse = chains.edges, chains.ways % 2 == 1
+    is_last = np.zeros(len(edge), dtype=bool)
+    is_last[chains.offsets[1:] - 1] = True
     # The last vertex of a line is the first one of the next, and stands once.
     counts = graph.sizes[edge] - ~is_last
     begins = np.where(reverse, graph.offsets[edge + 1] - 1, graph.offsets[edge])
     points = graph.points[runs(begins, counts, np.where(reverse, -1, 1))]
     ends = np.concatenate([[0], np.cumsum(counts)])
-    renumbered = np.cumsum(kept) - 1
+    renumbered = np.cumsum(chains.kept) - 1
     tails, heads = graph.edges.ravel(), graph.edges[:, ::-1].ravel()
-    first, last = ways[chain_offsets[:-1]], ways[chain_offsets[1:] - 1]
+    first, last = chains.ways[chains.offsets[:-1]], chains.ways[chains.offsets[1:] - 1]
     edges = renumbered[np.column_stack([tails[first], heads[last]])]
-    origin = None if graph.origin is None else graph.origin[edge[_longest(graph.lengths()[edge], chain_offsets)]]
-    return Graph(graph.nodes[kept], edges, points, ends[chain_offsets], origin)
+    origin = None if graph.origin is None else graph.origin[edge[_longest(graph.lengths()[edge], chains.offsets)]]
+    return Graph(graph.nodes[chains.kept], edges, points, ends[chains.offsets], origin)
 
 
 def _longest(lengths: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -260,7 +300,7 @@ def contract(graph: Graph, short: np.ndarray) -> Graph:
     short : ndarray (m,), bool
         The edges to contract.
     """
-    cluster = _connected(len(graph.nodes), graph.edges[short])
+    cluster = connected(len(graph.nodes), graph.edges[short])
     node_count = np.bincount(cluster)
     edge_count = np.bincount(cluster[graph.edges[short, 0]], minlength=len(node_count))
     short = short & (node_count - edge_count == 1)[cluster[graph.edges[:, 0]]]
@@ -270,7 +310,7 @@ def contract(graph: Graph, short: np.ndarray) -> Graph:
 
 def join_nodes(graph: Graph, pairs: np.ndarray) -> Graph:
     """Return the graph with the nodes of each pair (k, 2) made one, with all that hang together, at their mean."""
-    cluster = _connected(len(graph.nodes), pairs)
+    cluster = connected(len(graph.nodes), pairs)
     nodes = np.column_stack([np.bincount(cluster, axis) for axis in graph.nodes.T]) / np.bincount(cluster)[:, None]
     return move_nodes(replace(graph, edges=cluster[graph.edges]), nodes)
 
@@ -280,7 +320,7 @@ def _select_lines(graph: Graph, kept: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return graph.points[np.repeat(kept, graph.sizes)], np.concatenate([[0], np.cumsum(graph.sizes[kept])])
 
 
-def _connected(count: int, edges: np.ndarray) -> np.ndarray:
+def connected(count: int, edges: np.ndarray) -> np.ndarray:
     """Return the number of the connected component of each of `count` nodes, from 0: (count,), int64."""
     links = coo_array((np.ones(len(edges), dtype=bool), edges.T), shape=(count, count))
     return connected_components(links, directed=False)[1].astype(np.int64) if count else np.zeros(0, dtype=np.int64)

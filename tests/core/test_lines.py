@@ -1,0 +1,107 @@
+"""Lines of several layers in one plane of ground meters."""
+
+from __future__ import annotations
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+from pyproj import Geod
+
+from training_core.errors import LabelError
+from training_core.lines import LineFields, lines_in, read_line_layer, shared_plane
+
+NOTHING = LineFields()
+ELLIPSOID = Geod(ellps="WGS84")
+
+
+def layer_at(longitude, latitude, crs="EPSG:4326", **columns):
+    """A layer with a line of about a kilometer to the east and one to the north."""
+    shapes = [
+        shapely.LineString([(longitude, latitude), (longitude + 0.01, latitude)]),
+        shapely.LineString([(longitude, latitude), (longitude, latitude + 0.01)]),
+    ]
+    return geopandas.GeoDataFrame(columns, geometry=shapes, crs="EPSG:4326").to_crs(crs)
+
+
+def geodesic_m(layer):
+    return [ELLIPSOID.geometry_length(shape) for shape in layer.to_crs("EPSG:4326").geometry]
+
+
+@pytest.mark.parametrize("crs", ["EPSG:4326", "EPSG:3857", "EPSG:32645"])
+def test_lengths_are_meters_on_the_ground_whatever_the_coordinate_system(crs):
+    layer = layer_at(85.5, 27.6, crs)
+    lines = lines_in(shared_plane(layer), layer, NOTHING)
+    assert lines.length_m == pytest.approx(geodesic_m(layer), rel=1e-6)
+
+
+def test_layers_of_different_coordinate_systems_lie_upon_each_other():
+    one, other = layer_at(85.5, 27.6, "EPSG:3857"), layer_at(85.5, 27.6, "EPSG:32645")
+    plane = shared_plane(one, other)
+    first, second = lines_in(plane, one, NOTHING), lines_in(plane, other, NOTHING)
+    assert shapely.hausdorff_distance(first.shapes, second.shapes) == pytest.approx([0, 0], abs=1e-3)
+
+
+def test_the_error_at_the_border_of_what_is_taken_is_what_the_module_says():
+    west, east = layer_at(10.0, 0.0), layer_at(13.5, 0.0)
+    lines = lines_in(shared_plane(west, east), east, NOTHING)
+    assert lines.length_m[0] == pytest.approx(geodesic_m(east)[0], rel=1e-7)
+    assert 1e-4 < lines.length_m[1] / geodesic_m(east)[1] - 1 < 1.7e-4
+
+
+def test_lines_on_both_sides_of_the_180th_meridian_are_near_each_other():
+    one, other = layer_at(179.98, -17.0), layer_at(-180.0, -17.0)
+    plane = shared_plane(one, other)
+    ends = [shapely.get_coordinates(lines_in(plane, layer, NOTHING).shapes[0]) for layer in (one, other)]
+    assert np.hypot(*(ends[1][0] - ends[0][0])) < 2200
+
+
+def test_networks_too_far_apart_are_refused():
+    with pytest.raises(LabelError, match="too far to measure"):
+        shared_plane(layer_at(10, 50), layer_at(20, 50))
+
+
+def test_parts_of_multi_part_lines_are_lines_and_height_and_points_go():
+    parts = shapely.MultiLineString([[(0, 0, 5), (0.01, 0, 9)], [(0.02, 0, 5), (0.02, 0.01, 5)]])
+    point = shapely.LineString([(0.03, 0), (0.03, 0)])
+    layer = geopandas.GeoDataFrame(geometry=[point, parts], crs="EPSG:4326")
+    lines = lines_in(shared_plane(layer), layer, NOTHING)
+    assert lines.feature.tolist() == [1, 1]
+    assert not shapely.has_z(lines.shapes).any()
+    assert (lines.length_m > 1000).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "bridges"),
+    [
+        (["1", "2"], [True, False]),  # SpaceNet: 1 bridge, 2 none, 3 not known
+        ([1, 3], [True, False]),
+        ([1.0, None], [True, False]),
+        ([True, False], [True, False]),
+        (["T", "F"], [True, False]),
+        (["viaduct", "no"], [True, False]),
+        (["Yes", ""], [True, False]),
+    ],
+)
+def test_what_a_bridge_field_may_say(values, bridges):
+    layer = layer_at(10, 50, bridge=values)
+    assert lines_in(shared_plane(layer), layer, LineFields(bridge="bridge")).bridge.tolist() == bridges
+
+
+@pytest.mark.parametrize(("unit", "speed_mps"), [("km/h", 10), ("mph", 36 * 0.44704), ("m/s", 36)])
+def test_speeds_have_their_unit_and_unknown_ones_the_median(unit, speed_mps):
+    layer = layer_at(10, 50, speed=["36", "fast"], lanes=[2, 0])
+    lines = lines_in(shared_plane(layer), layer, LineFields(speed="speed", speed_unit=unit, lanes="lanes"))
+    assert lines.speed_mps == pytest.approx([speed_mps, np.nan], nan_ok=True)
+    assert lines.lanes == pytest.approx([2, np.nan], nan_ok=True)
+    assert lines.with_speeds().speed_mps == pytest.approx([speed_mps, speed_mps])
+
+
+def test_a_layer_without_the_field_or_of_points_is_refused_by_name(tmp_path):
+    path = str(tmp_path / "roads.gpkg")
+    layer_at(10, 50, name=["a", "b"]).to_file(path)
+    with pytest.raises(LabelError, match=r"true roads .*roads\.gpkg\) has no field 'bridge'.*name"):
+        read_line_layer(path, "true roads", LineFields(bridge="bridge"))
+    geopandas.GeoDataFrame(geometry=[shapely.Point(0, 0)], crs="EPSG:4326").to_file(path)
+    with pytest.raises(LabelError, match="must be lines"):
+        read_line_layer(path, "true roads", NOTHING)

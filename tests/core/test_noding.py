@@ -1,0 +1,147 @@
+"""Lines as a multigraph: cut where they meet, linked where they end, never cut at a bridge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from training_core.lines import make_lines
+from training_core.noding import node_lines
+
+TOLERANCE_M = 0.5
+ACROSS, DOWN = [(0, 0), (100, 0)], [(50, -50), (50, 50)]
+coordinate = st.integers(0, 12).map(lambda number: 10.0 * number)
+random_lines = st.lists(st.lists(st.tuples(coordinate, coordinate), min_size=2, max_size=5), min_size=1, max_size=8)
+
+
+def noded(*coordinates, bridges=(), tolerance_m=TOLERANCE_M):
+    shapes = [shapely.LineString(line) for line in coordinates]
+    return node_lines(make_lines(shapes, np.isin(np.arange(len(shapes)), bridges)), tolerance_m)
+
+
+def places(graph):
+    return {tuple(node) for node in graph.nodes}
+
+
+def shapes_of(graph):
+    return shapely.linestrings(graph.points, indices=graph.owner)
+
+
+def test_lines_that_cross_are_cut_there_and_know_what_they_are_pieces_of():
+    graph, line = noded(ACROSS, DOWN)
+    assert places(graph) == {(0, 0), (100, 0), (50, -50), (50, 50), (50, 0)}
+    assert sorted(graph.lengths()) == [50, 50, 50, 50]
+    assert sorted(line) == [0, 0, 1, 1]
+    assert graph.edges.dtype == np.int64
+
+
+@pytest.mark.parametrize("gap_m", [0, 0.4, -0.4])
+def test_a_line_that_ends_at_another_or_nearly_so_is_linked_with_it(gap_m):
+    graph, _ = noded(ACROSS, [(50, gap_m), (50, 50)])
+    assert len(graph.nodes) == 4
+    assert len(graph.edges) == 3
+    assert sorted(graph.degree) == [1, 1, 1, 3]
+
+
+def test_a_line_that_ends_farther_away_is_not():
+    graph, _ = noded(ACROSS, [(50, 0.6), (50, 50)])
+    assert graph.component.max() == 1
+
+
+def test_ends_that_nearly_meet_are_one_node():
+    graph, _ = noded([(0, 0), (10, 0)], [(10.3, 0), (20, 0)], [(10, 0.3), (10, 9)])
+    assert sorted(graph.degree) == [1, 1, 1, 3]
+
+
+@pytest.mark.parametrize("bridges", [(0,), (1,), (0, 1)])
+def test_a_bridge_is_not_cut_where_it_crosses(bridges):
+    graph, _ = noded(ACROSS, DOWN, bridges=bridges)
+    assert len(graph.edges) == 2
+    assert graph.component.max() == 1
+
+
+def test_a_bridge_meets_others_at_its_ends_and_cuts_them_there():
+    graph, _ = noded([(0, 0), (0, 40)], [(40, 0), (40, 40)], [(20, 0), (20, 40)], [(0, 20), (40, 20)], bridges=[3])
+    assert sorted(graph.degree[graph.component == graph.component[0]]) == [1, 1, 1, 1, 3, 3]
+    assert graph.component.max() == 1  # the road below is a part of its own
+
+
+def test_a_road_that_ends_under_a_bridge_is_not_linked_with_it():
+    graph, _ = noded(ACROSS, [(50, 0), (50, 50)], bridges=[0])
+    assert graph.component.max() == 1
+
+
+def test_lines_drawn_twice_even_partly_or_the_other_way_stand_once():
+    graph, _ = noded(ACROSS, ACROSS[::-1], [(20, 0), (60, 0)], [(80, 0), (130, 0)])
+    assert graph.lengths().sum() == pytest.approx(130)
+    assert sorted(graph.degree) == [1, 1, 2, 2, 2, 2]
+
+
+def test_a_curve_with_close_vertices_drawn_twice_stands_once():
+    angle = np.linspace(0, np.pi, 400)
+    curve = np.column_stack([20 * np.cos(angle), 20 * np.sin(angle)])
+    graph, _ = noded(curve, curve[100:300], curve[::-1])
+    assert graph.lengths().sum() == pytest.approx(20 * np.pi, rel=1e-4)
+
+
+def test_parallel_edges_stay_apart():
+    graph, _ = noded([(0, 0), (50, 20), (100, 0)], [(0, 0), (50, -20), (100, 0)], ACROSS)
+    assert len(graph.edges) == 3
+    assert len(graph.nodes) == 2
+
+
+def test_a_ring_and_a_line_that_crosses_itself_have_edges_that_return():
+    ring, _ = noded([(0, 0), (10, 0), (10, 10), (0, 0)])
+    assert ring.edges.tolist() == [[0, 0]]
+    eight, _ = noded([(0, 0), (20, 20), (20, 0), (0, 20)])
+    assert sorted(eight.lengths()) == pytest.approx([200**0.5, 200**0.5, 20 + 2 * 200**0.5])
+
+
+def test_a_spike_back_along_a_line_stands_once():
+    graph, _ = noded([(0, 0), (30, 0), (20, 0), (20, 10)])
+    assert sorted(graph.lengths()) == [10, 10, 20]
+
+
+def test_lines_through_one_point_meet_in_one_node():
+    middle, angles = np.array([100 / 3, 200 / 7]), np.array([0.1, 0.7, 1.3, 2.9])
+    ways = np.column_stack([np.cos(angles), np.sin(angles)]) * 90
+    graph, _ = noded(*([middle - way, middle + way / 3] for way in ways), tolerance_m=1e-6)
+    assert sorted(graph.degree) == [1] * 8 + [8]
+
+
+def test_what_is_shorter_than_the_tolerance_goes():
+    graph, line = noded([(0, 0), (0.2, 0)])
+    assert (len(graph.nodes), len(graph.edges), len(line)) == (0, 0, 0)
+    assert len(node_lines(make_lines(np.array([], dtype=object)), TOLERANCE_M)[0].edges) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(random_lines)
+def test_the_graph_covers_what_the_lines_cover_and_its_edges_meet_at_nodes_alone(coordinates):
+    shapes = [shapely.LineString(line) for line in coordinates]
+    shapes = [shape for shape in map(shapely.remove_repeated_points, shapes) if shape.length > 0]
+    graph, _ = node_lines(make_lines(np.array(shapes, dtype=object)), 1e-6)
+    union = shapely.union_all(shapes)
+    assert graph.lengths().sum() == pytest.approx(union.length, abs=1e-6)
+    np.testing.assert_allclose(graph.nodes[graph.edges[:, 0]], graph.points[graph.offsets[:-1]])
+    np.testing.assert_allclose(graph.nodes[graph.edges[:, 1]], graph.points[graph.offsets[1:] - 1])
+    edges = shapes_of(graph)
+    for first, second in zip(*shapely.STRtree(edges).query(edges, predicate="intersects")):
+        if first < second:
+            met = shapely.get_coordinates(shapely.intersection(edges[first], edges[second]))
+            ends = graph.nodes[graph.edges[[first, second]].ravel()]
+            assert all(np.hypot(*(ends - place).T).min() < 1e-6 for place in met)
+
+
+@settings(max_examples=40, deadline=None)
+@given(random_lines, st.randoms(use_true_random=False))
+def test_the_order_and_direction_of_lines_do_not_matter(coordinates, random):
+    shapes = [shapely.LineString(line) for line in coordinates]
+    shapes = [shape for shape in map(shapely.remove_repeated_points, shapes) if shape.length > 0]
+    other = [shape.reverse() if random.random() < 0.5 else shape for shape in random.sample(shapes, len(shapes))]
+    graphs = [node_lines(make_lines(np.array(each, dtype=object)), 1e-6)[0] for each in (shapes, other)]
+    assert np.sort(graphs[0].lengths()) == pytest.approx(np.sort(graphs[1].lengths()), abs=1e-6)
+    assert sorted(graphs[0].degree) == sorted(graphs[1].degree)

@@ -1,0 +1,96 @@
+"""Roads measured in meters and seconds, and places on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from training_core.lines import make_lines
+from training_core.roadgraph import Places, contracted, make_road_graph
+
+SQUARE = [(0, 0), (100, 0), (100, 100), (0, 100), (0, 0)]
+coordinate = st.integers(0, 9)
+
+
+def roads_of(*coordinates, bridges=(), speeds=None, tolerance_m=0.01):
+    shapes = [shapely.LineString(line) for line in coordinates]
+    return make_road_graph(make_lines(shapes, np.isin(np.arange(len(shapes)), bridges), speeds), tolerance_m)
+
+
+def test_joined_edges_keep_the_time_of_each_of_their_pieces():
+    roads = contracted(roads_of([(0, 0), (60, 0)], [(160, 0), (60, 0)], [(160, 0), (190, 0)], speeds=[10, 20, 5]))
+    assert roads.length_m == pytest.approx([190])
+    assert roads.travel_time_s == pytest.approx([6 + 5 + 6])
+    start = roads.graph.points[0]
+    along_m = np.array([30.0, 110.0, 175.0])
+    times = roads.times_at(Places(np.zeros(3, np.int64), along_m if start[0] == 0 else 190 - along_m))
+    expected = np.array([3, 6 + 2.5, 11 + 3])
+    assert times == pytest.approx(expected if start[0] == 0 else 17 - expected)
+
+
+def test_a_time_is_not_known_where_a_speed_is_not():
+    roads = contracted(roads_of([(0, 0), (60, 0)], [(60, 0), (90, 0)], [(0, 9), (50, 9)], speeds=[10, np.nan, 5]))
+    assert np.sort(roads.travel_time_s) == pytest.approx([10, np.nan], nan_ok=True)
+
+
+def test_a_ring_keeps_one_node():
+    roads = contracted(roads_of(*zip(SQUARE[:-1], SQUARE[1:])))
+    assert roads.graph.edges.tolist() == [[0, 0]]
+    assert roads.length_m == pytest.approx([400])
+
+
+def test_the_nearest_place_is_on_the_nearest_edge_or_nowhere():
+    roads = contracted(roads_of([(0, 0), (100, 0), (100, 50)], [(0, 20), (40, 20)]))
+    places, gap_m = roads.nearest(np.array([[30, 8.0], [30, 13.0], [104.0, 25], [500, 0]]), 10)
+    assert gap_m == pytest.approx([8, 7, 4, np.inf])
+    assert places.edge[3] == -1
+    np.testing.assert_allclose(roads.points_at(places.select(slice(3))), [[30, 0], [30, 20], [100, 25]])
+
+
+def test_a_place_just_as_far_away_as_allowed_is_found():
+    places, gap_m = roads_of([(0, 4), (100, 4)]).nearest(np.array([[10.0, 0.0]]), 4.0)
+    assert places.edge.tolist() == [0]
+    assert gap_m == pytest.approx([4])
+
+
+@pytest.mark.parametrize(("heading", "length_m"), [((1.0, 0.0), 100), ((0.0, -1.0), 80)])
+def test_at_a_bridge_the_road_of_the_same_direction_is_taken(heading, length_m):
+    roads = roads_of([(0, 0), (100, 0)], [(50, -40), (50, 40)], bridges=[0])
+    places, _ = roads.nearest(np.array([[50.0, 0.0]]), 5, np.array([heading]))
+    assert roads.length_m[places.edge] == pytest.approx([length_m])
+
+
+def test_a_node_under_a_bridge_is_taken_for_the_node():
+    roads = roads_of([(0, 0), (100, 0)], [(50, 0), (50, 40)], bridges=[0])
+    places, _ = roads.nearest(np.array([[50.0, 0.0]]), 5, np.full((1, 2), np.nan))
+    assert roads.length_m[places.edge] == pytest.approx([40])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=2, max_size=8, unique=True), st.floats(0, 1)
+)
+def test_places_lie_where_shapely_interpolates(vertices, share):
+    roads = contracted(roads_of(vertices, tolerance_m=1e-6))
+    for edge in range(len(roads.graph.edges)):
+        shape = shapely.LineString(roads.graph.line(edge))
+        place = Places(np.array([edge]), np.array([share * shape.length]))
+        expected = shapely.get_coordinates(shapely.line_interpolate_point(shape, share * shape.length))
+        np.testing.assert_allclose(roads.points_at(place), expected, atol=1e-9)
+        assert np.hypot(*roads.headings_at(place).T) == pytest.approx([1])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.lists(st.tuples(coordinate, coordinate), min_size=2, max_size=4, unique=True), min_size=1, max_size=8)
+)
+def test_joining_changes_no_length_and_no_component(coordinates):
+    roads = roads_of(*coordinates, tolerance_m=1e-6)
+    joined = contracted(roads)
+    assert joined.length_m.sum() == pytest.approx(roads.length_m.sum())
+    assert joined.graph.component.max() == roads.graph.component.max()
+    is_loop = joined.graph.edges[:, 0] == joined.graph.edges[:, 1]
+    assert not (joined.graph.degree[joined.graph.edges[~is_loop]] == 2).any()

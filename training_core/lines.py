@@ -1,0 +1,189 @@
+"""Lines of several layers in one plane of ground meters, with what their fields say of bridges, speeds and lanes.
+
+Knows layers, coordinate systems and fields; knows nothing of how lines are linked.
+
+The plane is the azimuthal equidistant projection around the middle of all the layers. From there distances are exact;
+across that direction they come out too long by c² / 6, where c is the distance from the middle in Earth radii: by
+0.4 mm in a kilometer 10 km away, and by 16 cm in a kilometer at `LARGEST_RADIUS_M`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import geopandas
+import numpy as np
+import pandas
+import pyproj
+import shapely
+from pyproj.exceptions import ProjError
+
+from .errors import LabelError
+from .jobs.networks import METERS_PER_SECOND
+from .vectors import read_layer, require_geometry
+
+LARGEST_RADIUS_M = 200_000.0
+# What a field says of a road that is on no bridge. SpaceNet has 1 for a bridge, 2 for none and 3 for not known;
+# OpenStreetMap has yes or a kind of bridge, and its shape files T and F.
+_NO_BRIDGE = {"", "no", "n", "false", "f", "none", "nan", "null", "<na>", "unknown"}
+
+
+@dataclass(frozen=True)
+class LineFields:
+    """Which fields of a layer tell what; a field that is empty text tells nothing.
+
+    Parameters
+    ----------
+    bridge : str
+        Whether the line is a bridge (or a tunnel): 1, yes, true, or a kind of bridge.
+    speed : str
+        Speed, a number.
+    speed_unit : str
+        Of `jobs.METERS_PER_SECOND`.
+    lanes : str
+        Number of lanes.
+    """
+
+    bridge: str = ""
+    speed: str = ""
+    speed_unit: str = "km/h"
+    lanes: str = ""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines in a plane of ground meters.
+
+    Parameters
+    ----------
+    shapes : ndarray (n,), object
+        Flat `LineString`s, each of some length.
+    feature : ndarray (n,), int64
+        The row of the layer that each is, or is a part of.
+    bridge : ndarray (n,), bool
+        Lines that meet others only at their ends.
+    speed_mps : ndarray (n,), float64
+        Meters a second; not a number where it is not known.
+    lanes : ndarray (n,), float64
+        Not a number where it is not known.
+    """
+
+    shapes: np.ndarray
+    feature: np.ndarray
+    bridge: np.ndarray
+    speed_mps: np.ndarray
+    lanes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    @property
+    def length_m(self) -> np.ndarray:
+        """Length of each line: (n,), float64."""
+        return shapely.length(self.shapes)
+
+    def with_speeds(self) -> Lines:
+        """Return the lines where those without a speed have the median of the others; all must not be without."""
+        median = np.nanmedian(self.speed_mps)
+        return replace(self, speed_mps=np.where(np.isnan(self.speed_mps), median, self.speed_mps))
+
+
+def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: np.ndarray | None = None) -> Lines:
+    """Return single `LineString`s in meters as Lines; bridges are none, and speeds not known, where not given."""
+    unknown = np.full(len(shapes), np.nan)
+    return Lines(
+        np.asarray(shapes, dtype=object),
+        np.arange(len(shapes)),
+        np.zeros(len(shapes), dtype=bool) if bridge is None else np.asarray(bridge, dtype=bool),
+        unknown if speed_mps is None else np.asarray(speed_mps, dtype=np.float64),
+        unknown,
+    )
+
+
+def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.GeoDataFrame:
+    """Return a layer of lines, in its own CRS.
+
+    Parameters
+    ----------
+    path, purpose : str
+        As for `vectors.read_layer`.
+    fields : LineFields
+
+    Raises
+    ------
+    LabelError
+        The layer cannot be read, holds something else than lines, or lacks a field.
+    """
+    layer = read_layer(path, purpose)
+    require_geometry(layer, ("lines",), path, purpose)
+    for field in filter(None, (fields.bridge, fields.speed, fields.lanes)):
+        if field not in layer.columns:
+            have = ", ".join(str(name) for name in layer.columns if name != layer.geometry.name)
+            raise LabelError(f"The {purpose} ({path}) has no field {field!r}.", f"It has: {have or 'no fields'}.")
+    return layer
+
+
+def shared_plane(*layers: geopandas.GeoDataFrame) -> pyproj.CRS:
+    """Return the plane around the middle of all vertices of some layers, each of which has a CRS of its own.
+
+    Raises
+    ------
+    LabelError
+        A layer lies nowhere on Earth, or together they reach too far for one plane.
+    """
+    places = np.concatenate([shapely.get_coordinates(_project(layer, pyproj.CRS("EPSG:4326"))) for layer in layers])
+    longitude, latitude = np.radians(places).T
+    directions = np.column_stack(
+        [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
+    )
+    low, high = directions.min(axis=0), directions.max(axis=0)  # works across the 180th meridian, too
+    x, y, z = (low + high) / 2
+    middle = np.degrees([np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))])
+    plane = pyproj.CRS.from_dict({"proj": "aeqd", "lon_0": middle[0], "lat_0": middle[1], "datum": "WGS84"})
+    reach_m = max(np.hypot(*shapely.get_coordinates(_project(layer, plane)).T).max() for layer in layers)
+    if not reach_m <= LARGEST_RADIUS_M:
+        raise LabelError(
+            f"The lines reach {reach_m / 1000:,.0f} km from their middle, too far to measure in one plane.",
+            f"Check the layers' coordinate systems, or take parts within {LARGEST_RADIUS_M / 1000:.0f} km of a place.",
+        )
+    return plane
+
+
+def _project(layer: geopandas.GeoDataFrame, crs: pyproj.CRS) -> np.ndarray:
+    """Return a layer's geometries in another CRS."""
+    try:
+        shapes = layer.geometry.to_crs(crs).to_numpy()
+    except ProjError as error:
+        raise LabelError(f"The coordinate system {layer.crs.name} cannot be placed on Earth.") from error
+    if not np.isfinite(shapely.get_coordinates(shapes)).all():
+        raise LabelError(
+            "A layer's lines lie outside the area of its coordinate system.", "Check the layer's coordinate system."
+        )
+    return shapes
+
+
+def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineFields) -> Lines:
+    """Return a layer's lines in a plane: multi-part lines as their parts, and what has no length left out."""
+    shapes, feature = shapely.get_parts(_project(layer, plane), return_index=True)
+    shapes = shapely.remove_repeated_points(shapely.force_2d(shapes))
+    is_line = shapely.length(shapes) > 0
+    shapes, feature = shapes[is_line], feature[is_line].astype(np.int64)
+    nothing = pandas.Series(np.nan, index=layer.index)
+    bridge = layer[fields.bridge].map(_is_bridge).to_numpy(dtype=bool) if fields.bridge else np.zeros(len(layer), bool)
+    speed = _positive(layer[fields.speed] if fields.speed else nothing) * METERS_PER_SECOND[fields.speed_unit]
+    lanes = _positive(layer[fields.lanes] if fields.lanes else nothing)
+    return Lines(shapes, feature, bridge[feature], speed[feature], lanes[feature])
+
+
+def _is_bridge(value: object) -> bool:
+    text = str(value).strip().lower()
+    try:
+        return float(text) == 1
+    except ValueError:
+        return text not in _NO_BRIDGE
+
+
+def _positive(values: pandas.Series) -> np.ndarray:
+    """Return numbers, and not a number where there is none above 0."""
+    numbers = pandas.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
+    return np.where(np.isfinite(numbers) & (numbers > 0), numbers, np.nan)

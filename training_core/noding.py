@@ -1,0 +1,211 @@
+"""Lines as a multigraph: cut where they meet, linked where they end, never cut at a bridge.
+
+Knows lines in meters; knows nothing of layers, pixels or scores.
+
+- Two lines are cut where they cross, touch or begin to run upon each other.
+- Ends of lines within a tolerance of each other become one node; an end within it of another line cuts that line.
+- A bridge is cut by nothing, and cuts others with its ends alone.
+- Of edges between the same nodes that lie within the tolerance of each other, the first is kept.
+- Lines, and pieces of them that come back to their node, go where they are no longer than twice the tolerance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import shapely
+from scipy.spatial import cKDTree
+
+from .graph import EMPTY, Graph, connected, runs, select_edges
+from .lines import Lines
+
+# Crossings as near to each other as this are one: so far apart may rounding put the crossing of three lines.
+_SAME_M = 1e-3
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """The straight pieces of all lines, line after line.
+
+    Parameters
+    ----------
+    points : ndarray (p, 2), float64
+        Vertices of the lines.
+    line : ndarray (p,), int64
+        The line of each vertex.
+    measure_m : ndarray (p,), float64
+        How far along its line each vertex is.
+    first : ndarray (s,), int64
+        The vertex where each segment begins; it ends at the next.
+    shapes : ndarray (s,), object
+    """
+
+    points: np.ndarray
+    line: np.ndarray
+    measure_m: np.ndarray
+    first: np.ndarray
+    shapes: np.ndarray
+
+    def measures(self, segment: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Return how far along their lines places on segments are: (k,), float64."""
+        begin = self.first[segment]
+        along_m = np.hypot(*(places - self.points[begin]).T)
+        return np.minimum(self.measure_m[begin] + along_m, self.measure_m[begin + 1])
+
+
+@dataclass(frozen=True)
+class _Cuts:
+    """Places where lines are cut: on which line, how far along it, where, and the number of the node there."""
+
+    line: np.ndarray
+    measure_m: np.ndarray
+    places: np.ndarray
+    node: np.ndarray
+
+
+def node_lines(lines: Lines, tolerance_m: float) -> tuple[Graph, np.ndarray]:
+    """Return the multigraph of lines, in meters, and the line that each edge is a piece of.
+
+    Parameters
+    ----------
+    lines : Lines
+    tolerance_m : float
+        How far an end may lie from what it is meant to meet; above 0.
+
+    Returns
+    -------
+    graph : Graph
+    line : ndarray (m,), int64
+    """
+    if not len(lines):
+        return EMPTY, np.zeros(0, dtype=np.int64)
+    segments = _segments(lines)
+    may_cut = np.flatnonzero(~lines.bridge[segments.line[segments.first]])
+    ends = _link_ends(_line_ends(segments), tolerance_m)
+    touched = _cut_by_ends(segments, may_cut, ends, tolerance_m)
+    crossed = _cut_by_crossings(segments, may_cut, ends, tolerance_m)
+    cuts = _Cuts(*(np.concatenate(each) for each in zip(*(vars(part).values() for part in (ends, touched, crossed)))))
+    return _without_duplicates(*_cut(segments, cuts, tolerance_m), tolerance_m)
+
+
+def _segments(lines: Lines) -> _Segments:
+    points, line = shapely.get_coordinates(lines.shapes, return_index=True)
+    within = np.diff(line) == 0
+    step_m = np.where(within, np.hypot(*np.diff(points, axis=0).T), 0)
+    total_m = np.concatenate([[0], np.cumsum(step_m)])
+    begin = np.searchsorted(line, np.arange(len(lines)))
+    first = np.flatnonzero(within)
+    shapes = shapely.linestrings(np.stack([points[first], points[first + 1]], axis=1))
+    return _Segments(points, line.astype(np.int64), total_m - total_m[begin][line], first, shapes)
+
+
+def _line_ends(segments: _Segments) -> _Cuts:
+    """Return the cuts at the ends of the lines, each with a node of its own."""
+    starts = np.append(True, np.diff(segments.line) > 0)
+    ends = np.sort(np.concatenate([np.flatnonzero(starts), np.flatnonzero(np.append(starts[1:], True))]))
+    return _Cuts(segments.line[ends], segments.measure_m[ends], segments.points[ends], np.arange(len(ends)))
+
+
+def _link_ends(ends: _Cuts, tolerance_m: float) -> _Cuts:
+    """Return the ends with one node, at the westernmost of them, for those that a chain of short gaps links."""
+    node = _near_clusters(ends.places, tolerance_m)
+    order = np.lexsort((ends.places[:, 1], ends.places[:, 0], node))
+    chosen = order[np.unique(node[order], return_index=True)[1]]
+    return _Cuts(ends.line, ends.measure_m, ends.places[chosen][node], node)
+
+
+def _near_clusters(places: np.ndarray, distance_m: float) -> np.ndarray:
+    """Return a number, from 0, for each place, the same for those that a chain of gaps up to a distance links."""
+    pairs = cKDTree(places).query_pairs(distance_m, output_type="ndarray")
+    return connected(len(places), pairs.astype(np.int64))
+
+
+def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float) -> _Cuts:
+    """Return the cuts of segments near which a line ends; an end's own line, too, where it comes back to it."""
+    node, first = np.unique(ends.node, return_index=True)
+    points = shapely.points(ends.places[first])
+    end, near = shapely.STRtree(segments.shapes[may_cut]).query(points, predicate="dwithin", distance=tolerance_m)
+    segment = may_cut[near]
+    measure_m = shapely.line_locate_point(segments.shapes[segment], points[end])
+    measure_m += segments.measure_m[segments.first[segment]]
+    return _Cuts(segments.line[segments.first[segment]], measure_m, ends.places[first][end], node[end])
+
+
+def _cut_by_crossings(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float) -> _Cuts:
+    """Return the cuts where segments cross or touch; those near an end of a line have that end's node."""
+    shapes = segments.shapes[may_cut]
+    one, other = shapely.STRtree(shapes).query(shapes, predicate="intersects")
+    one, other = may_cut[one[one < other]], may_cut[other[one < other]]
+    shared = shapely.intersection(segments.shapes[one], segments.shapes[other])
+    follow = (other == one + 1) & (segments.first[other] == segments.first[one] + 1)
+    meets = ~(follow & (shapely.get_dimensions(shared) == 0))  # not where a line goes on around a corner
+    places, pair = shapely.get_coordinates(shared[meets], return_index=True)
+    node = _near_clusters(places, _SAME_M) if len(places) else np.zeros(0, dtype=np.int64)
+    first = np.unique(node, return_index=True)[1]
+    places, node = places[first][node], node + ends.node.max() + 1
+    gap_m, near = cKDTree(ends.places).query(places)
+    is_end = gap_m <= tolerance_m
+    node[is_end] = ends.node[near[is_end]]
+    segment = np.concatenate([one[meets][pair], other[meets][pair]])
+    twice = np.tile(places, (2, 1))
+    measure_m = segments.measures(segment, twice)
+    twice[np.tile(is_end, 2)] = np.tile(ends.places[near[is_end]], (2, 1))
+    return _Cuts(segments.line[segments.first[segment]], measure_m, twice, np.tile(node, 2))
+
+
+def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, np.ndarray]:
+    """Return the pieces of lines between cuts as a graph, and the line of each."""
+    line = np.concatenate([cuts.line, segments.line])
+    measure_m = np.concatenate([cuts.measure_m, segments.measure_m])
+    places = np.concatenate([cuts.places, segments.points])
+    node = np.concatenate([cuts.node, np.full(len(segments.line), -1)])
+    order = np.lexsort((-node, measure_m, line))
+    line, measure_m, places, node = line[order], measure_m[order], places[order], node[order]
+    kept = (node >= 0) | ~_beside_cut(line, measure_m, node >= 0)
+    line, places, node = line[kept], places[kept], node[kept]
+    cut = np.flatnonzero(node >= 0)
+    is_piece = line[cut[:-1]] == line[cut[1:]]
+    begin, end = cut[:-1][is_piece], cut[1:][is_piece]
+    counts = end - begin + 1
+    points = places[runs(begin, counts, np.ones_like(begin))]
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    number, used = np.unique(np.concatenate([node[begin], node[end]]), return_inverse=True)
+    positions = np.empty((len(number), 2))
+    positions[used] = np.concatenate([places[begin], places[end]])
+    graph = Graph(positions, used.reshape(2, -1).T.astype(np.int64), points, offsets)
+    returns = graph.edges[:, 0] == graph.edges[:, 1]
+    return _select(graph, line[begin], ~(returns & (graph.lengths() <= 2 * tolerance_m)))
+
+
+def _beside_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> np.ndarray:
+    """Return which places, sorted along their lines, are where a cut is, or nearly."""
+    beside = np.zeros(len(line), dtype=bool)
+    index = np.arange(len(line))
+    before = np.maximum.accumulate(np.where(is_cut, index, 0))
+    after = np.minimum.accumulate(np.where(is_cut, index, len(line) - 1)[::-1])[::-1]
+    for cut in (before, after):
+        beside |= (line[cut] == line) & (np.abs(measure_m[cut] - measure_m) <= _SAME_M)
+    return beside
+
+
+def _without_duplicates(graph: Graph, line: np.ndarray, tolerance_m: float) -> tuple[Graph, np.ndarray]:
+    """Return the graph without edges that lie on an earlier one between the same nodes."""
+    _, pair, counts = np.unique(np.sort(graph.edges, axis=1), axis=0, return_inverse=True, return_counts=True)
+    parallel = np.flatnonzero(counts[pair.ravel()] > 1)
+    if not parallel.size:
+        return graph, line
+    order = parallel[np.argsort(pair.ravel()[parallel], kind="stable")]
+    group = pair.ravel()[order]
+    begin, end = np.searchsorted(group, group, "left"), np.arange(len(group))
+    earlier = order[runs(begin, end - begin, np.ones_like(begin))]
+    later = np.repeat(order, end - begin)
+    shapes = shapely.linestrings(graph.points, indices=graph.owner)
+    same = shapely.hausdorff_distance(shapes[earlier], shapes[later]) <= tolerance_m
+    kept = np.ones(len(graph.edges), dtype=bool)
+    kept[later[same]] = False
+    return _select(graph, line, kept)
+
+
+def _select(graph: Graph, line: np.ndarray, kept: np.ndarray) -> tuple[Graph, np.ndarray]:
+    return select_edges(graph, kept), line[kept]

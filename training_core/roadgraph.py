@@ -1,0 +1,207 @@
+"""A road network as a graph measured in meters and seconds, and places on its edges.
+
+Knows the ways along edges, and where on them the nearest places to points are; knows nothing of layers, scores or
+shortest paths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import shapely
+
+from .graph import Graph, find_chains, join, runs
+from .lines import Lines
+from .noding import node_lines
+
+# Edges whose distances from a point differ by less than this are equally near.
+_EQUAL_M = 1e-6
+
+
+@dataclass(frozen=True)
+class Places:
+    """Places on the edges of a graph.
+
+    Parameters
+    ----------
+    edge : ndarray (n,), int64
+        -1 for nowhere.
+    along_m : ndarray (n,), float64
+        How far from the edge's first node, along it.
+    """
+
+    edge: np.ndarray
+    along_m: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.edge)
+
+    def select(self, index: np.ndarray | slice) -> Places:
+        """Return some of the places."""
+        return Places(self.edge[index], self.along_m[index])
+
+
+@dataclass(frozen=True)
+class RoadGraph:
+    """A graph in a plane of ground meters, with the line that each step of its edges comes from.
+
+    Parameters
+    ----------
+    graph : Graph
+        x and y in meters.
+    line : ndarray (p,), int64
+        The line that the step from each vertex to the next lies on; at an edge's last vertex that of the step before.
+    lines : Lines
+        What is known of these lines.
+    """
+
+    graph: Graph
+    line: np.ndarray
+    lines: Lines
+
+    @cached_property
+    def _step_m(self) -> np.ndarray:
+        """Length of the step from each vertex, 0 from an edge's last: (p,), float64."""
+        steps_m = np.zeros(len(self.graph.points))
+        steps_m[:-1] = np.hypot(*np.diff(self.graph.points, axis=0).T)
+        steps_m[self.graph.offsets[1:] - 1] = 0
+        return steps_m
+
+    @cached_property
+    def along_m(self) -> np.ndarray:
+        """How far each vertex is from its edge's first node, along the edge: (p,), float64."""
+        return self._summed(self._step_m)
+
+    @cached_property
+    def along_s(self) -> np.ndarray:
+        """The time from its edge's first node to each vertex: (p,), float64; not a number where a speed is unknown."""
+        return self._summed(self._step_m / self.lines.speed_mps[self.line])
+
+    @property
+    def length_m(self) -> np.ndarray:
+        """Length of each edge: (m,), float64."""
+        return self.along_m[self.graph.offsets[1:] - 1]
+
+    @property
+    def travel_time_s(self) -> np.ndarray:
+        """Time to travel along each edge: (m,), float64."""
+        return self.along_s[self.graph.offsets[1:] - 1]
+
+    def _summed(self, steps: np.ndarray) -> np.ndarray:
+        """Return the sum of the steps before each vertex on its edge; what is not known stays on its edge."""
+        begin = self.graph.offsets[:-1][self.graph.owner]
+        is_known = np.isfinite(steps)
+        total, unknown = (np.cumsum(each) - each for each in (np.where(is_known, steps, 0), (~is_known).astype(int)))
+        return np.where(unknown == unknown[begin], total - total[begin], np.nan)
+
+    @cached_property
+    def _segments(self) -> np.ndarray:
+        """The vertex where each straight segment of an edge begins: (s,), int64."""
+        return np.delete(np.arange(len(self.graph.points)), self.graph.offsets[1:] - 1)
+
+    @cached_property
+    def _tree(self) -> shapely.STRtree:
+        begin = self._segments
+        ends = np.stack([self.graph.points[begin], self.graph.points[begin + 1]], axis=1)
+        return shapely.STRtree(shapely.linestrings(ends))
+
+    def _steps_at(self, places: Places) -> tuple[np.ndarray, np.ndarray]:
+        """Return the vertex before each place, and the place's share of the step from there: (n,), each."""
+        total_m = np.cumsum(self._step_m) - self._step_m
+        begin, last = self.graph.offsets[places.edge], self.graph.offsets[places.edge + 1] - 1
+        vertex = np.searchsorted(total_m, total_m[begin] + places.along_m, side="right") - 1
+        vertex = np.clip(vertex, begin, last - 1)
+        step_m = self._step_m[vertex]
+        share = np.divide(places.along_m - self.along_m[vertex], step_m, out=np.zeros(len(vertex)), where=step_m > 0)
+        return vertex, np.clip(share, 0, 1)
+
+    def points_at(self, places: Places) -> np.ndarray:
+        """Return where places are, all of which are somewhere: (n, 2), float64."""
+        vertex, share = self._steps_at(places)
+        begin, end = self.graph.points[vertex], self.graph.points[vertex + 1]
+        return begin + share[:, None] * (end - begin)
+
+    def headings_at(self, places: Places) -> np.ndarray:
+        """Return the direction of the edge at places, as vectors of length 1: (n, 2), float64."""
+        vertex, _ = self._steps_at(places)
+        step = self.graph.points[vertex + 1] - self.graph.points[vertex]
+        return step / np.hypot(*step.T)[:, None]
+
+    def times_at(self, places: Places) -> np.ndarray:
+        """Return the time to places from the first node of their edge: (n,), float64."""
+        vertex, share = self._steps_at(places)
+        return self.along_s[vertex] + share * (self.along_s[vertex + 1] - self.along_s[vertex])
+
+    def nearest(
+        self, points: np.ndarray, within_m: float, headings: np.ndarray | None = None
+    ) -> tuple[Places, np.ndarray]:
+        """Return the nearest place to each point, and its distance in meters.
+
+        Of edges equally near, as where a bridge passes over a road, that is taken which runs as the point's own road
+        does, or which has a node there where the point is one; then the first.
+
+        Parameters
+        ----------
+        points : ndarray (n, 2), float64
+        within_m : float
+            Where nothing is as near as this, the place is nowhere, and the distance infinite.
+        headings : ndarray (n, 2), float64, optional
+            The direction of each point's own road as a vector of length 1; not a number for a node of one.
+        """
+        places = Places(np.full(len(points), -1), np.zeros(len(points)))
+        distance_m = np.full(len(points), np.inf)
+        if not len(self.graph.edges) or not len(points):
+            return places, distance_m
+        reach_m = within_m + _EQUAL_M
+        point, near = self._tree.query(shapely.points(points), predicate="dwithin", distance=reach_m)
+        vertex = self._segments[near]
+        gap_m, along_m = self._project(points[point], vertex)
+        np.minimum.at(distance_m, point, gap_m)
+        edge = self.graph.owner[vertex]
+        unlike = self._unlikeness(vertex, edge, along_m, None if headings is None else headings[point])
+        equal = (gap_m <= distance_m[point] + _EQUAL_M) & (distance_m[point] <= reach_m)
+        order = np.flatnonzero(equal)
+        order = order[np.lexsort((along_m[order], edge[order], unlike[order], point[order]))]
+        found, first = np.unique(point[order], return_index=True)
+        places.edge[found], places.along_m[found] = edge[order[first]], along_m[order[first]]
+        return places, np.where(places.edge < 0, np.inf, distance_m)
+
+    def _project(self, points: np.ndarray, vertex: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distance of points from the segments after vertices, and how far along the edge they are."""
+        begin, step = self.graph.points[vertex], self.graph.points[vertex + 1] - self.graph.points[vertex]
+        step_m = self._step_m[vertex]
+        share = np.clip(((points - begin) * step).sum(axis=1) / step_m**2, 0, 1)
+        return np.hypot(*(begin + share[:, None] * step - points).T), self.along_m[vertex] + share * step_m
+
+    def _unlikeness(
+        self, vertex: np.ndarray, edge: np.ndarray, along_m: np.ndarray, headings: np.ndarray | None
+    ) -> np.ndarray:
+        """Return how little places are like points with these headings: from 0 to 1, in steps far above rounding."""
+        if headings is None:
+            return np.zeros(len(vertex))
+        step = self.graph.points[vertex + 1] - self.graph.points[vertex]
+        aside = 1 - np.abs((step * headings).sum(axis=1)) / self._step_m[vertex]
+        at_node = (along_m <= _EQUAL_M) | (along_m >= self.length_m[edge] - _EQUAL_M)
+        return np.where(np.isnan(headings[:, 0]), ~at_node, np.round(aside, 6))
+
+
+def make_road_graph(lines: Lines, tolerance_m: float) -> RoadGraph:
+    """Return the graph of lines, cut where they meet; see `noding`. Nodes may have just two edges."""
+    graph, line = node_lines(lines, tolerance_m)
+    return RoadGraph(graph, np.repeat(line, graph.sizes), lines)
+
+
+def contracted(roads: RoadGraph) -> RoadGraph:
+    """Return the graph without nodes of degree 2, but for one in a ring of nothing else; see `graph.join_chains`."""
+    graph = roads.graph
+    chains = find_chains(graph)
+    joined = join(graph, chains)
+    reverse = chains.ways % 2 == 1
+    begins = np.where(reverse, graph.offsets[chains.edges + 1] - 2, graph.offsets[chains.edges])
+    steps = runs(begins, graph.sizes[chains.edges] - 1, np.where(reverse, -1, 1))
+    is_last = np.zeros(len(joined.points), dtype=np.int64)
+    is_last[joined.offsets[1:] - 1] = 1
+    step = np.arange(len(joined.points)) - joined.owner - is_last
+    return RoadGraph(joined, roads.line[steps][step] if len(step) else roads.line, roads.lines)
