@@ -15,9 +15,12 @@ import numpy as np
 import shapely
 
 from .graph import Graph, contract, move_nodes, select_edges, select_points
+from .network import median_of_lines
 
 # How far beyond a junction's circle roads are followed for their direction, and a junction may move, in radii.
 _FOLLOWED, _FARTHEST = 2.0, 2.0
+# How far from a dead end a skeleton leads to a corner of the road, in half widths: the diagonal of half a square.
+_BENT_END = 1.5
 # Weight of where a junction is, against that of a road that leads to it.
 _INERTIA = 0.05
 
@@ -50,6 +53,42 @@ def straighten_junctions(
     is_loop = graph.edges[:, 0] == graph.edges[:, 1]
     bent_m = np.where(is_loop[:, None], 0, bent_m[graph.edges])
     is_bent = (_distances_m(graph, pixel_m) < bent_m[graph.owner]).any(axis=1)
+    return select_points(move_nodes(graph, nodes), ~is_bent)
+
+
+def straighten_ends(
+    graph: Graph,
+    pixel_m: tuple[float, float],
+    clearance_m: Callable[[np.ndarray], np.ndarray],
+    is_cut: Callable[[np.ndarray], np.ndarray],
+) -> Graph:
+    """Return the graph with dead ends that lead straight on.
+
+    Toward its end a skeleton turns from the middle of the road to one of the corners there. What is nearer to the end
+    than 1.5 times half the road's width gives way to a straight line, as long as it was along the road. For the
+    parameters see `straighten_junctions`.
+    """
+    is_end = (graph.degree == 1) & ~is_cut(graph.nodes)
+    half_width_m = np.full(len(graph.edges), np.nan)
+    ending = is_end[graph.edges].any(axis=1)
+    ended = select_edges(graph, ending)
+    half_width_m[ending] = median_of_lines(ended, clearance_m(ended.points))
+    edge, side = np.nonzero(is_end[graph.edges] & (_BENT_END * half_width_m < graph.lengths(pixel_m) / 2)[:, None])
+    length_m, bent_m = graph.lengths(pixel_m)[edge], _BENT_END * half_width_m[edge]
+    shapes = shapely.linestrings(graph.points * pixel_m, indices=graph.owner)[edge]
+    from_end_m = np.stack([bent_m, np.minimum((1 + _FOLLOWED) * bent_m, length_m)])
+    near, far = shapely.get_coordinates(
+        shapely.line_interpolate_point(shapes, np.where(side == 0, from_end_m, length_m - from_end_m))
+    ).reshape(2, -1, 2)
+    ahead = (near - far) / np.hypot(*(near - far).T)[:, None]
+    nodes, node = graph.nodes.copy(), graph.edges[edge, side]
+    onward_m = ((nodes[node] * pixel_m - near) * ahead).sum(axis=1)
+    nodes[node] = (near + np.maximum(onward_m, 0)[:, None] * ahead) / pixel_m
+    limit_m = np.zeros((len(graph.edges), 2))
+    limit_m[edge, side] = bent_m
+    before_m = graph.along(pixel_m)
+    after_m = graph.lengths(pixel_m)[graph.owner] - before_m
+    is_bent = (np.stack([before_m, after_m], axis=1) < limit_m[graph.owner]).any(axis=1)
     return select_points(move_nodes(graph, nodes), ~is_bent)
 
 

@@ -16,8 +16,8 @@ from scipy.spatial import KDTree
 from .graph import Graph
 from .links import link, split_edges
 
-# A road's direction at its end is told by the stretch from here to there, since a skeleton's last bit may turn aside.
-_STRAIGHT_M = (4.0, 20.0)
+# A road's direction at its end is that of the last stretch of this length.
+_STRAIGHT_M = 15.0
 # Gaps below this share of the longest may be bent by more: what is one pixel off turns a short way by much.
 _SHORT_GAP, _BENT = 0.3, 1.5
 # A ring's way around is at least this many times its gap, and a road that meets itself is as far from its end.
@@ -34,6 +34,11 @@ class _DeadEnds:
     ahead: np.ndarray
 
 
+def nothing_passed(graph: Graph) -> np.ndarray:
+    """Return which edges are crossed without a node where no bridges are known: none, (m,), bool."""
+    return np.zeros(len(graph.edges), dtype=bool)
+
+
 def join_gaps(
     graph: Graph,
     pixel_m: tuple[float, float],
@@ -41,7 +46,7 @@ def join_gaps(
     gap_angle: float,
     is_cut: Callable[[np.ndarray], np.ndarray],
     is_likely: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    is_passed: Callable[[Graph], np.ndarray],
+    is_passed: Callable[[Graph], np.ndarray] = nothing_passed,
 ) -> Graph:
     """Return the graph with straight edges between dead ends that face each other.
 
@@ -89,7 +94,7 @@ def snap_ends(
     snap_m: float,
     is_cut: Callable[[np.ndarray], np.ndarray],
     is_likely: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    is_passed: Callable[[Graph], np.ndarray],
+    is_passed: Callable[[Graph], np.ndarray] = nothing_passed,
 ) -> Graph:
     """Return the graph with dead ends led straight on to the road that they point at, which gets a node there.
 
@@ -124,13 +129,11 @@ def _dead_ends(graph: Graph, pixel_m: tuple[float, float], is_cut: Callable[[np.
     edge, side = np.nonzero(is_end[graph.edges])
     shapes = shapely.linestrings(graph.points * pixel_m, indices=graph.owner)[edge]
     length_m = shapely.length(shapes)
-    from_end_m = np.minimum([[_STRAIGHT_M[0]], [_STRAIGHT_M[1]]], [length_m / 4, length_m])
-    near, far = shapely.get_coordinates(
-        shapely.line_interpolate_point(shapes, np.where(side == 0, from_end_m, length_m - from_end_m))
-    ).reshape(2, -1, 2)
-    way = near - far
-    ahead = way / np.maximum(np.hypot(*way.T), 1e-12)[:, None]
+    begin_m = np.minimum(_STRAIGHT_M, length_m)
+    begin = shapely.line_interpolate_point(shapes, np.where(side == 0, begin_m, length_m - begin_m))
     node = graph.edges[edge, side]
+    way = graph.nodes[node] * pixel_m - shapely.get_coordinates(begin)
+    ahead = way / np.maximum(np.hypot(*way.T), 1e-12)[:, None]
     return _DeadEnds(node, edge, graph.nodes[node] * pixel_m, ahead)
 
 

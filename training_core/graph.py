@@ -94,6 +94,12 @@ class Graph:
         inner = np.delete(np.arange(len(self.points)), self.offsets[1:] - 1)  # no step leads from a line's last vertex
         return np.bincount(self.owner[inner], steps[inner], minlength=len(self.edges))
 
+    def along(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
+        """Return how far each vertex is from its edge's first node, along the edge: (p,), float64; see `lengths`."""
+        steps = np.hypot(*(np.diff(self.points, axis=0) * scale).T)
+        total = np.concatenate([[0], np.cumsum(np.where(np.diff(self.owner) == 0, steps, 0))])[: len(self.points)]
+        return total - total[self.offsets[:-1]][self.owner]
+
 
 EMPTY = Graph(np.zeros((0, 2)), np.zeros((0, 2), np.int64), np.zeros((0, 2)), np.zeros(1, np.int64))
 

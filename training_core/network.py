@@ -87,6 +87,14 @@ def component_lengths(graph: Graph, pixel_m: tuple[float, float]) -> np.ndarray:
     return np.bincount(graph.edge_component, graph.lengths(pixel_m), minlength=count)
 
 
+def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
+    """Return the median of each line's vertices: (m,), float64; not a number where it is infinite."""
+    order = np.lexsort((values, graph.owner))
+    low, high = (graph.sizes - 1) // 2, graph.sizes // 2
+    middle = (values[order[graph.offsets[:-1] + low]] + values[order[graph.offsets[:-1] + high]]) / 2
+    return np.where(np.isfinite(middle), middle, np.nan)
+
+
 def smooth(graph: Graph) -> Graph:
     """Return the graph with the stairs of its pixels smoothed; nodes stay.
 

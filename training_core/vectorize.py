@@ -6,6 +6,7 @@ its own. Knows nothing of where a mask comes from.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
@@ -16,17 +17,22 @@ import pyproj
 import shapely
 from rasterio.io import DatasetReader
 from rasterio.warp import transform as transform_coordinates
+from scipy.ndimage import map_coordinates
 
-from . import crossings, network
+from . import crossings, gaps, network
 from .errors import ImageryError
 from .events import Reporter
-from .graph import Graph, trace
+from .graph import Graph, join_chains, trace
 from .grid import ELLIPSOID, GEOGRAPHIC, Grid, grid_of
 from .imagery import open_raster
 from .jobs import NetworkOptions, Vectorize
 from .outputs import Outputs
+from .ridge import center
 from .skeleton import Clearance, clean_mask, cut_ends, thin
+from .tags import osm_tags
 from .vectors import check_vector_output, write_layers
+
+_EVIDENCE_SAMPLES = 32  # along a gap
 
 
 @dataclass(frozen=True)
@@ -36,8 +42,8 @@ class Network:
     Parameters
     ----------
     roads : GeoDataFrame
-        Lines with `length_m` on the ellipsoid, `width_m`, `confidence` from 0 to 1 (empty for a mask), and
-        `component`, the number of the connected part they belong to, 1 the longest.
+        Lines with `length_m` on the ellipsoid, `width_m`, `confidence` from 0 to 1 (empty for a mask), `component`,
+        the number of the connected part they belong to, 1 the longest, and tags of OpenStreetMap; see `tags`.
     nodes : GeoDataFrame
         Junctions and ends, with `degree`, the number of lines that end there, and `component`.
     """
@@ -149,20 +155,48 @@ def extract_network(
     graph = trace(skeleton)
     begin(0.7, "Cleaning the network")
     graph = network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, is_cut)
+    graph = network.smooth(graph)
+    if options.center:
+        graph = _center(graph, road if probability is None else probability, clearance_m)
+    graph = crossings.straighten_ends(graph, pixel_m, clearance_m, is_cut)
+    is_likely = _evidence(probability, options.gap_probability)
+    graph = gaps.join_gaps(graph, pixel_m, options.gap_m, options.gap_angle, is_cut, is_likely)
+    graph = join_chains(gaps.snap_ends(graph, pixel_m, options.snap_m, is_cut, is_likely))
     graph = crossings.straighten_junctions(graph, pixel_m, clearance_m, is_cut)
     graph = crossings.merge_crossings(graph, pixel_m, clearance_m)
     graph = network.drop_short_components(graph, pixel_m, options.min_length_m)
     begin(0.85, "Measuring roads")
-    measures = {
-        "width_m": _median_of_lines(graph, clearance_m.width_m(graph.points)),
-        "confidence": _mean_of_lines(graph, probability, known),
-    }
-    graph = network.simplify(network.smooth(graph), pixel_m, options.simplify_m)
+    width_m = network.median_of_lines(graph, clearance_m.width_m(graph.points))
+    measures = {"width_m": width_m, "confidence": _mean_of_lines(graph, probability, known), **osm_tags(width_m)}
+    graph = network.simplify(graph, pixel_m, options.simplify_m)
     found = _to_map(graph, grid, measures)
     if not len(found.roads):
         reporter.warning("No roads were found: the network is empty.")
     reporter.progress(1, f"{len(found.roads)} roads")
     return found
+
+
+def _evidence(
+    probability: Optional[np.ndarray], least: float
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return what tells whether the mean probability along straight ways is high enough for a road."""
+
+    def is_likely(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        if probability is None or least == 0:
+            return np.ones(len(starts), dtype=bool)
+        shares = np.linspace(0, 1, _EVIDENCE_SAMPLES)[:, None, None]
+        places = starts + shares * (ends - starts)
+        return _interpolate(probability, places.reshape(-1, 2)).reshape(places.shape[:2]).mean(axis=0) >= least
+
+    return is_likely
+
+
+def _center(graph: Graph, image: np.ndarray, clearance_m: Clearance) -> Graph:
+    """Return the graph with its lines in the middle of their roads, as an image of probability or of road tells."""
+    pixel_m = float(np.mean(clearance_m.pixel_m))
+    return center(
+        graph, lambda points: _interpolate(image, points), lambda points: clearance_m.width_m(points) / pixel_m
+    )
 
 
 def write_network(found: Network, roads_path: str | Path, nodes_path: str | Path | None) -> dict[str, Any]:
@@ -209,14 +243,6 @@ def _rank(component: np.ndarray, length_m: np.ndarray) -> np.ndarray:
     return number[component]
 
 
-def _median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the median of each line's vertices: (m,), float64; not a number where it is infinite."""
-    order = np.lexsort((values, graph.owner))
-    low, high = (graph.sizes - 1) // 2, graph.sizes // 2
-    middle = (values[order[graph.offsets[:-1] + low]] + values[order[graph.offsets[:-1] + high]]) / 2
-    return np.where(np.isfinite(middle), middle, np.nan)
-
-
 def _mean_of_lines(graph: Graph, image: Optional[np.ndarray], known: np.ndarray) -> np.ndarray:
     """Return the mean of an image along each line, where it has data: (m,), float64; else not a number."""
     mean = np.full(len(graph.edges), np.nan)
@@ -226,6 +252,11 @@ def _mean_of_lines(graph: Graph, image: Optional[np.ndarray], known: np.ndarray)
     values = np.where(weight, _sample(image, graph.points), 0)
     total, count = (np.bincount(graph.owner, each, minlength=len(mean)) for each in (values, weight))
     return np.divide(total, count, out=mean, where=count > 0)
+
+
+def _interpolate(image: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return an image's values at points (n, 2) between its pixels' centers; outside, those of its border."""
+    return map_coordinates(image, points.T[::-1], order=1, mode="nearest", output=np.float32)
 
 
 def _sample(image: np.ndarray, points: np.ndarray) -> np.ndarray:

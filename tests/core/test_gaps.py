@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphs import PIXEL_M, lines, nowhere
-from training_core.gaps import join_gaps, snap_ends
+from training_core.gaps import join_gaps, nothing_passed, snap_ends
 from training_core.graph import join_chains
 
 
@@ -19,15 +19,11 @@ def anywhere(starts, ends):
     return np.ones(len(starts), dtype=bool)
 
 
-def none_passed(graph):
-    return np.zeros(len(graph.edges), dtype=bool)
-
-
-def joined(graph, gap_m=24.0, gap_angle=30.0, pixel_m=PIXEL_M, is_cut=nowhere, is_likely=anywhere, passed=none_passed):
+def joined(graph, gap_m=24.0, gap_angle=30.0, pixel_m=PIXEL_M, is_cut=nowhere, is_likely=anywhere, passed=nothing_passed):
     return join_gaps(graph, pixel_m, gap_m, gap_angle, is_cut, is_likely, passed)
 
 
-def snapped(graph, snap_m=15.0, pixel_m=PIXEL_M, is_cut=nowhere, is_likely=anywhere, passed=none_passed):
+def snapped(graph, snap_m=15.0, pixel_m=PIXEL_M, is_cut=nowhere, is_likely=anywhere, passed=nothing_passed):
     return snap_ends(graph, pixel_m, snap_m, is_cut, is_likely, passed)
 
 

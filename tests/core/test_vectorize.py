@@ -206,7 +206,7 @@ def test_nothing_found_is_an_empty_network_and_a_warning(known):
     heard = []
     found = extracted(~known, known=known, reporter=Reporter(heard.append))
     assert found.numbers == {"count": 0, "length_m": 0.0, "components": 0}
-    assert list(found.roads.columns) == ["length_m", "width_m", "confidence", "component", "geometry"]
+    assert list(found.roads.columns) == ["length_m", "width_m", "confidence", "highway", "width", "source", "component", "geometry"]
     assert [type(event) for event in heard].count(Warning) == 1
 
 

@@ -36,7 +36,7 @@ from .option import (
     option,
 )
 from .recipe import RecipeOptions
-from .shared import ComputeOptions, LabelOptions, NetworkOptions, SegmentOptions
+from .shared import CleaningOptions, ComputeOptions, LabelOptions, NetworkOptions, SegmentOptions
 
 __all__ = [
     "BANDS",
@@ -54,6 +54,7 @@ __all__ = [
     "RASTER_OUTPUT",
     "VECTOR",
     "VECTOR_OUTPUT",
+    "CleaningOptions",
     "ComputeOptions",
     "Evaluate",
     "ExportModel",
