@@ -48,13 +48,14 @@ _POLYGON, _LINE, _POINT = (
     QgsProcessing.SourceType.TypeVectorLine,
     QgsProcessing.SourceType.TypeVectorPoint,
 )
-_SOURCE_TYPES = {"roads": [_LINE, _POLYGON], "aoi": [_POLYGON]}
+_SOURCE_TYPES = {"roads": [_LINE, _POLYGON], "aoi": [_POLYGON], "lines": [_LINE]}
 _SINK_TYPES = {"roads": _LINE, "nodes": _POINT}
 _FIELD_TYPES = {
     "width_field": QgsProcessingParameterField.DataType.Numeric,
     "sure_field": QgsProcessingParameterField.DataType.Any,
+    "bridge_field": QgsProcessingParameterField.DataType.Any,
 }
-_FIELDS_PARENT = "roads"
+_FIELD_PARENTS = {"width_field": "roads", "sure_field": "roads", "bridge_field": "lines"}
 
 
 def parameter_name(field_name: str, renamed: Mapping[str, str]) -> str:
@@ -122,7 +123,7 @@ def _plain(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> 
 
 
 def _field(field: OptionField, common: dict[str, Any], renamed: Mapping[str, str]) -> QgsProcessingParameterField:
-    parent = parameter_name(_FIELDS_PARENT, renamed)
+    parent = parameter_name(_FIELD_PARENTS[field.name], renamed)
     return QgsProcessingParameterField(**common, parentLayerParameterName=parent, type=_FIELD_TYPES[field.name])
 
 

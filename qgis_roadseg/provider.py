@@ -8,6 +8,7 @@ from __future__ import annotations
 from qgis.core import QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
+from ..algorithms.cleannetwork import CleanNetwork
 from ..algorithms.evaluate import Evaluate
 from ..algorithms.exportmodel import ExportModel
 from ..algorithms.extractroads import ExtractRoads
@@ -18,7 +19,17 @@ from ..algorithms.setupruntime import SetUpRuntime
 from ..algorithms.vectorize import Vectorize
 from .paths import ICON
 
-ALGORITHMS = (SetUpRuntime, FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads)
+ALGORITHMS = (
+    SetUpRuntime,
+    FineTune,
+    Evaluate,
+    ExportModel,
+    Quantize,
+    Segment,
+    Vectorize,
+    ExtractRoads,
+    CleanNetwork,
+)
 
 
 class RoadSegProvider(QgsProcessingProvider):

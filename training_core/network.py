@@ -23,6 +23,7 @@ def prune_spurs(
     spur_m: float,
     width_m: Callable[[np.ndarray], np.ndarray],
     is_cut: Callable[[np.ndarray], np.ndarray],
+    join: Callable[[Graph], Graph] = join_chains,
 ) -> Graph:
     """Return the graph without short dead ends.
 
@@ -44,6 +45,8 @@ def prune_spurs(
         Width of the road in meters at points (n, 2).
     is_cut : callable
         Whether points (n, 2) are ends only since the data ends there; such an end stays.
+    join : callable
+        Makes one of edges that go on in each other.
     """
     while True:
         spurs = _spurs(graph, pixel_m, spur_m, width_m, is_cut)
@@ -51,7 +54,7 @@ def prune_spurs(
             return graph
         kept = np.ones(len(graph.edges), dtype=bool)
         kept[spurs] = False
-        graph = join_chains(select_edges(graph, kept))
+        graph = join(select_edges(graph, kept))
 
 
 def _spurs(

@@ -6,8 +6,9 @@ its own. Knows nothing of where a mask comes from.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Optional
 
@@ -169,7 +170,7 @@ def extract_network(
     width_m = network.median_of_lines(graph, clearance_m.width_m(graph.points))
     measures = {"width_m": width_m, "confidence": _mean_of_lines(graph, probability, known), **osm_tags(width_m)}
     graph = network.simplify(graph, pixel_m, options.simplify_m)
-    found = _to_map(graph, grid, measures)
+    found = to_tables(graph, partial(_map_points, grid), grid.crs, measures)
     if not len(found.roads):
         reporter.warning("No roads were found: the network is empty.")
     reporter.progress(1, f"{len(found.roads)} roads")
@@ -209,28 +210,41 @@ def write_network(found: Network, roads_path: str | Path, nodes_path: str | Path
     return found.numbers
 
 
-def _to_map(graph: Graph, grid: Grid, measures: dict[str, np.ndarray]) -> Network:
-    """Return a graph as tables in the grid's CRS."""
-    points = _map_points(graph.points, grid)
-    length_m = _geodesic_lengths(graph, points, grid)
-    crs = pyproj.CRS.from_user_input(grid.crs)
+def to_tables(
+    graph: Graph, place: Callable[[np.ndarray], np.ndarray], crs: Any, columns: Mapping[str, Any]
+) -> Network:
+    """Return a graph as tables.
+
+    Parameters
+    ----------
+    graph : Graph
+    place : callable
+        Takes points (n, 2) of the graph to map coordinates.
+    crs
+        The map's CRS, as pyproj takes it.
+    columns : mapping of str to array (m,)
+        What is known of each edge; their length and component come before and after it.
+    """
+    points = place(graph.points)
+    length_m = _geodesic_lengths(graph, points, crs)
     component = _rank(graph.component, np.bincount(graph.edge_component, length_m))
-    roads = {"length_m": length_m, **measures, "component": component[graph.edges[:, 0]]}
+    roads = {"length_m": length_m, **columns, "component": component[graph.edges[:, 0]]}
     nodes = {"degree": graph.degree, "component": component}
+    crs = pyproj.CRS.from_user_input(crs)
     return Network(
         geopandas.GeoDataFrame(roads, geometry=shapely.linestrings(points, indices=graph.owner), crs=crs),
-        geopandas.GeoDataFrame(nodes, geometry=shapely.points(_map_points(graph.nodes, grid)), crs=crs),
+        geopandas.GeoDataFrame(nodes, geometry=shapely.points(place(graph.nodes)), crs=crs),
     )
 
 
-def _map_points(points: np.ndarray, grid: Grid) -> np.ndarray:
+def _map_points(grid: Grid, points: np.ndarray) -> np.ndarray:
     """Return pixels, given by the column and row of their centers, in map coordinates: (n, 2), float64."""
     return np.column_stack(grid.transform @ (points[:, 0] + 0.5, points[:, 1] + 0.5))
 
 
-def _geodesic_lengths(graph: Graph, points: np.ndarray, grid: Grid) -> np.ndarray:
+def _geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:
     """Return each line's length in meters on the ellipsoid, (m,) float64, from its map coordinates."""
-    longitude, latitude = map(np.asarray, transform_coordinates(grid.crs, GEOGRAPHIC, *points.T))
+    longitude, latitude = map(np.asarray, transform_coordinates(crs, GEOGRAPHIC, *points.T))
     steps = ELLIPSOID.inv(longitude[:-1], latitude[:-1], longitude[1:], latitude[1:])[2]
     is_within = np.diff(graph.owner) == 0
     return np.bincount(graph.owner[:-1][is_within], steps[is_within], minlength=len(graph.edges))

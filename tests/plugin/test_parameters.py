@@ -8,6 +8,7 @@ from qgis.core import (
     QgsProcessingParameterFile,
     QgsProcessingParameterNumber,
 )
+from roadseg.algorithms.cleannetwork import CleanNetwork
 from roadseg.algorithms.evaluate import Evaluate
 from roadseg.algorithms.exportmodel import ExportModel
 from roadseg.algorithms.extractroads import ExtractRoads
@@ -19,7 +20,7 @@ from roadseg.qgis_roadseg.parameters import read_plain
 from roadseg.training_core import jobs
 from roadseg.training_core.errors import JobError
 
-ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads)
+ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads, CleanNetwork)
 
 pytestmark = pytest.mark.usefixtures("provider")
 
@@ -90,6 +91,7 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
                    "PROBABILITY": "rasterDestination"}),
         (Vectorize, {"INPUT": "raster", "OUTPUT": "sink", "NODES": "sink"}),
         (ExtractRoads, {"INPUT": "raster", "MODEL": "file", "OUTPUT": "sink", "MASK": "rasterDestination"}),
+        (CleanNetwork, {"INPUT": "source", "BRIDGE_FIELD": "field", "OUTPUT": "sink", "NODES": "sink"}),
     ],
 )  # fmt: skip
 def test_the_types(algorithm_type, types):
@@ -105,6 +107,9 @@ def test_geometries_and_parents():
     assert finetune["ROADS"].dataTypes() == [source.TypeVectorLine, source.TypeVectorPolygon]
     assert finetune["AOI"].dataTypes() == [source.TypeVectorPolygon]
     assert finetune["WIDTH_FIELD"].parentLayerParameterName() == "ROADS"
+    clean = definitions(CleanNetwork)
+    assert clean["INPUT"].dataTypes() == [source.TypeVectorLine]
+    assert clean["BRIDGE_FIELD"].parentLayerParameterName() == "INPUT"
     vectorize = definitions(Vectorize)
     assert vectorize["OUTPUT"].dataType() == source.TypeVectorLine
     assert vectorize["NODES"].dataType() == source.TypeVectorPoint
@@ -122,6 +127,7 @@ def test_what_is_written_where_nothing_is_said():
     assert created(Segment) == {"MASK"}
     assert created(Vectorize) == {"OUTPUT"}
     assert created(ExtractRoads) == {"OUTPUT"}
+    assert created(CleanNetwork) == {"OUTPUT"}
 
 
 def test_a_folder_of_logs_is_a_folder_that_may_be_left_out():

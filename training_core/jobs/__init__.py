@@ -11,7 +11,7 @@ import json
 from ..errors import JobError
 from .exchange import ExportModel, Quantize
 from .learning import Evaluate, FineTune, MakeScene
-from .mapping import ExtractRoads, Segment, Vectorize
+from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
 from .option import (
     BANDS,
     FIELD,
@@ -54,6 +54,7 @@ __all__ = [
     "RASTER_OUTPUT",
     "VECTOR",
     "VECTOR_OUTPUT",
+    "CleanNetwork",
     "CleaningOptions",
     "ComputeOptions",
     "Evaluate",
@@ -78,7 +79,7 @@ __all__ = [
 ]
 
 JOBS: dict[str, type[Job]] = {
-    job.name: job for job in (FineTune, Segment, Vectorize, ExtractRoads, Evaluate, ExportModel, Quantize, MakeScene)
+    job.name: job for job in (FineTune, Segment, Vectorize, ExtractRoads, CleanNetwork, Evaluate, ExportModel, Quantize, MakeScene)
 }
 
 

@@ -191,6 +191,19 @@ def min_length_option(default_m: float) -> float:
     )
 
 
+def simplify_option(default_m: float) -> float:
+    """Return the field of how far lines are simplified."""
+    return option(
+        default_m,
+        "Simplification",
+        "How far a simplified line may lie from the one found.",
+        unit="m",
+        minimum=0,
+        maximum=100,
+        advanced=True,
+    )
+
+
 @dataclass(frozen=True)
 class CleaningOptions(Job):
     """How a network of lines is cleaned: shared by every job that does. All lengths are on the ground."""
@@ -208,15 +221,7 @@ class CleaningOptions(Job):
     )
     snap_m: float = snap_option(15.0)
     min_length_m: float = min_length_option(20.0)
-    simplify_m: float = option(
-        0.5,
-        "Simplification",
-        "How far a simplified line may lie from the one found.",
-        unit="m",
-        minimum=0,
-        maximum=100,
-        advanced=True,
-    )
+    simplify_m: float = simplify_option(0.5)
 
 
 @dataclass(frozen=True)
