@@ -64,8 +64,9 @@ def straighten_ends(
 ) -> Graph:
     """Return the graph with dead ends that lead straight on.
 
-    Toward its end a skeleton turns from the middle of the road to one of the corners there. What is nearer to the end
-    than 1.5 times half the road's width gives way to a straight line, as long as it was along the road. For the
+    Toward its end a skeleton turns from the middle of the road to one of the corners there, or stops half a width
+    before it. What is nearer to the end than 1.5 times half the road's width gives way to a straight line, as long as
+    it was along the road, and on to the rim of the largest circle around that place that lies within the road. For the
     parameters see `straighten_junctions`.
     """
     is_end = (graph.degree == 1) & ~is_cut(graph.nodes)
@@ -83,7 +84,9 @@ def straighten_ends(
     ahead = (near - far) / np.hypot(*(near - far).T)[:, None]
     nodes, node = graph.nodes.copy(), graph.edges[edge, side]
     onward_m = ((nodes[node] * pixel_m - near) * ahead).sum(axis=1)
-    nodes[node] = (near + np.maximum(onward_m, 0)[:, None] * ahead) / pixel_m
+    end_m = near + np.maximum(onward_m, 0)[:, None] * ahead
+    free_m = clearance_m(end_m / pixel_m) - min(pixel_m) / 2
+    nodes[node] = (end_m + np.maximum(free_m, 0)[:, None] * ahead) / pixel_m
     limit_m = np.zeros((len(graph.edges), 2))
     limit_m[edge, side] = bent_m
     before_m = graph.along(pixel_m)

@@ -110,9 +110,7 @@ def test_an_overshoot_goes_and_parallel_roads_and_a_ring_stay():
 def test_multi_part_lines_and_lines_drawn_twice():
     layer = town([(0, 0), (100, 0)], [(100, 0), (0, 0)], name=["first", "again"])
     parts = shapely.transform(MultiLineString([[(0, 50), (100, 50)], [(0, 90), (100, 90)]]), lambda p: p + CORNER)
-    layer = geopandas.GeoDataFrame(
-        {"name": ["first", "again", "parts"]}, geometry=[*layer.geometry, parts], crs=UTM
-    )
+    layer = geopandas.GeoDataFrame({"name": ["first", "again", "parts"]}, geometry=[*layer.geometry, parts], crs=UTM)
     assert cleaned(layer).roads["name"].tolist() == ["first", "parts", "parts"]
 
 
@@ -173,7 +171,9 @@ def test_streets_of_a_town_stay_connected(real_data):
 
 
 def test_the_job_writes_roads_and_nodes_and_tells_their_numbers(tmp_path):
-    town([(0, 0), (200, 0)], [(100, -100), (100, 100)], name=["Zürich", "b"], fid=[7, 8]).to_file(tmp_path / "in.geojson")
+    town([(0, 0), (200, 0)], [(100, -100), (100, 100)], name=["Zürich", "b"], fid=[7, 8]).to_file(
+        tmp_path / "in.geojson"
+    )
     job = CleanNetwork(
         lines=str(tmp_path / "in.geojson"), roads=str(tmp_path / "out.gpkg"), nodes=str(tmp_path / "out.gpkg")
     )

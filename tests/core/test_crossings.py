@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphs import PIXEL_M, lines, nowhere
-from training_core.crossings import consolidate_junctions, merge_crossings, straighten_junctions
+from training_core.crossings import consolidate_junctions, merge_crossings, straighten_ends, straighten_junctions
 
 
 def test_junctions_within_a_crossing_become_one_and_others_do_not():
@@ -48,6 +48,28 @@ def test_a_line_is_straight_where_the_border_cuts_its_road():
         graph, PIXEL_M, lambda points: np.full(len(points), 8.0), lambda points: points[:, 0] == 0
     )
     assert straight.points.tolist() == [[0, 0], [9, 4], [40, 0]]
+
+
+def six(points):
+    return np.full(len(points), 6.0)
+
+
+def test_a_dead_end_that_turns_to_a_corner_of_its_road_goes_straight_on_to_the_roads_end():
+    def clearance(points):
+        return np.minimum(6.0, 103 - points[:, 0])
+
+    graph = lines([(0, 0), *((x, 0) for x in range(1, 95)), (97, 3), (100, 6)])
+    straight = straighten_ends(graph, PIXEL_M, clearance, lambda points: points[:, 0] == 0)
+    assert straight.line(0)[[0, -1]].tolist() == [[0, 0], [102.5, 0]]
+    assert np.abs(straight.points[:, 1]).max() == 0
+    cut = straighten_ends(graph, PIXEL_M, clearance, lambda points: points[:, 0] == 100)
+    assert cut.line(0)[-1].tolist() == [100, 6]
+
+
+def test_the_ends_of_a_short_road_a_ring_and_a_junction_stay():
+    graph = lines([(0, 0), (10, 0), (15, 5)], [(30, 0), (60, 0), (60, 30), (30, 0)], [(90, 0), (96, 6), (90, 12)])
+    straight = straighten_ends(graph, PIXEL_M, six, nowhere)
+    assert (straight.points == graph.points).all()
 
 
 def test_a_street_with_many_side_roads_does_not_shrink_to_a_point():

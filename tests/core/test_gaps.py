@@ -19,7 +19,9 @@ def anywhere(starts, ends):
     return np.ones(len(starts), dtype=bool)
 
 
-def joined(graph, gap_m=24.0, gap_angle=30.0, pixel_m=PIXEL_M, is_cut=nowhere, is_likely=anywhere, passed=nothing_passed):
+def joined(
+    graph, gap_m=24.0, gap_angle=30.0, pixel_m=PIXEL_M, is_cut=nowhere, is_likely=anywhere, passed=nothing_passed
+):
     return join_gaps(graph, pixel_m, gap_m, gap_angle, is_cut, is_likely, passed)
 
 

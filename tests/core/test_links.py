@@ -41,7 +41,9 @@ def test_distances_are_measured_in_the_given_scale():
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 2), st.floats(0, 1)), max_size=12))
 def test_splitting_keeps_every_line_and_joining_its_parts_gives_it_back(places):
-    whole = replace(lines([(0, 0), (9, 5), (20, 0)], [(20, 0), (20, 30)], [(0, 0), (0, -8)]), origin=np.array([4, 5, 6]))
+    whole = replace(
+        lines([(0, 0), (9, 5), (20, 0)], [(20, 0), (20, 30)], [(0, 0), (0, -8)]), origin=np.array([4, 5, 6])
+    )
     edges = np.array([edge for edge, _ in places], dtype=np.int64)
     split, nodes = split_edges(whole, edges, np.array([share for _, share in places]) * whole.lengths()[edges])
     assert split.lengths().sum() == pytest.approx(whole.lengths().sum())

@@ -6,7 +6,17 @@ from qgis.core import QgsApplication, QgsProcessingException
 
 from .conftest import ROOT
 
-IDS = {"setupruntime", "finetune", "evaluate", "exportmodel", "quantize", "segment", "vectorize", "extractroads", "cleannetwork"}
+IDS = {
+    "setupruntime",
+    "finetune",
+    "evaluate",
+    "exportmodel",
+    "quantize",
+    "segment",
+    "vectorize",
+    "extractroads",
+    "cleannetwork",
+}
 
 
 def test_the_algorithms_are_listed_without_a_runtime(provider, no_runtime):

@@ -79,7 +79,8 @@ __all__ = [
 ]
 
 JOBS: dict[str, type[Job]] = {
-    job.name: job for job in (FineTune, Segment, Vectorize, ExtractRoads, CleanNetwork, Evaluate, ExportModel, Quantize, MakeScene)
+    job.name: job
+    for job in (FineTune, Segment, Vectorize, ExtractRoads, CleanNetwork, Evaluate, ExportModel, Quantize, MakeScene)
 }
 
 
