@@ -101,10 +101,10 @@ def merge_crossings(
     """Return the graph with junctions that belong to one crossing made one.
 
     Where roads cross, a skeleton often has two junctions of three roads each and a short piece between. Once
-    `straighten_junctions` has put both where their roads meet, they are one crossing if their circles touch; the nearest
-    are merged first, and where they meet is then looked at anew. The idea is that of consolidating intersections in
-    Boeing, "OSMnx", Computers, Environment and Urban Systems 65 (2017), with a tolerance taken from the mask. For the
-    parameters see `straighten_junctions`.
+    `straighten_junctions` has put both where their roads meet, they are one crossing if their circles touch; the
+    nearest are merged first, and where they meet is then looked at anew. The idea is that of consolidating
+    intersections in Boeing, "OSMnx", Computers, Environment and Urban Systems 65 (2017), with a tolerance taken from
+    the mask. For the parameters see `straighten_junctions`.
     """
     while True:
         near = _nearest_junctions(graph, pixel_m, clearance_m)

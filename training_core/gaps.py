@@ -20,13 +20,16 @@ from .links import link, split_edges
 _STRAIGHT_M = 15.0
 # Gaps below this share of the longest may be bent by more: what is one pixel off turns a short way by much.
 _SHORT_GAP, _BENT = 0.3, 1.5
+# Where nothing lies straight ahead, a dead end looks so far aside, in degrees; what it finds there must cross its
+# way at this angle at least, as a road that runs along it does not.
+_LOOKS, _CROSSES = (0, -10, 10, -20, 20), 45.0
 # A ring's way around is at least this many times its gap, and a road that meets itself is as far from its end.
 _WAY_AROUND = 4.0
 
 
 @dataclass(frozen=True)
 class _DeadEnds:
-    """Dead ends: their nodes and edges (k,), their places in meters (k, 2), and the way ahead as unit vectors (k, 2)."""
+    """Dead ends: their nodes and edges (k,), places in meters (k, 2), and the ways ahead as unit vectors (k, 2)."""
 
     node: np.ndarray
     edge: np.ndarray
@@ -100,7 +103,8 @@ def snap_ends(
 
     A junction is missed where a mask has a gap before it. That dead ends are extended along their direction, and not
     to the nearest road, keeps side roads straight and roads that run along each other apart; compare `extend_lines` of
-    Fleischmann, "momepy", Journal of Open Source Software 4 (2019).
+    Fleischmann, "momepy", Journal of Open Source Software 4 (2019). Where nothing is straight ahead, as beside the
+    corner of a bend, up to 20 degrees aside are looked at.
 
     Parameters
     ----------
@@ -160,18 +164,34 @@ def _first_met(
     """Return what lies first before dead ends: the end, the edge met, and the point in meters where, (k,) each."""
     edges = np.flatnonzero(~passed)
     shapes = graph.shapes(pixel_m)[edges]
-    rays = shapely.linestrings(np.stack([ends.place_m, ends.place_m + reach_m * ends.ahead], axis=1))
-    end, met = shapely.STRtree(shapes).query(rays, predicate="intersects")
-    edge = edges[met]
-    part, number = shapely.get_parts(shapely.intersection(rays[end], shapes[met]), return_index=True)
-    end, edge, met = end[number], edge[number], met[number]
-    meeting = shapely.get_point(shapely.shortest_line(shapely.points(ends.place_m[end]), part), 1)
-    distance_m = shapely.distance(shapely.points(ends.place_m[end]), meeting)
+    angle = np.radians(np.repeat(_LOOKS, len(ends.node)))
+    x, y = np.tile(ends.ahead.T, len(_LOOKS))
+    look = np.column_stack([x * np.cos(angle) - y * np.sin(angle), x * np.sin(angle) + y * np.cos(angle)])
+    place_m = np.tile(ends.place_m, (len(_LOOKS), 1))
+    rays = shapely.linestrings(np.stack([place_m, place_m + reach_m * look], axis=1))
+    ray, met = shapely.STRtree(shapes).query(rays, predicate="intersects")
+    part, number = shapely.get_parts(shapely.intersection(rays[ray], shapes[met]), return_index=True)
+    ray, met = ray[number], met[number]
+    meeting = shapely.get_point(shapely.shortest_line(shapely.points(place_m[ray]), part), 1)
+    distance_m = shapely.distance(shapely.points(place_m[ray]), meeting)
+    end, edge = ray % len(ends.node), edges[met]
     along_m = shapely.line_locate_point(shapes[met], meeting)
     is_first = ends.node[end] == graph.edges[edge, 0]
     back_m = np.where(is_first, along_m, graph.lengths(pixel_m)[edge] - along_m)
-    is_own = ends.edge[end] == edge
-    fits = np.flatnonzero((distance_m > 0) & ~(is_own & (back_m < _WAY_AROUND * distance_m)))
-    order = fits[np.lexsort((distance_m[fits], end[fits]))]
+    fits = (distance_m > 0) & ((ends.edge[end] != edge) | (back_m >= _WAY_AROUND * distance_m))
+    is_aside = ray >= len(ends.node)
+    fits &= ~is_aside | (_crossing_angle(shapes[met], along_m, look[ray]) >= _CROSSES)
+    order = np.flatnonzero(fits)
+    order = order[np.lexsort((distance_m[order], np.abs(angle[ray[order]]), end[order]))]
     nearest = order[np.unique(end[order], return_index=True)[1]]
     return end[nearest], edge[nearest], meeting[nearest]
+
+
+def _crossing_angle(shapes: np.ndarray, along_m: np.ndarray, way: np.ndarray) -> np.ndarray:
+    """Return the angles, from 0 to 90 degrees, at which ways (k, 2) cross lines at distances along them: (k,)."""
+    before, after = (
+        shapely.get_coordinates(shapely.line_interpolate_point(shapes, np.maximum(along_m + step, 0)))
+        for step in (-1.0, 1.0)
+    )
+    turn = _turn(after - before, way)
+    return np.minimum(turn, 180 - turn)

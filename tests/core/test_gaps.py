@@ -55,7 +55,7 @@ def test_roads_are_joined_where_they_turn_by_less_than_the_angle(turn, edges):
 
 def test_a_short_gap_may_turn_by_half_as_much_more():
     begin = np.array([50 + 5 * np.cos(np.radians(40)), 5 * np.sin(np.radians(40))])
-    broken = lines([(0, 0), (50, 0)], [begin, begin + (50, 0)])
+    broken = lines([(0, 0), (50, 0)], [begin, begin + np.array([50, 0])])
     assert len(joined(broken, gap_m=24).edges) == 3
     assert len(joined(broken, gap_m=12).edges) == 2
 
@@ -136,6 +136,13 @@ def test_a_dead_end_that_points_elsewhere_or_is_too_far_stays():
     assert len(snapped(lines([(0, 0), (100, 0)], [(20, 5), (60, 5)])).edges) == 2
     assert len(snapped(lines([(0, 0), (100, 0)], [(50, 40), (50, 16)])).edges) == 2
     assert len(snapped(lines([(0, 0), (100, 0)], [(0, 20), (60, 8)])).edges) == 2
+
+
+def test_a_dead_end_beside_a_bend_meets_it_and_one_beside_a_road_along_it_does_not():
+    bend = lines([(0, 0), (50, 0), (50, 60)], [(53, -40), (53, -8)])
+    ((x, y),) = places(snapped(bend), 3)
+    assert np.hypot(x - 50, y) < 1
+    assert len(snapped(lines([(0, 0), (100, 0)], [(0, 3), (60, 3)])).edges) == 2
 
 
 def test_a_dead_end_meets_the_first_road_and_not_a_bridge_over_it():

@@ -97,7 +97,7 @@ def test_ragged_sides_move_a_line_by_less_than_they_move_its_skeleton():
 
 
 def test_a_side_road_draws_the_line_no_farther_than_its_skeleton():
-    main, side = straight(0, 0), LineString([MIDDLE, MIDDLE + (0, 100)])
+    main, side = straight(0, 0), LineString([MIDDLE, MIDDLE + np.array([0, 100])])
     road = np.minimum(from_middle_px(main), from_middle_px(side)) <= 4.5
     before, after = skeleton_and_center(road, road.astype(np.float32))
     assert rms_px(after, main.union(side)) <= rms_px(before, main.union(side))

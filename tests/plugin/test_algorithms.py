@@ -132,7 +132,15 @@ def test_cleannetwork_hands_on_all_fields_that_a_file_can_hold(play_runtime, tmp
     keep = "shutil.copy(job()['options']['lines'], " + repr(str(tmp_path / "lines.gpkg")) + ")"
     lines, job = saved_job(f"import shutil; {keep}\n{NETWORK}", tmp_path)
     play_runtime(lines)
-    fields = "&field=fid:integer&field=name:string&field=oneway:bool&field=lanes:integer&field=built:date&field=refs:string[]"
+    kinds = {
+        "fid": "integer",
+        "name": "string",
+        "oneway": "bool",
+        "lanes": "integer",
+        "built": "date",
+        "refs": "string[]",
+    }
+    fields = "".join(f"&field={name}:{kind}" for name, kind in kinds.items())
     layer = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", fields)
     with edit(layer):
         layer.changeAttributeValues(1, {0: 7, 1: "Ä", 2: True, 3: 2})

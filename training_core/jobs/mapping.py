@@ -105,8 +105,8 @@ class CleanNetwork(CleaningOptions):
     bridge_field: str = option(
         "",
         "Bridge field",
-        "Field that says which lines are bridges or tunnels: 1, yes, true, or a kind of bridge. They meet others at their "
-        "ends alone.",
+        "Field that says which lines are bridges or tunnels: 1, yes, true, or a kind of bridge. They meet others at "
+        "their ends alone.",
         kind=FIELD,
     )
     join_lines: bool = option(
