@@ -12,7 +12,7 @@ class CleanNetwork(JobAlgorithm):
     """Lines in; lines that meet in junctions, and those as points where wanted, out."""
 
     job_type = jobs.CleanNetwork
-    renamed: ClassVar = {"lines": "INPUT", "roads": "OUTPUT"}
+    renamed: ClassVar = {"lines": "INPUT", "lines_bridge_field": "BRIDGE_FIELD", "roads": "OUTPUT"}
     whole = ("lines",)
     numbers: ClassVar = {
         "count": "Number of lines",
@@ -22,11 +22,11 @@ class CleanNetwork(JobAlgorithm):
 
     def group(self) -> str:
         """Return the group in the toolbox."""
-        return self.tr("Roads")
+        return self.tr("Networks")
 
     def groupId(self) -> str:
         """Return the group's id."""
-        return "roads"
+        return "networks"
 
     def tags(self) -> list[str]:
         """Return the words that the toolbox also finds the algorithm by."""

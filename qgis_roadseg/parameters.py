@@ -48,14 +48,17 @@ _POLYGON, _LINE, _POINT = (
     QgsProcessing.SourceType.TypeVectorLine,
     QgsProcessing.SourceType.TypeVectorPoint,
 )
-_SOURCE_TYPES = {"roads": [_LINE, _POLYGON], "aoi": [_POLYGON], "lines": [_LINE]}
-_SINK_TYPES = {"roads": _LINE, "nodes": _POINT}
+_SOURCE_TYPES = {"roads": [_LINE, _POLYGON], "aoi": [_POLYGON], "truth": [_LINE], "proposal": [_LINE], "lines": [_LINE]}
+_SINK_TYPES = {"roads": _LINE, "nodes": _POINT, "errors": _LINE}
 _FIELD_TYPES = {
     "width_field": QgsProcessingParameterField.DataType.Numeric,
     "sure_field": QgsProcessingParameterField.DataType.Any,
-    "bridge_field": QgsProcessingParameterField.DataType.Any,
+    "lines_bridge_field": QgsProcessingParameterField.DataType.Any,
+    "truth_bridge_field": QgsProcessingParameterField.DataType.Any,
+    "proposal_bridge_field": QgsProcessingParameterField.DataType.Any,
+    "truth_speed_field": QgsProcessingParameterField.DataType.Any,  # which may be text that holds numbers
+    "proposal_speed_field": QgsProcessingParameterField.DataType.Any,
 }
-_FIELD_PARENTS = {"width_field": "roads", "sure_field": "roads", "bridge_field": "lines"}
 
 
 def parameter_name(field_name: str, renamed: Mapping[str, str]) -> str:
@@ -123,8 +126,14 @@ def _plain(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> 
 
 
 def _field(field: OptionField, common: dict[str, Any], renamed: Mapping[str, str]) -> QgsProcessingParameterField:
-    parent = parameter_name(_FIELD_PARENTS[field.name], renamed)
+    parent = parameter_name(_layer_of(field.name), renamed)
     return QgsProcessingParameterField(**common, parentLayerParameterName=parent, type=_FIELD_TYPES[field.name])
+
+
+def _layer_of(field_name: str) -> str:
+    """Return the layer whose fields a field chooses among: the one that its name begins with, or else the roads."""
+    owner = field_name.partition("_")[0]
+    return owner if owner in _SOURCE_TYPES else "roads"
 
 
 _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {

@@ -14,6 +14,7 @@ from ..algorithms.exportmodel import ExportModel
 from ..algorithms.extractroads import ExtractRoads
 from ..algorithms.finetune import FineTune
 from ..algorithms.quantize import Quantize
+from ..algorithms.scorenetwork import ScoreNetwork
 from ..algorithms.segment import Segment
 from ..algorithms.setupruntime import SetUpRuntime
 from ..algorithms.vectorize import Vectorize
@@ -29,6 +30,7 @@ ALGORITHMS = (
     Vectorize,
     ExtractRoads,
     CleanNetwork,
+    ScoreNetwork,
 )
 
 

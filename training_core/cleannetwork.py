@@ -40,7 +40,7 @@ def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
         roads_path = outputs.stage(job.roads)
         nodes_path = outputs.stage(job.nodes) if job.nodes else None
         reporter.progress(0, "Reading")
-        layer = read_line_layer(job.lines, "lines to clean", LineFields(bridge=job.bridge_field))
+        layer = read_line_layer(job.lines, "lines to clean", LineFields(bridge=job.lines_bridge_field))
         cleaned = clean_layer(layer, job, reporter.part(0.1, 0.9))
         reporter.progress(0.9, "Writing")
         numbers = write_network(cleaned, roads_path, nodes_path)
@@ -64,7 +64,7 @@ def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Repo
         The lines lie nowhere on Earth, or too far apart.
     """
     plane = shared_plane(layer)
-    lines = lines_in(plane, layer, LineFields(bridge=job.bridge_field))
+    lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))
     graph = clean_lines(lines, job, reporter)
     to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)
     kept = [name for name in layer.columns if name != layer.geometry.name and name.lower() not in _MADE_ANEW]
@@ -93,7 +93,7 @@ def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
 
     join = partial(_join, lines.bridge if job.join_lines else np.arange(len(lines)))
     begin(0, "Cutting lines where they meet")
-    graph, origin = node_lines(lines, job.tolerance_m)
+    graph, origin = node_lines(lines, job.join_m)
     graph = join(replace(graph, origin=origin))
     begin(0.4, "Cleaning the network")
     graph = prune_spurs(graph, _METERS, job.spur_m, lambda points: np.zeros(len(points)), _nowhere, join)

@@ -17,12 +17,14 @@ import pandas
 import pyproj
 import shapely
 from pyproj.exceptions import ProjError
+from shapely.geometry.base import BaseGeometry
 
 from .errors import LabelError
-from .jobs.networks import METERS_PER_SECOND
+from .jobs import METERS_PER_SECOND
 from .vectors import read_layer, require_geometry
 
 LARGEST_RADIUS_M = 200_000.0
+_GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 # What a field says of a road that is on no bridge. SpaceNet has 1 for a bridge, 2 for none and 3 for not known;
 # OpenStreetMap has yes or a kind of bridge, and its shape files T and F.
 _NO_BRIDGE = {"", "no", "n", "false", "f", "none", "nan", "null", "<na>", "unknown"}
@@ -112,15 +114,29 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
     Raises
     ------
     LabelError
-        The layer cannot be read, holds something else than lines, or lacks a field.
+        The layer cannot be read, holds something else than lines, lacks a field, or lies nowhere on Earth.
     """
     layer = read_layer(path, purpose)
     require_geometry(layer, ("lines",), path, purpose)
     for field in filter(None, (fields.bridge, fields.speed, fields.lanes)):
         if field not in layer.columns:
             have = ", ".join(str(name) for name in layer.columns if name != layer.geometry.name)
-            raise LabelError(f"The {purpose} ({path}) has no field {field!r}.", f"It has: {have or 'no fields'}.")
+            raise LabelError(f"The {purpose} ({path}) have no field {field!r}.", f"They have: {have or 'no fields'}.")
+    _check_place(layer, path, purpose)
     return layer
+
+
+def _check_place(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
+    """Raise LabelError where a layer does not lie on Earth as a whole."""
+    try:
+        on_earth = np.isfinite(shapely.get_coordinates(layer.geometry.to_crs(_GEOGRAPHIC).to_numpy())).all()
+    except ProjError:
+        on_earth = False
+    if not on_earth:
+        raise LabelError(
+            f"The {purpose} ({path}) lie outside the area of their coordinate system, {layer.crs.name}.",
+            "Check the layer's coordinate system.",
+        )
 
 
 def shared_plane(*layers: geopandas.GeoDataFrame) -> pyproj.CRS:
@@ -129,9 +145,9 @@ def shared_plane(*layers: geopandas.GeoDataFrame) -> pyproj.CRS:
     Raises
     ------
     LabelError
-        A layer lies nowhere on Earth, or together they reach too far for one plane.
+        Together they reach too far for one plane.
     """
-    places = np.concatenate([shapely.get_coordinates(_project(layer, pyproj.CRS("EPSG:4326"))) for layer in layers])
+    places = np.concatenate([shapely.get_coordinates(_project(layer, _GEOGRAPHIC)) for layer in layers])
     longitude, latitude = np.radians(places).T
     directions = np.column_stack(
         [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
@@ -151,15 +167,7 @@ def shared_plane(*layers: geopandas.GeoDataFrame) -> pyproj.CRS:
 
 def _project(layer: geopandas.GeoDataFrame, crs: pyproj.CRS) -> np.ndarray:
     """Return a layer's geometries in another CRS."""
-    try:
-        shapes = layer.geometry.to_crs(crs).to_numpy()
-    except ProjError as error:
-        raise LabelError(f"The coordinate system {layer.crs.name} cannot be placed on Earth.") from error
-    if not np.isfinite(shapely.get_coordinates(shapes)).all():
-        raise LabelError(
-            "A layer's lines lie outside the area of its coordinate system.", "Check the layer's coordinate system."
-        )
-    return shapes
+    return layer.geometry.to_crs(crs).to_numpy()
 
 
 def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineFields) -> Lines:
@@ -173,6 +181,15 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
     speed = _positive(layer[fields.speed] if fields.speed else nothing) * METERS_PER_SECOND[fields.speed_unit]
     lanes = _positive(layer[fields.lanes] if fields.lanes else nothing)
     return Lines(shapes, feature, bridge[feature], speed[feature], lanes[feature])
+
+
+def clipped(lines: Lines, area: BaseGeometry) -> Lines:
+    """Return the parts of lines that lie in an area of the same plane."""
+    inside = shapely.intersection(lines.shapes, area)
+    shapes, line = shapely.get_parts(inside, return_index=True)
+    kept = (shapely.get_dimensions(shapes) == 1) & (shapely.length(shapes) > 0)
+    line = line[kept]
+    return Lines(shapes[kept], lines.feature[line], lines.bridge[line], lines.speed_mps[line], lines.lanes[line])
 
 
 def _is_bridge(value: object) -> bool:

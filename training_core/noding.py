@@ -17,7 +17,7 @@ import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
-from .graph import EMPTY, Graph, connected, runs, select_edges
+from .graph import EMPTY, Graph, connected, runs, select_edges, select_points
 from .lines import Lines
 
 # Crossings as near to each other as this are one: so far apart may rounding put the crossing of three lines.
@@ -173,7 +173,10 @@ def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, n
     number, used = np.unique(np.concatenate([node[begin], node[end]]), return_inverse=True)
     positions = np.empty((len(number), 2))
     positions[used] = np.concatenate([places[begin], places[end]])
-    graph = Graph(positions, used.reshape(2, -1).T.astype(np.int64), points, offsets)
+    order = np.lexsort((positions[:, 1], positions[:, 0]))  # from west to east, whatever the order of the lines
+    edges = np.argsort(order)[used].reshape(2, -1).T
+    graph = Graph(positions[order], edges, points, offsets)
+    graph = select_points(graph, ~_repeated(graph))
     returns = graph.edges[:, 0] == graph.edges[:, 1]
     return _select(graph, line[begin], ~(returns & (graph.lengths() <= 2 * tolerance_m)))
 
@@ -187,6 +190,12 @@ def _beside_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> 
     for cut in (before, after):
         beside |= (line[cut] == line) & (np.abs(measure_m[cut] - measure_m) <= _SAME_M)
     return beside
+
+
+def _repeated(graph: Graph) -> np.ndarray:
+    """Return which vertices are where the one before is, or the end of their edge, as where an end was moved to one."""
+    same = np.append(False, (graph.points[1:] == graph.points[:-1]).all(axis=1))
+    return same | (np.append(same[1:], False) & np.append(graph.is_end[1:], False))
 
 
 def _without_duplicates(graph: Graph, line: np.ndarray, tolerance_m: float) -> tuple[Graph, np.ndarray]:

@@ -6,6 +6,7 @@ shortest paths.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,8 +17,10 @@ from .graph import Graph, find_chains, join, runs
 from .lines import Lines
 from .noding import node_lines
 
-# Edges whose distances from a point differ by less than this are equally near.
+# Places that are nearer to each other than this are one spot, even where they are on different edges.
 _EQUAL_M = 1e-6
+# Segments whose neighbors are held at once.
+_BLOCK = 20_000
 
 
 @dataclass(frozen=True)
@@ -134,13 +137,37 @@ class RoadGraph:
         vertex, share = self._steps_at(places)
         return self.along_s[vertex] + share * (self.along_s[vertex + 1] - self.along_s[vertex])
 
+    def lines_at(self, edge: np.ndarray, begin_m: np.ndarray, end_m: np.ndarray) -> np.ndarray:
+        """Return parts of edges, between two places on each, as lines: (n,), object."""
+        first, _ = self._steps_at(Places(edge, begin_m))
+        last, _ = self._steps_at(Places(edge, end_m))
+        counts = last - first
+        inner = runs(first + 1, counts, np.ones_like(first))
+        ends = [self.points_at(Places(edge, each)) for each in (begin_m, end_m)]
+        points = np.concatenate([ends[0], self.graph.points[inner], ends[1]])
+        owner = np.arange(len(edge))
+        owners = np.concatenate([owner, np.repeat(owner, counts), owner])
+        order = np.argsort(owners, kind="stable")  # of each line: where it begins, the vertices, where it ends
+        return shapely.linestrings(points[order], indices=owners[order])
+
+    def neighbors(self, other: RoadGraph, within_m: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the straight segments that lie within a distance of another graph's, as pairs of both, in blocks.
+
+        Each is given by the vertex where it begins: (k,), int64, in this graph and in the other.
+        """
+        shapes = self._tree.geometries
+        for begin in range(0, len(shapes), _BLOCK):
+            block = shapes[begin : begin + _BLOCK]
+            own, theirs = other._tree.query(block, predicate="dwithin", distance=within_m + _EQUAL_M)
+            yield self._segments[begin + own], other._segments[theirs]
+
     def nearest(
         self, points: np.ndarray, within_m: float, headings: np.ndarray | None = None
     ) -> tuple[Places, np.ndarray]:
         """Return the nearest place to each point, and its distance in meters.
 
-        Of edges equally near, as where a bridge passes over a road, that is taken which runs as the point's own road
-        does, or which has a node there where the point is one; then the first.
+        Where that spot is on several edges, as where a bridge passes over a road, that is taken which runs as the
+        point's own road does, or which has a node there where the point is one; then the first.
 
         Parameters
         ----------
@@ -157,23 +184,26 @@ class RoadGraph:
         reach_m = within_m + _EQUAL_M
         point, near = self._tree.query(shapely.points(points), predicate="dwithin", distance=reach_m)
         vertex = self._segments[near]
-        gap_m, along_m = self._project(points[point], vertex)
-        np.minimum.at(distance_m, point, gap_m)
+        spot, along_m = self._project(points[point], vertex)
+        gap_m = np.hypot(*(spot - points[point]).T)
         edge = self.graph.owner[vertex]
+        nearest = _first_of_each(point, gap_m, edge)
+        best = np.full(len(points), -1)
+        best[point[nearest]] = nearest
+        here = np.flatnonzero(np.hypot(*(spot - spot[best[point]]).T) <= _EQUAL_M)
         unlike = self._unlikeness(vertex, edge, along_m, None if headings is None else headings[point])
-        equal = (gap_m <= distance_m[point] + _EQUAL_M) & (distance_m[point] <= reach_m)
-        order = np.flatnonzero(equal)
-        order = order[np.lexsort((along_m[order], edge[order], unlike[order], point[order]))]
-        found, first = np.unique(point[order], return_index=True)
-        places.edge[found], places.along_m[found] = edge[order[first]], along_m[order[first]]
-        return places, np.where(places.edge < 0, np.inf, distance_m)
+        chosen = here[_first_of_each(point[here], unlike[here], edge[here])]
+        found = point[chosen]
+        places.edge[found], places.along_m[found] = edge[chosen], along_m[chosen]
+        distance_m[found] = gap_m[chosen]
+        return places, distance_m
 
     def _project(self, points: np.ndarray, vertex: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distance of points from the segments after vertices, and how far along the edge they are."""
+        """Return the nearest spots to points on the segments after vertices, and how far along the edge they are."""
         begin, step = self.graph.points[vertex], self.graph.points[vertex + 1] - self.graph.points[vertex]
         step_m = self._step_m[vertex]
         share = np.clip(((points - begin) * step).sum(axis=1) / step_m**2, 0, 1)
-        return np.hypot(*(begin + share[:, None] * step - points).T), self.along_m[vertex] + share * step_m
+        return begin + share[:, None] * step, self.along_m[vertex] + share * step_m
 
     def _unlikeness(
         self, vertex: np.ndarray, edge: np.ndarray, along_m: np.ndarray, headings: np.ndarray | None
@@ -185,6 +215,12 @@ class RoadGraph:
         aside = 1 - np.abs((step * headings).sum(axis=1)) / self._step_m[vertex]
         at_node = (along_m <= _EQUAL_M) | (along_m >= self.length_m[edge] - _EQUAL_M)
         return np.where(np.isnan(headings[:, 0]), ~at_node, np.round(aside, 6))
+
+
+def _first_of_each(group: np.ndarray, *keys: np.ndarray) -> np.ndarray:
+    """Return the index of the first of each group by some keys, of which the first counts most."""
+    order = np.lexsort((*keys[::-1], group))
+    return order[np.unique(group[order], return_index=True)[1]]
 
 
 def make_road_graph(lines: Lines, tolerance_m: float) -> RoadGraph:

@@ -85,7 +85,7 @@ def test_a_bridge_is_noded_at_its_ends_alone_and_stays_a_line_of_its_own(join_li
         [(0, 0), (80, 0)], [(80, 0), (120, 0)], [(120, 0), (200, 0)], [(100, -100), (100, 100)], [(90, 50), (90, 4)],
         bridge=[None, "viaduct", "no", "", None],
     )  # fmt: skip
-    found = cleaned(layer, bridge_field="bridge", join_lines=join_lines)
+    found = cleaned(layer, lines_bridge_field="bridge", join_lines=join_lines)
     bridge = found.roads[found.roads["bridge"] == "viaduct"]
     assert [line.length for line in in_meters(bridge)] == pytest.approx([40], abs=0.01)
     assert degrees(found) == [1] * 6 + [2, 2]
@@ -95,7 +95,7 @@ def test_a_bridge_is_noded_at_its_ends_alone_and_stays_a_line_of_its_own(join_li
 
 def test_a_gap_below_a_bridge_is_joined_without_a_junction():
     layer = town([(0, 0), (100, 0)], [(50, -80), (50, -4)], [(50, 4), (50, 80)], bridge=[1, 0, 0])
-    found = cleaned(layer, bridge_field="bridge", join_lines=True)
+    found = cleaned(layer, lines_bridge_field="bridge", join_lines=True)
     assert degrees(found) == [1, 1, 1, 1]
     assert len(found.roads) == 2
 
@@ -135,7 +135,7 @@ streets = st.lists(st.lists(st.tuples(coordinate, coordinate), min_size=2, max_s
 def test_lines_that_were_connected_stay_connected(coordinates, join_lines):
     lines = make_lines(np.array([LineString(line) for line in coordinates], dtype=object))
     job = CleanNetwork(spur_m=5.0, gap_m=10.0, snap_m=8.0, junction_m=6.0, join_lines=join_lines)
-    before, line = node_lines(lines, job.tolerance_m)
+    before, line = node_lines(lines, job.join_m)
     after = clean_lines(lines, job, Reporter())
     pairs = coo_array((np.ones(len(line)), (before.edge_component, line)))
     _, number = connected_components(pairs @ pairs.T)
@@ -204,7 +204,7 @@ def test_what_cannot_be_used_is_told_by_name_and_leaves_nothing(tmp_path):
     good, roads = str(tmp_path / "in.gpkg"), str(tmp_path / "roads.gpkg")
     for lines, bridge_field in ((str(tmp_path / "points.gpkg"), ""), (str(tmp_path / "no.gpkg"), ""), (good, "bridge")):
         with pytest.raises(LabelError) as caught:
-            run(CleanNetwork(lines=lines, roads=roads, bridge_field=bridge_field), Reporter())
+            run(CleanNetwork(lines=lines, roads=roads, lines_bridge_field=bridge_field), Reporter())
         assert lines in caught.value.message
         assert caught.value.remedy
     with pytest.raises(OutputError, match="would be overwritten"):

@@ -9,7 +9,7 @@ import shapely
 from pyproj import Geod
 
 from training_core.errors import LabelError
-from training_core.lines import LineFields, lines_in, read_line_layer, shared_plane
+from training_core.lines import LineFields, clipped, lines_in, make_lines, read_line_layer, shared_plane
 
 NOTHING = LineFields()
 ELLIPSOID = Geod(ellps="WGS84")
@@ -100,8 +100,25 @@ def test_speeds_have_their_unit_and_unknown_ones_the_median(unit, speed_mps):
 def test_a_layer_without_the_field_or_of_points_is_refused_by_name(tmp_path):
     path = str(tmp_path / "roads.gpkg")
     layer_at(10, 50, name=["a", "b"]).to_file(path)
-    with pytest.raises(LabelError, match=r"true roads .*roads\.gpkg\) has no field 'bridge'.*name"):
+    with pytest.raises(LabelError, match=r"true roads .*roads\.gpkg\) have no field 'bridge'.*name"):
         read_line_layer(path, "true roads", LineFields(bridge="bridge"))
     geopandas.GeoDataFrame(geometry=[shapely.Point(0, 0)], crs="EPSG:4326").to_file(path)
     with pytest.raises(LabelError, match="must be lines"):
         read_line_layer(path, "true roads", NOTHING)
+
+
+def test_a_layer_that_lies_nowhere_is_refused_by_name(tmp_path):
+    path = str(tmp_path / "lost.gpkg")
+    geopandas.GeoDataFrame(geometry=[shapely.LineString([(0, 95), (1, 96)])], crs="EPSG:3857").to_file(path)
+    read_line_layer(path, "true roads", NOTHING)  # near the origin
+    shapes = [shapely.LineString([(1e30, 0), (1e30, 9)])]
+    geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:32633").to_file(path)
+    with pytest.raises(LabelError, match=r"true roads .*lost\.gpkg\) lie outside"):
+        read_line_layer(path, "true roads", NOTHING)
+
+
+def test_lines_are_clipped_to_an_area_with_all_that_is_known_of_them():
+    lines = make_lines([shapely.LineString([(0, 0), (100, 0)])], [True], [7.0])
+    parts = clipped(lines, shapely.union_all([shapely.box(-5, -5, 10, 5), shapely.box(60, -5, 80, 5)]))
+    assert sorted(parts.length_m) == [10, 20]
+    assert (parts.bridge.tolist(), parts.speed_mps.tolist(), parts.feature.tolist()) == ([True] * 2, [7] * 2, [0] * 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import shapely
@@ -14,6 +16,7 @@ from training_core.noding import node_lines
 TOLERANCE_M = 0.5
 ACROSS, DOWN = [(0, 0), (100, 0)], [(50, -50), (50, 50)]
 coordinate = st.integers(0, 12).map(lambda number: 10.0 * number)
+near = st.integers(0, 60).map(lambda number: number / 10)
 random_lines = st.lists(st.lists(st.tuples(coordinate, coordinate), min_size=2, max_size=5), min_size=1, max_size=8)
 
 
@@ -116,6 +119,30 @@ def test_what_is_shorter_than_the_tolerance_goes():
     graph, line = noded([(0, 0), (0.2, 0)])
     assert (len(graph.nodes), len(graph.edges), len(line)) == (0, 0, 0)
     assert len(node_lines(make_lines(np.array([], dtype=object)), TOLERANCE_M)[0].edges) == 0
+
+
+def test_an_end_that_is_moved_onto_its_own_next_vertex_leaves_no_step_without_length():
+    graph, _ = noded([(10.3, 0), (10, 0), (5, 0)], [(10, 0.2), (10, 9)], [(0, 9), (9.8, 9), (10, 9)])
+    steps_m = np.hypot(*np.diff(graph.points, axis=0).T)[np.diff(graph.owner) == 0]
+    assert steps_m.min() > 0
+    assert graph.component.max() == 0
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.tuples(near, near), min_size=2, max_size=5), min_size=1, max_size=6))
+def test_ends_within_the_tolerance_are_linked_and_every_step_has_a_length(coordinates):
+    shapes = [shapely.remove_repeated_points(shapely.LineString(line)) for line in coordinates]
+    shapes = [shape for shape in shapes if shape.length > 4 * TOLERANCE_M]
+    graph, line = node_lines(make_lines(np.array(shapes, dtype=object)), TOLERANCE_M)
+    steps_m = np.hypot(*np.diff(graph.points, axis=0).T)[np.diff(graph.owner) == 0]
+    assert (steps_m > 0).all()
+    np.testing.assert_array_equal(graph.nodes[graph.edges[:, 0]], graph.points[graph.offsets[:-1]])
+    np.testing.assert_array_equal(graph.nodes[graph.edges[:, 1]], graph.points[graph.offsets[1:] - 1])
+    part = dict(zip(line, graph.edge_component))  # all pieces of a line hang together
+    for one, other in itertools.combinations(part, 2):
+        ends = shapely.points([shapes[one].coords[0], shapes[one].coords[-1]])
+        if shapely.distance(ends, shapes[other]).min() <= TOLERANCE_M - 1e-9:
+            assert part[one] == part[other]
 
 
 @settings(max_examples=60, deadline=None)

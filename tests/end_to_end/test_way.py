@@ -43,6 +43,7 @@ def test_all_algorithms_are_listed():
         "vectorize",
         "extractroads",
         "cleannetwork",
+        "scorenetwork",
     ):
         assert f"roadseg:{name}" in listed
 
@@ -128,6 +129,28 @@ def test_a_layer_of_roads_becomes_a_network_with_its_fields_and_bridges(ground, 
     _, before = lines_of(str(ground.roads))
     assert {items["road_class"] for items, _ in lines} == {items["road_class"] for items, _ in before}
     assert all(items["degree"] >= 1 for items, _ in lines_of(nodes)[1])
+
+
+def test_a_network_is_scored_against_the_true_roads(ground, tmp_path):
+    errors, report, scores = (str(tmp_path / name) for name in ("errors.gpkg", "report.html", "scores.json"))
+    outputs = {"OUTPUT": errors, "REPORT": report, "SCORES": scores}
+    fields = {"TRUTH_SPEED_FIELD": "width_m", "PROPOSAL_SPEED_FIELD": "width_m"}  # any numbers will do
+    same = {"INPUT": str(ground.roads), "TRUTH": str(ground.roads), **fields, **outputs}
+    alike = headless.run("roadseg:scorenetwork", same)
+    assert alike["APLS_SCORE"] == alike["APLS_TIME_SCORE"] == pytest.approx(1)
+    assert alike["TOPO_F1"] == alike["LINES_QUALITY"] == alike["RELAXED_F1"] == pytest.approx(1)
+    assert {items["kind"] for items, _ in lines_of(errors)[1]} == {"matched"}
+
+    found = str(tmp_path / "roads.gpkg")
+    headless.run("roadseg:extractroads", {"INPUT": str(ground.image), "MODEL": str(ground.model), "OUTPUT": found})
+    scored = headless.run("roadseg:scorenetwork", {"INPUT": found, "TRUTH": str(ground.roads), **outputs})
+    assert 0 < scored["APLS_SCORE"] < 1 and 0 < scored["LINES_QUALITY"] < 1
+    assert json.loads((tmp_path / "scores.json").read_text())["apls"]["score"] == scored["APLS_SCORE"]
+    reference, lines = lines_of(errors)
+    assert reference.IsSame(lines_of(str(ground.roads))[0])
+    assert {items["kind"] for items, _ in lines} <= {"matched", "missed", "false"}
+    assert (tmp_path / "errors.qml").is_file()
+    assert f"{scored['APLS_SCORE']:.4f}" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_an_exported_model_finds_the_same_roads(ground, tmp_path):

@@ -148,7 +148,7 @@ def test_cleannetwork_hands_on_all_fields_that_a_file_can_hold(play_runtime, tmp
     assert (result["COUNT"], result["LENGTH_M"]) == (2, 20)
     assert result["OUTPUT"].featureCount() == 2
     options = options_in(job)
-    assert (options["gap_m"], options["snap_m"], options["bridge_field"]) == (3, 5, "name")
+    assert (options["gap_m"], options["snap_m"], options["lines_bridge_field"]) == (3, 5, "name")
     handed = QgsVectorLayer(str(tmp_path / "lines.gpkg"), "", "ogr")
     assert [field.name() for field in handed.fields()] == ["fid", "name", "oneway", "lanes", "built"]
     assert next(handed.getFeatures()).attributes()[1:4] == ["Ä", True, 2]

@@ -14,13 +14,14 @@ from roadseg.algorithms.exportmodel import ExportModel
 from roadseg.algorithms.extractroads import ExtractRoads
 from roadseg.algorithms.finetune import FineTune
 from roadseg.algorithms.quantize import Quantize
+from roadseg.algorithms.scorenetwork import ScoreNetwork
 from roadseg.algorithms.segment import Segment
 from roadseg.algorithms.vectorize import Vectorize
 from roadseg.qgis_roadseg.parameters import read_plain
 from roadseg.training_core import jobs
 from roadseg.training_core.errors import JobError
 
-ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads, CleanNetwork)
+ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads, CleanNetwork, ScoreNetwork)
 
 pytestmark = pytest.mark.usefixtures("provider")
 
@@ -92,6 +93,9 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
         (Vectorize, {"INPUT": "raster", "OUTPUT": "sink", "NODES": "sink"}),
         (ExtractRoads, {"INPUT": "raster", "MODEL": "file", "OUTPUT": "sink", "MASK": "rasterDestination"}),
         (CleanNetwork, {"INPUT": "source", "BRIDGE_FIELD": "field", "OUTPUT": "sink", "NODES": "sink"}),
+        (ScoreNetwork, {"INPUT": "source", "TRUTH": "source", "AOI": "source", "TRUTH_BRIDGE_FIELD": "field",
+                        "PROPOSAL_SPEED_FIELD": "field", "SPEED_UNIT": "enum", "SNAP_M": "number", "OUTPUT": "sink",
+                        "REPORT": "fileDestination", "SCORES": "fileDestination"}),
     ],
 )  # fmt: skip
 def test_the_types(algorithm_type, types):
@@ -113,6 +117,11 @@ def test_geometries_and_parents():
     vectorize = definitions(Vectorize)
     assert vectorize["OUTPUT"].dataType() == source.TypeVectorLine
     assert vectorize["NODES"].dataType() == source.TypeVectorPoint
+    score = definitions(ScoreNetwork)
+    assert score["INPUT"].dataTypes() == score["TRUTH"].dataTypes() == [source.TypeVectorLine]
+    assert score["OUTPUT"].dataType() == source.TypeVectorLine
+    assert score["TRUTH_BRIDGE_FIELD"].parentLayerParameterName() == "TRUTH"
+    assert score["PROPOSAL_SPEED_FIELD"].parentLayerParameterName() == "INPUT"
 
 
 def test_what_is_written_where_nothing_is_said():
@@ -128,6 +137,7 @@ def test_what_is_written_where_nothing_is_said():
     assert created(Vectorize) == {"OUTPUT"}
     assert created(ExtractRoads) == {"OUTPUT"}
     assert created(CleanNetwork) == {"OUTPUT"}
+    assert created(ScoreNetwork) == {"OUTPUT", "REPORT"}
 
 
 def test_a_folder_of_logs_is_a_folder_that_may_be_left_out():

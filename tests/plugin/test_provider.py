@@ -16,6 +16,7 @@ IDS = {
     "vectorize",
     "extractroads",
     "cleannetwork",
+    "scorenetwork",
 }
 
 

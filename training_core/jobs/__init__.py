@@ -12,6 +12,7 @@ from ..errors import JobError
 from .exchange import ExportModel, Quantize
 from .learning import Evaluate, FineTune, MakeScene
 from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
+from .networks import METERS_PER_SECOND, GraphOptions, NodingOptions, ScoreNetwork
 from .option import (
     BANDS,
     FIELD,
@@ -45,6 +46,7 @@ __all__ = [
     "HTML_OUTPUT",
     "JOBS",
     "JSON_OUTPUT",
+    "METERS_PER_SECOND",
     "MODEL",
     "MODEL_OUTPUT",
     "ONNX_OUTPUT",
@@ -61,14 +63,17 @@ __all__ = [
     "ExportModel",
     "ExtractRoads",
     "FineTune",
+    "GraphOptions",
     "Job",
     "LabelOptions",
     "MakeScene",
     "NetworkOptions",
+    "NodingOptions",
     "Option",
     "OptionField",
     "Quantize",
     "RecipeOptions",
+    "ScoreNetwork",
     "Segment",
     "SegmentOptions",
     "Vectorize",
@@ -80,7 +85,18 @@ __all__ = [
 
 JOBS: dict[str, type[Job]] = {
     job.name: job
-    for job in (FineTune, Segment, Vectorize, ExtractRoads, CleanNetwork, Evaluate, ExportModel, Quantize, MakeScene)
+    for job in (
+        FineTune,
+        Segment,
+        Vectorize,
+        ExtractRoads,
+        CleanNetwork,
+        Evaluate,
+        ScoreNetwork,
+        ExportModel,
+        Quantize,
+        MakeScene,
+    )
 }
 
 

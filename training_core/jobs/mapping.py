@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
-from .option import FIELD, FOLDER, MODEL, RASTER, RASTER_OUTPUT, RASTERS, VECTOR, VECTOR_OUTPUT, option
+from .networks import NodingOptions, bridge_option
+from .option import FOLDER, MODEL, RASTER, RASTER_OUTPUT, RASTERS, VECTOR, VECTOR_OUTPUT, option
 from .shared import (
     CleaningOptions,
     NetworkOptions,
@@ -95,20 +96,14 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
 
 
 @dataclass(frozen=True)
-class CleanNetwork(CleaningOptions):
+class CleanNetwork(NodingOptions, CleaningOptions):
     """Clean a layer of road lines: cut them where they meet, join gaps, find missed junctions, merge crowded ones."""
 
     name: ClassVar[str] = "cleannetwork"
     title: ClassVar[str] = "Clean road network"
 
     lines: str = option("", "Lines", "The lines to clean.", kind=VECTOR, required=True)
-    bridge_field: str = option(
-        "",
-        "Bridge field",
-        "Field that says which lines are bridges or tunnels: 1, yes, true, or a kind of bridge. They meet others at "
-        "their ends alone.",
-        kind=FIELD,
-    )
+    lines_bridge_field: str = bridge_option("lines")
     join_lines: bool = option(
         False,
         "Join lines",
@@ -116,16 +111,6 @@ class CleanNetwork(CleaningOptions):
     )
     roads: str = option("", "Roads", "Where to write the cleaned lines.", kind=VECTOR_OUTPUT, required=True)
     nodes: str = option("", "Nodes", "Where to write junctions and ends.", kind=VECTOR_OUTPUT)
-    tolerance_m: float = option(
-        0.5,
-        "Tolerance",
-        "Ends as near as this to each other, or to a line, are meant to meet; lines as near as this between the same "
-        "junctions are one.",
-        unit="m",
-        minimum=0.001,
-        maximum=100,
-        advanced=True,
-    )
     junction_m: float = option(
         5.0,
         "Junction size",

@@ -2,5 +2,158 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..errors import JobError
+from .option import FIELD, HTML_OUTPUT, JSON_OUTPUT, VECTOR, VECTOR_OUTPUT, Job, option
+
 # Meters a second of one of each unit that a speed may be given in.
 METERS_PER_SECOND = {"km/h": 1 / 3.6, "mph": 0.44704, "m/s": 1.0}
+
+
+def bridge_option(whose: str) -> str:
+    """Return the field that chooses the field of a layer that tells its bridges."""
+    return option(
+        "",
+        f"Bridge field of the {whose}",
+        "Field that says which lines are bridges: 1, yes, true, or a kind of bridge. A bridge meets other lines at its "
+        "ends alone, and never where it crosses them.",
+        kind=FIELD,
+    )
+
+
+def _speed_option(whose: str) -> str:
+    return option(
+        "",
+        f"Speed field of the {whose}",
+        "Field with each line's speed. With one for either network, paths are also compared by the time they take; "
+        "where it is empty, the median of the others counts.",
+        kind=FIELD,
+    )
+
+
+@dataclass(frozen=True)
+class NodingOptions(Job):
+    """How lines become a graph: shared by every job on road networks."""
+
+    join_m: float = option(
+        0.5,
+        "Joining distance",
+        "Ends of lines as near to each other, or to another line, as this are joined.",
+        unit="m",
+        minimum=0.001,
+        maximum=20,
+        advanced=True,
+    )
+
+
+@dataclass(frozen=True)
+class GraphOptions(NodingOptions):
+    """What lines tell beside their shape: shared by jobs that compare road networks."""
+
+    speed_unit: str = option(
+        "km/h", "Unit of speeds", "Unit of the speed fields.", choices=tuple(METERS_PER_SECOND), advanced=True
+    )
+
+
+@dataclass(frozen=True)
+class ScoreNetwork(GraphOptions):
+    """Score a road network against a true one: APLS, TOPO, completeness, correctness and quality."""
+
+    name: ClassVar[str] = "scorenetwork"
+    title: ClassVar[str] = "Score a network"
+
+    truth: str = option("", "True roads", "Lines to score against.", kind=VECTOR, required=True)
+    proposal: str = option("", "Proposed roads", "Lines to score, in any CRS.", kind=VECTOR, required=True)
+    aoi: str = option(
+        "",
+        "Area of interest",
+        "Polygons within which every true road is drawn; both networks are cut off at its border.",
+        kind=VECTOR,
+    )
+    truth_bridge_field: str = bridge_option("true roads")
+    proposal_bridge_field: str = bridge_option("proposed roads")
+    truth_speed_field: str = _speed_option("true roads")
+    proposal_speed_field: str = _speed_option("proposed roads")
+    snap_m: float = option(
+        4.0,
+        "Snap distance of APLS",
+        "How far a control point of one network may lie from the other to be found there. Scores with different "
+        "distances must not be compared.",
+        unit="m",
+        minimum=0.01,
+        maximum=100,
+    )
+    tolerance_m: float = option(
+        5.0,
+        "Tolerance of completeness",
+        "How near to a line of the other network a line must be for completeness, correctness and quality, and to be "
+        "matched on the map.",
+        unit="m",
+        minimum=0.01,
+        maximum=100,
+    )
+    relaxed_m: float = option(
+        3.0,
+        "Tolerance of relaxed scores",
+        "The same for relaxed precision and recall.",
+        unit="m",
+        minimum=0.01,
+        maximum=100,
+        advanced=True,
+    )
+    spacing_m: float = option(
+        50.0,
+        "Control points of APLS",
+        "The farthest that control points are from each other along an edge.",
+        unit="m",
+        minimum=1,
+        maximum=10000,
+        advanced=True,
+    )
+    radius_m: float = option(
+        300.0,
+        "Radius of TOPO",
+        "How far along the roads what can be reached from a seed is compared.",
+        unit="m",
+        minimum=1,
+        maximum=10000,
+        advanced=True,
+    )
+    hole_m: float = option(
+        8.0,
+        "Hole size of TOPO",
+        "How far a marble may lie from the hole that it falls into, and a seed from the proposal.",
+        unit="m",
+        minimum=0.01,
+        maximum=100,
+        advanced=True,
+    )
+    seed_m: float = option(
+        30.0, "Seeds of TOPO", "Distance between seeds.", unit="m", minimum=1, maximum=10000, advanced=True
+    )
+    interval_m: float = option(
+        5.0,
+        "Holes of TOPO",
+        "Distance between holes, and between marbles.",
+        unit="m",
+        minimum=0.5,
+        maximum=1000,
+        advanced=True,
+    )
+    errors: str = option(
+        "", "Matched, missed and false", "Where to write lines that tell by `kind` what they are.", kind=VECTOR_OUTPUT
+    )
+    report: str = option("", "Report", "Where to write the HTML report of the scores.", kind=HTML_OUTPUT)
+    scores: str = option("", "Scores", "Where to write the scores as JSON.", kind=JSON_OUTPUT)
+
+    def validate(self) -> None:
+        """See Job.validate; also wants the speeds of both networks or of none."""
+        super().validate()
+        if bool(self.truth_speed_field) != bool(self.proposal_speed_field):
+            missing = "proposed roads (proposal" if self.truth_speed_field else "true roads (truth"
+            raise JobError(
+                f"There is no speed field of the {missing}_speed_field).",
+                "Paths are compared by time where both networks have speeds; give both fields or none.",
+            )

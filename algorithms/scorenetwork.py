@@ -1,0 +1,46 @@
+"""Score a network: what the job is to Processing."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..qgis_roadseg.job_algorithm import JobAlgorithm
+from ..training_core import jobs
+
+
+class ScoreNetwork(JobAlgorithm):
+    """Proposed and true roads in; scores, their report, and lines that are matched, missed or false out."""
+
+    job_type = jobs.ScoreNetwork
+    renamed: ClassVar = {"proposal": "INPUT", "errors": "OUTPUT"}
+    created = ("errors", "report")
+    numbers: ClassVar = {
+        "apls.score": "APLS by length",
+        "apls.truth_in_proposal.score": "APLS of the truth's paths in the proposal",
+        "apls.proposal_in_truth.score": "APLS of the proposal's paths in the truth",
+        "apls_time.score": "APLS by travel time",
+        "topo.precision": "TOPO precision",
+        "topo.recall": "TOPO recall",
+        "topo.f1": "TOPO F1",
+        "lines.completeness": "Completeness",
+        "lines.correctness": "Correctness",
+        "lines.quality": "Quality",
+        "relaxed.precision": "Relaxed precision",
+        "relaxed.recall": "Relaxed recall",
+        "relaxed.f1": "Relaxed F1",
+    }
+    styles: ClassVar = {"errors": "errors"}
+
+    def group(self) -> str:
+        """Return the group in the toolbox."""
+        return self.tr("Networks")
+
+    def groupId(self) -> str:
+        """Return the group's id."""
+        return "networks"
+
+    def tags(self) -> list[str]:
+        """Return the words that the toolbox also finds the algorithm by."""
+        return self.tr("apls,topo,completeness,correctness,quality,accuracy,graph,compare,evaluate,line,road").split(
+            ","
+        )

@@ -1,0 +1,137 @@
+"""TOPO of road networks: equal to its definition written plainly, and to small cases reckoned by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import networkx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from road_graphs import graphs_of, roads_of, town, vegas
+from training_core.events import Reporter
+from training_core.roadgraph import contracted
+from training_core.topo import score_topo, spread
+
+LINE = [(0, 0), (120, 0)]
+
+
+def topo(truth, proposal, **options):
+    return score_topo(truth, proposal, Reporter(), **options)
+
+
+def scores(found):
+    return found.precision, found.recall, found.f1
+
+
+def test_a_network_is_like_itself_bridges_and_all():
+    roads = contracted(town(1))
+    assert scores(topo(roads, roads)) == pytest.approx((1, 1, 1))
+
+
+def test_networks_that_lie_apart_score_nothing():
+    found = topo(roads_of(LINE), roads_of([(0, 20), (120, 20)]))
+    assert scores(found) == (0, 0, 0)
+    assert (found.holes, found.marbles) == (4 * 24, 4 * 24)  # seeds on either reach all of the 120 m
+
+
+def test_half_of_a_line():
+    # Two of four seeds have a proposal near, and from each of them 12 of 24 holes are filled, and 1 m beyond the end.
+    found = topo(roads_of(LINE), roads_of([(0, 0), (60, 0)]), hole_m=2)
+    assert (found.seeds, found.paired) == (4, 2)
+    assert (found.holes, found.marbles, found.matched) == (4 * 24, 2 * 12, 2 * 12)
+    assert scores(found) == pytest.approx((1, 0.25, 0.4))
+
+
+def test_a_gap_hides_what_lies_beyond_it():
+    # All is there but 4 m in the middle: every seed reaches one half alone, in the proposal.
+    found = topo(roads_of(LINE), roads_of([(0, 0), (58, 0)], [(62, 0), (120, 0)]), hole_m=4)
+    assert found.paired == 4
+    assert found.holes == 4 * 24
+    assert found.marbles == found.matched == 4 * 12
+
+
+def test_the_radius_limits_what_is_reached():
+    # Seeds stand at 15, 45, 75 and 105 m, holes at 2.5, 7.5 m and so on.
+    found = topo(roads_of(LINE), roads_of(LINE), radius_m=20)
+    reached = [sum(abs(seed - (2.5 + 5 * hole)) <= 20 for hole in range(24)) for seed in (15, 45, 75, 105)]
+    assert found.holes == found.marbles == found.matched == sum(reached)
+
+
+def test_a_hole_takes_one_marble():
+    # A second road beside the true one drops as many marbles again, for which no holes are left.
+    twice = roads_of(LINE, [(0, 0), (0, 3), (120, 3)])
+    found = topo(roads_of(LINE), twice, hole_m=5)
+    assert found.matched == found.holes < found.marbles
+
+
+def named(kind, places):
+    return {(kind, n): (edge, along) for n, (edge, along) in enumerate(zip(places.edge, places.along_m)) if edge >= 0}
+
+
+def net(roads, places):
+    """The graph with places by name as nodes of their own."""
+    graph = networkx.Graph()
+    for edge, (one, other) in enumerate(roads.graph.edges.tolist()):
+        stops = sorted((along, name) for name, (at, along) in places.items() if at == edge)
+        stops = [(0.0, ("node", one)), *stops, (roads.length_m[edge], ("node", other))]
+        for (low, first), (high, second) in itertools.pairwise(stops):
+            known = graph.get_edge_data(first, second, {"weight": math.inf})["weight"]
+            graph.add_edge(first, second, weight=min(known, max(high - low, 0.0)))
+    return graph
+
+
+def reached(graph, seed, radius_m):
+    lengths = networkx.single_source_dijkstra_path_length(graph, seed, cutoff=radius_m + 1e-6)
+    return [number for kind, number in lengths if kind == "spot"]
+
+
+def plain_match(holes, marbles, hole_m):
+    pairs = networkx.Graph()
+    pairs.add_nodes_from(("hole", hole) for hole in holes)
+    for hole, marble in itertools.product(holes, marbles):
+        if math.dist(holes[hole], marbles[marble]) <= hole_m:
+            pairs.add_edge(("hole", hole), ("marble", marble))
+    top = [("hole", hole) for hole in holes]
+    return len(networkx.bipartite.hopcroft_karp_matching(pairs, top)) // 2
+
+
+def plain_topo(truth, proposal, radius_m, hole_m, seed_m, interval_m):
+    """The counts as the definition reads, in networkx and loops."""
+    seeds, others = spread(truth, seed_m), spread(proposal, seed_m)
+    holes, marbles = spread(truth, interval_m), spread(proposal, interval_m)
+    partners = named("partner", proposal.nearest(truth.points_at(seeds), hole_m)[0])
+    backs = named("back", truth.nearest(proposal.points_at(others), hole_m)[0])
+    truth_net = net(truth, {**named("seed", seeds), **named("spot", holes)})
+    proposal_net = net(proposal, {**named("seed", others), **named("spot", marbles), **partners})
+    hole_points, marble_points = truth.points_at(holes), proposal.points_at(marbles)
+    hole_count = marble_count = matched = 0
+    for seed in range(len(seeds)):
+        dug = reached(truth_net, ("seed", seed), radius_m)
+        hole_count += len(dug)
+        if ("partner", seed) in partners:
+            dropped = reached(proposal_net, ("partner", seed), radius_m)
+            marble_count += len(dropped)
+            found = {hole: hole_points[hole] for hole in dug}, {marble: marble_points[marble] for marble in dropped}
+            matched += plain_match(*found, hole_m)
+    strays = [seed for seed in range(len(others)) if ("back", seed) not in backs]
+    marble_count += sum(len(reached(proposal_net, ("seed", seed), radius_m)) for seed in strays)
+    return hole_count, marble_count, matched
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.floats(0.5, 1))
+def test_the_counts_are_those_of_the_definition(one, other, kept):
+    truth, proposal = contracted(town(one, blocks=2)), contracted(town(other, blocks=2, kept=kept, shift_m=4))
+    settings_m = {"radius_m": 150, "hole_m": 8, "seed_m": 40, "interval_m": 10}
+    found = topo(truth, proposal, **settings_m)
+    assert (found.holes, found.marbles, found.matched) == plain_topo(truth, proposal, **settings_m)
+
+
+def test_the_pair_of_las_vegas_is_alike_in_what_can_be_reached(real_data):
+    truth, proposal = map(contracted, graphs_of(*vegas(real_data)))
+    found = topo(truth, proposal)
+    assert found.precision < found.recall  # the proposal has roads that the truth has not
+    assert found.f1 > 0.9

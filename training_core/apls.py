@@ -1,0 +1,180 @@
+"""APLS, the average path length similarity of two road networks.
+
+Knows control points and what becomes of the paths between them; knows nothing of layers or reports. The definition is
+that of Van Etten, Lindenbaum and Bacastow, "SpaceNet: A Remote Sensing Dataset and Challenge Series", arXiv:1807.01232
+(2018), and of its reference code:
+
+- Control points are a graph's nodes, but for those that join just two edges, and points evenly along each edge, at
+  most `spacing_m` apart: none on an edge shorter than three quarters of that, and one up to the whole of it.
+- Each is snapped to the nearest edge of the other graph within `snap_m`; else it is missing there.
+- For each pair of control points that a path links, the difference is min(1, |L - L'| / L), where L and L' are the
+  lengths of the shortest paths in either graph, and 1 where there is none in the other. A direction's score is 1 less
+  the mean of the differences.
+- The APLS is the harmonic mean of the directions, from truth to proposal and back; 0 where one of them is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import geopandas
+import numpy as np
+
+from .events import Reporter
+from .paths import Paths, make_paths
+from .roadgraph import Places, RoadGraph
+
+SNAP_M, SPACING_M = 4.0, 50.0
+# An edge shorter than this share of the spacing has no control points but its nodes.
+_SHORTEST = 0.75
+# How many numbers are held at once: from a block of control points to all nodes, and from a few of it to all others.
+_BLOCK, _ROWS = 4_000_000, 250_000
+
+
+@dataclass(frozen=True)
+class Direction:
+    """How well the paths of one graph are found in another.
+
+    Parameters
+    ----------
+    score : float
+        From 0 to 1; 0 where there are no paths.
+    points, snapped : int
+        Control points, and how many of them the other graph has.
+    paths, missing : int
+        Pairs of control points that a path links, and how many of them none links in the other graph.
+    """
+
+    score: float
+    points: int
+    snapped: int
+    paths: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class Apls:
+    """The score of a proposal against the truth.
+
+    Parameters
+    ----------
+    score : float
+        Harmonic mean of both directions.
+    truth_in_proposal, proposal_in_truth : Direction
+    """
+
+    score: float
+    truth_in_proposal: Direction
+    proposal_in_truth: Direction
+
+
+def score_apls(
+    truth: RoadGraph,
+    proposal: RoadGraph,
+    reporter: Reporter,
+    snap_m: float = SNAP_M,
+    spacing_m: float = SPACING_M,
+    by_time: bool = False,
+) -> Apls:
+    """Return the APLS of two graphs in one plane, both without nodes of degree 2; see `roadgraph.contracted`.
+
+    Parameters
+    ----------
+    truth, proposal : RoadGraph
+    reporter : Reporter
+    snap_m, spacing_m : float
+        See above.
+    by_time : bool
+        Whether paths are as long as they take to travel; speeds must be known. Control points stay where they are.
+    """
+    there = _compare(truth, proposal, snap_m, spacing_m, by_time, reporter.part(0, 0.5))
+    back = _compare(proposal, truth, snap_m, spacing_m, by_time, reporter.part(0.5, 1))
+    return Apls(harmonic_mean(there.score, back.score), there, back)
+
+
+def harmonic_mean(one: float, other: float) -> float:
+    """Return the harmonic mean of two scores; 0 where one of them is."""
+    return 2 * one * other / (one + other) if one > 0 and other > 0 else 0.0
+
+
+def control_places(roads: RoadGraph, spacing_m: float) -> tuple[Places, np.ndarray]:
+    """Return a graph's control points, those near each other in order, and their edges' directions.
+
+    Returns
+    -------
+    places : Places
+        n of them.
+    headings : ndarray (n, 2), float64
+        Not a number for a node.
+    """
+    graph, length_m = roads.graph, np.round(roads.length_m, 6)  # so that rounding does not decide on their number
+    _, first_end = np.unique(graph.edges, return_index=True)
+    counts = np.ceil(length_m / spacing_m).astype(np.int64) - 1
+    counts[(length_m >= _SHORTEST * spacing_m) & (length_m <= spacing_m)] = 1
+    owner = np.repeat(np.arange(len(counts)), counts)
+    number = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+    nodes = Places(first_end // 2, np.where(first_end % 2, roads.length_m[first_end // 2], 0.0))
+    between = Places(owner, roads.length_m[owner] * number / (counts[owner] + 1))
+    headings = np.concatenate([np.full((len(nodes), 2), np.nan), roads.headings_at(between)])
+    places = Places(*(np.concatenate(each) for each in zip(vars(nodes).values(), vars(between).values())))
+    x, y = roads.points_at(places).T
+    order = np.argsort(geopandas.GeoSeries.from_xy(x, y).hilbert_distance().to_numpy(), kind="stable")
+    return places.select(order), headings[order]
+
+
+def _compare(
+    graph: RoadGraph, other: RoadGraph, snap_m: float, spacing_m: float, by_time: bool, reporter: Reporter
+) -> Direction:
+    """Return how well the paths of a graph are found in another."""
+    if not len(graph.graph.edges):
+        return Direction(0.0, 0, 0, 0, 0)
+    places, headings = control_places(graph, spacing_m)
+    snapped, _ = other.nearest(graph.points_at(places), snap_m, headings)
+    own, others = _paths(graph, places, by_time), _paths(other, snapped, by_time)
+    total, paths, missing = 0.0, 0, 0
+    count = len(places)
+    block = int(np.clip(_BLOCK // max(own.node_count, others.node_count, 1), 16, 1024))
+    rows = max(1, _ROWS // count)
+    for begin in range(0, count, block):
+        reporter.check_cancelled()
+        reporter.progress(1 - (1 - begin / count) ** 2, "Comparing paths")
+        sources = np.arange(begin, min(begin + block, count))
+        from_own, from_others = own.to_nodes(sources), others.to_nodes(sources)
+        for row in range(0, len(sources), rows):
+            part = slice(row, row + rows)
+            first = int(sources[row])
+            lengths = own.between(sources[part], from_own[part], first)
+            found = others.between(sources[part], from_others[part], first)
+            sums = _differences(lengths, found)
+            total, paths, missing = total + sums[0], paths + sums[1], missing + sums[2]
+    reporter.progress(1, "Comparing paths")
+    score = 1 - total / paths if paths else 0.0
+    return Direction(score, count, int((snapped.edge >= 0).sum()), paths, missing)
+
+
+def _paths(roads: RoadGraph, places: Places, by_time: bool) -> Paths:
+    if not by_time:
+        return make_paths(roads.graph, roads.length_m, places.edge, places.along_m)
+    is_somewhere = places.edge >= 0
+    along_s = np.zeros(len(places))
+    along_s[is_somewhere] = roads.times_at(places.select(is_somewhere))
+    return make_paths(roads.graph, roads.travel_time_s, places.edge, along_s)
+
+
+def _differences(lengths: np.ndarray, found: np.ndarray) -> tuple[float, int, int]:
+    """Return the sum of the differences, the number of paths, and of those that are missing.
+
+    The first of the columns is the first row's own place: each pair counts once, right of that diagonal.
+    """
+    size = len(lengths)
+    square = lengths[:, :size]
+    square[np.tri(size, square.shape[1], dtype=bool)] = np.inf
+    linked = np.isfinite(lengths)
+    lost = np.isinf(found)
+    with np.errstate(invalid="ignore"):  # where neither graph has a path
+        found -= lengths
+        np.abs(found, out=found)
+        found /= lengths
+    np.fmin(found, 1, out=found)
+    found[~linked] = 0
+    return float(found.sum()), int(np.count_nonzero(linked)), int(np.count_nonzero(linked & lost))

@@ -1,0 +1,79 @@
+"""Lines on a map, as SVG text that can stand inside an HTML page.
+
+Knows lines in meters and their colors; knows nothing of what they mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import shapely
+
+_WIDTH_PX, _MARGIN_PX, _TALLEST = 1000.0, 24.0, 1.2
+_INK = "#3c4650"
+
+
+@dataclass(frozen=True)
+class MapLines:
+    """Lines of one color.
+
+    Parameters
+    ----------
+    lines : ndarray (n,), object
+        `LineString`s in meters, x east and y north.
+    color : str
+        As CSS has it.
+    width_px : float
+        Of a map 1000 px wide.
+    """
+
+    lines: np.ndarray
+    color: str
+    width_px: float = 2.0
+
+
+def line_map(name: str, drawn: Mapping[str, MapLines]) -> str:
+    """Return a map as an `<svg>` element, north up, with a scale bar; what comes later lies on top.
+
+    Parameters
+    ----------
+    name : str
+        What is read out in place of the map.
+    drawn : mapping of str to MapLines
+        By what each is called; at least one line in all.
+    """
+    west, south, east, north = shapely.total_bounds(np.concatenate([each.lines for each in drawn.values()]))
+    span_m = max(east - west, (north - south) / _TALLEST, 1.0)
+    scale = (_WIDTH_PX - 2 * _MARGIN_PX) / span_m
+    left_px = (_WIDTH_PX - (east - west) * scale) / 2
+    height_px = (north - south) * scale + 3 * _MARGIN_PX
+
+    def to_picture(points: np.ndarray) -> np.ndarray:
+        return np.column_stack([left_px + (points[:, 0] - west) * scale, _MARGIN_PX + (north - points[:, 1]) * scale])
+
+    paths = "".join(_path(title, each, to_picture, scale) for title, each in drawn.items())
+    bar = _scale_bar(span_m, scale, height_px - _MARGIN_PX)
+    size = f'viewBox="0 0 {_WIDTH_PX:.0f} {height_px:.0f}" style="max-width: none"'
+    return f'<svg role="img" aria-label="{name}" {size}>{paths}{bar}</svg>'
+
+
+def _path(title: str, drawn: MapLines, to_picture: Callable[[np.ndarray], np.ndarray], scale: float) -> str:
+    """Return lines as one path; bends of less than a third of a pixel are left out, as nobody would see them."""
+    simple = shapely.simplify(drawn.lines, 0.3 / scale, preserve_topology=False)
+    points, line = shapely.get_coordinates(simple, return_index=True)
+    begins = np.append(True, np.diff(line) > 0)
+    steps = [f"{'ML'[not begin]}{x:.1f} {y:.1f}" for begin, (x, y) in zip(begins, to_picture(points))]
+    style = f'fill="none" stroke="{drawn.color}" stroke-width="{drawn.width_px:g}" stroke-linecap="round"'
+    return f'<path {style} stroke-linejoin="round" d="{"".join(steps)}"><title>{title}</title></path>'
+
+
+def _scale_bar(span_m: float, scale: float, bottom_px: float) -> str:
+    """Return a bar as long as a round number of meters, about a fifth of the map."""
+    power = 10.0 ** np.floor(np.log10(span_m / 5))
+    length_m = max(step * power for step in (1, 2, 5) if step * power <= span_m / 5)
+    text = f"{length_m / 1000:g} km" if length_m >= 1000 else f"{length_m:g} m"
+    begin_px, end_px = _MARGIN_PX, _MARGIN_PX + length_m * scale
+    bar = f'<path d="M{begin_px:.1f} {bottom_px:.1f}H{end_px:.1f}" stroke="{_INK}" stroke-width="3"/>'
+    return f'{bar}<text x="{end_px + 8:.1f}" y="{bottom_px + 5:.1f}" font-size="15" fill="{_INK}">{text}</text>'

@@ -1,0 +1,117 @@
+"""Shortest paths between places on the edges of a graph, a few sources at a time.
+
+Knows costs of edges, be they meters or seconds; knows nothing of roads or scores. Paths are sought between nodes alone
+(Dijkstra, "A note on two problems in connexion with graphs", 1959), and places put on edges by how far they are from
+both nodes, which is exact: so a graph stays as small as its junctions are few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from .graph import Graph, runs
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Places on a graph, and what paths between them need.
+
+    Parameters
+    ----------
+    links : csr_array (k, k)
+        The least cost of an edge between two nodes, both ways.
+    edge : ndarray (n,), int64
+        The edge of each place; -1 for nowhere.
+    along : ndarray (n,), float64
+        Cost from the edge's first node to the place.
+    ends : ndarray (n, 2), int64
+        Both nodes of the edge.
+    away : ndarray (n, 2), float64
+        Cost from the place to either; infinite for nowhere.
+    """
+
+    links: csr_array
+    edge: np.ndarray
+    along: np.ndarray
+    ends: np.ndarray
+    away: np.ndarray
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes of the graph."""
+        return self.links.shape[0]
+
+    def to_nodes(self, sources: np.ndarray, limit: float = np.inf) -> np.ndarray:
+        """Return the cost from places, given by their numbers, to every node: (b, k), float64; infinite beyond a limit.
+
+        The limit counts from the nodes of the places' edges on.
+        """
+        nodes, position = np.unique(self.ends[sources], return_inverse=True)
+        costs = dijkstra(self.links, indices=nodes, limit=limit)
+        one, other = position.reshape(-1, 2).T
+        away = self.away[sources]
+        return np.minimum(costs[one] + away[:, :1], costs[other] + away[:, 1:])
+
+    def between(self, sources: np.ndarray, to_nodes: np.ndarray, first: int = 0) -> np.ndarray:
+        """Return the cost from places to all places from number `first` on: (b, n - first), float64.
+
+        Parameters
+        ----------
+        sources : ndarray (b,), int64
+        to_nodes : ndarray (b, k), float64
+            Of the sources; see `to_nodes`.
+        first : int
+        """
+        ends, away = self.ends[first:], self.away[first:]
+        costs = np.take(to_nodes, ends[:, 0], axis=1)
+        costs += away[:, 0]
+        others = np.take(to_nodes, ends[:, 1], axis=1)
+        others += away[:, 1]
+        np.minimum(costs, others, out=costs)
+        row, target = self._on_one_edge(sources, first)
+        direct = np.abs(self.along[sources[row]] - self.along[target])
+        costs[row, target - first] = np.minimum(costs[row, target - first], direct)
+        return costs
+
+    def _on_one_edge(self, sources: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return which of the sources share their edge with which places: pairs of (position, place)."""
+        edge = self.edge[first:]
+        order = np.argsort(edge, kind="stable")
+        begin, end = (np.searchsorted(edge[order], self.edge[sources], side) for side in ("left", "right"))
+        counts = np.where(self.edge[sources] < 0, 0, end - begin)
+        return np.repeat(np.arange(len(sources)), counts), first + order[runs(begin, counts, np.ones_like(begin))]
+
+
+def make_paths(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarray) -> Paths:
+    """Return the paths between places of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    cost : ndarray (m,), float64
+        Of each edge, above 0.
+    edge : ndarray (n,), int64
+        The edge of each place; -1 for nowhere.
+    along : ndarray (n,), float64
+        Cost from the edge's first node to the place.
+    """
+    ends = graph.edges[edge] if len(graph.edges) else np.zeros((len(edge), 2), dtype=np.int64)
+    rest = cost[edge] - along if len(graph.edges) else along
+    away = np.where((edge < 0)[:, None], np.inf, np.column_stack([along, rest]))
+    return Paths(_links(graph, cost), edge, along, ends, away)
+
+
+def _links(graph: Graph, cost: np.ndarray) -> csr_array:
+    """Return the costs between neighbors; of parallel edges the least, and none from a node to itself."""
+    is_loop = graph.edges[:, 0] == graph.edges[:, 1]
+    pairs, costs = np.sort(graph.edges[~is_loop], axis=1), cost[~is_loop]
+    order = np.lexsort((costs, pairs[:, 1], pairs[:, 0]))
+    pairs, least = np.unique(pairs[order], axis=0, return_index=True)
+    costs = costs[order][least]
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    count = max(len(graph.nodes), 1)  # where there is no node, places that are nowhere still need one to be away from
+    return csr_array((np.tile(costs, 2), tuple(both.T)), shape=(count, count))

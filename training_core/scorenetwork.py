@@ -1,0 +1,307 @@
+"""The job scorenetwork: how well a road network agrees with a true one.
+
+Knows how layers become two graphs in one plane, which scores they get, and what is told of them; each score is a
+module's of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+import geopandas
+import numpy as np
+import pyproj
+import shapely
+
+from .apls import Apls, score_apls
+from .errors import LabelError
+from .events import Reporter
+from .jobs import ScoreNetwork
+from .linemetrics import LineScores, Stretches, near, rest, score_lines
+from .lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane
+from .network_report import NetworkRecord, NetworkSummary, write_network_report
+from .outputs import Outputs
+from .roadgraph import RoadGraph, contracted, make_road_graph
+from .topo import Topo, score_topo
+from .vectors import check_vector_output, read_area, write_layers
+from .versions import versions
+
+TRUTH, PROPOSAL = "true roads", "proposed roads"
+MATCHED, MISSED, FALSE = "matched", "missed", "false"
+# The tolerances, in shares and multiples of the one asked for, at which the report also shows the scores.
+_SWEEP = (0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 2.5, 3)
+
+
+@dataclass(frozen=True)
+class Networks:
+    """Two networks in one plane, and where that lies.
+
+    Parameters
+    ----------
+    truth, proposal : RoadGraph
+        Contracted.
+    plane : CRS
+    crs : CRS
+        That of the truth's layer.
+    """
+
+    truth: RoadGraph
+    proposal: RoadGraph
+    plane: pyproj.CRS
+    crs: pyproj.CRS
+
+
+@dataclass
+class Scoring:
+    """What has been found so far, and how long it took."""
+
+    job: ScoreNetwork
+    reporter: Reporter
+    timings_s: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def timed(self, part: str, begin: float, end: float) -> Iterator[Reporter]:
+        """Do a part of the work, which has a share of the progress."""
+        self.reporter.check_cancelled()
+        reporter = self.reporter.part(begin, end)
+        reporter.progress(0, part.capitalize())
+        began_s = time.perf_counter()
+        yield reporter
+        self.timings_s[part] = time.perf_counter() - began_s
+
+
+@dataclass(frozen=True)
+class NetworkScores:
+    """All scores of a proposal.
+
+    Parameters
+    ----------
+    apls : Apls
+        By length.
+    apls_time : Apls, optional
+        By travel time; None where speeds are not known.
+    topo : Topo
+    lines, relaxed : LineScores
+        With the tolerance of completeness, and with that of relaxed scores.
+    """
+
+    apls: Apls
+    apls_time: Optional[Apls]
+    topo: Topo
+    lines: LineScores
+    relaxed: LineScores
+
+
+def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
+    """Do the job; see `jobs.ScoreNetwork`."""
+    if job.errors:
+        check_vector_output(job.errors)
+    with Outputs([job.truth, job.proposal, job.aoi]) as outputs:
+        paths = {name: getattr(job, name) for name in ("errors", "report", "scores") if getattr(job, name)}
+        staged = {name: outputs.stage(path) for name, path in paths.items()}
+        scoring = Scoring(job, reporter)
+        with scoring.timed("reading", 0, 0.1):
+            networks = read_networks(job, reporter)
+        scores = score(networks, scoring)
+        document = to_document(job, networks, scores)
+        for line in told(document):
+            reporter.log(line)
+        with scoring.timed("writing", 0.95, 1):
+            parts = differences(networks, job.tolerance_m)
+            if "errors" in staged:
+                write_layers(staged["errors"], {"errors": to_layer(parts, networks)}, {"errors": "LineString"})
+            if "scores" in staged:
+                staged["scores"].write_text(json.dumps(document, indent=1), encoding="utf-8")
+            if "report" in staged:
+                record = to_record(scoring, networks, scores, parts, told(document))
+                write_network_report(record, staged["report"])
+    return {**paths, **document}
+
+
+def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
+    """Read both layers, each in its own CRS, and make them graphs.
+
+    Raises
+    ------
+    LabelError
+        A layer cannot be read, or has no line where scores are asked for.
+    """
+    fields = {
+        TRUTH: LineFields(job.truth_bridge_field, job.truth_speed_field, job.speed_unit),
+        PROPOSAL: LineFields(job.proposal_bridge_field, job.proposal_speed_field, job.speed_unit),
+    }
+    paths = {TRUTH: job.truth, PROPOSAL: job.proposal}
+    layers = {name: read_line_layer(path, name, fields[name]) for name, path in paths.items()}
+    plane = shared_plane(*layers.values())
+    lines = {name: lines_in(plane, layer, fields[name]) for name, layer in layers.items()}
+    if job.aoi:
+        area = shapely.union_all(shapely.make_valid(read_area(job.aoi).geometry.to_crs(plane).to_numpy()))
+        lines = {name: clipped(each, area) for name, each in lines.items()}
+    if not len(lines[TRUTH]):
+        where = "in the area of interest" if job.aoi else "of any length"
+        raise LabelError(f"The {TRUTH} ({job.truth}) have no line {where}.", "Choose another layer or area.")
+    if not len(lines[PROPOSAL]):
+        reporter.warning("There are no proposed roads to score: all scores are 0.")
+    if job.truth_speed_field:
+        lines = {name: _with_speeds(each, name, fields[name].speed, reporter) for name, each in lines.items()}
+    graphs = [contracted(make_road_graph(lines[name], job.join_m)) for name in (TRUTH, PROPOSAL)]
+    return Networks(*graphs, plane, layers[TRUTH].crs)
+
+
+def _with_speeds(lines: Lines, name: str, speed_field: str, reporter: Reporter) -> Lines:
+    """Return lines of which each has a speed."""
+    unknown = np.isnan(lines.speed_mps)
+    if len(lines) and unknown.all():
+        raise LabelError(
+            f"The field {speed_field!r} of the {name} has no number above 0.", "Choose another speed field, or none."
+        )
+    if unknown.any():
+        reporter.warning(
+            f"{unknown.sum():,} of {len(lines):,} {name} have no speed; they get the median of the others."
+        )
+    return lines.with_speeds() if unknown.any() else lines
+
+
+def score(networks: Networks, scoring: Scoring) -> NetworkScores:
+    """Return all scores."""
+    job, pair = scoring.job, (networks.truth, networks.proposal)
+    with scoring.timed("APLS by length", 0.1, 0.4) as reporter:
+        by_length = score_apls(*pair, reporter, job.snap_m, job.spacing_m)
+    by_time = None
+    if job.truth_speed_field:
+        with scoring.timed("APLS by time", 0.4, 0.65) as reporter:
+            by_time = score_apls(*pair, reporter, job.snap_m, job.spacing_m, by_time=True)
+    with scoring.timed("TOPO", 0.65, 0.9) as reporter:
+        topo = score_topo(*pair, reporter, job.radius_m, job.hole_m, job.seed_m, job.interval_m)
+    with scoring.timed("lengths", 0.9, 0.95):
+        lines, relaxed = (score_lines(*pair, tolerance_m) for tolerance_m in (job.tolerance_m, job.relaxed_m))
+    return NetworkScores(by_length, by_time, topo, lines, relaxed)
+
+
+def to_document(job: ScoreNetwork, networks: Networks, scores: NetworkScores) -> dict[str, Any]:
+    """Return the scores as they are told in JSON, each with all that it depends on."""
+    sampling = {"snap_m": job.snap_m, "spacing_m": job.spacing_m, "mean": "harmonic"}
+    topo, lines, relaxed = scores.topo, scores.lines, scores.relaxed
+    return {
+        "apls": {**asdict(scores.apls), "weight": "length", **sampling},
+        "apls_time": {**asdict(scores.apls_time), "weight": "time", **sampling} if scores.apls_time else None,
+        "topo": {
+            "precision": topo.precision,
+            "recall": topo.recall,
+            "f1": topo.f1,
+            **asdict(topo),
+            **{name: getattr(job, name) for name in ("radius_m", "hole_m", "seed_m", "interval_m")},
+        },
+        "lines": {
+            "completeness": lines.completeness,
+            "correctness": lines.correctness,
+            "quality": lines.quality,
+            **asdict(lines),
+        },
+        "relaxed": {
+            "precision": relaxed.correctness,
+            "recall": relaxed.completeness,
+            "f1": relaxed.f1,
+            "tolerance_m": relaxed.tolerance_m,
+        },
+        "truth": asdict(summary_of(TRUTH, networks.truth)),
+        "proposal": asdict(summary_of(PROPOSAL, networks.proposal)),
+        "join_m": job.join_m,
+        "versions": versions(),
+    }
+
+
+def told(document: dict[str, Any]) -> list[str]:
+    """Return each score in a sentence, with its distances, its sampling and its mean."""
+    sentences = []
+    for apls in filter(None, (document["apls"], document["apls_time"])):
+        sentences.append(
+            f"APLS by {apls['weight']} {apls['score']:.4f}: harmonic mean of {apls['truth_in_proposal']['score']:.4f} "
+            f"(paths of the truth in the proposal) and {apls['proposal_in_truth']['score']:.4f} (the other way round); "
+            f"snap distance {apls['snap_m']:g} m, control points at nodes and at most {apls['spacing_m']:g} m apart."
+        )
+    topo, lines, relaxed = document["topo"], document["lines"], document["relaxed"]
+    sentences.append(
+        f"TOPO F1 {topo['f1']:.4f}: harmonic mean of precision {topo['precision']:.4f} and recall "
+        f"{topo['recall']:.4f}, summed over seeds every {topo['seed_m']:g} m; radius {topo['radius_m']:g} m, holes "
+        f"every {topo['interval_m']:g} m, hole size {topo['hole_m']:g} m."
+    )
+    sentences.append(
+        f"Completeness {lines['completeness']:.4f}, correctness {lines['correctness']:.4f}, quality "
+        f"{lines['quality']:.4f}: by length, exact, within {lines['tolerance_m']:g} m."
+    )
+    sentences.append(
+        f"Relaxed precision {relaxed['precision']:.4f}, recall {relaxed['recall']:.4f}, F1 {relaxed['f1']:.4f} "
+        f"(harmonic mean): by length, exact, within {relaxed['tolerance_m']:g} m."
+    )
+    return sentences
+
+
+def summary_of(name: str, roads: RoadGraph) -> NetworkSummary:
+    """Return what there is to tell of a network."""
+    graph = roads.graph
+    return NetworkSummary(
+        name=name,
+        lines=len(roads.lines),
+        bridges=int(roads.lines.bridge.sum()),
+        length_m=float(roads.length_m.sum()),
+        nodes=len(graph.nodes),
+        edges=len(graph.edges),
+        components=int(graph.component.max(initial=-1)) + 1,
+    )
+
+
+def differences(networks: Networks, tolerance_m: float) -> dict[str, tuple[RoadGraph, Stretches]]:
+    """Return the parts of the proposal that are matched and false, and those of the truth that are missed."""
+    truth, proposal = networks.truth, networks.proposal
+    true = near(proposal, truth, tolerance_m)
+    return {
+        MATCHED: (proposal, true),
+        FALSE: (proposal, rest(proposal, true)),
+        MISSED: (truth, rest(truth, near(truth, proposal, tolerance_m))),
+    }
+
+
+def to_layer(parts: dict[str, tuple[RoadGraph, Stretches]], networks: Networks) -> geopandas.GeoDataFrame:
+    """Return the parts as lines with their kind and length, in the CRS of the truth."""
+    shapes = {kind: roads.lines_at(part.edge, part.begin_m, part.end_m) for kind, (roads, part) in parts.items()}
+    columns = {
+        "kind": np.repeat(list(shapes), [len(each) for each in shapes.values()]),
+        "length_m": np.concatenate([part.end_m - part.begin_m for _, part in parts.values()]),
+    }
+    lines = np.concatenate(list(shapes.values()))
+    return geopandas.GeoDataFrame(columns, geometry=lines, crs=networks.plane).to_crs(networks.crs)
+
+
+def to_record(
+    scoring: Scoring,
+    networks: Networks,
+    scores: NetworkScores,
+    parts: dict[str, tuple[RoadGraph, Stretches]],
+    sentences: list[str],
+) -> NetworkRecord:
+    """Return all that the report tells."""
+    job, pair = scoring.job, (networks.truth, networks.proposal)
+    return NetworkRecord(
+        options=asdict(job),
+        truth=Path(job.truth).name,
+        proposal=Path(job.proposal).name,
+        apls=scores.apls,
+        apls_time=scores.apls_time,
+        topo=scores.topo,
+        lines=scores.lines,
+        relaxed=scores.relaxed,
+        sentences=sentences,
+        sweep=[score_lines(*pair, job.tolerance_m * share) for share in _SWEEP],
+        summaries=[summary_of(name, roads) for name, roads in zip((TRUTH, PROPOSAL), pair)],
+        parts={kind: roads.lines_at(part.edge, part.begin_m, part.end_m) for kind, (roads, part) in parts.items()},
+        timings_s=scoring.timings_s,
+        warnings=scoring.reporter.warnings,
+        versions=versions(),
+    )

@@ -1,0 +1,165 @@
+"""TOPO: whether the roads that can be reached from a place are those that can be reached in truth.
+
+Knows seeds, holes and marbles on the edges of graphs; knows nothing of layers or reports. The method is that of
+Biagioni and Eriksson, "Inferring road maps from global positioning system traces", Transportation Research Record 2291
+(2012):
+
+- Seeds lie evenly along the edges of the truth, about `seed_m` apart. Each begins at the nearest place of the proposal
+  too, if that is within `hole_m`.
+- Along the truth holes are dug, and along the proposal marbles dropped, about `interval_m` apart. From a seed those are
+  reached to which the way along edges is at most `radius_m`.
+- A marble falls into a hole no farther than `hole_m` away, and a hole takes one marble; as many fall as possible.
+- Recall is the share of the reached holes that are filled, precision that of the reached marbles that fall, both summed
+  over all seeds.
+
+Two things are settled here that the paper leaves to chance. Holes and marbles have fixed places, rather than at fixed
+distances from each seed. And what has no counterpart counts: from a seed on the truth that has no proposal near, all
+holes stay empty; and from a seed on the proposal that has no truth near, all marbles stay on the ground.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+from scipy.spatial import cKDTree
+
+from .apls import harmonic_mean
+from .events import Reporter
+from .graph import runs
+from .paths import make_paths
+from .roadgraph import Places, RoadGraph
+
+SEED_M, RADIUS_M, HOLE_M, INTERVAL_M = 30.0, 300.0, 8.0, 5.0
+# Seeds whose paths are held at once, and what is nearer to the radius than this is within it: it is rounding.
+_BLOCK, _ROUNDING_M = 256, 1e-6
+
+
+@dataclass(frozen=True)
+class Topo:
+    """The sums over all seeds.
+
+    Parameters
+    ----------
+    seeds, paired : int
+        Seeds on the truth, and how many of them have a proposal near.
+    holes, marbles, matched : int
+        Reached holes and marbles, and pairs of them.
+    """
+
+    seeds: int
+    paired: int
+    holes: int
+    marbles: int
+    matched: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the marbles that fall into a hole; 0 where there are none."""
+        return self.matched / self.marbles if self.marbles else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the holes that are filled; 0 where there are none."""
+        return self.matched / self.holes if self.holes else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
+        return harmonic_mean(self.precision, self.recall)
+
+
+def score_topo(
+    truth: RoadGraph,
+    proposal: RoadGraph,
+    reporter: Reporter,
+    radius_m: float = RADIUS_M,
+    hole_m: float = HOLE_M,
+    seed_m: float = SEED_M,
+    interval_m: float = INTERVAL_M,
+) -> Topo:
+    """Return the TOPO score of two graphs in one plane, both without nodes of degree 2; for the rest see above."""
+    seeds, partners = _seeds(truth, proposal, seed_m, hole_m)
+    others, missing = _seeds(proposal, truth, seed_m, hole_m)
+    paired = partners.edge >= 0
+    stray = others.select(missing.edge < 0)
+    holes, marbles = spread(truth, interval_m), spread(proposal, interval_m)
+    near = _near(truth.points_at(holes), proposal.points_at(marbles), hole_m)
+    hole_count = marble_count = matched = 0
+    reached_holes = _reached(truth, holes, seeds, radius_m)
+    reached_marbles = _reached(proposal, marbles, partners.select(paired), radius_m)
+    for number, (has_partner, dug) in enumerate(zip(paired, reached_holes)):
+        if number % _BLOCK == 0:
+            reporter.check_cancelled()
+            reporter.progress(number / len(seeds), "Comparing what can be reached")
+        hole_count += len(dug)
+        if has_partner:
+            dropped = next(reached_marbles)
+            marble_count += len(dropped)
+            matched += _match(near, dug, dropped)
+    for dropped in _reached(proposal, marbles, stray, radius_m):
+        marble_count += len(dropped)
+    return Topo(len(seeds), int(paired.sum()), hole_count, marble_count, matched)
+
+
+def spread(roads: RoadGraph, spacing_m: float) -> Places:
+    """Return places evenly along each edge, edge after edge: as many as it has spacings, rounded, and at least one.
+
+    Each stands in the middle of its share of the edge.
+    """
+    counts = np.maximum(np.rint(np.round(roads.length_m, 6) / spacing_m).astype(np.int64), 1)
+    edge = np.repeat(np.arange(len(counts)), counts)
+    number = np.arange(len(edge)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return Places(edge, roads.length_m[edge] * (number + 0.5) / counts[edge])
+
+
+def _seeds(roads: RoadGraph, other: RoadGraph, seed_m: float, hole_m: float) -> tuple[Places, Places]:
+    """Return the seeds of a graph, and the place of each in the other."""
+    seeds = spread(roads, seed_m)
+    partners, _ = other.nearest(roads.points_at(seeds), hole_m, roads.headings_at(seeds))
+    return seeds, partners
+
+
+def _near(holes: np.ndarray, marbles: np.ndarray, hole_m: float) -> csr_array:
+    """Return which marbles may fall into which holes: (holes, marbles), bool."""
+    shape = len(holes), len(marbles)
+    if not all(shape):
+        return csr_array(shape, dtype=bool)
+    pairs = cKDTree(holes).sparse_distance_matrix(cKDTree(marbles), hole_m + _ROUNDING_M, output_type="ndarray")
+    return csr_array((np.ones(len(pairs), dtype=bool), (pairs["i"], pairs["j"])), shape=shape)
+
+
+def _reached(roads: RoadGraph, spots: Places, seeds: Places, radius_m: float) -> Iterator[np.ndarray]:
+    """Yield, for each seed, the numbers of the spots, given edge after edge, that are reached from it, in order."""
+    graph, length_m = roads.graph, roads.length_m
+    paths = make_paths(graph, length_m, seeds.edge, seeds.along_m)
+    first_spot = np.searchsorted(spots.edge, np.arange(len(graph.edges) + 1))
+    by_node = np.argsort(graph.edges.ravel(), kind="stable")
+    first_edge = np.searchsorted(graph.edges.ravel()[by_node], np.arange(len(graph.nodes) + 1))
+    for begin in range(0, len(seeds), _BLOCK):
+        block = np.arange(begin, min(begin + _BLOCK, len(seeds)))
+        for seed, to_nodes in zip(block, paths.to_nodes(block, radius_m)):
+            nodes = np.flatnonzero(to_nodes <= radius_m)
+            ends = by_node[runs(first_edge[nodes], first_edge[nodes + 1] - first_edge[nodes], np.ones_like(nodes))]
+            edges = np.unique(np.append(ends // 2, seeds.edge[seed]))
+            found = runs(first_spot[edges], first_spot[edges + 1] - first_spot[edges], np.ones_like(edges))
+            edge, along_m = spots.edge[found], spots.along_m[found]
+            way_m = np.minimum(
+                to_nodes[graph.edges[edge, 0]] + along_m, to_nodes[graph.edges[edge, 1]] + length_m[edge] - along_m
+            )
+            direct_m = np.where(edge == seeds.edge[seed], np.abs(along_m - seeds.along_m[seed]), np.inf)
+            yield found[np.minimum(way_m, direct_m) <= radius_m + _ROUNDING_M]
+
+
+def _match(near: csr_array, holes: np.ndarray, marbles: np.ndarray) -> int:
+    """Return how many of some marbles can fall into some holes, one into each; both are given in order."""
+    counts = near.indptr[holes + 1] - near.indptr[holes]
+    marble = near.indices[runs(near.indptr[holes], counts, np.ones_like(holes))]
+    column = np.minimum(np.searchsorted(marbles, marble), max(len(marbles) - 1, 0))
+    is_reached = marbles[column] == marble if len(marbles) else np.zeros(len(marble), dtype=bool)
+    row = np.repeat(np.arange(len(holes)), counts)[is_reached]
+    pairs = csr_array((np.ones(len(row), dtype=bool), (row, column[is_reached])), shape=(len(holes), len(marbles)))
+    return int((maximum_bipartite_matching(pairs, perm_type="column") >= 0).sum())
