@@ -52,6 +52,7 @@ def center(
     normal = np.column_stack([-tangent[:, 1], tangent[:, 0]])
     shift, weight = np.zeros(len(graph.points)), np.zeros(len(graph.points))
     inner = np.flatnonzero(~graph.is_end)
+    inner = inner[np.argsort(graph.points[inner, 1], kind="stable")]  # so that values are asked for row by row
     for begin in range(0, len(inner), _BLOCK):
         block = inner[begin : begin + _BLOCK]
         shift[block], weight[block] = _shifts(graph.points[block], normal[block], values, width_px)

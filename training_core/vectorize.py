@@ -7,29 +7,29 @@ its own. Knows nothing of where a mask comes from.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 import geopandas
 import numpy as np
 import pyproj
 import shapely
-from rasterio.io import DatasetReader
 from rasterio.warp import transform as transform_coordinates
-from scipy.ndimage import map_coordinates
 
 from . import crossings, gaps, network
-from .errors import ImageryError
+from .bitmask import BitMask
 from .events import Reporter
-from .graph import Graph, join_chains, trace
+from .graph import Graph, join_chains, trace_pixels
 from .grid import ELLIPSOID, GEOGRAPHIC, Grid, grid_of
 from .imagery import open_raster
 from .jobs import NetworkOptions, Vectorize
 from .outputs import Outputs
 from .ridge import center
-from .skeleton import Clearance, clean_mask, cut_ends, thin
+from .roadmask import find_road
+from .roadraster import RoadRaster, band_raster, between_pixels
+from .skeleton import Clearance, cut_ends, thin_bits
 from .tags import osm_tags
 from .vectors import check_vector_output, write_layers
 
@@ -70,71 +70,23 @@ def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
     with Outputs(inputs=[job.raster]) as outputs:
         roads_path = outputs.stage(job.roads)
         nodes_path = outputs.stage(job.nodes) if job.nodes else None
-        reporter.progress(0, "Reading")
         with open_raster(job.raster) as dataset:
             grid = grid_of(dataset)
-            road, known, probability = read_road(dataset, job.threshold)
-        found = extract_network(road, known, probability, grid, job, reporter.part(0.1, 0.9))
+            found = extract_network(band_raster(dataset, job.threshold), grid, job, reporter.part(0, 0.9))
         reporter.progress(0.9, "Writing")
         numbers = write_network(found, roads_path, nodes_path)
     return {"roads": job.roads, **({"nodes": job.nodes} if job.nodes else {}), **numbers}
 
 
-def read_road(dataset: DatasetReader, threshold: float) -> tuple[np.ndarray, np.ndarray, Optional[np.ndarray]]:
-    """Read a raster's first band as road.
-
-    Numbers with a fraction, and whole numbers that the file says how to scale, are probabilities; all else is a mask,
-    with road where it is above 0. A mask that has nothing but road and no data means by no data that there is no road.
-
-    Returns
-    -------
-    road, known : ndarray (height, width), bool
-    probability : ndarray (height, width), float32, or None
-        From 0 to 1.
-
-    Raises
-    ------
-    ImageryError
-        There are no data at all, or the numbers are no probabilities.
-    """
-    values = dataset.read(1)
-    known = dataset.read_masks(1) > 0
-    if not known.any():
-        raise ImageryError(f"{dataset.name} has no data anywhere.", "Choose another raster.")
-    scale, offset = dataset.scales[0], dataset.offsets[0]
-    if not np.issubdtype(values.dtype, np.floating) and scale == 1:
-        road = known & (values > 0)
-        return road, np.ones_like(known) if np.array_equal(road, known) else known, None
-    known &= np.isfinite(values)
-    probability = values.astype(np.float32) * np.float32(scale) + np.float32(offset)
-    seen = probability[known]
-    if seen.size and not (seen.min() >= -1e-3 and seen.max() <= 1 + 1e-3):
-        raise ImageryError(
-            f"{dataset.name} holds numbers from {seen.min():g} to {seen.max():g}, which are no probabilities.",
-            "Give a probability from 0 to 1, or a mask of whole numbers.",
-        )
-    # A byte that stands for the threshold itself may come out below it by rounding.
-    return known & (probability >= threshold - 1e-6), known, probability
-
-
-def extract_network(
-    road: np.ndarray,
-    known: np.ndarray,
-    probability: Optional[np.ndarray],
-    grid: Grid,
-    options: NetworkOptions,
-    reporter: Reporter,
-) -> Network:
-    """Return the road network of a mask.
+def extract_network(raster: RoadRaster, grid: Grid, options: NetworkOptions, reporter: Reporter) -> Network:
+    """Return the road network that a raster shows.
 
     Parameters
     ----------
-    road : ndarray (height, width), bool
-    known : ndarray (height, width), bool
-        False where there is no data.
-    probability : ndarray (height, width), float32, optional
-        From 0 to 1; where there is none, lines have no confidence.
+    raster : RoadRaster
+        A mask or a probability; lines from a mask have no confidence.
     grid : Grid
+        Where its pixels lie.
     options : NetworkOptions
     reporter : Reporter
     """
@@ -144,24 +96,22 @@ def extract_network(
         reporter.check_cancelled()
         reporter.progress(fraction, message)
 
-    def is_cut(points: np.ndarray) -> np.ndarray:
-        return _sample(ends, points)
-
-    begin(0, "Cleaning the mask")
-    road = clean_mask(road, known, options.min_area_m2 / (pixel_m[0] * pixel_m[1]))
-    begin(0.2, "Thinning roads to lines")
+    road, known = find_road(raster, pixel_m, options, reporter.part(0, 0.3))
+    begin(0.3, "Thinning roads to lines")
     clearance_m = Clearance(road, known, pixel_m)
-    ends = cut_ends(road, known, clearance_m)
-    skeleton = thin(road, ends)
+    ends = BitMask.empty(raster.height, raster.width).with_pixels(cut_ends(road, known, clearance_m))
+    is_cut = ends.at
+    skeleton = thin_bits(road, ends)
     begin(0.6, "Tracing the network")
-    graph = trace(skeleton)
+    graph = trace_pixels(skeleton.pixels())
     begin(0.7, "Cleaning the network")
     graph = network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, is_cut)
     graph = network.smooth(graph)
     if options.center:
-        graph = _center(graph, road if probability is None else probability, clearance_m)
-    graph = crossings.straighten_ends(graph, pixel_m, clearance_m, is_cut)
-    is_likely = _evidence(probability, options.gap_probability)
+        pixel_mean_m = float(np.mean(pixel_m))
+        graph = center(graph, between_pixels(raster, road), lambda points: clearance_m.width_m(points) / pixel_mean_m)
+    graph = _within(crossings.straighten_ends(graph, pixel_m, clearance_m, is_cut), raster)
+    is_likely = _evidence(raster, options.gap_probability)
     graph = gaps.join_gaps(graph, pixel_m, options.gap_m, options.gap_angle, is_cut, is_likely)
     graph = join_chains(gaps.snap_ends(graph, pixel_m, options.snap_m, is_cut, is_likely))
     graph = crossings.straighten_junctions(graph, pixel_m, clearance_m, is_cut)
@@ -169,7 +119,8 @@ def extract_network(
     graph = network.drop_short_components(graph, pixel_m, options.min_length_m)
     begin(0.85, "Measuring roads")
     width_m = network.median_of_lines(graph, clearance_m.width_m(graph.points))
-    measures = {"width_m": width_m, "confidence": _mean_of_lines(graph, probability, known), **osm_tags(width_m)}
+    confidence = _mean_of_lines(graph, raster.probability_at(graph.points))
+    measures = {"width_m": width_m, "confidence": confidence, **osm_tags(width_m)}
     graph = network.simplify(graph, pixel_m, options.simplify_m)
     found = to_tables(graph, partial(_map_points, grid), grid.crs, measures)
     if not len(found.roads):
@@ -178,24 +129,23 @@ def extract_network(
     return found
 
 
-def _evidence(probability: Optional[np.ndarray], least: float) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+def _within(graph: Graph, raster: RoadRaster) -> Graph:
+    """Return the graph without what has come to lie outside of the image's outermost pixels' centers."""
+    last = raster.width - 1, raster.height - 1
+    return replace(graph, nodes=np.clip(graph.nodes, 0, last), points=np.clip(graph.points, 0, last))
+
+
+def _evidence(raster: RoadRaster, least: float) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     """Return what tells whether the mean probability along straight ways is high enough for a road."""
 
     def is_likely(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        if probability is None or least == 0:
+        if least == 0 or not len(starts):
             return np.ones(len(starts), dtype=bool)
         places = starts + _GAP_SHARES[:, None, None] * (ends - starts)
-        return _interpolate(probability, places.reshape(-1, 2)).reshape(places.shape[:2]).mean(axis=0) >= least
+        probability = raster.probability_at(places.reshape(-1, 2)).reshape(places.shape[:2])
+        return np.nan_to_num(probability, nan=least).mean(axis=0) >= least - 1e-9
 
     return is_likely
-
-
-def _center(graph: Graph, image: np.ndarray, clearance_m: Clearance) -> Graph:
-    """Return the graph with its lines in the middle of their roads, as an image of probability or of road tells."""
-    pixel_m = float(np.mean(clearance_m.pixel_m))
-    return center(
-        graph, lambda points: _interpolate(image, points), lambda points: clearance_m.width_m(points) / pixel_m
-    )
 
 
 def write_network(found: Network, roads_path: str | Path, nodes_path: str | Path | None) -> dict[str, Any]:
@@ -253,23 +203,9 @@ def _rank(component: np.ndarray, length_m: np.ndarray) -> np.ndarray:
     return number[component]
 
 
-def _mean_of_lines(graph: Graph, image: Optional[np.ndarray], known: np.ndarray) -> np.ndarray:
-    """Return the mean of an image along each line, where it has data: (m,), float64; else not a number."""
-    mean = np.full(len(graph.edges), np.nan)
-    if image is None:
-        return mean
-    weight = _sample(known, graph.points)
-    values = np.where(weight, _sample(image, graph.points), 0)
-    total, count = (np.bincount(graph.owner, each, minlength=len(mean)) for each in (values, weight))
-    return np.divide(total, count, out=mean, where=count > 0)
-
-
-def _interpolate(image: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return an image's values at points (n, 2) between its pixels' centers; outside, those of its border."""
-    return map_coordinates(image, points.T[::-1], order=1, mode="nearest", output=np.float32)
-
-
-def _sample(image: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return an image's values at points (n, 2) in pixels."""
-    columns, rows = np.rint(points).astype(np.int64).T
-    return image[rows, columns]
+def _mean_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
+    """Return the mean of each line's vertices that have a value: (m,), float64; not a number where none has."""
+    has_value = np.isfinite(values)
+    total = np.bincount(graph.owner, np.where(has_value, values, 0), minlength=len(graph.edges))
+    count = np.bincount(graph.owner, has_value, minlength=len(graph.edges))
+    return np.divide(total, count, out=np.full(len(graph.edges), np.nan), where=count > 0)

@@ -6,8 +6,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
 from training_core.graph import contract, join_chains, select_edges, trace
-from training_core.skeleton import EIGHT_NEIGHBORS, thin
+from training_core.skeleton import thin
 
+EIGHT_NEIGHBORS = np.ones((3, 3), dtype=bool)
 SIDES = st.integers(1, 24)
 MASKS = st.tuples(SIDES, SIDES).flatmap(lambda shape: arrays(bool, shape))
 
@@ -166,6 +167,15 @@ def test_more_nodes_than_sixteen_bits_count():
     graph = trace(mask)
     assert len(graph.nodes) == 350 * 350 + 2
     assert graph.lengths().tolist() == [699]
+
+
+def test_more_junctions_and_edges_than_sixteen_bits_count():
+    mask = np.zeros((1037, 1037), dtype=bool)
+    mask[::4] = mask[:, ::4] = True  # 260 lines each way, of which the four corners are no junctions
+    graph = trace(mask)
+    assert (graph.degree >= 3).sum() == len(graph.nodes) == 260 * 260 - 4
+    assert len(graph.edges) == 2 * 260 * 259 - 4
+    assert graph_topology(graph) == (1, 259 * 259)
 
 
 def test_far_pixels_keep_their_coordinates():

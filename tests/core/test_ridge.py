@@ -9,10 +9,12 @@ from scipy.ndimage import gaussian_filter, map_coordinates
 from shapely.geometry import LineString, Point
 
 from graphs import PIXEL_M, nowhere
-from training_core.graph import trace
+from training_core.bitmask import BitMask
+from training_core.graph import trace_pixels
 from training_core.network import prune_spurs, smooth
 from training_core.ridge import center
-from training_core.skeleton import Clearance, cut_ends, thin
+from training_core.roadraster import array_raster, between_pixels
+from training_core.skeleton import Clearance, cut_ends, thin_bits
 
 SIDE_PX, MARGIN_PX = 120, 20
 MIDDLE = np.array([SIDE_PX / 2, SIDE_PX / 2])
@@ -24,17 +26,19 @@ def from_middle_px(middle):
     return shapely.distance(shapely.points(columns.ravel(), rows.ravel()), middle).reshape(SIDE_PX, SIDE_PX)
 
 
-def skeleton_and_center(road, image):
+def skeleton_and_center(road, probability=None):
     """The line of a mask before and after, smoothed."""
     known = np.ones_like(road)
-    clearance = Clearance(road, known, PIXEL_M)
-    graph = trace(thin(road, cut_ends(road, known, clearance)))
+    bits, all_known = BitMask.of(road), BitMask.of(known)
+    clearance = Clearance(bits, all_known, PIXEL_M)
+    ends = BitMask.empty(*road.shape).with_pixels(cut_ends(bits, all_known, clearance))
+    graph = trace_pixels(thin_bits(bits, ends).pixels())
     graph = smooth(prune_spurs(graph, PIXEL_M, 10, clearance, nowhere))
-
-    def values(points):
-        return map_coordinates(image, points.T[::-1], order=1, mode="nearest", output=np.float32)
-
-    return graph, center(graph, values, clearance.width_m)
+    if probability is None:
+        raster = array_raster(road, known, strip_rows=24)
+    else:
+        raster = array_raster(probability.astype(np.float32), known, threshold=0.5, strip_rows=24)
+    return graph, center(graph, between_pixels(raster, bits), clearance.width_m)
 
 
 def rms_px(graph, middle):
@@ -76,7 +80,7 @@ def test_a_line_is_on_the_ridge_of_a_probability_where_the_skeleton_is_not(name,
 def test_a_line_is_midway_between_the_sides_of_a_mask(name, width_px):
     middle = ROADS[name]
     road = from_middle_px(middle) <= width_px / 2
-    before, after = skeleton_and_center(road, road.astype(np.float32))
+    before, after = skeleton_and_center(road)
     # Of a mask along the pixels no more is left than where whole pixels lie: up to half of one beside the truth.
     assert rms_px(after, middle) < (0.51 if name in ("0 degrees", "half a pixel aside", "45 degrees") else 0.2)
     assert rms_px(after, middle) <= rms_px(before, middle) + 1e-6
@@ -99,7 +103,7 @@ def test_ragged_sides_move_a_line_by_less_than_they_move_its_skeleton():
 def test_a_side_road_draws_the_line_no_farther_than_its_skeleton():
     main, side = straight(0, 0), LineString([MIDDLE, MIDDLE + np.array([0, 100])])
     road = np.minimum(from_middle_px(main), from_middle_px(side)) <= 4.5
-    before, after = skeleton_and_center(road, road.astype(np.float32))
+    before, after = skeleton_and_center(road)
     assert rms_px(after, main.union(side)) <= rms_px(before, main.union(side))
 
 
@@ -114,5 +118,18 @@ def test_parallel_roads_keep_apart_and_nodes_stay():
 
 
 def test_where_all_is_road_nothing_moves():
-    before, after = skeleton_and_center(np.ones((SIDE_PX, SIDE_PX), dtype=bool), np.ones((SIDE_PX, SIDE_PX)))
+    before, after = skeleton_and_center(np.ones((SIDE_PX, SIDE_PX), dtype=bool))
     assert (before.points == after.points).all()
+
+
+def test_values_between_pixels_are_interpolated_whatever_the_strips():
+    rng = np.random.default_rng(2)
+    image, known = rng.random((40, 30), dtype=np.float32), rng.random((40, 30)) > 0.2
+    points = rng.uniform(-1, 41, (500, 2)) * (0.75, 1)
+    true = map_coordinates(np.where(known, image, 0), points.T[::-1], order=1, mode="nearest")
+    empty = BitMask.empty(40, 30)
+    for rows in (8, 40):
+        values_at = between_pixels(array_raster(image, known, threshold=0.5, strip_rows=rows), empty)
+        np.testing.assert_allclose(values_at(points), true, atol=1e-5)
+    mask = between_pixels(array_raster(known, known, strip_rows=8), BitMask.of(image > 0.5))
+    np.testing.assert_allclose(mask(np.array([[3.0, 7.0], [4.0, 8.0]])), [image[7, 3] > 0.5, image[8, 4] > 0.5])

@@ -1,10 +1,13 @@
 import geopandas
 import numpy as np
+import pandas
 import pyproj
 import pytest
 import rasterio
 import shapely
 from affine import Affine
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyproj import Geod
 from rasterio.crs import CRS
 from rasterio.features import rasterize
@@ -16,6 +19,7 @@ from training_core.errors import Cancelled, ImageryError, OutputError
 from training_core.events import Reporter, Warning
 from training_core.grid import Grid
 from training_core.jobs import Vectorize
+from training_core.roadraster import array_raster
 from training_core.vectorize import extract_network, run, write_network
 
 PLAIN = Vectorize(min_area_m2=0, spur_m=10, min_length_m=20, simplify_m=0.5)
@@ -29,7 +33,8 @@ def drawn(*shapes, width=300, height=200):
 
 def extracted(road, grid=SQUARE_PIXELS, options=PLAIN, known=None, probability=None, reporter=None):
     known = np.ones_like(road) if known is None else known
-    return extract_network(road & known, known, probability, grid, options, reporter or Reporter())
+    raster = array_raster(road, known) if probability is None else array_raster(probability, known, threshold=0.5)
+    return extract_network(raster, grid, options, reporter or Reporter())
 
 
 def on_map(shape, grid):
@@ -65,7 +70,12 @@ GRIDS = {
     "rotated": Grid(CRS.from_string(UTM), ROTATED, 300, 200),
     "south up": Grid(CRS.from_string(UTM), Affine(1, 0, 390000, 0, 1, 5820000), 300, 200),
     "not square": Grid(CRS.from_string(UTM), Affine(0.5, 0, 390000, 0, -1, 5820000), 300, 200),
+    "rotated, not square": Grid(CRS.from_string(UTM), ROTATED @ Affine.scale(0.5, 1), 300, 200),
     "geographic": Grid(CRS.from_epsg(4326), Affine(1e-5, 0, 10, 0, -1e-5, 60), 300, 200),
+    "geographic, rotated": Grid(
+        CRS.from_epsg(4326), Affine.translation(10, 60) @ Affine.rotation(20) @ Affine.scale(1e-5, -1e-5), 300, 200
+    ),
+    "geographic, south up": Grid(CRS.from_epsg(4326), Affine(1e-5, 0, 10, 0, 1e-5, -30), 300, 200),
     "Web Mercator": Grid(CRS.from_epsg(3857), Affine(1, 0, 1e6, 0, -1, 8.4e6), 300, 200),
     "feet": Grid(CRS.from_epsg(2263), Affine(2, 0, 980000, 0, -2, 200000), 300, 200),
 }
@@ -276,7 +286,7 @@ def test_a_gap_along_which_a_road_is_not_probable_stays_open():
 
 
 def test_lines_are_centered_unless_they_shall_not_be():
-    middle = LineString([(-20, 30.2), (320, 151.3)])
+    middle = LineString([(-20, 100.2), (320, 100.2)])
     probability = 1 / (1 + np.exp(1.5 * (from_line_px(middle) - 4)))
     away = []
     for is_centered in (True, False):
@@ -296,6 +306,48 @@ def test_roads_have_tags_of_openstreetmap():
     road = extracted(drawn(box(0, 95, 300, 105))).roads.iloc[0]
     assert (road["highway"], road["source"]) == ("road", "RoadSeg")
     assert float(road["width"]) == pytest.approx(road["width_m"], abs=0.05)
+
+
+def noisy_town(seed, shape=(200, 300)):
+    """The probability of a small town's roads, as an unsure network sees it."""
+    rng = np.random.default_rng(seed)
+    height, width = shape
+    streets = [LineString([(0, y), (width, y + rng.uniform(-40, 40))]) for y in rng.uniform(0, height, 4)]
+    streets += [LineString([(x, 0), (x + rng.uniform(-40, 40), height)]) for x in rng.uniform(0, width, 5)]
+    streets.append(Point(width / 2, height / 2).buffer(50).boundary)
+    road = drawn(*(street.buffer(rng.uniform(1.5, 7)) for street in streets), width=width, height=height)
+    noise = ndimage.gaussian_filter(rng.standard_normal(shape), 1.5)
+    return np.clip(ndimage.gaussian_filter(road.astype(np.float32), 1) + noise, 0, 1).astype(np.float32)
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.booleans())
+def test_a_network_does_not_show_the_strips_it_was_read_by(seed, boards, is_mask):
+    probability = noisy_town(seed)
+    known = ndimage.gaussian_filter(np.random.default_rng(seed).standard_normal(probability.shape), 30) > -0.02
+    values, threshold = (probability > 0.5, None) if is_mask else (probability, 0.5)
+    whole, stripped = (
+        extract_network(
+            array_raster(values, known, threshold=threshold, strip_rows=rows), SQUARE_PIXELS, PLAIN, Reporter()
+        )
+        for rows in (200, 8 * boards)
+    )
+    assert len(whole.roads) > 5
+    pandas.testing.assert_frame_equal(stripped.roads, whole.roads)
+    pandas.testing.assert_frame_equal(stripped.nodes, whole.nodes)
+
+
+def test_a_road_past_sixteen_bits_of_pixels_has_its_whole_length():
+    road = np.zeros((40, 70_000), dtype=bool)
+    road[16:25, 100:69_900] = True
+    road[:20, 66_000:66_009] = True
+    grid = Grid(CRS.from_string(UTM), NORTH_UP, 70_000, 40)
+    found = extracted(road, grid)
+    assert degrees(found) == [1, 1, 1, 3]
+    right = in_pixels(found.nodes.geometry[found.nodes["degree"] == 3].iloc[0], grid)
+    assert right.distance(Point(66_004.5, 20.5)) < 1
+    lines = found.roads.geometry.apply(lambda line: in_pixels(line, grid))
+    assert lines.length.sum() == pytest.approx(69_800 + 20, abs=15)
 
 
 # The job, from file to file.

@@ -228,10 +228,37 @@ class CleaningOptions(Job):
 class NetworkOptions(CleaningOptions):
     """How a mask becomes lines: shared by every job that vectorizes. All lengths are on the ground."""
 
+    hysteresis: float = option(
+        0.8,
+        "Hysteresis",
+        "Share of the threshold from which pixels are road, too, where they hang together with pixels above the "
+        "threshold, which mends uncertain roads. 1 takes the threshold alone; a mask needs none.",
+        minimum=0.05,
+        maximum=1,
+        advanced=True,
+    )
+    close_m: float = option(
+        1.0,
+        "Widest gap to close",
+        "Gaps in roads and between them that are no wider than this are closed; 0 closes none.",
+        unit="m",
+        minimum=0,
+        maximum=100,
+        advanced=True,
+    )
+    min_hole_m2: float = option(
+        60.0,
+        "Smallest hole",
+        "Holes in roads smaller than this are filled.",
+        unit="m²",
+        minimum=0,
+        maximum=1e6,
+        advanced=True,
+    )
     min_area_m2: float = option(
         60.0,
         "Smallest patch",
-        "Patches of road smaller than this are dropped, and smaller holes in roads filled.",
+        "Patches of road smaller than this are dropped.",
         unit="m²",
         minimum=0,
         maximum=1e6,

@@ -1,0 +1,162 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import ndimage
+
+from training_core.bitmask import BitMask
+from training_core.patches import closed, connected_to, with_small_holes_filled, without_small_patches
+from training_core.rowruns import Frame, Runs, components, drawn, joined, runs_of
+
+EIGHT_NEIGHBORS = np.ones((3, 3), dtype=bool)
+SIDES = st.integers(1, 24)
+SHAPES = st.tuples(SIDES, SIDES)
+MASKS = SHAPES.flatmap(lambda shape: arrays(bool, shape))
+TWO_MASKS = SHAPES.flatmap(lambda shape: st.tuples(arrays(bool, shape), arrays(bool, shape)))
+
+
+def frame_of(mask):
+    return Frame(*mask.shape)
+
+
+def runs(mask):
+    return runs_of(mask, 0, frame_of(mask))
+
+
+def picture(found, mask):
+    return drawn(found, 0, len(mask), frame_of(mask))
+
+
+def outside_of(known):
+    return joined(frame_of(known).around(), runs(~known))
+
+
+def cleaned(mask, smallest_px, known=None):
+    known = np.ones_like(mask) if known is None else known
+    frame = frame_of(mask)
+    kept = without_small_patches(runs(mask & known), smallest_px, frame)
+    return picture(with_small_holes_filled(kept, outside_of(known), smallest_px, frame), mask)
+
+
+def closed_array(mask, columns, rows, known=None):
+    known = np.ones_like(mask) if known is None else known
+    return closed(BitMask.of(mask & known), BitMask.of(known), columns, rows).unpacked()
+
+
+@settings(deadline=None, max_examples=100)
+@given(MASKS, st.booleans())
+def test_runs_have_the_components_of_their_mask(mask, diagonal):
+    found = runs(mask)
+    np.testing.assert_array_equal(picture(found, mask), mask)
+    structure = EIGHT_NEIGHBORS if diagonal else None
+    expected, count = ndimage.label(mask, structure)
+    number = np.repeat(components(found, frame_of(mask), diagonal), found.sizes)
+    pairs = set(zip(number.tolist(), expected[mask].tolist()))
+    assert len(pairs) == len(set(number.tolist())) == count
+
+
+@settings(deadline=None, max_examples=60)
+@given(MASKS, st.integers(1, 30))
+def test_runs_of_strips_are_those_of_the_whole(mask, rows):
+    frame = frame_of(mask)
+    strips = [runs_of(mask[row : row + rows], row, frame) for row in range(0, len(mask), rows)]
+    whole, put_together = runs(mask), joined(*strips)
+    assert put_together.starts.tolist() == whole.starts.tolist()
+    assert put_together.stops.tolist() == whole.stops.tolist()
+    np.testing.assert_array_equal(drawn(whole, len(mask) // 2, 1, frame), mask[len(mask) // 2][None])
+
+
+@settings(deadline=None, max_examples=100)
+@given(TWO_MASKS)
+def test_likely_road_counts_where_it_hangs_together_with_sure_road(masks):
+    likely, sure = masks[0] | masks[1], masks[1]
+    found = picture(connected_to(runs(likely), runs(sure), frame_of(sure)), sure)
+    np.testing.assert_array_equal(found, ndimage.binary_propagation(sure, EIGHT_NEIGHBORS, mask=likely))
+
+
+@settings(deadline=None, max_examples=100)
+@given(TWO_MASKS, st.integers(2, 12))
+def test_patches_and_holes_are_as_large_as_they_are_seen(masks, smallest_px):
+    mask, known = masks[0], masks[1] | masks[0]
+    known[len(known) // 2, 0] = False
+    mask &= known
+    patches, _ = ndimage.label(mask, EIGHT_NEIGHBORS)
+    expected = mask & (np.bincount(patches.ravel())[patches] >= smallest_px)
+    gaps, count = ndimage.label(known & ~expected)
+    beside_nothing = ndimage.binary_dilation(np.pad(~known, 1, constant_values=True), EIGHT_NEIGHBORS)[1:-1, 1:-1]
+    for number in range(1, count + 1):
+        if (gaps == number).sum() < smallest_px and not beside_nothing[gaps == number].any():
+            expected |= gaps == number
+    np.testing.assert_array_equal(cleaned(mask, smallest_px, known), expected)
+
+
+def test_small_patches_go_and_small_holes_are_filled():
+    mask = np.zeros((40, 40), dtype=bool)
+    mask[10:30, 10:30] = True
+    mask[15:17, 15:17] = False  # a hole of 4
+    mask[20:24, 20:24] = False  # a hole of 16
+    mask[2:4, 2:4] = True  # a patch of 4
+    found = cleaned(mask, 10)
+    assert found[15, 15]
+    assert not found[20, 20]
+    assert not found[2, 2]
+    assert found.sum() == 400 - 16
+
+
+def test_a_patch_that_only_touches_at_a_corner_belongs():
+    mask = np.zeros((20, 20), dtype=bool)
+    mask[2:8, 2:8] = True
+    mask[8:10, 8:10] = True
+    assert cleaned(mask, 10).sum() == 40
+
+
+@pytest.mark.parametrize("gap", [(slice(0, 2), slice(8, 10)), (slice(9, 11), slice(8, 10))])
+def test_a_gap_at_the_edge_of_the_data_is_no_hole(gap):
+    mask, known = np.ones((20, 20), dtype=bool), np.ones((20, 20), dtype=bool)
+    known[11:13, 8:10] = False
+    mask[gap] = False
+    found = cleaned(mask, 10, known)
+    assert not found[gap].any()
+    assert not found[~known].any()
+
+
+def test_a_patch_counts_past_sixteen_and_thirty_two_bits():
+    frame = Frame(70_000, 70_000)
+    far = np.array([frame.row(69_999)])
+    square = Runs(np.concatenate([[frame.row(0)], far]), np.concatenate([[frame.row(0) + 69_000], far + 40_000]))
+    kept = without_small_patches(square, 50_000, frame)
+    assert kept.sizes.tolist() == [69_000]
+    kept = without_small_patches(square, 30_000, frame)
+    assert kept.stops[1] == 70_000 * 70_001 + 40_000
+
+
+@pytest.mark.parametrize("width_px", range(1, 9))
+def test_gaps_close_up_to_their_width_across_roads_and_along_them(width_px):
+    mask = np.zeros((60, 60), dtype=bool)
+    mask[20:30, 5:55] = True
+    mask[:, 28 : 28 + width_px] = False
+    middle = np.s_[24:26, 5:55]
+    assert closed_array(mask, width_px, width_px)[middle].all()
+    assert not closed_array(mask, width_px - 1, width_px - 1)[:, 28 : 28 + width_px].any()
+    np.testing.assert_array_equal(closed_array(mask.T, width_px, width_px), closed_array(mask, width_px, width_px).T)
+    assert closed_array(mask, width_px, 0)[middle].all()
+    assert not closed_array(mask, 0, width_px)[middle].all()
+
+
+@settings(deadline=None, max_examples=60)
+@given(TWO_MASKS, st.integers(0, 5), st.integers(0, 5))
+def test_closing_takes_nothing_away_and_closing_again_changes_nothing(masks, columns, rows):
+    mask, known = masks[0] & masks[1], masks[1]
+    once = closed_array(mask, columns, rows, known)
+    assert not (mask & ~once).any()
+    assert not (once & ~known).any()
+    np.testing.assert_array_equal(closed_array(once, columns, rows, known), once)
+
+
+def test_the_shape_that_closes_is_round():
+    mask = np.ones((60, 60), dtype=bool)
+    mask[20:40, 20:40] = False
+    found = closed_array(mask, 15, 15)
+    assert found[[20, 20, 39, 39], [20, 39, 20, 39]].all()
+    assert not found[[20, 30, 30, 39], [30, 20, 39, 30]].any()
