@@ -292,8 +292,9 @@ def test_lines_are_centered_unless_they_shall_not_be():
     for is_centered in (True, False):
         options = Vectorize(center=is_centered, simplify_m=0.0)
         found = extracted(probability >= 0.3, probability=probability.astype(np.float32), options=options)
-        points = shapely.get_coordinates(in_pixels(found.roads.geometry[0], SQUARE_PIXELS))
-        away.append(np.sqrt((shapely.distance(shapely.points(points[20:-20]), middle) ** 2).mean()))
+        line = in_pixels(found.roads.geometry[0], SQUARE_PIXELS)
+        points = shapely.line_interpolate_point(line, np.linspace(0.1, 0.9, 100), normalized=True)
+        away.append(np.sqrt((shapely.distance(points, middle) ** 2).mean()))
     assert away[0] < 0.1 < away[1]
 
 
