@@ -91,15 +91,18 @@ def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
     def is_bridge(graph: Graph) -> np.ndarray:
         return lines.bridge[graph.origin]
 
+    def prune(graph: Graph) -> Graph:
+        return prune_spurs(graph, _METERS, job.spur_m, lambda points: np.zeros(len(points)), _nowhere, join)
+
     join = partial(_join, lines.bridge if job.join_lines else np.arange(len(lines)))
     begin(0, "Cutting lines where they meet")
     graph, origin = node_lines(lines, job.join_m)
     graph = join(replace(graph, origin=origin))
     begin(0.4, "Cleaning the network")
-    graph = prune_spurs(graph, _METERS, job.spur_m, lambda points: np.zeros(len(points)), _nowhere, join)
+    graph = prune(graph)
     graph = join_gaps(graph, _METERS, job.gap_m, job.gap_angle, _nowhere, _anywhere, is_bridge)
     begin(0.6, "Looking for missed junctions")
-    graph = join(snap_ends(graph, _METERS, job.snap_m, _nowhere, _anywhere, is_bridge))
+    graph = prune(join(snap_ends(graph, _METERS, job.snap_m, _nowhere, _anywhere, is_bridge)))
     begin(0.8, "Merging junctions")
     graph = join(consolidate_junctions(graph, _METERS, job.junction_m))
     graph = drop_short_components(graph, _METERS, job.min_length_m)

@@ -114,6 +114,7 @@ def extract_network(raster: RoadRaster, grid: Grid, options: NetworkOptions, rep
     is_likely = _evidence(raster, options.gap_probability)
     graph = gaps.join_gaps(graph, pixel_m, options.gap_m, options.gap_angle, is_cut, is_likely)
     graph = join_chains(gaps.snap_ends(graph, pixel_m, options.snap_m, is_cut, is_likely))
+    graph = network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, is_cut)
     graph = crossings.straighten_junctions(graph, pixel_m, clearance_m, is_cut)
     graph = crossings.merge_crossings(graph, pixel_m, clearance_m)
     graph = network.drop_short_components(graph, pixel_m, options.min_length_m)
