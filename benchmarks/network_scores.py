@@ -27,7 +27,7 @@ STREET_M, BEND_M, MISSING = 100.0, 30.0, 0.1
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes-km", type=float, nargs="+", default=[1, 2, 3, 10])
-    parser.add_argument("--plain-up-to-km", type=float, default=2, help="beyond, the plain program takes too long")
+    parser.add_argument("--plain-up-to-km", type=float, default=3, help="beyond, the plain program takes too long")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:

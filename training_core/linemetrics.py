@@ -89,9 +89,10 @@ class LineScores:
 
 def score_lines(truth: RoadGraph, proposal: RoadGraph, tolerance_m: float) -> LineScores:
     """Return how much of each of two networks lies near the other."""
-    found, true = near(truth, proposal, tolerance_m), near(proposal, truth, tolerance_m)
-    lengths = float(truth.length_m.sum()), found.length_m, float(proposal.length_m.sum()), true.length_m
-    return LineScores(tolerance_m, *lengths)
+    truth_m, proposal_m = (float(roads.length_m.sum()) for roads in (truth, proposal))
+    found_m, true_m = (near(*pair, tolerance_m).length_m for pair in ((truth, proposal), (proposal, truth)))
+    # Rounding must not make more than all of it near.
+    return LineScores(tolerance_m, truth_m, min(found_m, truth_m), proposal_m, min(true_m, proposal_m))
 
 
 def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float) -> Stretches:

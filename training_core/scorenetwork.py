@@ -70,7 +70,7 @@ class Scoring:
         """Do a part of the work, which has a share of the progress."""
         self.reporter.check_cancelled()
         reporter = self.reporter.part(begin, end)
-        reporter.progress(0, part.capitalize())
+        reporter.progress(0, part[0].upper() + part[1:])
         began_s = time.perf_counter()
         yield reporter
         self.timings_s[part] = time.perf_counter() - began_s

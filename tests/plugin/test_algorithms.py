@@ -188,6 +188,43 @@ def test_segment(play_runtime, image, tmp_path, model):
     assert result["PROBABILITY"].endswith(".tif")
 
 
+ERRORS = """
+options = job()["options"]
+for name, fields in (("truth", ["bridge", "mph"]), ("proposal", ["v"])):
+    source = ogr.Open(options[name])
+    found = [field.GetName() for field in source.GetLayer(0).schema]
+    if found != fields:
+        raise SystemExit(f"{name} has {found}")
+write(options["errors"], "errors", ogr.wkbLineString, {"kind": ogr.OFTString, "length_m": ogr.OFTReal},
+      [("LINESTRING (350001 3059999, 350011 3059999)", {"kind": "missed", "length_m": 10.0})])
+send("result", result={"apls": {"score": 0.5}, "apls_time": None, "topo": {"f1": 0.25}})
+"""
+
+
+def test_scorenetwork_hands_each_layers_own_fields_on(play_runtime, tmp_path):
+    lines, job = saved_job(NETWORK.partition("real =")[0] + ERRORS, tmp_path)
+    play_runtime(lines)
+    road = "LineString (350000 3059990, 350010 3059990)"
+    truth = memory_layer("LineString", "Wahrheit", road, "&field=bridge:string&field=mph:string&field=name:string")
+    found = memory_layer("LineStringZ", "Gefunden", "LineStringZ (350000 3059990 5, 350010 3059990 6)", "&field=v:int")
+    errors = tmp_path / "Fehler.gpkg"
+    values = {
+        "INPUT": found, "TRUTH": truth, "TRUTH_BRIDGE_FIELD": "bridge", "TRUTH_SPEED_FIELD": "mph",
+        "PROPOSAL_SPEED_FIELD": "v", "SPEED_UNIT": "mph", "SNAP_M": 6, "OUTPUT": str(errors),
+    }  # fmt: skip
+    result = run("scorenetwork", values)
+    assert (result["APLS_SCORE"], result["APLS_TIME_SCORE"], result["TOPO_F1"]) == (0.5, None, 0.25)
+    options = options_in(job)
+    assert (options["truth_bridge_field"], options["proposal_bridge_field"]) == ("bridge", "")
+    assert (options["truth_speed_field"], options["proposal_speed_field"]) == ("mph", "v")
+    assert (options["speed_unit"], options["snap_m"]) == ("mph", 6)
+    layer = QgsVectorLayer(str(errors), "errors", "ogr")
+    _, styled = layer.loadNamedStyle(str(errors.with_suffix(".qml")))
+    assert styled
+    assert {category.value() for category in layer.renderer().categories()} == {"matched", "missed", "false"}
+    assert "speed field" in failure("scorenetwork", {**values, "PROPOSAL_SPEED_FIELD": None})
+
+
 def test_relative_paths_are_meant_from_where_qgis_runs(play_runtime, image, tmp_path, model, monkeypatch):
     play_runtime(SEGMENT)
     monkeypatch.chdir(tmp_path)

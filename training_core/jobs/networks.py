@@ -27,7 +27,7 @@ def _speed_option(whose: str) -> str:
     return option(
         "",
         f"Speed field of the {whose}",
-        "Field with each line's speed. With one for either network, paths are also compared by the time they take; "
+        "Field with each line's speed. With one for each network, paths are also compared by the time they take; "
         "where it is empty, the median of the others counts.",
         kind=FIELD,
     )
