@@ -100,23 +100,17 @@ def extract_network(raster: RoadRaster, grid: Grid, options: NetworkOptions, rep
     begin(0.3, "Thinning roads to lines")
     clearance_m = Clearance(road, known, pixel_m)
     ends = BitMask.empty(raster.height, raster.width).with_pixels(cut_ends(road, known, clearance_m))
-    is_cut = ends.at
     skeleton = thin_bits(road, ends)
     begin(0.6, "Tracing the network")
     graph = trace_pixels(skeleton.pixels())
     begin(0.7, "Cleaning the network")
-    graph = network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, is_cut)
-    graph = network.smooth(graph)
+    graph = network.smooth(network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, ends.at))
     if options.center:
         pixel_mean_m = float(np.mean(pixel_m))
         graph = center(graph, between_pixels(raster, road), lambda points: clearance_m.width_m(points) / pixel_mean_m)
-    graph = _within(crossings.straighten_ends(graph, pixel_m, clearance_m, is_cut), raster)
-    is_likely = _evidence(raster, options.gap_probability)
-    graph = gaps.join_gaps(graph, pixel_m, options.gap_m, options.gap_angle, is_cut, is_likely)
-    graph = join_chains(gaps.snap_ends(graph, pixel_m, options.snap_m, is_cut, is_likely))
-    graph = network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, is_cut)
-    graph = crossings.straighten_junctions(graph, pixel_m, clearance_m, is_cut)
-    graph = crossings.merge_crossings(graph, pixel_m, clearance_m)
+    graph = _within(crossings.straighten_ends(graph, pixel_m, clearance_m, ends.at), raster)
+    begin(0.8, "Closing gaps")
+    graph = _connect(graph, pixel_m, options, clearance_m, ends.at, _evidence(raster, options.gap_probability))
     graph = network.drop_short_components(graph, pixel_m, options.min_length_m)
     begin(0.85, "Measuring roads")
     width_m = network.median_of_lines(graph, clearance_m.width_m(graph.points))
@@ -128,6 +122,22 @@ def extract_network(raster: RoadRaster, grid: Grid, options: NetworkOptions, rep
         reporter.warning("No roads were found: the network is empty.")
     reporter.progress(1, f"{len(found.roads)} roads")
     return found
+
+
+def _connect(
+    graph: Graph,
+    pixel_m: tuple[float, float],
+    options: NetworkOptions,
+    clearance_m: Clearance,
+    is_cut: Callable[[np.ndarray], np.ndarray],
+    is_likely: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> Graph:
+    """Return the graph with gaps closed and junctions put right; see `gaps` and `crossings`."""
+    graph = gaps.join_gaps(graph, pixel_m, options.gap_m, options.gap_angle, is_cut, is_likely)
+    graph = join_chains(gaps.snap_ends(graph, pixel_m, options.snap_m, is_cut, is_likely))
+    graph = network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, is_cut)
+    graph = crossings.straighten_junctions(graph, pixel_m, clearance_m, is_cut)
+    return crossings.merge_crossings(graph, pixel_m, clearance_m)
 
 
 def _within(graph: Graph, raster: RoadRaster) -> Graph:
