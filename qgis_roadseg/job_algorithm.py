@@ -45,6 +45,8 @@ class JobAlgorithm(RoadSegAlgorithm):
         Fields without a parameter.
     created : sequence of str
         Fields of outputs that may be left out, but are written where the person does not say so.
+    whole : sequence of str
+        Fields of vector layers that are handed on with all of their fields, not with those alone that are chosen.
     numbers, words : mapping of str to str
         Keys of the worker's result with their labels; the key in capitals, with _ for a dot, names the output.
     styles : mapping of str to str
@@ -55,6 +57,7 @@ class JobAlgorithm(RoadSegAlgorithm):
     renamed: ClassVar[Mapping[str, str]] = {}
     omitted: ClassVar[Sequence[str]] = ()
     created: ClassVar[Sequence[str]] = ()
+    whole: ClassVar[Sequence[str]] = ()
     numbers: ClassVar[Mapping[str, str]] = {}
     words: ClassVar[Mapping[str, str]] = {}
     styles: ClassVar[Mapping[str, str]] = {}
@@ -210,15 +213,27 @@ class JobAlgorithm(RoadSegAlgorithm):
         for field in self._fields(jobs.VECTOR):
             source: Optional[QgsProcessingFeatureSource] = self._sources[field.name]
             if source is not None:
-                columns = [
-                    read_plain(other, self._parameter(other), parameters, context)
-                    for other in self._fields(jobs.FIELD)
-                    if self._parameter(other).parentLayerParameterName() == self._name(field)
-                ]
                 path = folder / f"{field.name}.gpkg"
-                layers.write_source(source, [column for column in columns if column], path, context)
+                layers.write_source(source, self._columns(field, source, parameters, context), path, context)
                 paths[field.name] = str(path)
         return paths
+
+    def _columns(
+        self,
+        field: OptionField,
+        source: QgsProcessingFeatureSource,
+        parameters: dict[str, Any],
+        context: QgsProcessingContext,
+    ) -> list[str]:
+        """Return the fields of a source that are handed on to the worker."""
+        if field.name in self.whole:
+            return layers.plain_fields(source)
+        chosen = [
+            read_plain(other, self._parameter(other), parameters, context)
+            for other in self._fields(jobs.FIELD)
+            if self._parameter(other).parentLayerParameterName() == self._name(field)
+        ]
+        return [column for column in chosen if column]
 
     def _output_files(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, str]:
         """Return the paths of the wanted outputs that the worker writes in their place."""

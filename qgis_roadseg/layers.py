@@ -25,8 +25,12 @@ from qgis.core import (
     QgsVectorLayer,
     QgsWkbTypes,
 )
+from qgis.PyQt.QtCore import QMetaType
 
 from ..training_core.errors import ImageryError, LabelError, OutputError, WorkerError
+
+# Beside numbers and dates, what a field of any format can hold; lists and maps only some can.
+_PLAIN_TYPES = (QMetaType.Type.QString, QMetaType.Type.Bool)
 
 
 def why_no_file(layer: QgsMapLayer) -> str:
@@ -87,6 +91,15 @@ def check_crs(source: QgsFeatureSource) -> None:
     """Raise LabelError where a source has no coordinate reference system."""
     if not source.sourceCrs().isValid():
         raise LabelError(f"The layer {source.sourceName()} has no coordinate reference system.", "Set the layer's CRS.")
+
+
+def plain_fields(source: QgsFeatureSource) -> list[str]:
+    """Return the names of a source's fields that a GeoPackage can hold, but for one that is the key of its rows."""
+    return [
+        field.name()
+        for field in source.fields()
+        if field.name().lower() != "fid" and (field.isNumeric() or field.isDateOrTime() or field.type() in _PLAIN_TYPES)
+    ]
 
 
 def write_source(source: QgsFeatureSource, fields: list[str], path: Path, context: QgsProcessingContext) -> None:

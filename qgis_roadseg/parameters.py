@@ -48,13 +48,14 @@ _POLYGON, _LINE, _POINT = (
     QgsProcessing.SourceType.TypeVectorLine,
     QgsProcessing.SourceType.TypeVectorPoint,
 )
-_SOURCE_TYPES = {"roads": [_LINE, _POLYGON], "aoi": [_POLYGON], "truth": [_LINE], "proposal": [_LINE]}
+_SOURCE_TYPES = {"roads": [_LINE, _POLYGON], "aoi": [_POLYGON], "truth": [_LINE], "proposal": [_LINE], "lines": [_LINE]}
 _SINK_TYPES = {"roads": _LINE, "nodes": _POINT, "errors": _LINE}
 _FIELD_TYPES = {
     "width_field": QgsProcessingParameterField.DataType.Numeric,
     "sure_field": QgsProcessingParameterField.DataType.Any,
     "class_field": QgsProcessingParameterField.DataType.Any,
     "speed_field": QgsProcessingParameterField.DataType.Numeric,
+    "lines_bridge_field": QgsProcessingParameterField.DataType.Any,
     "truth_bridge_field": QgsProcessingParameterField.DataType.Any,
     "proposal_bridge_field": QgsProcessingParameterField.DataType.Any,
     "truth_speed_field": QgsProcessingParameterField.DataType.Any,  # which may be text that holds numbers

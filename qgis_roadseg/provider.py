@@ -8,6 +8,7 @@ from __future__ import annotations
 from qgis.core import QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
+from ..algorithms.cleannetwork import CleanNetwork
 from ..algorithms.evaluate import Evaluate
 from ..algorithms.exportmodel import ExportModel
 from ..algorithms.extractroads import ExtractRoads
@@ -19,7 +20,18 @@ from ..algorithms.setupruntime import SetUpRuntime
 from ..algorithms.vectorize import Vectorize
 from .paths import ICON
 
-ALGORITHMS = (SetUpRuntime, FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads, ScoreNetwork)
+ALGORITHMS = (
+    SetUpRuntime,
+    FineTune,
+    Evaluate,
+    ExportModel,
+    Quantize,
+    Segment,
+    Vectorize,
+    ExtractRoads,
+    CleanNetwork,
+    ScoreNetwork,
+)
 
 
 class RoadSegProvider(QgsProcessingProvider):

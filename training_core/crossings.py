@@ -12,11 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import shapely
 
-from .graph import Graph, contract, move_nodes, select_points
+from .graph import Graph, contract, move_nodes, select_edges, select_points
+from .network import median_of_lines
 
 # How far beyond a junction's circle roads are followed for their direction, and a junction may move, in radii.
 _FOLLOWED, _FARTHEST = 2.0, 2.0
+# How far from a dead end a skeleton leads to a corner of the road, in half widths: the diagonal of half a square.
+_BENT_END = 1.5
 # Weight of where a junction is, against that of a road that leads to it.
 _INERTIA = 0.05
 
@@ -52,20 +56,120 @@ def straighten_junctions(
     return select_points(move_nodes(graph, nodes), ~is_bent)
 
 
+def straighten_ends(
+    graph: Graph,
+    pixel_m: tuple[float, float],
+    clearance_m: Callable[[np.ndarray], np.ndarray],
+    is_cut: Callable[[np.ndarray], np.ndarray],
+) -> Graph:
+    """Return the graph with dead ends that lead straight on.
+
+    Toward its end a skeleton turns from the middle of the road to one of the corners there, or stops half a width
+    before it. What is nearer to the end than 1.5 times half the road's width gives way to a straight line, as long as
+    it was along the road, and on to the rim of the largest circle around that place that lies within the road. For the
+    parameters see `straighten_junctions`.
+    """
+    is_end = (graph.degree == 1) & ~is_cut(graph.nodes)
+    half_width_m = np.full(len(graph.edges), np.nan)
+    ending = is_end[graph.edges].any(axis=1)
+    ended = select_edges(graph, ending)
+    half_width_m[ending] = median_of_lines(ended, clearance_m(ended.points))
+    edge, side = np.nonzero(is_end[graph.edges] & (_BENT_END * half_width_m < graph.lengths(pixel_m) / 2)[:, None])
+    length_m, bent_m = graph.lengths(pixel_m)[edge], _BENT_END * half_width_m[edge]
+    shapes = shapely.linestrings(graph.points * pixel_m, indices=graph.owner)[edge]
+    from_end_m = np.stack([bent_m, np.minimum((1 + _FOLLOWED) * bent_m, length_m)])
+    near, far = shapely.get_coordinates(
+        shapely.line_interpolate_point(shapes, np.where(side == 0, from_end_m, length_m - from_end_m))
+    ).reshape(2, -1, 2)
+    ahead = (near - far) / np.hypot(*(near - far).T)[:, None]
+    nodes, node = graph.nodes.copy(), graph.edges[edge, side]
+    onward_m = ((nodes[node] * pixel_m - near) * ahead).sum(axis=1)
+    end_m = near + np.maximum(onward_m, 0)[:, None] * ahead
+    free_m = clearance_m(end_m / pixel_m) - min(pixel_m) / 2
+    nodes[node] = (end_m + np.maximum(free_m, 0)[:, None] * ahead) / pixel_m
+    limit_m = np.zeros((len(graph.edges), 2))
+    limit_m[edge, side] = bent_m
+    before_m = graph.along(pixel_m)
+    after_m = graph.lengths(pixel_m)[graph.owner] - before_m
+    is_bent = (np.stack([before_m, after_m], axis=1) < limit_m[graph.owner]).any(axis=1)
+    return select_points(move_nodes(graph, nodes), ~is_bent)
+
+
 def merge_crossings(
     graph: Graph, pixel_m: tuple[float, float], clearance_m: Callable[[np.ndarray], np.ndarray]
 ) -> Graph:
     """Return the graph with junctions that belong to one crossing made one.
 
     Where roads cross, a skeleton often has two junctions of three roads each and a short piece between. Once
-    `straighten_junctions` has put both where their roads meet, they are one crossing if their circles touch. The idea
-    is that of consolidating intersections in Boeing, "OSMnx", Computers, Environment and Urban Systems 65 (2017), with
-    a tolerance taken from the mask. For the parameters see `straighten_junctions`.
+    `straighten_junctions` has put both where their roads meet, they are one crossing if their circles touch; the
+    nearest are merged first, and where they meet is then looked at anew. The idea is that of consolidating
+    intersections in Boeing, "OSMnx", Computers, Environment and Urban Systems 65 (2017), with a tolerance taken from
+    the mask. For the parameters see `straighten_junctions`.
+    """
+    while True:
+        near = _nearest_junctions(graph, pixel_m, clearance_m)
+        merged = contract(graph, near)
+        if len(merged.edges) == len(graph.edges):
+            return graph
+        graph = merged
+
+
+def consolidate_junctions(graph: Graph, pixel_m: tuple[float, float], tolerance_m: float) -> Graph:
+    """Return the graph with junctions that an edge shorter than a tolerance joins made one, and islands gone.
+
+    As `merge_crossings`, for lines that have no mask; besides, of edges that join the same two nodes and lie within
+    the tolerance of each other one is kept, the first, and a loop within it is dropped. So of the square where two dual
+    carriageways cross one node is left. Nothing is disconnected.
+
+    Parameters
+    ----------
+    graph : Graph
+    pixel_m : tuple of float
+        Ground size of a pixel in meters along columns and along rows.
+    tolerance_m : float
+        Distance in meters.
+    """
+    while True:
+        merged = _drop_islands(graph, pixel_m, tolerance_m)
+        near = _nearest_junctions(merged, pixel_m, lambda points: np.full(len(points), tolerance_m / 2))
+        merged = contract(merged, near)
+        if len(merged.edges) == len(graph.edges):
+            return graph
+        graph = merged
+
+
+def _nearest_junctions(
+    graph: Graph, pixel_m: tuple[float, float], clearance_m: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Return which edges join two junctions whose circles touch and to neither of which another is nearer: (m,), bool.
+
+    So a street with many side roads does not shrink to a point from one to the next.
     """
     is_junction = graph.degree > 2
+    length_m = graph.lengths(pixel_m)
     radius_m = _radii(graph, clearance_m, is_junction)[graph.edges]
-    between = is_junction[graph.edges].all(axis=1)
-    return contract(graph, between & (graph.lengths(pixel_m) < radius_m.sum(axis=1)))
+    near = is_junction[graph.edges].all(axis=1) & (length_m < radius_m.sum(axis=1))
+    near &= graph.edges[:, 0] != graph.edges[:, 1]
+    order = np.flatnonzero(near)[np.argsort(length_m[near], kind="stable")]
+    first = np.full(len(graph.nodes), len(graph.edges))
+    np.minimum.at(first, graph.edges[order].ravel(), np.repeat(np.arange(len(order)), 2))
+    nearest = np.zeros(len(graph.edges), dtype=bool)
+    nearest[order] = (first[graph.edges[order]] == np.arange(len(order))[:, None]).all(axis=1)
+    return nearest
+
+
+def _drop_islands(graph: Graph, pixel_m: tuple[float, float], tolerance_m: float) -> Graph:
+    """Return the graph without edges that lie within a tolerance of an earlier one between the same two nodes."""
+    order = np.lexsort((*np.sort(graph.edges, axis=1).T,))
+    ends = np.sort(graph.edges[order], axis=1)
+    repeats = np.concatenate([[False], (ends[1:] == ends[:-1]).all(axis=1)])[: len(order)]
+    shapes = graph.shapes(pixel_m)
+    kept = np.ones(len(graph.edges), dtype=bool)
+    second, first = order[repeats], order[np.append(repeats[1:], False)[: len(order)]]
+    kept[second] = shapely.hausdorff_distance(shapes[second], shapes[first]) > tolerance_m
+    is_loop = (graph.edges[:, 0] == graph.edges[:, 1]) & (graph.degree[graph.edges[:, 0]] > 2)
+    kept[is_loop] &= graph.lengths(pixel_m)[is_loop] > 2 * tolerance_m
+    return select_edges(graph, kept)
 
 
 def _radii(graph: Graph, clearance_m: Callable[[np.ndarray], np.ndarray], chosen: np.ndarray) -> np.ndarray:

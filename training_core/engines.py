@@ -104,6 +104,11 @@ class Engine:
         with torch.inference_mode():
             return torch.sigmoid(self.forward(prepared, images))
 
+    def expect(self, prepared: Any, shape: tuple[int, ...]) -> None:
+        """Prepare for many batches of one shape, (batch, bands, height, width), where that is worth while."""
+        if self.name == OPENVINO:
+            prepared.expect(shape)
+
     def settle_batches(self, prepared: Any, images: Tensor, log: Callable[[str], None]) -> None:
         """Find out how this engine computes batches fastest, and tell, where there is a choice.
 

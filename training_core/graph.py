@@ -6,10 +6,12 @@ of roads, meters or maps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Optional
 
 import numpy as np
+import shapely
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -30,12 +32,16 @@ class Graph:
         All edges' vertices, edge after edge, each from its first node to its second.
     offsets : ndarray (m + 1,), int64
         Edge i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
+    origin : ndarray (m,), int64, optional
+        Number of what each edge was made from, such as the row of a table. It goes with the edge and with its parts;
+        where edges are joined, the longest one's stays.
     """
 
     nodes: np.ndarray
     edges: np.ndarray
     points: np.ndarray
     offsets: np.ndarray
+    origin: Optional[np.ndarray] = None
 
     @cached_property
     def degree(self) -> np.ndarray:
@@ -74,11 +80,25 @@ class Graph:
         """Return the vertices of one edge: (k, 2), float64."""
         return self.points[self.offsets[edge] : self.offsets[edge + 1]]
 
+    def shapes(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
+        """Return each edge as a line, (m,) of LineString, its coordinates multiplied by `scale`."""
+        return shapely.linestrings(self.points * scale, indices=self.owner)
+
+    def origin_of(self, edges: np.ndarray) -> Optional[np.ndarray]:
+        """Return the origin of some edges, given by their numbers or by a mask; None where nothing is known of it."""
+        return None if self.origin is None else self.origin[edges]
+
     def lengths(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
         """Return the length of each edge, (m,) float64, where a step of a column and of a row is as long as `scale`."""
         steps = np.hypot(*(np.diff(self.points, axis=0) * scale).T)
         inner = np.delete(np.arange(len(self.points)), self.offsets[1:] - 1)  # no step leads from a line's last vertex
         return np.bincount(self.owner[inner], steps[inner], minlength=len(self.edges))
+
+    def along(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
+        """Return how far each vertex is from its edge's first node, along the edge: (p,), float64; see `lengths`."""
+        steps = np.hypot(*(np.diff(self.points, axis=0) * scale).T)
+        total = np.concatenate([[0], np.cumsum(np.where(np.diff(self.owner) == 0, steps, 0))])[: len(self.points)]
+        return total - total[self.offsets[:-1]][self.owner]
 
 
 EMPTY = Graph(np.zeros((0, 2)), np.zeros((0, 2), np.int64), np.zeros((0, 2)), np.zeros(1, np.int64))
@@ -171,13 +191,15 @@ class Chains:
         return self.ways // 2
 
 
-def find_chains(graph: Graph) -> Chains:
-    """Return the chains of a graph.
+def find_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Chains:
+    """Return the chains of a graph, which end at nodes where `stays` (n,) is True, too.
 
     Of every chain, the way along it is found by pointer jumping (Wyllie, "The complexity of parallel computations",
     1979), in as many steps as the logarithm of its length.
     """
     kept = graph.degree != 2
+    if stays is not None:
+        kept |= stays
     ring_free = np.zeros(graph.component.max(initial=-1) + 1, dtype=bool)
     ring_free[graph.component[kept]] = True
     first_nodes = np.unique(graph.component, return_index=True)[1]
@@ -185,12 +207,12 @@ def find_chains(graph: Graph) -> Chains:
     return Chains(kept, *_chains(graph.edges, kept))
 
 
-def join_chains(graph: Graph) -> Graph:
+def join_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Graph:
     """Return the graph without nodes of degree 2: the two edges that meet there become one.
 
-    In a ring of such nodes one is kept.
+    Such nodes stay where `stays` (n,) is True, and one of a ring of them.
     """
-    return join(graph, find_chains(graph))
+    return join(graph, find_chains(graph, stays))
 
 
 def join(graph: Graph, chains: Chains) -> Graph:
@@ -207,7 +229,14 @@ def join(graph: Graph, chains: Chains) -> Graph:
     tails, heads = graph.edges.ravel(), graph.edges[:, ::-1].ravel()
     first, last = chains.ways[chains.offsets[:-1]], chains.ways[chains.offsets[1:] - 1]
     edges = renumbered[np.column_stack([tails[first], heads[last]])]
-    return Graph(graph.nodes[chains.kept], edges, points, ends[chains.offsets])
+    origin = None if graph.origin is None else graph.origin[edge[_longest(graph.lengths()[edge], chains.offsets)]]
+    return Graph(graph.nodes[chains.kept], edges, points, ends[chains.offsets], origin)
+
+
+def _longest(lengths: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return where in each run, from `offsets[i]` to before `offsets[i + 1]`, the greatest length is: (k,), int64."""
+    run = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    return np.lexsort((lengths, run))[offsets[1:] - 1]
 
 
 def _chains(edges: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -252,14 +281,14 @@ def select_edges(graph: Graph, kept: np.ndarray) -> Graph:
     is_used = np.zeros(len(graph.nodes), dtype=bool)
     is_used[edges] = True
     renumbered = np.cumsum(is_used) - 1
-    return Graph(graph.nodes[is_used], renumbered[edges], *_select_lines(graph, kept))
+    return Graph(graph.nodes[is_used], renumbered[edges], *_select_lines(graph, kept), graph.origin_of(kept))
 
 
 def select_points(graph: Graph, kept: np.ndarray) -> Graph:
     """Return the graph with only the vertices where `kept` (p,) is True; lines keep their ends in any case."""
     kept = kept | graph.is_end
     sizes = np.bincount(graph.owner[kept], minlength=len(graph.edges))
-    return Graph(graph.nodes, graph.edges, graph.points[kept], np.concatenate([[0], np.cumsum(sizes)]))
+    return replace(graph, points=graph.points[kept], offsets=np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
@@ -267,7 +296,7 @@ def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
     points = graph.points.copy()
     points[graph.offsets[:-1]] = nodes[graph.edges[:, 0]]
     points[graph.offsets[1:] - 1] = nodes[graph.edges[:, 1]]
-    return Graph(nodes, graph.edges, points, graph.offsets)
+    return replace(graph, nodes=nodes, points=points)
 
 
 def contract(graph: Graph, short: np.ndarray) -> Graph:
@@ -285,11 +314,15 @@ def contract(graph: Graph, short: np.ndarray) -> Graph:
     node_count = np.bincount(cluster)
     edge_count = np.bincount(cluster[graph.edges[short, 0]], minlength=len(node_count))
     short = short & (node_count - edge_count == 1)[cluster[graph.edges[:, 0]]]
-    cluster = connected(len(graph.nodes), graph.edges[short])
-    node_count = np.bincount(cluster)
-    nodes = np.column_stack([np.bincount(cluster, axis) for axis in graph.nodes.T]) / node_count[:, None]
-    rest = Graph(nodes, cluster[graph.edges[~short]], *_select_lines(graph, ~short))
-    return move_nodes(rest, nodes)
+    rest = Graph(graph.nodes, graph.edges[~short], *_select_lines(graph, ~short), graph.origin_of(~short))
+    return join_nodes(rest, graph.edges[short])
+
+
+def join_nodes(graph: Graph, pairs: np.ndarray) -> Graph:
+    """Return the graph with the nodes of each pair (k, 2) made one, with all that hang together, at their mean."""
+    cluster = connected(len(graph.nodes), pairs)
+    nodes = np.column_stack([np.bincount(cluster, axis) for axis in graph.nodes.T]) / np.bincount(cluster)[:, None]
+    return move_nodes(replace(graph, edges=cluster[graph.edges]), nodes)
 
 
 def _select_lines(graph: Graph, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,6 +20,8 @@ from rasterio.windows import Window
 from .errors import ImageryError
 from .grid import Grid, grid_at, grid_of
 
+# Few enough to stay in the cache from one operation to the next.
+_ROWS_AT_ONCE = 64
 _NAMED_BANDS = (ColorInterp.red, ColorInterp.green, ColorInterp.blue)
 
 
@@ -204,9 +206,10 @@ def normalize(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) ->
 def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> None:
     """Fill an array (bands, height, width), float32, as `normalize` returns one, without further copies."""
     for plane, read, band in zip(target, values, bands):
-        plane[...] = read
-        plane -= np.float32(band.mean)
-        plane *= np.float32(1 / band.std)
+        for first in range(0, len(read), _ROWS_AT_ONCE):
+            part = plane[first : first + _ROWS_AT_ONCE]
+            np.subtract(read[first : first + _ROWS_AT_ONCE], np.float32(band.mean), out=part, dtype=np.float32)
+            part *= np.float32(1 / band.std)
     if not known.all():
         target[:, ~known] = 0.0
 

@@ -85,7 +85,8 @@ class Predictor:
 def network_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
     """Return what was read of an image as the network takes it: scaled and padded, (bands, height, width), float32."""
     height, width = known.shape
-    image = np.zeros((len(bands), *padded_size(known.shape)), dtype=np.float32)
+    image = np.empty((len(bands), *padded_size(known.shape)), dtype=np.float32)
+    image[:, height:], image[:, :, width:] = 0, 0
     normalize_into(image[:, :height, :width], values, known, bands)
     return image
 

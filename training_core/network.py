@@ -7,6 +7,7 @@ files. Coordinates stay columns and rows; `pixel_m` is the ground size of a pixe
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import shapely
@@ -22,6 +23,7 @@ def prune_spurs(
     spur_m: float,
     width_m: Callable[[np.ndarray], np.ndarray],
     is_cut: Callable[[np.ndarray], np.ndarray],
+    join: Callable[[Graph], Graph] = join_chains,
 ) -> Graph:
     """Return the graph without short dead ends.
 
@@ -43,6 +45,8 @@ def prune_spurs(
         Width of the road in meters at points (n, 2).
     is_cut : callable
         Whether points (n, 2) are ends only since the data ends there; such an end stays.
+    join : callable
+        Makes one of edges that go on in each other.
     """
     while True:
         spurs = _spurs(graph, pixel_m, spur_m, width_m, is_cut)
@@ -50,7 +54,7 @@ def prune_spurs(
             return graph
         kept = np.ones(len(graph.edges), dtype=bool)
         kept[spurs] = False
-        graph = join_chains(select_edges(graph, kept))
+        graph = join(select_edges(graph, kept))
 
 
 def _spurs(
@@ -86,6 +90,14 @@ def component_lengths(graph: Graph, pixel_m: tuple[float, float]) -> np.ndarray:
     return np.bincount(graph.edge_component, graph.lengths(pixel_m), minlength=count)
 
 
+def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
+    """Return the median of each line's vertices: (m,), float64; not a number where it is infinite."""
+    order = np.lexsort((values, graph.owner))
+    low, high = (graph.sizes - 1) // 2, graph.sizes // 2
+    middle = (values[order[graph.offsets[:-1] + low]] + values[order[graph.offsets[:-1] + high]]) / 2
+    return np.where(np.isfinite(middle), middle, np.nan)
+
+
 def smooth(graph: Graph) -> Graph:
     """Return the graph with the stairs of its pixels smoothed; nodes stay.
 
@@ -96,7 +108,7 @@ def smooth(graph: Graph) -> Graph:
     inner = np.flatnonzero(~graph.is_end)
     for _ in range(_SMOOTHING_PASSES):
         points[inner] = (points[inner - 1] + 2 * points[inner] + points[inner + 1]) / 4
-    return Graph(graph.nodes, graph.edges, points, graph.offsets)
+    return replace(graph, points=points)
 
 
 def simplify(graph: Graph, pixel_m: tuple[float, float], tolerance_m: float) -> Graph:
@@ -128,7 +140,7 @@ def simplify(graph: Graph, pixel_m: tuple[float, float], tolerance_m: float) -> 
     stands_twice = np.append(goes_on, False)[piece] & np.append(np.diff(piece) > 0, True)
     line = graph.owner[begins][piece[~stands_twice]]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=len(graph.edges)))])
-    simplified = Graph(graph.nodes, graph.edges, points_m[~stands_twice] / pixel_m, offsets)
+    simplified = replace(graph, points=points_m[~stands_twice] / pixel_m, offsets=offsets)
     return move_nodes(simplified, graph.nodes)  # back from meters without a rounding error, so that lines meet
 
 

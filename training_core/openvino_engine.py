@@ -38,10 +38,21 @@ class CompiledNetwork:
     def __init__(self, network: OnnxNetwork, precision: str, threads: int) -> None:
         self._network, self._precision, self._threads = network, precision, threads
         self._whole = self._compile("LATENCY")
+        self._shape: tuple[int, ...] = ()
+        self._of_shape: Any = None
         self._side_by_side: Any = None
 
-    def _compile(self, hint: str) -> Any:
-        """Return the network for images of all sizes: one for each size would take time and memory for each."""
+    def expect(self, shape: tuple[int, ...]) -> None:
+        """Prepare for many batches of one shape, (batch, bands, height, width), which then takes less than the first.
+
+        A network for each shape that there is would take time and memory for each; so it is one at a time.
+        """
+        if shape != self._shape:
+            self._of_shape = None
+            self._shape, self._of_shape = shape, self._compile("LATENCY", shape)
+
+    def _compile(self, hint: str, shape: tuple[int, ...] = ()) -> Any:
+        """Return the network for images of a shape, or of any."""
         openvino = import_openvino()
         settings = {
             "PERFORMANCE_HINT": hint,
@@ -50,7 +61,10 @@ class CompiledNetwork:
         }
         core = openvino.Core()
         try:
-            return core.compile_model(core.read_model(self._network.content), "CPU", settings)
+            model = core.read_model(self._network.content)
+            if shape:
+                model.reshape(list(shape))
+            return core.compile_model(model, "CPU", settings)
         except RuntimeError as error:
             raise _unfit(error) from error
 
@@ -93,7 +107,8 @@ class CompiledNetwork:
         try:
             if len(images) > 1 and self._side_by_side:
                 return _compute_side_by_side(self._side_by_side, images)
-            result = self._whole({INPUT: images})[0]
+            network = self._of_shape if images.shape == self._shape else self._whole
+            result = network({INPUT: images})[0]
         except RuntimeError as error:
             raise _unfit(error) from error
         if (result.shape[0], *result.shape[2:]) != (images.shape[0], *images.shape[2:]):

@@ -52,7 +52,7 @@ class BandFile:
         self._draft = path.with_name(f"{path.name}.draft")
         place = {"crs": grid.crs, "transform": grid.transform, "width": grid.width, "height": grid.height}
         storage = {"tiled": True, "blockxsize": BLOCK_PX, "blockysize": BLOCK_PX, "sparse_ok": True}
-        packing = {"compress": "deflate", "zlevel": 1, "bigtiff": "if_safer"}
+        packing = {"bigtiff": "if_safer"}  # what is read once more is not worth compressing
         with self._told():
             self.dataset: DatasetWriter = rasterio.open(
                 self._draft, "w", driver="GTiff", count=1, dtype="uint8", nodata=NO_DATA, **place, **storage, **packing

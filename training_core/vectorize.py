@@ -6,7 +6,9 @@ its own. Knows nothing of where a mask comes from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +18,23 @@ import pyproj
 import shapely
 from rasterio.warp import transform as transform_coordinates
 
-from . import crossings, network
+from . import crossings, gaps, network
 from .bitmask import BitMask
 from .events import Reporter
-from .graph import Graph, trace_pixels
+from .graph import Graph, join_chains, trace_pixels
 from .grid import ELLIPSOID, GEOGRAPHIC, Grid, grid_of
 from .imagery import open_raster
 from .jobs import NetworkOptions, Vectorize
 from .outputs import Outputs
+from .ridge import center
 from .roadmask import find_road
-from .roadraster import RoadRaster, band_raster
+from .roadraster import RoadRaster, band_raster, between_pixels
 from .skeleton import Clearance, cut_ends, thin_bits
+from .tags import osm_tags
 from .vectors import check_vector_output, write_layers
+
+# Where along a gap its probability is looked at: not where it begins and ends, which still is road.
+_GAP_SHARES = np.linspace(0.25, 0.75, 21)
 
 
 @dataclass(frozen=True)
@@ -37,8 +44,8 @@ class Network:
     Parameters
     ----------
     roads : GeoDataFrame
-        Lines with `length_m` on the ellipsoid, `width_m`, `confidence` from 0 to 1 (empty for a mask), and
-        `component`, the number of the connected part they belong to, 1 the longest.
+        Lines with `length_m` on the ellipsoid, `width_m`, `confidence` from 0 to 1 (empty for a mask), `component`,
+        the number of the connected part they belong to, 1 the longest, and tags of OpenStreetMap; see `tags`.
     nodes : GeoDataFrame
         Junctions and ends, with `degree`, the number of lines that end there, and `component`.
     """
@@ -93,26 +100,63 @@ def extract_network(raster: RoadRaster, grid: Grid, options: NetworkOptions, rep
     begin(0.3, "Thinning roads to lines")
     clearance_m = Clearance(road, known, pixel_m)
     ends = BitMask.empty(raster.height, raster.width).with_pixels(cut_ends(road, known, clearance_m))
-    is_cut = ends.at
     skeleton = thin_bits(road, ends)
     begin(0.6, "Tracing the network")
     graph = trace_pixels(skeleton.pixels())
     begin(0.7, "Cleaning the network")
-    graph = network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, is_cut)
-    graph = crossings.straighten_junctions(graph, pixel_m, clearance_m, is_cut)
-    graph = crossings.merge_crossings(graph, pixel_m, clearance_m)
+    graph = network.smooth(network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, ends.at))
+    if options.center:
+        pixel_mean_m = float(np.mean(pixel_m))
+        graph = center(graph, between_pixels(raster, road), lambda points: clearance_m.width_m(points) / pixel_mean_m)
+    graph = _within(crossings.straighten_ends(graph, pixel_m, clearance_m, ends.at), raster)
+    begin(0.8, "Closing gaps")
+    graph = _connect(graph, pixel_m, options, clearance_m, ends.at, _evidence(raster, options.gap_probability))
     graph = network.drop_short_components(graph, pixel_m, options.min_length_m)
     begin(0.85, "Measuring roads")
-    measures = {
-        "width_m": _median_of_lines(graph, clearance_m.width_m(graph.points)),
-        "confidence": _mean_of_lines(graph, raster.probability_at(graph.points)),
-    }
-    graph = network.simplify(network.smooth(graph), pixel_m, options.simplify_m)
-    found = _to_map(graph, grid, measures)
+    width_m = network.median_of_lines(graph, clearance_m.width_m(graph.points))
+    confidence = _mean_of_lines(graph, raster.probability_at(graph.points))
+    measures = {"width_m": width_m, "confidence": confidence, **osm_tags(width_m)}
+    graph = network.simplify(graph, pixel_m, options.simplify_m)
+    found = to_tables(graph, partial(_map_points, grid), grid.crs, measures)
     if not len(found.roads):
         reporter.warning("No roads were found: the network is empty.")
     reporter.progress(1, f"{len(found.roads)} roads")
     return found
+
+
+def _connect(
+    graph: Graph,
+    pixel_m: tuple[float, float],
+    options: NetworkOptions,
+    clearance_m: Clearance,
+    is_cut: Callable[[np.ndarray], np.ndarray],
+    is_likely: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> Graph:
+    """Return the graph with gaps closed and junctions put right; see `gaps` and `crossings`."""
+    graph = gaps.join_gaps(graph, pixel_m, options.gap_m, options.gap_angle, is_cut, is_likely)
+    graph = join_chains(gaps.snap_ends(graph, pixel_m, options.snap_m, is_cut, is_likely))
+    graph = network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, is_cut)
+    graph = crossings.straighten_junctions(graph, pixel_m, clearance_m, is_cut)
+    return crossings.merge_crossings(graph, pixel_m, clearance_m)
+
+
+def _within(graph: Graph, raster: RoadRaster) -> Graph:
+    """Return the graph without what has come to lie outside of the image's outermost pixels' centers."""
+    last = raster.width - 1, raster.height - 1
+    return replace(graph, nodes=np.clip(graph.nodes, 0, last), points=np.clip(graph.points, 0, last))
+
+
+def _evidence(raster: RoadRaster, least: float) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Return what tells whether the mean probability along straight ways is high enough for a road."""
+
+    def is_likely(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        if least == 0 or not len(starts):
+            return np.ones(len(starts), dtype=bool)
+        places = starts + _GAP_SHARES[:, None, None] * (ends - starts)
+        probability = raster.probability_at(places.reshape(-1, 2)).reshape(places.shape[:2])
+        return np.nan_to_num(probability, nan=least).mean(axis=0) >= least - 1e-9
+
+    return is_likely
 
 
 def write_network(found: Network, roads_path: str | Path, nodes_path: str | Path | None) -> dict[str, Any]:
@@ -125,28 +169,39 @@ def write_network(found: Network, roads_path: str | Path, nodes_path: str | Path
     return found.numbers
 
 
-def _to_map(graph: Graph, grid: Grid, measures: dict[str, np.ndarray]) -> Network:
-    """Return a graph as tables in the grid's CRS."""
-    points = _map_points(graph.points, grid)
-    length_m = _geodesic_lengths(graph, points, grid)
-    crs = pyproj.CRS.from_user_input(grid.crs)
+def to_tables(graph: Graph, place: Callable[[np.ndarray], np.ndarray], crs: Any, columns: Mapping[str, Any]) -> Network:
+    """Return a graph as tables.
+
+    Parameters
+    ----------
+    graph : Graph
+    place : callable
+        Takes points (n, 2) of the graph to map coordinates.
+    crs
+        The map's CRS, as pyproj takes it.
+    columns : mapping of str to array (m,)
+        What is known of each edge; their length and component come before and after it.
+    """
+    points = place(graph.points)
+    length_m = _geodesic_lengths(graph, points, crs)
     component = _rank(graph.component, np.bincount(graph.edge_component, length_m))
-    roads = {"length_m": length_m, **measures, "component": component[graph.edges[:, 0]]}
+    roads = {"length_m": length_m, **columns, "component": component[graph.edges[:, 0]]}
     nodes = {"degree": graph.degree, "component": component}
+    crs = pyproj.CRS.from_user_input(crs)
     return Network(
         geopandas.GeoDataFrame(roads, geometry=shapely.linestrings(points, indices=graph.owner), crs=crs),
-        geopandas.GeoDataFrame(nodes, geometry=shapely.points(_map_points(graph.nodes, grid)), crs=crs),
+        geopandas.GeoDataFrame(nodes, geometry=shapely.points(place(graph.nodes)), crs=crs),
     )
 
 
-def _map_points(points: np.ndarray, grid: Grid) -> np.ndarray:
+def _map_points(grid: Grid, points: np.ndarray) -> np.ndarray:
     """Return pixels, given by the column and row of their centers, in map coordinates: (n, 2), float64."""
     return np.column_stack(grid.transform @ (points[:, 0] + 0.5, points[:, 1] + 0.5))
 
 
-def _geodesic_lengths(graph: Graph, points: np.ndarray, grid: Grid) -> np.ndarray:
+def _geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:
     """Return each line's length in meters on the ellipsoid, (m,) float64, from its map coordinates."""
-    longitude, latitude = map(np.asarray, transform_coordinates(grid.crs, GEOGRAPHIC, *points.T))
+    longitude, latitude = map(np.asarray, transform_coordinates(crs, GEOGRAPHIC, *points.T))
     steps = ELLIPSOID.inv(longitude[:-1], latitude[:-1], longitude[1:], latitude[1:])[2]
     is_within = np.diff(graph.owner) == 0
     return np.bincount(graph.owner[:-1][is_within], steps[is_within], minlength=len(graph.edges))
@@ -157,14 +212,6 @@ def _rank(component: np.ndarray, length_m: np.ndarray) -> np.ndarray:
     number = np.empty(len(length_m), dtype=np.int64)
     number[np.argsort(-length_m, kind="stable")] = np.arange(1, len(length_m) + 1)
     return number[component]
-
-
-def _median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the median of each line's vertices: (m,), float64; not a number where it is infinite."""
-    order = np.lexsort((values, graph.owner))
-    low, high = (graph.sizes - 1) // 2, graph.sizes // 2
-    middle = (values[order[graph.offsets[:-1] + low]] + values[order[graph.offsets[:-1] + high]]) / 2
-    return np.where(np.isfinite(middle), middle, np.nan)
 
 
 def _mean_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from graphs import PIXEL_M, lines, nowhere
-from training_core.crossings import merge_crossings, straighten_junctions
+from training_core.crossings import consolidate_junctions, merge_crossings, straighten_ends, straighten_junctions
 
 
 def test_junctions_within_a_crossing_become_one_and_others_do_not():
@@ -46,3 +48,70 @@ def test_a_line_is_straight_where_the_border_cuts_its_road():
         graph, PIXEL_M, lambda points: np.full(len(points), 8.0), lambda points: points[:, 0] == 0
     )
     assert straight.points.tolist() == [[0, 0], [9, 4], [40, 0]]
+
+
+def six(points):
+    return np.full(len(points), 6.0)
+
+
+def test_a_dead_end_that_turns_to_a_corner_of_its_road_goes_straight_on_to_the_roads_end():
+    def clearance(points):
+        return np.minimum(6.0, 103 - points[:, 0])
+
+    graph = lines([(0, 0), *((x, 0) for x in range(1, 95)), (97, 3), (100, 6)])
+    straight = straighten_ends(graph, PIXEL_M, clearance, lambda points: points[:, 0] == 0)
+    assert straight.line(0)[[0, -1]].tolist() == [[0, 0], [102.5, 0]]
+    assert np.abs(straight.points[:, 1]).max() == 0
+    cut = straighten_ends(graph, PIXEL_M, clearance, lambda points: points[:, 0] == 100)
+    assert cut.line(0)[-1].tolist() == [100, 6]
+
+
+def test_the_ends_of_a_short_road_a_ring_and_a_junction_stay():
+    graph = lines([(0, 0), (10, 0), (15, 5)], [(30, 0), (60, 0), (60, 30), (30, 0)], [(90, 0), (96, 6), (90, 12)])
+    straight = straighten_ends(graph, PIXEL_M, six, nowhere)
+    assert (straight.points == graph.points).all()
+
+
+def test_a_street_with_many_side_roads_does_not_shrink_to_a_point():
+    street = [[(x, 0), (x + 15, 0)] for x in range(0, 150, 15)]
+    graph = lines(*street, *([(x, 0), (x, 40)] for x in range(15, 150, 15)))
+    merged = merge_crossings(graph, PIXEL_M, lambda points: np.full(len(points), 10.0))
+    across = merged.nodes[merged.degree > 2][:, 0]
+    assert len(across) >= 4
+    assert np.ptp(across) > 90
+
+
+def test_the_square_where_two_dual_carriageways_cross_is_one_node():
+    side = ([(0, y), (100, y), (108, y), (200, y)] for y in (0, 8))
+    graph = lines(
+        *(line[begin : begin + 2] for line in side for begin in range(3)),
+        *([(x, low), (x, high)] for x in (100, 108) for low, high in ((-90, 0), (0, 8), (8, 90))),
+    )
+    merged = consolidate_junctions(graph, PIXEL_M, 10.0)
+    assert merged.nodes[merged.degree > 2].tolist() == [[104, 4]]
+    assert sorted(merged.degree) == [1] * 8 + [8]
+    assert len(consolidate_junctions(graph, PIXEL_M, 7.0).edges) == len(graph.edges)
+
+
+def test_a_lane_that_leaves_its_road_farther_than_the_tolerance_stays():
+    graph = lines([(0, 0), (50, 0)], [(50, 0), (58, 0)], [(50, 0), (54, 20), (58, 0)], [(58, 0), (100, 0)])
+    assert len(consolidate_junctions(graph, PIXEL_M, 10.0).edges) == 3
+    kept = consolidate_junctions(graph, PIXEL_M, 5.0)
+    assert len(kept.edges) == 4
+
+
+coordinate = st.integers(0, 8).map(lambda number: 4.0 * number)
+grids = st.lists(st.tuples(st.tuples(coordinate, coordinate), st.tuples(coordinate, coordinate)), min_size=1,
+                 max_size=25)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=100)
+@given(grids)
+def test_consolidating_disconnects_nothing_and_does_no_more_the_second_time(coordinates):
+    graph = lines(*({tuple(sorted(pair)) for pair in coordinates if pair[0] != pair[1]} or {((0, 0), (9, 9))}))
+    merged = consolidate_junctions(graph, PIXEL_M, 7.0)
+    used = np.unique(graph.component[graph.edges])
+    assert len(np.unique(merged.component[merged.edges])) == len(used)
+    again = consolidate_junctions(merged, PIXEL_M, 7.0)
+    assert len(again.edges) == len(merged.edges)
+    assert (again.nodes == merged.nodes).all()

@@ -38,6 +38,7 @@ FILLED = {
     "vectorize": {"raster": "mask.tif", "roads": "roads.gpkg"},
     "extractroads": {"raster": "image.tif", "model": "model.safetensors", "roads": "roads.gpkg"},
     "evaluate": {"rasters": ["image.tif"], "roads": "roads.gpkg", "model": "model.safetensors"},
+    "cleannetwork": {"lines": "lines.gpkg", "roads": "roads.gpkg"},
     "scorenetwork": {
         "truth": "truth.gpkg",
         "proposal": "roads.gpkg",

@@ -216,7 +216,16 @@ def test_nothing_found_is_an_empty_network_and_a_warning(known):
     heard = []
     found = extracted(~known, known=known, reporter=Reporter(heard.append))
     assert found.numbers == {"count": 0, "length_m": 0.0, "components": 0}
-    assert list(found.roads.columns) == ["length_m", "width_m", "confidence", "component", "geometry"]
+    assert list(found.roads.columns) == [
+        "length_m",
+        "width_m",
+        "confidence",
+        "highway",
+        "width",
+        "source",
+        "component",
+        "geometry",
+    ]
     assert [type(event) for event in heard].count(Warning) == 1
 
 
@@ -240,6 +249,64 @@ def test_a_noisy_town_has_lines_on_its_roads_only():
     lines = found.roads.geometry.apply(lambda line: in_pixels(line, SQUARE_PIXELS))
     assert lines.intersection(near).length.sum() / lines.length.sum() > 0.97
     assert lines.length.sum() == pytest.approx(sum(street.length for street in streets), rel=0.05)
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_a_gap_and_a_missed_junction_are_closed_on_any_grid(name):
+    grid = GRIDS[name]
+    x_m, y_m = grid.pixel_m
+    gap = box(150 - 4 / x_m, 0, 150 + 4 / x_m, 200)  # 8 m on the ground
+    side = box(80 - 4 / x_m, 0, 80 + 4 / x_m, 100 - 9 / y_m)  # ends 5 m beside a road that is 8 m wide
+    road = drawn(box(0, 100 - 4 / y_m, 300, 100 + 4 / y_m)) & ~drawn(gap) | drawn(side)
+    found = extracted(road, grid)
+    assert degrees(found) == [1, 1, 1, 3]
+    assert found.roads["component"].max() == 1
+    junction = in_pixels(found.nodes.geometry[found.nodes["degree"] == 3].iloc[0], grid)
+    assert (abs(junction.x - 80) * x_m, abs(junction.y - 100) * y_m) < (1.5, 1.5)
+    left_open = extracted(road, grid, Vectorize(min_area_m2=0, gap_m=0.0, snap_m=0.0))
+    assert left_open.roads["component"].max() == 3
+
+
+def test_two_carriageways_and_the_gaps_in_them_stay_two():
+    road = drawn(box(0, 80, 300, 88), box(0, 96, 300, 104)) & ~drawn(box(140, 0, 152, 200))
+    found = extracted(road)
+    assert degrees(found) == [1, 1, 1, 1]
+    assert sorted(in_pixels(line, SQUARE_PIXELS).centroid.y for line in found.roads.geometry) == pytest.approx(
+        [84, 100], abs=0.5
+    )
+
+
+def test_a_gap_along_which_a_road_is_not_probable_stays_open():
+    probability = np.zeros((200, 300), dtype=np.float32)
+    probability[95:105], probability[95:105, 100:112], probability[95:105, 200:212] = 0.9, 0.3, 0.01
+    options = Vectorize(min_area_m2=0, gap_probability=0.2)
+    found = extracted(probability > 0.5, probability=probability, options=options)
+    assert sorted(found.roads["length_m"]) == pytest.approx([88, 200], abs=3)
+    assert len(extracted(probability > 0.5, probability=probability).roads) == 1
+
+
+def test_lines_are_centered_unless_they_shall_not_be():
+    middle = LineString([(-20, 100.2), (320, 100.2)])
+    probability = 1 / (1 + np.exp(1.5 * (from_line_px(middle) - 4)))
+    away = []
+    for is_centered in (True, False):
+        options = Vectorize(center=is_centered, simplify_m=0.0)
+        found = extracted(probability >= 0.3, probability=probability.astype(np.float32), options=options)
+        line = in_pixels(found.roads.geometry[0], SQUARE_PIXELS)
+        points = shapely.line_interpolate_point(line, np.linspace(0.1, 0.9, 100), normalized=True)
+        away.append(np.sqrt((shapely.distance(points, middle) ** 2).mean()))
+    assert away[0] < 0.1 < away[1]
+
+
+def from_line_px(line):
+    rows, columns = np.mgrid[:200, :300]
+    return shapely.distance(shapely.points(columns.ravel() + 0.5, rows.ravel() + 0.5), line).reshape(200, 300)
+
+
+def test_roads_have_tags_of_openstreetmap():
+    road = extracted(drawn(box(0, 95, 300, 105))).roads.iloc[0]
+    assert (road["highway"], road["source"]) == ("road", "RoadSeg")
+    assert float(road["width"]) == pytest.approx(road["width_m"], abs=0.05)
 
 
 def noisy_town(seed, shape=(200, 300)):

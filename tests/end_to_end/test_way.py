@@ -42,6 +42,7 @@ def test_all_algorithms_are_listed():
         "segment",
         "vectorize",
         "extractroads",
+        "cleannetwork",
         "scorenetwork",
     ):
         assert f"roadseg:{name}" in listed
@@ -114,6 +115,20 @@ def test_extract_roads_gives_what_both_steps_give(ground, tmp_path):
     )
     _, lines = lines_of(roads)
     assert len(lines) == found["COUNT"] > 0 and share_on_mask(lines, mask) > 0.95
+
+
+def test_a_layer_of_roads_becomes_a_network_with_its_fields_and_bridges(ground, tmp_path):
+    roads, nodes = str(tmp_path / "clean.gpkg"), str(tmp_path / "nodes.gpkg")
+    values = {"INPUT": str(ground.roads), "BRIDGE_FIELD": "bridge", "OUTPUT": roads, "NODES": nodes}
+    cleaned = headless.run("roadseg:cleannetwork", values)
+    reference, lines = lines_of(roads)
+    assert reference.IsSame(gdal.Open(str(ground.image)).GetSpatialRef())
+    assert len(lines) == cleaned["COUNT"] > 0 and cleaned["COMPONENTS"] >= 1
+    assert sum(items["length_m"] for items, _ in lines) == pytest.approx(cleaned["LENGTH_M"])
+    assert {"road_class", "width_m", "surface", "bridge", "component"} < set(lines[0][0])
+    _, before = lines_of(str(ground.roads))
+    assert {items["road_class"] for items, _ in lines} == {items["road_class"] for items, _ in before}
+    assert all(items["degree"] >= 1 for items, _ in lines_of(nodes)[1])
 
 
 def test_a_network_is_scored_against_the_true_roads(ground, tmp_path):

@@ -19,6 +19,7 @@ from qgis.core import (
     QgsProject,
     QgsRasterLayer,
     QgsVectorLayer,
+    edit,
 )
 
 from .acting import Ear, failure, run, run_in_task
@@ -125,6 +126,32 @@ def test_vectorize_into_a_table_of_a_geopackage(play_runtime, image, tmp_path):
     run("vectorize", {"INPUT": str(image), "OUTPUT": target})
     assert QgsVectorLayer(f"{tmp_path / 'all.gpkg'}|layername=network", "", "ogr").featureCount() == 2
     assert not (tmp_path / "all.qml").exists()
+
+
+def test_cleannetwork_hands_on_all_fields_that_a_file_can_hold(play_runtime, tmp_path):
+    keep = "shutil.copy(job()['options']['lines'], " + repr(str(tmp_path / "lines.gpkg")) + ")"
+    lines, job = saved_job(f"import shutil; {keep}\n{NETWORK}", tmp_path)
+    play_runtime(lines)
+    kinds = {
+        "fid": "integer",
+        "name": "string",
+        "oneway": "bool",
+        "lanes": "integer",
+        "built": "date",
+        "refs": "string[]",
+    }
+    fields = "".join(f"&field={name}:{kind}" for name, kind in kinds.items())
+    layer = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", fields)
+    with edit(layer):
+        layer.changeAttributeValues(1, {0: 7, 1: "Ä", 2: True, 3: 2})
+    result = run("cleannetwork", {"INPUT": layer, "BRIDGE_FIELD": "name", "OUTPUT": "TEMPORARY_OUTPUT", "GAP_M": 3})
+    assert (result["COUNT"], result["LENGTH_M"]) == (2, 20)
+    assert result["OUTPUT"].featureCount() == 2
+    options = options_in(job)
+    assert (options["gap_m"], options["snap_m"], options["lines_bridge_field"]) == (3, 5, "name")
+    handed = QgsVectorLayer(str(tmp_path / "lines.gpkg"), "", "ogr")
+    assert [field.name() for field in handed.fields()] == ["fid", "name", "oneway", "lanes", "built"]
+    assert next(handed.getFeatures()).attributes()[1:4] == ["Ä", True, 2]
 
 
 def test_extractroads(play_runtime, image, tmp_path, model):

@@ -8,6 +8,7 @@ from qgis.core import (
     QgsProcessingParameterFile,
     QgsProcessingParameterNumber,
 )
+from roadseg.algorithms.cleannetwork import CleanNetwork
 from roadseg.algorithms.evaluate import Evaluate
 from roadseg.algorithms.exportmodel import ExportModel
 from roadseg.algorithms.extractroads import ExtractRoads
@@ -20,7 +21,7 @@ from roadseg.qgis_roadseg.parameters import read_plain
 from roadseg.training_core import jobs
 from roadseg.training_core.errors import JobError
 
-ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads, ScoreNetwork)
+ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads, CleanNetwork, ScoreNetwork)
 
 pytestmark = pytest.mark.usefixtures("provider")
 
@@ -91,6 +92,7 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
                    "PROBABILITY": "rasterDestination", "CLASSES": "rasterDestination"}),
         (Vectorize, {"INPUT": "raster", "OUTPUT": "sink", "NODES": "sink"}),
         (ExtractRoads, {"INPUT": "layer", "MODEL": "file", "OUTPUT": "sink", "MASK": "rasterDestination"}),
+        (CleanNetwork, {"INPUT": "source", "BRIDGE_FIELD": "field", "OUTPUT": "sink", "NODES": "sink"}),
         (ScoreNetwork, {"INPUT": "source", "TRUTH": "source", "AOI": "source", "TRUTH_BRIDGE_FIELD": "field",
                         "PROPOSAL_SPEED_FIELD": "field", "SPEED_UNIT": "enum", "SNAP_M": "number", "OUTPUT": "sink",
                         "REPORT": "fileDestination", "SCORES": "fileDestination"}),
@@ -109,6 +111,9 @@ def test_geometries_and_parents():
     assert finetune["ROADS"].dataTypes() == [source.TypeVectorLine, source.TypeVectorPolygon]
     assert finetune["AOI"].dataTypes() == [source.TypeVectorPolygon]
     assert finetune["WIDTH_FIELD"].parentLayerParameterName() == "ROADS"
+    clean = definitions(CleanNetwork)
+    assert clean["INPUT"].dataTypes() == [source.TypeVectorLine]
+    assert clean["BRIDGE_FIELD"].parentLayerParameterName() == "INPUT"
     vectorize = definitions(Vectorize)
     assert vectorize["OUTPUT"].dataType() == source.TypeVectorLine
     assert vectorize["NODES"].dataType() == source.TypeVectorPoint
@@ -131,6 +136,7 @@ def test_what_is_written_where_nothing_is_said():
     assert created(Segment) == {"MASK"}
     assert created(Vectorize) == {"OUTPUT"}
     assert created(ExtractRoads) == {"OUTPUT"}
+    assert created(CleanNetwork) == {"OUTPUT"}
     assert created(ScoreNetwork) == {"OUTPUT", "REPORT"}
 
 

@@ -15,6 +15,7 @@ IDS = {
     "segment",
     "vectorize",
     "extractroads",
+    "cleannetwork",
     "scorenetwork",
 }
 

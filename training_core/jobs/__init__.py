@@ -11,8 +11,8 @@ import json
 from ..errors import JobError
 from .exchange import ExportModel, Quantize
 from .learning import Evaluate, FineTune, MakeScene
-from .mapping import ExtractRoads, Segment, Vectorize
-from .networks import METERS_PER_SECOND, GraphOptions, ScoreNetwork
+from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
+from .networks import METERS_PER_SECOND, GraphOptions, NodingOptions, ScoreNetwork
 from .option import (
     BANDS,
     FIELD,
@@ -37,7 +37,7 @@ from .option import (
     option,
 )
 from .recipe import RecipeOptions
-from .shared import ComputeOptions, LabelOptions, NetworkOptions, SegmentOptions
+from .shared import CleaningOptions, ComputeOptions, LabelOptions, NetworkOptions, SegmentOptions
 
 __all__ = [
     "BANDS",
@@ -56,6 +56,8 @@ __all__ = [
     "RASTER_OUTPUT",
     "VECTOR",
     "VECTOR_OUTPUT",
+    "CleanNetwork",
+    "CleaningOptions",
     "ComputeOptions",
     "Evaluate",
     "ExportModel",
@@ -66,6 +68,7 @@ __all__ = [
     "LabelOptions",
     "MakeScene",
     "NetworkOptions",
+    "NodingOptions",
     "Option",
     "OptionField",
     "Quantize",
@@ -87,6 +90,7 @@ JOBS: dict[str, type[Job]] = {
         Segment,
         Vectorize,
         ExtractRoads,
+        CleanNetwork,
         Evaluate,
         ScoreNetwork,
         ExportModel,

@@ -6,8 +6,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
+from .networks import NodingOptions, bridge_option
 from .option import FOLDER, MODEL, RASTER, RASTER_OUTPUT, RASTERS, VECTOR, VECTOR_OUTPUT, option
-from .shared import NetworkOptions, SegmentOptions
+from .shared import (
+    CleaningOptions,
+    NetworkOptions,
+    SegmentOptions,
+    gap_option,
+    min_length_option,
+    simplify_option,
+    snap_option,
+    spur_option,
+)
 
 
 @dataclass(frozen=True)
@@ -91,3 +101,35 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
     aoi: str = option("", "Area of interest", "Polygons to which the work is limited.", kind=VECTOR)
     roads: str = option("", "Roads", "Where to write the lines.", kind=VECTOR_OUTPUT, required=True)
     mask: str = option("", "Road mask", "Where to write the mask: 1 road, 0 other, 255 no data.", kind=RASTER_OUTPUT)
+
+
+@dataclass(frozen=True)
+class CleanNetwork(NodingOptions, CleaningOptions):
+    """Clean a layer of road lines: cut them where they meet, join gaps, find missed junctions, merge crowded ones."""
+
+    name: ClassVar[str] = "cleannetwork"
+    title: ClassVar[str] = "Clean road network"
+
+    lines: str = option("", "Lines", "The lines to clean.", kind=VECTOR, required=True)
+    lines_bridge_field: str = bridge_option("lines")
+    join_lines: bool = option(
+        False,
+        "Join lines",
+        "Where just two lines meet, make them one, with the fields of the longest of its parts; bridges stay.",
+    )
+    roads: str = option("", "Roads", "Where to write the cleaned lines.", kind=VECTOR_OUTPUT, required=True)
+    nodes: str = option("", "Nodes", "Where to write junctions and ends.", kind=VECTOR_OUTPUT)
+    junction_m: float = option(
+        5.0,
+        "Junction size",
+        "Junctions less apart than this along a line become one; 0 leaves them all.",
+        unit="m",
+        minimum=0,
+        maximum=100,
+        advanced=True,
+    )
+    spur_m: float = spur_option(2.0)
+    gap_m: float = gap_option(10.0)
+    snap_m: float = snap_option(5.0)
+    min_length_m: float = min_length_option(0.0)
+    simplify_m: float = simplify_option(0.1)

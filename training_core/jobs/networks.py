@@ -12,7 +12,8 @@ from .option import FIELD, HTML_OUTPUT, JSON_OUTPUT, VECTOR, VECTOR_OUTPUT, Job,
 METERS_PER_SECOND = {"km/h": 1 / 3.6, "mph": 0.44704, "m/s": 1.0}
 
 
-def _bridge_option(whose: str) -> str:
+def bridge_option(whose: str) -> str:
+    """Return the field that chooses the field of a layer that tells its bridges."""
     return option(
         "",
         f"Bridge field of the {whose}",
@@ -33,7 +34,7 @@ def _speed_option(whose: str) -> str:
 
 
 @dataclass(frozen=True)
-class GraphOptions(Job):
+class NodingOptions(Job):
     """How lines become a graph: shared by every job on road networks."""
 
     join_m: float = option(
@@ -45,6 +46,12 @@ class GraphOptions(Job):
         maximum=20,
         advanced=True,
     )
+
+
+@dataclass(frozen=True)
+class GraphOptions(NodingOptions):
+    """What lines tell beside their shape: shared by jobs that compare road networks."""
+
     speed_unit: str = option(
         "km/h", "Unit of speeds", "Unit of the speed fields.", choices=tuple(METERS_PER_SECOND), advanced=True
     )
@@ -65,8 +72,8 @@ class ScoreNetwork(GraphOptions):
         "Polygons within which every true road is drawn; both networks are cut off at its border.",
         kind=VECTOR,
     )
-    truth_bridge_field: str = _bridge_option("true roads")
-    proposal_bridge_field: str = _bridge_option("proposed roads")
+    truth_bridge_field: str = bridge_option("true roads")
+    proposal_bridge_field: str = bridge_option("proposed roads")
     truth_speed_field: str = _speed_option("true roads")
     proposal_speed_field: str = _speed_option("proposed roads")
     snap_m: float = option(

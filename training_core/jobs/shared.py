@@ -138,8 +138,94 @@ class SegmentOptions(ComputeOptions):
             raise JobError(f"Halo (halo) is {self.halo!r}.", "Give auto, exact, or a number from 0 to 4096 px.")
 
 
+def spur_option(default_m: float) -> float:
+    """Return the field of how long dead ends must be to stay."""
+    return option(
+        default_m,
+        "Spur length",
+        "Dead ends shorter than this, or than the width of the road they leave, are pruned.",
+        unit="m",
+        minimum=0,
+        maximum=1000,
+        advanced=True,
+    )
+
+
+def gap_option(default_m: float) -> float:
+    """Return the field of how wide a gap may be to be joined."""
+    return option(
+        default_m,
+        "Longest gap",
+        "Two dead ends that face each other across no more than this are joined; 0 leaves all gaps open.",
+        unit="m",
+        minimum=0,
+        maximum=1000,
+        advanced=True,
+    )
+
+
+def snap_option(default_m: float) -> float:
+    """Return the field of how far a dead end is led on to a road."""
+    return option(
+        default_m,
+        "Snap distance",
+        "A dead end that points at a road whose line is no farther than this is led on to it; 0 leaves them all. "
+        "About twice a road's width finds the junctions that a mask has missed.",
+        unit="m",
+        minimum=0,
+        maximum=1000,
+        advanced=True,
+    )
+
+
+def min_length_option(default_m: float) -> float:
+    """Return the field of how long a component must be to stay."""
+    return option(
+        default_m,
+        "Shortest component",
+        "Connected groups of lines shorter than this in all are dropped.",
+        unit="m",
+        minimum=0,
+        maximum=1e5,
+        advanced=True,
+    )
+
+
+def simplify_option(default_m: float) -> float:
+    """Return the field of how far lines are simplified."""
+    return option(
+        default_m,
+        "Simplification",
+        "How far a simplified line may lie from the one found.",
+        unit="m",
+        minimum=0,
+        maximum=100,
+        advanced=True,
+    )
+
+
 @dataclass(frozen=True)
-class NetworkOptions(Job):
+class CleaningOptions(Job):
+    """How a network of lines is cleaned: shared by every job that does. All lengths are on the ground."""
+
+    spur_m: float = spur_option(10.0)
+    gap_m: float = gap_option(24.0)
+    gap_angle: float = option(
+        30.0,
+        "Gap angle",
+        "How far a road may turn into a gap that is joined; half as much more in a gap below 0.3 of the longest.",
+        unit="degrees",
+        minimum=0,
+        maximum=90,
+        advanced=True,
+    )
+    snap_m: float = snap_option(15.0)
+    min_length_m: float = min_length_option(20.0)
+    simplify_m: float = simplify_option(0.5)
+
+
+@dataclass(frozen=True)
+class NetworkOptions(CleaningOptions):
     """How a mask becomes lines: shared by every job that vectorizes. All lengths are on the ground."""
 
     hysteresis: float = option(
@@ -178,30 +264,17 @@ class NetworkOptions(Job):
         maximum=1e6,
         advanced=True,
     )
-    spur_m: float = option(
-        10.0,
-        "Spur length",
-        "Dead ends shorter than this, or than the width of the road they leave, are pruned.",
-        unit="m",
+    gap_probability: float = option(
+        0.0,
+        "Probability in gaps",
+        "Gaps along which the mean probability of road is less than this stay open; a mask tells nothing of it.",
         minimum=0,
-        maximum=1000,
+        maximum=1,
         advanced=True,
     )
-    min_length_m: float = option(
-        20.0,
-        "Shortest component",
-        "Connected groups of lines shorter than this in all are dropped.",
-        unit="m",
-        minimum=0,
-        maximum=1e5,
-        advanced=True,
-    )
-    simplify_m: float = option(
-        0.5,
-        "Simplification",
-        "How far a simplified line may lie from the one found.",
-        unit="m",
-        minimum=0,
-        maximum=100,
+    center: bool = option(
+        True,
+        "Center lines",
+        "Move lines to the middle of their roads, to a fraction of a pixel.",
         advanced=True,
     )

@@ -1,0 +1,212 @@
+"""The job cleannetwork: lines from anywhere become a network."""
+
+from __future__ import annotations
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from shapely.geometry import LineString, MultiLineString
+
+from rasters import UTM
+from training_core.cleannetwork import clean_layer, clean_lines, run
+from training_core.errors import LabelError, OutputError
+from training_core.events import Reporter, Warning
+from training_core.jobs import CleanNetwork
+from training_core.lines import make_lines
+from training_core.noding import node_lines
+
+CORNER = (390000, 5820000)
+CRSES = [UTM, "EPSG:4326", "EPSG:3857", "EPSG:25833"]
+
+
+def town(*coordinates, crs=UTM, **columns):
+    """A layer of lines given in meters east and north of a corner."""
+    shapes = [LineString(np.array(line, dtype=float) + CORNER) for line in coordinates]
+    return geopandas.GeoDataFrame(columns, geometry=shapes, crs=UTM).to_crs(crs)
+
+
+def cleaned(layer, **options):
+    return clean_layer(layer, CleanNetwork(**options), Reporter())
+
+
+def in_meters(table):
+    return shapely.transform(table.geometry.to_crs(UTM).to_numpy(), lambda points: points - CORNER)
+
+
+def degrees(found):
+    return sorted(found.nodes["degree"])
+
+
+@pytest.mark.parametrize("crs", CRSES)
+def test_lines_of_any_crs_become_a_network_in_it_measured_on_the_ground(crs):
+    layer = town([(0, 0), (200, 0)], [(100, -100), (100, 100)], [(50, 80), (50, 4)], [(208, 0), (300, 0)], crs=crs)
+    found = cleaned(layer)
+    assert found.roads.crs == found.nodes.crs == layer.crs
+    assert degrees(found) == [1] * 5 + [2, 3, 4]
+    assert found.roads["length_m"].sum() == pytest.approx(580, rel=1e-3)
+    assert set(found.roads["component"]) == {1}
+    crossing = in_meters(found.nodes[found.nodes["degree"] == 4])[0]
+    assert (crossing.x, crossing.y) == pytest.approx((100, 0), abs=0.01)
+
+
+def test_parts_keep_the_fields_and_the_direction_of_their_line():
+    layer = town([(200, 0), (0, 0)], [(100, 100), (100, -100)], name=["Main", "Side"], lanes=[4, 2], length_m=[1, 1])
+    found = cleaned(layer).roads
+    assert sorted(zip(found["name"], found["lanes"])) == [("Main", 4), ("Main", 4), ("Side", 2), ("Side", 2)]
+    assert found["length_m"].tolist() == pytest.approx([100] * 4, rel=1e-3)
+    for name, line in zip(found["name"], in_meters(found)):
+        (x, y), (to_x, to_y) = line.coords
+        assert to_x < x if name == "Main" else to_y < y
+
+
+def test_joined_lines_take_the_fields_of_the_longest_part_and_others_stay_apart():
+    layer = town([(0, 0), (30, 0)], [(30, 0), (100, 0)], [(100, 0), (120, 0)], name=["a", "b", "c"])
+    assert cleaned(layer).roads["name"].tolist() == ["a", "b", "c"]
+    joined = cleaned(layer, join_lines=True).roads
+    assert joined["name"].tolist() == ["b"]
+    assert in_meters(joined)[0].length == pytest.approx(120, abs=0.01)
+
+
+def test_the_way_over_a_gap_is_a_part_of_its_line():
+    layer = town([(0, 0), (100, 0)], [(108, 0), (150, 0)], [(50, 60), (50, 4)], name=["long", "short", "side"])
+    found = cleaned(layer).roads
+    lengths = found["length_m"].groupby(found["name"]).sum()
+    assert lengths.to_dict() == pytest.approx({"long": 108, "short": 42, "side": 60}, rel=1e-3)
+
+
+@pytest.mark.parametrize("join_lines", [False, True])
+def test_a_bridge_is_noded_at_its_ends_alone_and_stays_a_line_of_its_own(join_lines):
+    layer = town(
+        [(0, 0), (80, 0)], [(80, 0), (120, 0)], [(120, 0), (200, 0)], [(100, -100), (100, 100)], [(90, 50), (90, 4)],
+        bridge=[None, "viaduct", "no", "", None],
+    )  # fmt: skip
+    found = cleaned(layer, lines_bridge_field="bridge", join_lines=join_lines)
+    bridge = found.roads[found.roads["bridge"] == "viaduct"]
+    assert [line.length for line in in_meters(bridge)] == pytest.approx([40], abs=0.01)
+    assert degrees(found) == [1] * 6 + [2, 2]
+    assert found.roads["component"].max() == 3
+    assert degrees(cleaned(layer)) == [1] * 5 + [2, 2, 3, 4]
+
+
+def test_a_gap_below_a_bridge_is_joined_without_a_junction():
+    layer = town([(0, 0), (100, 0)], [(50, -80), (50, -4)], [(50, 4), (50, 80)], bridge=[1, 0, 0])
+    found = cleaned(layer, lines_bridge_field="bridge", join_lines=True)
+    assert degrees(found) == [1, 1, 1, 1]
+    assert len(found.roads) == 2
+
+
+def test_an_overshoot_goes_and_parallel_roads_and_a_ring_stay():
+    ring = [(300 + 40 * np.cos(angle), 40 * np.sin(angle)) for angle in np.linspace(0, 2 * np.pi, 40)]
+    found = cleaned(town([(0, 0), (200, 0)], [(50, 80), (50, -1)], [(0, 8), (40, 8)], ring))
+    assert degrees(found) == [1] * 5 + [2, 3]
+    assert sum(line.is_ring for line in in_meters(found.roads)) == 1
+
+
+def test_multi_part_lines_and_lines_drawn_twice():
+    layer = town([(0, 0), (100, 0)], [(100, 0), (0, 0)], name=["first", "again"])
+    parts = shapely.transform(MultiLineString([[(0, 50), (100, 50)], [(0, 90), (100, 90)]]), lambda p: p + CORNER)
+    layer = geopandas.GeoDataFrame({"name": ["first", "again", "parts"]}, geometry=[*layer.geometry, parts], crs=UTM)
+    assert cleaned(layer).roads["name"].tolist() == ["first", "parts", "parts"]
+
+
+def test_cleaning_a_clean_network_changes_nothing():
+    rng = np.random.default_rng(3)
+    across = [[(-10, y), (310, y + 20)] for y in (0, 70, 140)] + [[(x, y) for y in (-20, 63)] for x in (40, 120, 250)]
+    noisy = [np.array(line) + rng.uniform(-1, 1, (2, 2)) for line in across]
+    once = cleaned(town(*noisy))
+    twice = cleaned(once.roads)
+    assert len(twice.roads) == len(once.roads)
+    assert degrees(twice) == degrees(once)
+    assert twice.roads["length_m"].sum() == pytest.approx(once.roads["length_m"].sum(), abs=0.2)
+
+
+coordinate = st.integers(0, 30).map(lambda number: 3.0 * number)
+streets = st.lists(st.lists(st.tuples(coordinate, coordinate), min_size=2, max_size=4, unique=True), min_size=1,
+                   max_size=12)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=60)
+@given(streets, st.booleans())
+def test_lines_that_were_connected_stay_connected(coordinates, join_lines):
+    lines = make_lines(np.array([LineString(line) for line in coordinates], dtype=object))
+    job = CleanNetwork(spur_m=5.0, gap_m=10.0, snap_m=8.0, junction_m=6.0, join_lines=join_lines)
+    before, line = node_lines(lines, job.join_m)
+    after = clean_lines(lines, job, Reporter())
+    pairs = coo_array((np.ones(len(line)), (before.edge_component, line)))
+    _, number = connected_components(pairs @ pairs.T)
+    was = {each: number[component] for each, component in zip(line, before.edge_component)}
+    now = {}
+    for each, component in zip(after.origin, after.edge_component):
+        assert now.setdefault(was[each], component) == component
+
+
+def test_streets_of_a_town_stay_connected(real_data):
+    pytest.importorskip("pyarrow")
+    streets = geopandas.read_parquet(real_data / "apalachicola_streets.parquet").reset_index(drop=True)
+    found = cleaned(streets).roads
+    points, street = shapely.get_coordinates(streets.geometry.to_numpy(), return_index=True)
+    _, vertex = np.unique(points, axis=0, return_inverse=True)
+    touches = coo_array((np.ones(len(street)), (street, vertex.ravel())))
+    _, before = connected_components(touches @ touches.T)
+    shares = np.linspace(0.05, 0.95, 7)
+    samples = shapely.line_interpolate_point(streets.geometry.to_numpy()[:, None], shares, normalized=True).ravel()
+    (sample, nearest), distance = shapely.STRtree(found.geometry.to_numpy()).query_nearest(
+        samples, return_distance=True, all_matches=False
+    )
+    assert len(sample) == len(samples)
+    assert distance.max() < 6  # in units of Web Mercator, of which a junction of 5 m is 5.8
+    after = found["component"].to_numpy()[nearest].reshape(len(streets), -1)
+    assert all(len(np.unique(after[before == component])) == 1 for component in np.unique(before))
+    again = cleaned(found).roads
+    assert len(again) == len(found)
+    assert again["length_m"].sum() == pytest.approx(found["length_m"].sum(), rel=1e-4)
+
+
+# The job, from file to file.
+
+
+def test_the_job_writes_roads_and_nodes_and_tells_their_numbers(tmp_path):
+    town([(0, 0), (200, 0)], [(100, -100), (100, 100)], name=["Zürich", "b"], fid=[7, 8]).to_file(
+        tmp_path / "in.geojson"
+    )
+    job = CleanNetwork(
+        lines=str(tmp_path / "in.geojson"), roads=str(tmp_path / "out.gpkg"), nodes=str(tmp_path / "out.gpkg")
+    )
+    heard = []
+    result = run(job, Reporter(heard.append))
+    assert (result["count"], result["components"]) == (4, 1)
+    assert result["length_m"] == pytest.approx(400, rel=1e-3)
+    roads = geopandas.read_file(job.roads, layer="roads")
+    assert list(roads.columns) == ["length_m", "name", "component", "geometry"]
+    assert set(roads["name"]) == {"Zürich", "b"}
+    assert len(geopandas.read_file(job.roads, layer="nodes")) == 5
+    fractions = [event.fraction for event in heard if event.kind == "progress"]
+    assert fractions == sorted(fractions)
+
+
+def test_what_is_left_may_be_nothing(tmp_path):
+    town([(0, 0), (9, 0)]).to_file(tmp_path / "in.gpkg")
+    heard = []
+    job = CleanNetwork(lines=str(tmp_path / "in.gpkg"), roads=str(tmp_path / "out.gpkg"), min_length_m=50.0)
+    assert run(job, Reporter(heard.append))["count"] == 0
+    assert [type(event) for event in heard].count(Warning) == 1
+    assert geopandas.read_file(job.roads).empty
+
+
+def test_what_cannot_be_used_is_told_by_name_and_leaves_nothing(tmp_path):
+    town([(0, 0), (9, 0)]).to_file(tmp_path / "in.gpkg")
+    geopandas.GeoDataFrame(geometry=[shapely.Point(0, 0)], crs=UTM).to_file(tmp_path / "points.gpkg")
+    good, roads = str(tmp_path / "in.gpkg"), str(tmp_path / "roads.gpkg")
+    for lines, bridge_field in ((str(tmp_path / "points.gpkg"), ""), (str(tmp_path / "no.gpkg"), ""), (good, "bridge")):
+        with pytest.raises(LabelError) as caught:
+            run(CleanNetwork(lines=lines, roads=roads, lines_bridge_field=bridge_field), Reporter())
+        assert lines in caught.value.message
+        assert caught.value.remedy
+    with pytest.raises(OutputError, match="would be overwritten"):
+        run(CleanNetwork(lines=good, roads=good), Reporter())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.gpkg", "points.gpkg"]

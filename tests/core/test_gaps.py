@@ -1,0 +1,192 @@
+"""Gaps between dead ends, and before roads that they point at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphs import PIXEL_M, lines, nowhere
+from training_core.gaps import join_gaps, nothing_passed, snap_ends
+from training_core.graph import join_chains
+
+
+def anywhere(starts, ends):
+    return np.ones(len(starts), dtype=bool)
+
+
+def joined(
+    graph, gap_m=24.0, gap_angle=30.0, pixel_m=PIXEL_M, is_cut=nowhere, is_likely=anywhere, passed=nothing_passed
+):
+    return join_gaps(graph, pixel_m, gap_m, gap_angle, is_cut, is_likely, passed)
+
+
+def snapped(graph, snap_m=15.0, pixel_m=PIXEL_M, is_cut=nowhere, is_likely=anywhere, passed=nothing_passed):
+    return snap_ends(graph, pixel_m, snap_m, is_cut, is_likely, passed)
+
+
+def places(graph, degree):
+    return sorted(map(tuple, graph.nodes[graph.degree == degree].round(6)))
+
+
+def test_a_gap_in_a_straight_road_is_joined_to_one_line():
+    whole = join_chains(joined(lines([(0, 0), (50, 0)], [(70, 0), (120, 0)])))
+    assert len(whole.edges) == 1
+    assert whole.lengths() == pytest.approx([120])
+
+
+def test_a_gap_is_measured_on_the_ground():
+    broken = lines([(0, 0), (50, 0)], [(70, 0), (120, 0)])
+    assert len(joined(broken, pixel_m=(1.1, 1.0)).edges) == 3
+    assert len(joined(broken, pixel_m=(1.3, 1.0)).edges) == 2
+    assert len(joined(broken, gap_m=0).edges) == 2
+
+
+@pytest.mark.parametrize(("turn", "edges"), [(0, 3), (25, 3), (35, 2), (90, 2)])
+def test_roads_are_joined_where_they_turn_by_less_than_the_angle(turn, edges):
+    way = np.array([np.cos(np.radians(turn)), np.sin(np.radians(turn))])
+    begin = np.array([60, 0]) + 10 * way
+    assert len(joined(lines([(0, 0), (50, 0), (60, 0)], [begin, begin + 50 * way]), gap_angle=30).edges) == edges
+
+
+def test_a_short_gap_may_turn_by_half_as_much_more():
+    begin = np.array([50 + 5 * np.cos(np.radians(40)), 5 * np.sin(np.radians(40))])
+    broken = lines([(0, 0), (50, 0)], [begin, begin + np.array([50, 0])])
+    assert len(joined(broken, gap_m=24).edges) == 3
+    assert len(joined(broken, gap_m=12).edges) == 2
+
+
+def test_parallel_roads_are_not_joined_and_not_led_to_each_other():
+    parallel = lines([(0, 0), (100, 0)], [(0, 8), (100, 8)], [(0, 16), (60, 16)])
+    assert len(joined(parallel).edges) == len(snapped(parallel).edges) == 3
+
+
+def test_a_dual_carriageway_with_a_gap_in_both_goes_on_as_two():
+    broken = lines([(0, 0), (50, 0)], [(62, 0), (120, 0)], [(0, 9), (50, 9)], [(62, 9), (120, 9)])
+    whole = join_chains(joined(broken))
+    assert sorted(line[[0, -1], 1].tolist() for line in map(whole.line, range(len(whole.edges)))) == [[0, 0], [9, 9]]
+
+
+def test_each_end_is_joined_once_and_with_the_best():
+    fork = lines([(0, 0), (50, 0)], [(60, 0), (100, 0)], [(60, 3), (100, 20)])
+    whole = joined(fork)
+    assert len(whole.edges) == 4
+    assert whole.line(3).tolist() == [[50, 0], [60, 0]]
+
+
+def test_ends_cut_by_the_datas_edge_stay():
+    broken = lines([(0, 0), (50, 0)], [(70, 0), (120, 0)])
+    assert len(joined(broken, is_cut=lambda points: points[:, 0] == 50).edges) == 2
+    side = lines([(0, 0), (100, 0)], [(50, 30), (50, 5)])
+    assert len(snapped(side, is_cut=lambda points: points[:, 1] == 5).edges) == 2
+
+
+def test_a_gap_along_which_a_road_is_not_likely_stays():
+    def left(starts, ends):
+        return (starts[:, 0] < 60) & (ends[:, 0] < 60)
+
+    broken = lines([(0, 0), (20, 0)], [(30, 0), (70, 0)], [(80, 0), (120, 0)])
+    assert len(joined(broken, is_likely=left).edges) == 4
+
+
+def test_a_gap_on_a_road_that_crosses_gets_a_node_there():
+    whole = joined(lines([(0, 0), (40, 0)], [(60, 0), (100, 0)], [(50, -50), (50, 50)]))
+    assert places(whole, 4) == [(50, 0)]
+    assert len(whole.edges) == 6
+
+
+def test_a_gap_under_a_bridge_gets_no_node():
+    def bridge(graph):
+        return (graph.points[graph.offsets[:-1], 0] == 50) & (graph.sizes == 2)
+
+    whole = joined(lines([(0, 0), (40, 0)], [(60, 0), (100, 0)], [(50, -50), (50, 50)]), passed=bridge)
+    assert places(whole, 4) == []
+    assert len(join_chains(whole).edges) == 2
+
+
+def test_four_ends_around_a_missing_crossing_meet_in_one_node():
+    whole = joined(lines([(0, 0), (40, 0)], [(60, 0), (100, 0)], [(50, -50), (50, -10)], [(50, 10), (50, 50)]))
+    assert places(whole, 4) == [(50, 0)]
+    assert len(join_chains(whole).edges) == 4
+
+
+def test_a_broken_ring_is_closed_and_a_hairpin_is_not():
+    angle = np.radians(np.linspace(5, 355, 71))
+    ring = lines(100 * np.column_stack([np.cos(angle), np.sin(angle)]))
+    assert join_chains(joined(ring)).edges.tolist() == [[0, 0]]
+    assert len(joined(lines([(0, 0), (20, 0), (20, 9), (0, 9)])).edges) == 1
+
+
+def test_a_t_junction_missed_by_five_meters_is_found():
+    whole = snapped(lines([(0, 0), (100, 0)], [(50, 40), (50, 5)]))
+    assert places(whole, 3) == [(50, 0)]
+    assert sorted(join_chains(whole).lengths()) == pytest.approx([40, 50, 50])
+
+
+def test_a_dead_end_goes_on_straight_and_not_to_the_nearest_point():
+    whole = join_chains(snapped(lines([(0, 0), (100, 0)], [(30, 30), (55, 5)])))
+    assert places(whole, 3) == [(60, 0)]
+
+
+def test_a_dead_end_that_points_elsewhere_or_is_too_far_stays():
+    assert len(snapped(lines([(0, 0), (100, 0)], [(20, 5), (60, 5)])).edges) == 2
+    assert len(snapped(lines([(0, 0), (100, 0)], [(50, 40), (50, 16)])).edges) == 2
+    assert len(snapped(lines([(0, 0), (100, 0)], [(0, 20), (60, 8)])).edges) == 2
+
+
+def test_a_dead_end_beside_a_bend_meets_it_and_one_beside_a_road_along_it_does_not():
+    bend = lines([(0, 0), (50, 0), (50, 60)], [(53, -40), (53, -8)])
+    ((x, y),) = places(snapped(bend), 3)
+    assert np.hypot(x - 50, y) < 1
+    assert len(snapped(lines([(0, 0), (100, 0)], [(0, 3), (60, 3)])).edges) == 2
+
+
+def test_a_dead_end_meets_the_first_road_and_not_a_bridge_over_it():
+    ends = lines([(0, 0), (100, 0)], [(0, 3), (100, 3)], [(50, 40), (50, 8)])
+    assert places(snapped(ends), 3) == [(50, 3)]
+    bridge = snapped(ends, passed=lambda graph: (graph.points[graph.offsets[:-1], 1] == 3) & (graph.sizes == 2))
+    assert places(bridge, 3) == [(50, 0)]
+    assert len(bridge.edges) == 5
+
+
+def test_a_dead_end_at_a_junction_or_at_a_dead_end_of_the_road_joins_it():
+    whole = snapped(lines([(0, 0), (50, 0)], [(50, 0), (100, 0)], [(50, 0), (50, -50)], [(50, 40), (50, 5)]))
+    assert places(whole, 4) == [(50, 0)]
+    assert places(snapped(lines([(0, 0), (50, 0)], [(50, 40), (50, 5)])), 2) == [(50, 0), (50, 5)]
+
+
+def test_several_roads_lead_to_one_from_both_sides():
+    sides = [[(x, 40 * side), (x, 5 * side)] for x in range(10, 100, 20) for side in (1, -1)]
+    whole = snapped(lines([(0, 0), (100, 0)], *sides))
+    assert places(whole, 4) == [(x, 0) for x in range(10, 100, 20)]
+
+
+def test_edges_keep_their_origin():
+    broken = lines([(0, 0), (40, 0)], [(60, 0), (110, 0)], [(50, -50), (50, 50)], [(20, 30), (20, 5)])
+    whole = join_chains(snapped(joined(replace(broken, origin=np.array([7, 8, 9, 5])))))
+    middles = shapely.get_coordinates(shapely.line_interpolate_point(whole.shapes(), 0.5, normalized=True))
+    assert {tuple(middle): origin for middle, origin in zip(middles, whole.origin)} == {
+        (10, 0): 7, (35, 0): 7, (80, 0): 8, (50, -25): 9, (50, 25): 9, (20, 15): 5,
+    }  # fmt: skip
+
+
+coordinate = st.integers(0, 60).map(float)
+streets = st.lists(st.lists(st.tuples(coordinate, coordinate), min_size=2, max_size=4, unique=True), min_size=1,
+                   max_size=12)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=100)
+@given(streets)
+def test_joining_and_snapping_disconnect_nothing_and_lose_no_line(coordinates):
+    graph = lines(*coordinates)
+    whole = snapped(joined(graph))
+    first, last = whole.points[whole.offsets[:-1]], whole.points[whole.offsets[1:] - 1]
+    assert (np.stack([first, last], axis=1) == whole.nodes[whole.edges]).all()
+    assert whole.lengths().sum() >= graph.lengths().sum() - 1e-6
+    number = {tuple(node): component for node, component in zip(whole.nodes.round(9), whole.component)}
+    for begin, end in graph.nodes[graph.edges].round(9):
+        assert number[tuple(begin)] == number[tuple(end)]

@@ -1,0 +1,135 @@
+"""Lines in the middle of their roads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import shapely
+from scipy.ndimage import gaussian_filter, map_coordinates
+from shapely.geometry import LineString, Point
+
+from graphs import PIXEL_M, nowhere
+from training_core.bitmask import BitMask
+from training_core.graph import trace_pixels
+from training_core.network import prune_spurs, smooth
+from training_core.ridge import center
+from training_core.roadraster import array_raster, between_pixels
+from training_core.skeleton import Clearance, cut_ends, thin_bits
+
+SIDE_PX, MARGIN_PX = 120, 20
+MIDDLE = np.array([SIDE_PX / 2, SIDE_PX / 2])
+
+
+def from_middle_px(middle):
+    """How far each pixel is from the middle of a road."""
+    rows, columns = np.mgrid[:SIDE_PX, :SIDE_PX]
+    return shapely.distance(shapely.points(columns.ravel(), rows.ravel()), middle).reshape(SIDE_PX, SIDE_PX)
+
+
+def skeleton_and_center(road, probability=None):
+    """The line of a mask before and after, smoothed."""
+    known = np.ones_like(road)
+    bits, all_known = BitMask.of(road), BitMask.of(known)
+    clearance = Clearance(bits, all_known, PIXEL_M)
+    ends = BitMask.empty(*road.shape).with_pixels(cut_ends(bits, all_known, clearance))
+    graph = trace_pixels(thin_bits(bits, ends).pixels())
+    graph = smooth(prune_spurs(graph, PIXEL_M, 10, clearance, nowhere))
+    if probability is None:
+        raster = array_raster(road, known, strip_rows=24)
+    else:
+        raster = array_raster(probability.astype(np.float32), known, threshold=0.5, strip_rows=24)
+    return graph, center(graph, between_pixels(raster, bits), clearance.width_m)
+
+
+def rms_px(graph, middle):
+    """Root of the mean squared distance from the true middle, of what is not near the border."""
+    inside = (np.abs(graph.points - MIDDLE) < SIDE_PX / 2 - MARGIN_PX).all(axis=1)
+    return np.sqrt((shapely.distance(shapely.points(graph.points[inside]), middle) ** 2).mean())
+
+
+def straight(angle, aside_px):
+    along = np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle))])
+    begin = MIDDLE + aside_px * np.array([-along[1], along[0]])
+    return LineString([begin - 200 * along, begin + 200 * along])
+
+
+def bend(radius_px):
+    return Point(MIDDLE - (radius_px + 0.4, 0.3)).buffer(radius_px, quad_segs=200).exterior
+
+
+ROADS = {
+    **{f"{angle} degrees": straight(angle, 0.3) for angle in (0, 10, 33, 45, 80)},
+    "half a pixel aside": straight(0, 0.5),
+    "bend": bend(60),
+    "tight bend": bend(25),
+}
+
+
+@pytest.mark.parametrize("width_px", [5, 8])
+@pytest.mark.parametrize("name", ROADS)
+def test_a_line_is_on_the_ridge_of_a_probability_where_the_skeleton_is_not(name, width_px):
+    middle = ROADS[name]
+    probability = 1 / (1 + np.exp(1.5 * (from_middle_px(middle) - width_px / 2)))
+    before, after = skeleton_and_center(probability >= 0.3, probability)
+    assert rms_px(after, middle) < 0.15
+    assert rms_px(after, middle) < rms_px(before, middle)
+
+
+@pytest.mark.parametrize("width_px", [5, 8])
+@pytest.mark.parametrize("name", ROADS)
+def test_a_line_is_midway_between_the_sides_of_a_mask(name, width_px):
+    middle = ROADS[name]
+    road = from_middle_px(middle) <= width_px / 2
+    before, after = skeleton_and_center(road)
+    # Of a mask along the pixels no more is left than where whole pixels lie: up to half of one beside the truth.
+    assert rms_px(after, middle) < (0.51 if name in ("0 degrees", "half a pixel aside", "45 degrees") else 0.2)
+    assert rms_px(after, middle) <= rms_px(before, middle) + 1e-6
+
+
+def test_ragged_sides_move_a_line_by_less_than_they_move_its_skeleton():
+    rng = np.random.default_rng(1)
+    before, after = [], []
+    for angle in (5, 25, 45, 70):
+        middle = straight(angle, 0.3)
+        ragged = from_middle_px(middle) + 8 * gaussian_filter(rng.standard_normal((SIDE_PX, SIDE_PX)), 1.5) * 0.4
+        probability = 1 / (1 + np.exp(2 * (ragged - 4)))
+        graphs = skeleton_and_center(probability >= 0.5, probability)
+        before.append(rms_px(graphs[0], middle))
+        after.append(rms_px(graphs[1], middle))
+    assert np.mean(after) < 0.85 * np.mean(before)
+    assert max(after) < 0.5
+
+
+def test_a_side_road_draws_the_line_no_farther_than_its_skeleton():
+    main, side = straight(0, 0), LineString([MIDDLE, MIDDLE + np.array([0, 100])])
+    road = np.minimum(from_middle_px(main), from_middle_px(side)) <= 4.5
+    before, after = skeleton_and_center(road)
+    assert rms_px(after, main.union(side)) <= rms_px(before, main.union(side))
+
+
+def test_parallel_roads_keep_apart_and_nodes_stay():
+    two = straight(0, -7).union(straight(0, 7))
+    probability = np.exp(-((from_middle_px(two) / 3) ** 2))
+    before, after = skeleton_and_center(probability > 0.5, probability)
+    assert len(after.edges) == 2
+    assert rms_px(after, two) < 0.1
+    assert (after.nodes == before.nodes).all()
+    assert (after.points[after.is_end] == before.points[before.is_end]).all()
+
+
+def test_where_all_is_road_nothing_moves():
+    before, after = skeleton_and_center(np.ones((SIDE_PX, SIDE_PX), dtype=bool))
+    assert (before.points == after.points).all()
+
+
+def test_values_between_pixels_are_interpolated_whatever_the_strips():
+    rng = np.random.default_rng(2)
+    image, known = rng.random((40, 30), dtype=np.float32), rng.random((40, 30)) > 0.2
+    points = rng.uniform(-1, 41, (500, 2)) * (0.75, 1)
+    true = map_coordinates(np.where(known, image, 0), points.T[::-1], order=1, mode="nearest")
+    empty = BitMask.empty(40, 30)
+    for rows in (8, 40):
+        values_at = between_pixels(array_raster(image, known, threshold=0.5, strip_rows=rows), empty)
+        np.testing.assert_allclose(values_at(points), true, atol=1e-5)
+    mask = between_pixels(array_raster(known, known, strip_rows=8), BitMask.of(image > 0.5))
+    np.testing.assert_allclose(mask(np.array([[3.0, 7.0], [4.0, 8.0]])), [image[7, 3] > 0.5, image[8, 4] > 0.5])

@@ -1,0 +1,139 @@
+"""The job cleannetwork: a layer of road lines, from anywhere, becomes a network.
+
+Knows the order of steps from lines to cleaner lines, and what becomes of their fields; each step is a module's of its
+own. Knows nothing of masks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import geopandas
+import numpy as np
+import pyproj
+import shapely
+
+from .crossings import consolidate_junctions
+from .events import Reporter
+from .gaps import join_gaps, snap_ends
+from .graph import Graph, join_chains, runs
+from .jobs import CleanNetwork
+from .lines import LineFields, Lines, lines_in, read_line_layer, shared_plane
+from .network import drop_short_components, prune_spurs, simplify
+from .noding import node_lines
+from .outputs import Outputs
+from .vectorize import Network, to_tables, write_network
+from .vectors import check_vector_output
+
+_METERS = (1.0, 1.0)  # of the plane in which lines are cleaned
+# Columns that are made anew, and the key of a GeoPackage, of which the parts of a line cannot all be the owner.
+_MADE_ANEW = {"length_m", "component", "fid"}
+
+
+def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
+    """Do the job; see `jobs.CleanNetwork`."""
+    for path in filter(None, (job.roads, job.nodes)):
+        check_vector_output(path, 2 if job.nodes == job.roads else 1)
+    with Outputs(inputs=[job.lines]) as outputs:
+        roads_path = outputs.stage(job.roads)
+        nodes_path = outputs.stage(job.nodes) if job.nodes else None
+        reporter.progress(0, "Reading")
+        layer = read_line_layer(job.lines, "lines to clean", LineFields(bridge=job.lines_bridge_field))
+        cleaned = clean_layer(layer, job, reporter.part(0.1, 0.9))
+        reporter.progress(0.9, "Writing")
+        numbers = write_network(cleaned, roads_path, nodes_path)
+    return {"roads": job.roads, **({"nodes": job.nodes} if job.nodes else {}), **numbers}
+
+
+def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Reporter) -> Network:
+    """Return the network of a layer's lines.
+
+    Parameters
+    ----------
+    layer : GeoDataFrame
+        Lines in any CRS. A part of a line has the line's fields, and its direction.
+    job : CleanNetwork
+        Its options; paths are not looked at.
+    reporter : Reporter
+
+    Raises
+    ------
+    LabelError
+        The lines lie nowhere on Earth, or too far apart.
+    """
+    plane = shared_plane(layer)
+    lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))
+    graph = clean_lines(lines, job, reporter)
+    to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)
+    kept = [name for name in layer.columns if name != layer.geometry.name and name.lower() not in _MADE_ANEW]
+    rows = layer[kept].iloc[lines.feature[graph.origin]]
+    cleaned = to_tables(
+        graph,
+        lambda points: np.column_stack(to_map.transform(*points.T)),
+        layer.crs,
+        {name: rows[name].array for name in kept},
+    )
+    if not len(cleaned.roads):
+        reporter.warning("No lines are left: the network is empty.")
+    reporter.progress(1, f"{len(cleaned.roads)} roads")
+    return cleaned
+
+
+def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
+    """Return the graph of lines in a plane, in meters, cleaned; an edge's origin is the line that it is a part of."""
+
+    def begin(fraction: float, message: str) -> None:
+        reporter.check_cancelled()
+        reporter.progress(fraction, message)
+
+    def is_bridge(graph: Graph) -> np.ndarray:
+        return lines.bridge[graph.origin]
+
+    def prune(graph: Graph) -> Graph:
+        return prune_spurs(graph, _METERS, job.spur_m, lambda points: np.zeros(len(points)), _nowhere, join)
+
+    join = partial(_join, lines.bridge if job.join_lines else np.arange(len(lines)))
+    begin(0, "Cutting lines where they meet")
+    graph, origin = node_lines(lines, job.join_m)
+    graph = join(replace(graph, origin=origin))
+    begin(0.4, "Cleaning the network")
+    graph = prune(graph)
+    graph = join_gaps(graph, _METERS, job.gap_m, job.gap_angle, _nowhere, _anywhere, is_bridge)
+    begin(0.6, "Looking for missed junctions")
+    graph = prune(join(snap_ends(graph, _METERS, job.snap_m, _nowhere, _anywhere, is_bridge)))
+    begin(0.8, "Merging junctions")
+    graph = join(consolidate_junctions(graph, _METERS, job.junction_m))
+    graph = drop_short_components(graph, _METERS, job.min_length_m)
+    return _run_as_drawn(simplify(graph, _METERS, job.simplify_m), lines)
+
+
+def _nowhere(points: np.ndarray) -> np.ndarray:
+    return np.zeros(len(points), dtype=bool)
+
+
+def _anywhere(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    return np.ones(len(starts), dtype=bool)
+
+
+def _join(kind: np.ndarray, graph: Graph) -> Graph:
+    """Return the graph with edges that go on in each other made one where their origins are of one kind."""
+    kinds = np.repeat(kind[graph.origin].astype(np.int64), 2)
+    least, most = np.full(len(graph.nodes), len(kind)), np.full(len(graph.nodes), -1)
+    np.minimum.at(least, graph.edges.ravel(), kinds)
+    np.maximum.at(most, graph.edges.ravel(), kinds)
+    return join_chains(graph, least < most)
+
+
+def _run_as_drawn(graph: Graph, lines: Lines) -> Graph:
+    """Return the graph with each edge in the direction of the line that it is a part of."""
+    drawn = lines.shapes[graph.origin]
+    first, second = (
+        shapely.line_locate_point(drawn, shapely.line_interpolate_point(graph.shapes(), share, normalized=True))
+        for share in (0.25, 0.75)
+    )
+    step = np.where(second < first, -1, 1)
+    begins = np.where(step < 0, graph.offsets[1:] - 1, graph.offsets[:-1])
+    points = graph.points[runs(begins, graph.sizes, step)]
+    return replace(graph, points=points, edges=np.where(step[:, None] < 0, graph.edges[:, ::-1], graph.edges))
