@@ -25,7 +25,7 @@ from .errors import JobError
 from .events import Reporter
 from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
 from .imagery import Image, match_bands, open_raster
-from .inference import NO_DATA, Prediction, Predictor, predict_pieces, to_mask
+from .inference import NO_DATA, Prediction, Predictor, padded_size, predict_pieces, to_mask
 from .jobs import Segment, SegmentOptions
 from .model import STRIDE_PX, Architecture, build_network
 from .onnx_model import OnnxNetwork, load_runnable
@@ -39,6 +39,8 @@ from .tiling import USUAL_HALO_PX, Tile, overhead
 # The pace hardly depends on the size of what is computed, from here on (benchmarks/README.md).
 _TRIAL_PX = 512
 _TRIAL_BATCH = 4
+# From so many tiles of one size on it is worth while to prepare for it.
+_MANY_TILES = 4
 # Of a sample, the share that must have data.
 LEAST_KNOWN = 0.5
 
@@ -150,6 +152,9 @@ def segmented(
     Images are read by one thread and computed by another, while the caller uses what it was given before.
     """
     done, total = 0, sum(plan.tile_count for plan in plans)
+    if len(plans) == 1 and total >= _MANY_TILES:
+        size = padded_size(plans[0].tiles()[0].read_window[:1:-1])
+        segmenter.engine.expect(segmenter.predictor.network, (1, len(segmenter.card.bands), *size))
 
     def compute() -> Iterator[tuple[ImagePlan, Tile, Prediction]]:
         with closing(ahead(read_plans(plans, segmenter.card.bands, segmenter.card.resolution_m), 1)) as pieces:

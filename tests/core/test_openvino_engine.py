@@ -81,6 +81,16 @@ def test_a_result_outlives_the_next_one(graph):
     torch.testing.assert_close(first, kept, atol=0, rtol=0)
 
 
+def test_what_is_expected_and_what_is_not_give_the_same(network):
+    engine = Engine(OPENVINO, FP32)
+    prepared = engine.prepare_inference(network)
+    for shape in ((1, 2, 96, 64), (1, 2, 64, 96)):
+        engine.expect(prepared, shape)
+        for images in (images_of(*shape), images_of(1, 2, 64, 64), images_of(2, *shape[1:])):
+            expected = probability(network, Engine(NATIVE, FP32), images)
+            torch.testing.assert_close(engine.probability(prepared, images), expected, atol=1e-4, rtol=0)
+
+
 def test_images_side_by_side_give_what_a_batch_gives(graph, monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
     engine = Engine(OPENVINO, FP32)
