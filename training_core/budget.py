@@ -24,6 +24,8 @@ PIECES = 3
 # Each of them is scaled by then; the one being read is there as read, too, at most 8 bytes a value, and the one that is
 # computed as it is laid out for the engine.
 BYTES_AS_READ = 8
+# The probability of each class, as the network gives it, as a copy of its own, and as the mean over symmetries.
+COPIES_OF_CLASSES = 3
 # Beyond the largest, what is saved on halos is lost on the first tile and the last, of which little overlaps.
 SMALLEST_CORE_PX, LARGEST_CORE_PX = 256, 2048
 _SIZES_PX = (64, 128)
@@ -43,8 +45,10 @@ def bytes_per_px(predictor: Predictor) -> int:
         tensors = OPENVINO_BYTES_PER_PX[predictor.engine.precision]
     else:
         tensors = GAPS * _tensor_bytes_per_px(predictor) + HIDDEN_BYTES_PER_PX[predictor.engine.precision]
-    values = len(predictor.bands) * ((PIECES + 1) * np.dtype(np.float32).itemsize + BYTES_AS_READ)
-    return int(tensors + values)
+    float_bytes = np.dtype(np.float32).itemsize
+    values = len(predictor.bands) * ((PIECES + 1) * float_bytes + BYTES_AS_READ)
+    classes = (predictor.channels - 1) * COPIES_OF_CLASSES * float_bytes
+    return int(tensors + values + classes)
 
 
 def _tensor_bytes_per_px(predictor: Predictor) -> float:
@@ -57,6 +61,11 @@ def _tensor_bytes_per_px(predictor: Predictor) -> float:
     return (peaks[1] - peaks[0]) / (_SIZES_PX[1] ** 2 - _SIZES_PX[0] ** 2)
 
 
+def px(predictor: Predictor, budget_bytes: int) -> int:
+    """Return how many pixels, with their halos, may be computed at once within a budget."""
+    return max(0, budget_bytes - LIBRARY_BYTES) // bytes_per_px(predictor)
+
+
 def core_px(predictor: Predictor, halo: int, budget_bytes: int) -> int:
     """Return the side of the largest core whose tile fits a budget.
 
@@ -65,11 +74,10 @@ def core_px(predictor: Predictor, halo: int, budget_bytes: int) -> int:
     ResourceError
         Not even the smallest fits.
     """
-    per_px = bytes_per_px(predictor)
-    side = int((max(0, budget_bytes - LIBRARY_BYTES) / per_px) ** 0.5) - 2 * halo
+    side = int(px(predictor, budget_bytes) ** 0.5) - 2 * halo
     if side >= SMALLEST_CORE_PX:
         return min(LARGEST_CORE_PX, side // STRIDE_PX * STRIDE_PX)
-    least_gb = (LIBRARY_BYTES + per_px * (SMALLEST_CORE_PX + 2 * halo) ** 2) / 1e9
+    least_gb = (LIBRARY_BYTES + bytes_per_px(predictor) * (SMALLEST_CORE_PX + 2 * halo) ** 2) / 1e9
     raise ResourceError(
         f"The smallest tiles need {least_gb:.1f} GB of memory, but {budget_bytes / 1e9:.1f} GB may be used.",
         "Give more memory (memory_gb), choose a smaller halo (halo), or close other programs.",

@@ -109,8 +109,10 @@ class Engine:
         if self.name == OPENVINO:
             prepared.expect(shape)
 
-    def settle_batches(self, prepared: Any, images: Tensor, log: Callable[[str], None]) -> None:
-        """Find out how this engine computes batches fastest, and tell, where there is a choice.
+    def settle_batches(self, prepared: Any, images: Tensor, log: Callable[[str], None]) -> int:
+        """Find out how this engine computes batches fastest; return how many images of one it computes at once.
+
+        That is 1 where it takes the batch as a whole.
 
         Parameters
         ----------
@@ -124,6 +126,8 @@ class Engine:
             whole_s, side_by_side_s, streams = prepared.settle_batches(images.numpy())
             times = f"{len(images)} images: {1000 * whole_s:.0f} ms as one batch, {1000 * side_by_side_s:.0f} ms"
             log(f"{times} side by side; " + (f"{streams} at once." if streams > 1 else "as one batch, then."))
+            return streams
+        return 1
 
     @property
     def _rest_precision(self) -> str:

@@ -39,12 +39,15 @@ class Predictor:
         How values are scaled.
     symmetries : tuple of int
         Of the square, in which an image is looked at; the probability is the mean of what they give.
+    channels : int
+        What the network tells of each pixel: road, and classes.
     """
 
     network: Any
     engine: Engine
     bands: tuple[Band, ...]
     symmetries: tuple[int, ...] = (0,)
+    channels: int = 1
 
     def probability(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Return the road probability of a piece of image.

@@ -71,6 +71,9 @@ class CompiledNetwork:
     def settle_batches(self, images: np.ndarray) -> tuple[float, float, int]:
         """Find out how batches are computed faster, whole or image beside image, and do it so from here on.
 
+        A part of the cores for each image spares them the waiting for each other after each layer, of which there is
+        the more the more cores there are.
+
         Parameters
         ----------
         images : ndarray (batch, bands, height, width), float32

@@ -38,22 +38,37 @@ from .tiling import USUAL_HALO_PX, Tile, overhead
 
 # The pace hardly depends on the size of what is computed, from here on (benchmarks/README.md).
 _TRIAL_PX = 512
-_TRIAL_BATCH = 4
-# From so many tiles of one size on it is worth while to prepare for it.
-_MANY_TILES = 4
+# From so many tiles on it is worth while to prepare for them, and from so many cores on to try whether several tiles at
+# once are faster; for small images it always is. A trial is of no more images than this.
+_MANY_TILES, _MANY_THREADS, _LARGEST_TRIAL = 4, 8, 16
 # Of a sample, the share that must have data.
 LEAST_KNOWN = 0.5
 
 
 @dataclass(frozen=True)
 class Segmenter:
-    """A model ready to segment: what all images of a job share."""
+    """A model ready to segment: what all images of a job share.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    card : ModelCard
+    halo : int
+        Width in pixels.
+    core_px : int
+        Largest side of a tile's core.
+    threshold : float
+        Probability from which a pixel is road.
+    budget_px : int
+        Pixels of tiles that may be computed at once.
+    """
 
     predictor: Predictor
     card: ModelCard
     halo: int
     core_px: int
     threshold: float
+    budget_px: int
 
     @property
     def engine(self) -> Engine:
@@ -103,10 +118,11 @@ def prepare_segmenter(model: str, raster: str, options: SegmentOptions, reporter
     engine = choose_engine(options.engine, precision, trial, reporter.log, engines_for(network))
     symmetries = ALL if options.test_time_augmentation else ALL[:1]
     prepared_network = prepared.get(engine.name) or engine.prepare_inference(network)
-    predictor = Predictor(prepared_network, engine, card.bands, symmetries)
+    predictor = Predictor(prepared_network, engine, card.bands, symmetries, card.architecture.classes)
     halo = _halo_px(raster, predictor, card, options, reporter)
-    core_px = -(-options.tile_px // STRIDE_PX) * STRIDE_PX or _core_px(predictor, halo, options)
-    return Segmenter(predictor, card, halo, core_px, options.threshold or card.threshold)
+    core_px = -(-options.tile_px // STRIDE_PX) * STRIDE_PX or budget.core_px(predictor, halo, _budget(options))
+    threshold = options.threshold or card.threshold
+    return Segmenter(predictor, card, halo, core_px, threshold, budget.px(predictor, _budget(options)))
 
 
 def _halo_px(raster: str, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter) -> int:
@@ -127,7 +143,7 @@ def _measured_halo_px(
     raster: str, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter
 ) -> int:
     """Return the halo that suffices on the middle of an image, or the usual one where that shows too little."""
-    side = min(SAMPLE_PX, _core_px(predictor, 0, options))
+    side = min(SAMPLE_PX, budget.core_px(predictor, 0, _budget(options)))
     with open_raster(raster) as dataset, Image(dataset, match_bands(dataset, card.bands), card.resolution_m) as image:
         width, height = min(side, image.grid.width), min(side, image.grid.height)
         sample = image.read((image.grid.width - width) // 2, (image.grid.height - height) // 2, width, height)
@@ -140,8 +156,9 @@ def _measured_halo_px(
     return halo
 
 
-def _core_px(predictor: Predictor, halo: int, options: SegmentOptions) -> int:
-    return budget.core_px(predictor, halo, int(options.memory_gb * 1e9) or budget.default_budget_bytes())
+def _budget(options: SegmentOptions) -> int:
+    """Return the bytes that the work may take."""
+    return int(options.memory_gb * 1e9) or budget.default_budget_bytes()
 
 
 def segmented(
@@ -152,13 +169,11 @@ def segmented(
     Images are read by one thread and computed by another, while the caller uses what it was given before.
     """
     done, total = 0, sum(plan.tile_count for plan in plans)
-    if len(plans) == 1 and total >= _MANY_TILES:
-        size = padded_size(plans[0].tiles()[0].read_window[:1:-1])
-        segmenter.engine.expect(segmenter.predictor.network, (1, len(segmenter.card.bands), *size))
+    together_px = _settle(plans, total, segmenter, reporter)
 
     def compute() -> Iterator[tuple[ImagePlan, Tile, Prediction]]:
         with closing(ahead(read_plans(plans, segmenter.card.bands, segmenter.card.resolution_m), 1)) as pieces:
-            for piece, prediction in predict_pieces(segmenter.predictor, pieces, segmenter.tile_px):
+            for piece, prediction in predict_pieces(segmenter.predictor, pieces, together_px):
                 reporter.check_cancelled()
                 yield piece.source, piece.tile, prediction
 
@@ -168,6 +183,19 @@ def segmented(
             done += 1
             of_images = f", image {plans.index(plan) + 1} of {len(plans)}" if len(plans) > 1 else ""
             reporter.progress(done / total, f"Tile {done} of {total}{of_images}")
+
+
+def _settle(plans: list[ImagePlan], tiles: int, segmenter: Segmenter, reporter: Reporter) -> int:
+    """Prepare the network for the tiles of some images, and return how many pixels are to be computed together."""
+    engine, network, bands = segmenter.engine, segmenter.predictor.network, len(segmenter.card.bands)
+    threads = torch.get_num_threads()
+    streams = 1
+    if tiles >= _MANY_TILES and (len(plans) > 1 or threads >= _MANY_THREADS):
+        batch = torch.zeros(max(_MANY_TILES, min(threads, _LARGEST_TRIAL)), bands, _TRIAL_PX, _TRIAL_PX)
+        streams = engine.settle_batches(network, batch, reporter.log)
+    if tiles >= _MANY_TILES and len(plans) == 1 and streams == 1:
+        engine.expect(network, (1, bands, *padded_size(plans[0].tiles()[0].read_window[:1:-1])))
+    return segmenter.tile_px * max(1, min(streams, segmenter.budget_px // segmenter.tile_px))
 
 
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
@@ -186,9 +214,6 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     plans = [segmenter.plan(raster, job.aoi, results) for raster, results in missing]
     if plans:
         reporter.log(check_plans(plans, partial(seconds_per_px, segmenter)))
-    if len(plans) > 1:
-        batch = torch.zeros(_TRIAL_BATCH, len(segmenter.card.bands), _TRIAL_PX, _TRIAL_PX)
-        segmenter.engine.settle_batches(segmenter.predictor.network, batch, reporter.log)
     began_s, counts = time.perf_counter(), _Counts()
     with closing(segmented(plans, segmenter, reporter)) as results:
         for plan, tiles in groupby(results, key=lambda result: result[0]):

@@ -1,3 +1,5 @@
+import dataclasses
+
 import pytest
 import torch
 
@@ -24,6 +26,7 @@ def test_larger_networks_and_numbers_and_more_bands_take_more(small):
     assert budget.bytes_per_px(predictor_of("resnet50")) > 1.05 * least
     assert budget.bytes_per_px(predictor_of("resnet18", bands=8)) > least + 7 * 8
     assert budget.bytes_per_px(predictor_of("resnet18", "bf16")) < least
+    assert budget.bytes_per_px(dataclasses.replace(small, channels=9)) >= least + 8 * 4
 
 
 def test_what_is_alive_grows_with_the_pixels_as_is_told(small):
@@ -46,6 +49,7 @@ def test_tiles_grow_with_the_budget_and_shrink_with_the_halo(small):
     assert sides == sorted(sides) and sides[0] < sides[2] and sides[-1] == budget.LARGEST_CORE_PX
     assert all(side % 32 == 0 for side in sides)
     assert budget.core_px(small, 544, 2 * 10**9) < budget.core_px(small, 32, 2 * 10**9)
+    assert budget.px(small, 10**9) == (10**9 - budget.LIBRARY_BYTES) // budget.bytes_per_px(small)
     for gb, side in zip((1, 2, 6), sides[1:]):
         assert budget.LIBRARY_BYTES + budget.bytes_per_px(small) * (side + 256) ** 2 <= gb * 1e9
 
