@@ -17,6 +17,8 @@ class Quantize(JobAlgorithm):
         "agreement": "Share of the pixels that stay what they were",
         "iou": "IoU with 8-bit integers, where roads are drawn",
         "iou_before": "IoU in full precision, where roads are drawn",
+        "apls": "APLS with 8-bit integers, where roads are drawn",
+        "apls_before": "APLS in full precision, where roads are drawn",
         "megabytes": "Size of the file (MB)",
     }
 

@@ -143,6 +143,10 @@ class Reporter:
 
         return self._like(sink, self._span)
 
+    def silent(self) -> "Reporter":
+        """Return a reporter that hears when the job is stopped, and tells nothing."""
+        return Reporter(is_cancelled=self._is_cancelled)
+
     def _like(self, sink: Callable[[Event], None], span: tuple[float, float]) -> "Reporter":
         reporter = Reporter(sink, self._is_cancelled)
         reporter._began_s, reporter.warnings, reporter._span = self._began_s, self.warnings, span

@@ -24,6 +24,7 @@ from .events import Reporter
 from .inference import CERTAIN, to_byte
 from .jobs import Quantize
 from .labels import IGNORE
+from .maskapls import mean_apls
 from .metrics import Confusion
 from .model import STRIDE_PX
 from .onnx_model import INPUT, as_network, export_network, is_onnx, is_quantized, read_onnx, save_onnx
@@ -32,7 +33,7 @@ from .outputs import Outputs
 from .samples import Sample, collect_samples
 from .versions import versions
 
-LARGEST_IOU_LOSS, LEAST_AGREEMENT = 0.005, 0.995
+LARGEST_LOSS, LEAST_AGREEMENT = 0.005, 0.995
 # What gets its precision back, one group after the other, until the roads are the same: the ends first, where rounding
 # is felt most and which cost next to no speed (benchmarks/README.md). Beyond these there would be little to gain.
 GIVEN_BACK = (
@@ -52,22 +53,30 @@ class Comparison:
         Share of the pixels that both call road, or both not.
     iou, iou_before : float, optional
         Of the quantized and of the original network, where there are labels.
+    apls, apls_before : float, optional
+        As well, where the labels show roads that connect; see `maskapls`.
     """
 
     agreement: float
     iou: Optional[float] = None
     iou_before: Optional[float] = None
+    apls: Optional[float] = None
+    apls_before: Optional[float] = None
 
     @property
     def is_good(self) -> bool:
         """Whether the quantized network may stand in for the original."""
         if self.iou is None:
             return self.agreement >= LEAST_AGREEMENT
-        return self.iou_before - self.iou <= LARGEST_IOU_LOSS
+        keeps_paths = self.apls is None or self.apls_before - self.apls <= LARGEST_LOSS
+        return keeps_paths and self.iou_before - self.iou <= LARGEST_LOSS
 
     def __str__(self) -> str:
         share = f"{self.agreement:.2%} of the pixels stay what they were"
-        return share if self.iou is None else f"IoU {self.iou:.3f} after {self.iou_before:.3f}, {share}"
+        if self.iou is None:
+            return share
+        paths = "" if self.apls is None else f"APLS {self.apls:.3f} after {self.apls_before:.3f}, "
+        return f"IoU {self.iou:.3f} after {self.iou_before:.3f}, {paths}{share}"
 
 
 def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
@@ -119,7 +128,7 @@ def _quantize(
         given_back = tuple(name for group in GIVEN_BACK[:count] for name in group)
         quantized = round_numbers(model, measured, given_back, part)
         after = _predict(quantized, Engine(OPENVINO, INT8), checked, part)
-        comparison = compare(before, after, checked, card.threshold)
+        comparison = compare(before, after, checked, card, part)
         reporter.log(f"In full precision: {', '.join(given_back) or 'nothing'}; {comparison}.")
         if comparison.is_good:
             return quantized, given_back, comparison
@@ -190,8 +199,11 @@ def _predict(model: ModelProto, engine: Engine, samples: list[Sample], reporter:
     return found
 
 
-def compare(before: list[np.ndarray], after: list[np.ndarray], samples: list[Sample], threshold: float) -> Comparison:
-    """Return how two networks' probability bytes of the same pieces compare at a threshold."""
+def compare(
+    before: list[np.ndarray], after: list[np.ndarray], samples: list[Sample], card: ModelCard, reporter: Reporter
+) -> Comparison:
+    """Return how two networks' probability bytes of the same pieces compare at a model's threshold."""
+    threshold = card.threshold
     known = np.concatenate([sample.known.ravel() for sample in samples])
     masks = [
         np.concatenate([each.ravel() for each in found])[known] >= threshold * CERTAIN for found in (before, after)
@@ -199,9 +211,12 @@ def compare(before: list[np.ndarray], after: list[np.ndarray], samples: list[Sam
     agreement = float((masks[0] == masks[1]).mean())
     if samples[0].truth is None:
         return Comparison(agreement)
-    confusions = [Confusion(), Confusion()]
-    for confusion, found in zip(confusions, (before, after)):
-        for probability, sample in zip(found, samples):
-            confusion.add(probability, np.where(sample.known, sample.truth, IGNORE))
-    iou_before, iou = (confusion.scores(threshold).iou for confusion in confusions)
-    return Comparison(agreement, iou, iou_before)
+    truths = [np.where(sample.known, sample.truth, IGNORE) for sample in samples]
+    ious, apls = [], []
+    for found in (before, after):
+        confusion = Confusion()
+        for probability, truth in zip(found, truths):
+            confusion.add(probability, truth)
+        ious.append(confusion.scores(threshold).iou)
+        apls.append(mean_apls(found, truths, threshold, card.resolution_m, reporter))
+    return Comparison(agreement, ious[1], ious[0], apls[1], apls[0])

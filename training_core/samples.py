@@ -18,7 +18,7 @@ from .imagery import Image, match_bands, normalize, open_raster
 from .jobs import Quantize
 from .labels import IGNORE, Labels
 from .model import STRIDE_PX
-from .tiling import Tile, tile_grid
+from .tiling import Tile
 
 # A piece with less data than this tells little.
 LEAST_KNOWN = 0.5
@@ -75,7 +75,7 @@ def _samples_of(
             reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
             return []
         side_px = -(-job.chip_px // STRIDE_PX) * STRIDE_PX
-        tiles = list(tile_grid(image.grid.width, image.grid.height, side_px, 0))
+        tiles = _pieces(image.grid.width, image.grid.height, side_px)
         samples: list[Sample] = []
         for index in random.permutation(len(tiles)):
             if len(samples) == wanted:
@@ -86,6 +86,15 @@ def _samples_of(
                 sample = _read(image, tiles[index], card, truth)
                 samples += [sample] if sample.known.mean() >= LEAST_KNOWN else []
         return samples
+
+
+def _pieces(width: int, height: int, side_px: int) -> list[Tile]:
+    """Return squares that cover a raster, smaller ones at its right and bottom, as tiles without a halo."""
+    return [
+        Tile(column, row, min(side_px, width - column), min(side_px, height - row), 0, 0, 0, 0)
+        for row in range(0, height, side_px)
+        for column in range(0, width, side_px)
+    ]
 
 
 def _truth(tile: Tile, labels: Labels) -> np.ndarray:

@@ -10,16 +10,21 @@ import torch
 from shapely import box
 
 from rasters import write_layer, write_raster
-from towns import ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
+from towns import RGB, ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core import evaluate, exportmodel, quantize, segment
-from training_core.bundle import load_model
+from training_core.bundle import ModelCard, load_model
 from training_core.engines import INT8, OPENVINO, Engine
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
+from training_core.imagery import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
+from training_core.maskapls import mean_apls
+from training_core.model import Architecture
 from training_core.onnx_model import OnnxNetwork, export_network, load_runnable, read_card
 from training_core.quantize import Comparison, compare, round_numbers
 from training_core.samples import Sample, collect_samples
+
+CARD = ModelCard(Architecture(), tuple(Band(name) for name in RGB), 1.0)
 
 
 def job_of(town, model, path, **options):
@@ -140,18 +145,33 @@ def sample(truth=None, side=2):
 
 def test_agreement_counts_pixels_on_the_same_side_of_the_threshold():
     before, after = np.array([[0, 254], [120, 130]], np.uint8), np.array([[100, 128], [130, 254]], np.uint8)
-    assert compare([before], [after], [sample()], 0.5) == Comparison(0.75)
+    assert compare([before], [after], [sample()], CARD, Reporter()) == Comparison(0.75)
     unknown = Sample(np.zeros((1, 3, 2, 2), np.float32), np.array([[True, True], [False, True]]), None)
-    assert compare([before], [after], [unknown], 0.5) == Comparison(1.0)
+    assert compare([before], [after], [unknown], CARD, Reporter()) == Comparison(1.0)
 
 
 def test_with_labels_the_iou_decides():
     truth = np.array([[0, 1], [1, 1]], np.uint8)
     before, after = np.array([[0, 254], [254, 254]], np.uint8), np.array([[0, 254], [254, 0]], np.uint8)
-    found = compare([before], [after], [sample(truth)], 0.5)
+    found = compare([before], [after], [sample(truth)], CARD, Reporter())
     assert found == Comparison(0.75, pytest.approx(2 / 3), 1.0) and not found.is_good
     assert Comparison(0.9, 0.7951, 0.8).is_good and not Comparison(1.0, 0.7949, 0.8).is_good
     assert Comparison(0.995).is_good and not Comparison(0.9949).is_good
+    assert Comparison(0.9, 0.8, 0.8, 0.5951, 0.6).is_good and not Comparison(0.9, 0.8, 0.8, 0.5949, 0.6).is_good
+
+
+def test_a_road_that_is_cut_costs_paths():
+    """A street of 200 m, and one that crosses it, with a gap in the former that is too long to be joined."""
+    truth = np.zeros((256, 256), np.uint8)
+    truth[124:132, 20:236] = truth[20:236, 60:68] = 1
+    whole = np.where(truth, 254, 0).astype(np.uint8)
+    broken = whole.copy()
+    broken[:, 110:190] = 0
+    before, after = (mean_apls([found], [truth], 0.5, 1.0, Reporter()) for found in (whole, broken))
+    assert before == pytest.approx(1, abs=0.01) and 0.1 < after < 0.8
+    assert mean_apls([whole], [np.zeros_like(truth)], 0.5, 1.0, Reporter()) is None
+    ignored = np.where(np.arange(256) < 100, truth, 255).astype(np.uint8)
+    assert mean_apls([broken], [ignored], 0.5, 1.0, Reporter()) == pytest.approx(1, abs=0.02)
 
 
 def test_pieces_are_of_any_size_and_hold_what_the_image_holds(tmp_path, planted):

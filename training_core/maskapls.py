@@ -1,0 +1,64 @@
+"""How well roads found in pieces of images connect what the true roads connect.
+
+Knows the way from a mask to a network and its score; knows nothing of layers, or of where a piece lies on the map.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import numpy as np
+from affine import Affine
+from rasterio.crs import CRS
+
+from .apls import score_apls
+from .events import Reporter
+from .grid import Grid
+from .inference import CERTAIN
+from .jobs import NetworkOptions, Vectorize
+from .labels import IGNORE, ROAD
+from .lines import make_lines
+from .roadgraph import RoadGraph, contracted, make_road_graph
+from .roadraster import RoadRaster, array_raster
+from .vectorize import extract_network
+
+# A piece lies around the point where this plane touches the ellipsoid, so that a unit is a meter there.
+_PLANE = CRS.from_string("+proj=aeqd +lat_0=0 +lon_0=0 +datum=WGS84 +units=m")
+_JOIN_M = 0.5
+
+
+def mask_network(raster: RoadRaster, resolution_m: float, reporter: Reporter) -> RoadGraph:
+    """Return the network that a piece of road raster shows, in meters and without nodes of degree 2."""
+    transform = Affine.scale(resolution_m, -resolution_m)
+    grid = Grid(_PLANE, transform, raster.width, raster.height)
+    defaults = {field.name: getattr(Vectorize, field.name) for field in NetworkOptions.option_fields()}
+    found = extract_network(raster, grid, NetworkOptions(**defaults), reporter.silent())
+    return contracted(make_road_graph(make_lines(found.roads.geometry.to_numpy()), _JOIN_M))
+
+
+def mean_apls(
+    found: list[np.ndarray], truths: list[np.ndarray], threshold: float, resolution_m: float, reporter: Reporter
+) -> Optional[float]:
+    """Return the mean APLS of probability bytes over pieces whose labels show roads that connect, None without any.
+
+    Parameters
+    ----------
+    found : list of ndarray (height, width), uint8
+        See `inference.to_byte`.
+    truths : list of ndarray (height, width), uint8
+        BACKGROUND, ROAD or IGNORE; what is ignored counts as no data in both.
+    threshold : float
+    resolution_m : float
+        Ground size of a pixel.
+    reporter : Reporter
+    """
+    scores = []
+    for probability, truth in zip(found, truths):
+        known = truth != IGNORE
+        true_roads = mask_network(array_raster(truth == ROAD, known), resolution_m, reporter)
+        if not len(true_roads.graph.edges):
+            continue
+        likely = probability / np.float32(CERTAIN)
+        roads = mask_network(array_raster(likely, known, threshold=threshold), resolution_m, reporter)
+        scores.append(score_apls(true_roads, roads, reporter.silent()).score)
+    return float(np.mean(scores)) if scores else None
