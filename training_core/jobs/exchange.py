@@ -55,8 +55,8 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
     roads: str = option(
         "",
         "Drawn roads",
-        "True roads on the images. With them the model may lose no more than 0.005 of its IoU and of its APLS; without, "
-        "99.5 % of the pixels must stay what they were.",
+        "True roads on the images. With them the model may lose no more than 0.005 of its IoU and of its APLS; "
+        "without, 99.5 % of the pixels must stay what they were.",
         kind=VECTOR,
     )
     aoi: str = option("", "Area of interest", "Polygons within which every road is drawn.", kind=VECTOR)
