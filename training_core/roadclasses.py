@@ -26,6 +26,7 @@ USUAL_KMH = {
     for name, mph in {"motorway": 55, "primary": 45, "secondary": 35, "tertiary": 30, "residential": 25}.items()
 }
 OTHER_KMH = 20 * KMH_PER_MPH
+SLOWEST_KMH = 1.0
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,13 @@ def find_classes(
         The fields tell no classes, or too many.
     """
     speeds = pandas.to_numeric(roads[speed_field], errors="coerce").to_numpy(float) if speed_field else None
-    names = _names(roads[class_field]) if class_field else _bin_names(speeds)
-    found = sorted({name for name in names if name}, key=_natural)
+    if class_field:
+        names = ["" if pandas.isna(value) else str(value).strip() for value in roads[class_field]]
+        found = sorted(set(names) - {""})
+    else:
+        bins = _bins(speeds)
+        names = [_bin_name(number) for number in bins]
+        found = [_bin_name(number) for number in sorted(set(bins) - {0})]
     field = class_field or speed_field
     if not found:
         raise LabelError(f"The field {field!r} tells no road's class.", "Choose another field.")
@@ -86,29 +92,23 @@ def find_classes(
     return classes, numbers
 
 
-def _names(values: pandas.Series) -> list[str]:
-    return ["" if pandas.isna(value) else str(value).strip() for value in values]
+def _bins(speeds: np.ndarray) -> list[int]:
+    """Return the number of the bin that each speed falls into, from 1; 0 where it is no speed."""
+    is_speed = np.isfinite(speeds) & (speeds > 0)
+    return np.where(is_speed, np.ceil(np.where(is_speed, speeds, 0) / BIN_KMH), 0).clip(max=BINS).astype(int).tolist()
 
 
-def _bin_names(speeds: np.ndarray) -> list[str]:
-    """Return for each speed the bin that it falls into, and nothing where it is no speed."""
-    names = []
-    for speed in speeds:
-        number = min(BINS, math.ceil(speed / BIN_KMH)) if np.isfinite(speed) and speed > 0 else 0
-        lowest, highest = (f"{(number + step) * BIN_KMH:.0f}" for step in (-1, 0))
-        names.append("" if not number else f"over {lowest} km/h" if number == BINS else f"{lowest}-{highest} km/h")
-    return names
-
-
-def _natural(name: str) -> tuple[float, str]:
-    """Order names that begin with a number by it, and the others behind them."""
-    digits = "".join(part for part in name.replace("over ", "").partition("-")[0] if part.isdigit())
-    return (float(digits) if digits else math.inf, name)
+def _bin_name(number: int) -> str:
+    if not number:
+        return ""
+    lowest, highest = f"{(number - 1) * BIN_KMH:.0f}", f"{number * BIN_KMH:.0f}"
+    return f"over {lowest} km/h" if number == BINS else f"{lowest}-{highest} km/h"
 
 
 def _speed_kmh(name: str, speeds: np.ndarray | None) -> float:
     known = speeds[np.isfinite(speeds) & (speeds > 0)] if speeds is not None else np.empty(0)
-    return round(float(np.median(known)) if known.size else USUAL_KMH.get(name.lower(), OTHER_KMH), 1)
+    usual = float(np.median(known)) if known.size else USUAL_KMH.get(name.lower(), OTHER_KMH)
+    return round(max(usual, SLOWEST_KMH), 1)
 
 
 def to_document(classes: Sequence[RoadClass]) -> list[dict[str, object]]:

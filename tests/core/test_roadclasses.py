@@ -44,6 +44,8 @@ def test_without_speeds_a_class_has_what_is_usual():
     classes, _ = find_classes(roads_of(highway=["motorway", "track"]), "highway", "")
     assert [each.name for each in classes] == ["motorway", "track"]
     assert [each.speed_kmh for each in classes] == [pytest.approx(88.5), round(OTHER_KMH, 1)]
+    slow, _ = find_classes(roads_of(highway=["path"], speed=[0.01]), "highway", "speed")
+    assert from_document(to_document(slow)) == slow  # a model file with a speed of 0 could not be read
 
 
 def test_speeds_fall_into_bins_of_ten_miles_an_hour():

@@ -353,7 +353,7 @@ for limit in limits.split(","):
 def test_where_there_is_no_room_the_output_is_named_and_nothing_is_left(town, planted, tmp_path):
     (tmp_path / "out").mkdir()
     mask, probability = (str(tmp_path / "out" / name) for name in ("mask.tif", "probability.tif"))
-    limits = "5000,9000,16000,100000"
+    limits = "5000,9000,16000,2000000"
     command = [sys.executable, "-c", SMALL_FILES, str(ROOT), town.raster, planted, mask, probability, limits]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     said = ran.stdout.splitlines()

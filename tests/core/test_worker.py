@@ -163,7 +163,8 @@ def test_a_stopped_job_says_so_and_leaves_nothing(tmp_path, closing):
 
 def test_a_segmentation_under_way_is_stopped_by_its_client(town, planted, tmp_path):
     outputs = {"mask": str(tmp_path / "mask.tif"), "probability": str(tmp_path / "probability.tif")}
-    job = Segment(raster=town.raster, model=planted, tile_px=32, halo="exact", engine="native", threads=1, **outputs)
+    many = {"tile_px": 32, "halo": "0", "test_time_augmentation": True}
+    job = Segment(raster=town.raster, model=planted, engine="native", threads=1, **many, **outputs)
     process = Process("run", job_file(tmp_path, job), script=("-m", "training_core"))
     process.wait_for(events.Progress)
     assert len(files(tmp_path)) == 2
