@@ -14,14 +14,15 @@ from .graph import Graph
 
 # Values are looked at from one road's width on one side to one on the other: so far, and no farther, a road that is
 # half as wide on either side of its line can be told from the ground beside it.
-_PROFILE = np.linspace(-1, 1, 49)
+_PROFILE = np.linspace(-1, 1, 33)
 # Vertices before and after from which a line's direction is taken.
 _TANGENT = 3
 # Of so many vertices one is looked at; the smoothing spreads what it tells to those between.
-_EVERY = 3
-# Passes of (1, 2, 1) / 4 over the shifts along a line: a Gaussian with a standard deviation of 4 vertices.
-_SMOOTHING_PASSES = 32
-_BLOCK = 1 << 16  # vertices at a time: 25 MB for each array of profiles
+_EVERY = 4
+# Shifts are smoothed along a line by passes of (1, 2, 1) / 4 over vertices so far apart: the variance of a pass is half of
+# the square of that, and of all of them 16, as of a Gaussian with a standard deviation of 4 vertices.
+_SMOOTHING_STEPS = (1, 2, 3, 1, 2, 3, 2)
+_BLOCK = 1 << 16  # vertices at a time: 17 MB for each array of profiles
 
 
 def center(
@@ -105,8 +106,8 @@ def _run_around(is_road: np.ndarray, middle: int) -> np.ndarray:
 def _smoothed(graph: Graph, values: np.ndarray) -> np.ndarray:
     """Return a value of each vertex (p,) smoothed along the lines."""
     index = np.arange(len(values))
-    before = np.maximum(index - 1, graph.offsets[:-1][graph.owner])
-    after = np.minimum(index + 1, graph.offsets[1:][graph.owner] - 1)
-    for _ in range(_SMOOTHING_PASSES):
+    first, last = graph.offsets[:-1][graph.owner], graph.offsets[1:][graph.owner] - 1
+    for step in _SMOOTHING_STEPS:
+        before, after = np.maximum(index - step, first), np.minimum(index + step, last)
         values = (values[before] + 2 * values + values[after]) / 4
     return values
