@@ -19,8 +19,8 @@ _PROFILE = np.linspace(-1, 1, 33)
 _TANGENT = 3
 # Of so many vertices one is looked at; the smoothing spreads what it tells to those between.
 _EVERY = 4
-# Shifts are smoothed along a line by passes of (1, 2, 1) / 4 over vertices so far apart: the variance of a pass is half of
-# the square of that, and of all of them 16, as of a Gaussian with a standard deviation of 4 vertices.
+# Shifts are smoothed along a line by passes of (1, 2, 1) / 4 over vertices so far apart: the variance of a pass is half
+# of the square of that, and of all of them 16, as of a Gaussian with a standard deviation of 4 vertices.
 _SMOOTHING_STEPS = (1, 2, 3, 1, 2, 3, 2)
 _BLOCK = 1 << 16  # vertices at a time: 17 MB for each array of profiles
 
