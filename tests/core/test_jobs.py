@@ -45,6 +45,7 @@ FILLED = {
         "truth_speed_field": "speed",  # of which both layers have one, or none
         "proposal_speed_field": "speed",
     },
+    "exportnetwork": {"lines": "lines.gpkg", "graphml": "graph.graphml"},
     "exportmodel": {"model": "model.safetensors", "onnx": "model.onnx"},
     "quantize": {
         "model": "model.safetensors",
