@@ -33,10 +33,11 @@ _GEOGRAPHIC = "EPSG:4326"
 _CLASS_FIELD = "highway"
 # What is true of a whole line, and not of its parts.
 _MADE_ANEW = {"length_m", TRAVEL_TIME, "component"}
+# What a field says of a one-way road: OpenStreetMap has yes, no and -1, SpaceNet 1 for one way and 2 for both.
 _WAYS = {
     **dict.fromkeys(("yes", "true", "1"), ALONG),
     **dict.fromkeys(("-1", "reverse"), AGAINST),
-    **dict.fromkeys(("no", "false", "0", ""), BOTH),
+    **dict.fromkeys(("no", "false", "0", "2", ""), BOTH),
 }
 
 

@@ -94,11 +94,15 @@ def test_a_one_way_road_is_driven_one_way(tmp_path):
     assert any("'oneway' that is not chosen" in event.message for event in told if isinstance(event, Warning))
 
 
-@pytest.mark.parametrize("value", [1, 1.0, True, "TRUE", " yes "])
-def test_how_fields_say_that_a_road_is_one_way(value):
-    job = ExportNetwork(lines_oneway_field="oneway")
+@pytest.mark.parametrize(
+    ("value", "is_oneway"),
+    [(1, True), (1.0, True), (True, True), ("TRUE", True), (" yes ", True), ("-1", True), (-1.0, True),
+     (0, False), ("2", False), ("No", False), (False, False), (None, False), (np.nan, False)],
+)  # fmt: skip
+def test_how_fields_say_that_a_road_is_one_way(value, is_oneway):
     layer = layer_of(STRAIGHT, oneway=[value])
-    assert export_layer(layer, job, Reporter())[0].edges["oneway"].tolist() == [True]
+    edges = export_layer(layer, ExportNetwork(lines_oneway_field="oneway"), Reporter())[0].edges
+    assert edges["oneway"].tolist() == [is_oneway] * (1 if is_oneway else 2)
 
 
 def test_there_is_no_way_from_a_bridge_to_the_road_below(tmp_path):

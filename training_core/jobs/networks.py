@@ -182,7 +182,7 @@ class ExportNetwork(GraphOptions):
         "",
         "One-way field of the lines",
         "Field that says which lines are one-way: yes, true or 1 in the direction in which they are drawn, -1 or "
-        "reverse against it; no, false, 0 or nothing for both.",
+        "reverse against it; no, false, 0, 2 or nothing for both.",
         kind=FIELD,
     )
     lines_class_field: str = option(
