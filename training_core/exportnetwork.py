@@ -112,14 +112,23 @@ def export_layer(
 
     tables = to_tables(graph, place, _GEOGRAPHIC, {})
     feature = lines.feature[graph.origin]
-    known = {"osmid": feature + 1, **_columns(layer, feature, class_field), "length": tables.roads["length_m"]}
-    if speed_kmh is not None:
-        known["speed_kph"] = speed_kmh[graph.origin]
-        known["travel_time"] = known["length"] / (known["speed_kph"] * METERS_PER_SECOND["km/h"])
-    roads = geopandas.GeoDataFrame(known, geometry=tables.roads.geometry)
+    columns = {"osmid": feature + 1, **_columns(layer, feature, class_field)}
+    roads = _measured(tables.roads, columns, None if speed_kmh is None else speed_kmh[graph.origin])
     network = to_routable(place(graph.nodes), graph.edges, roads, ways[feature])
     numbers = {name: tables.numbers[name] for name in ("length_m", "components")}
     return network, {"nodes": len(network.nodes), "edges": len(network.edges), **numbers}
+
+
+def _measured(
+    roads: geopandas.GeoDataFrame, columns: dict[str, Any], speed_kmh: Optional[np.ndarray]
+) -> geopandas.GeoDataFrame:
+    """Return the shapes of roads with some columns, and length, speed and travel time as OSMnx calls them."""
+    length_m = roads["length_m"].to_numpy()
+    columns = {**columns, "length": length_m}
+    if speed_kmh is not None:
+        times_s = length_m / (speed_kmh * METERS_PER_SECOND["km/h"])
+        columns = {**columns, "speed_kph": speed_kmh, "travel_time": times_s}
+    return geopandas.GeoDataFrame(columns, geometry=roads.geometry)
 
 
 def _columns(layer: geopandas.GeoDataFrame, feature: np.ndarray, class_field: str) -> dict[str, Any]:
