@@ -28,7 +28,7 @@ from ..training_core.jobs import Job, OptionField, from_options
 from . import layers, runtime
 from .algorithm import RoadSegAlgorithm, help_text
 from .client import WorkerClient
-from .parameters import is_plain, make_parameters, parameter_name, read_plain, sink_destination
+from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, sink_destination
 from .styles import set_style
 
 
@@ -195,6 +195,8 @@ class JobAlgorithm(RoadSegAlgorithm):
         name = self._name(field)
         if field.is_list:
             return tuple(map(layers.raster_path, self.parameterAsLayerList(parameters, name, context)))
+        if name != INPUT and not parameters.get(name):
+            return ""
         layer = self.parameterAsRasterLayer(parameters, name, context)
         if layer is None:
             layers.check_no_container(str(parameters.get(name)))
@@ -241,7 +243,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             field.name: self.parameterAsOutputLayer(parameters, self._name(field), context)
             for field in self._fields(jobs.RASTER_OUTPUT)
         }
-        for field in self._fields(jobs.MODEL_OUTPUT, jobs.ONNX_OUTPUT, jobs.HTML_OUTPUT, jobs.JSON_OUTPUT):
+        for field in self._fields(*jobs.FILE_OUTPUTS):
             paths[field.name] = self.parameterAsFileOutput(parameters, self._name(field), context)
         return {name: path for name, path in paths.items() if path}
 

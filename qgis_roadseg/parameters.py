@@ -40,6 +40,8 @@ ANY_MODEL_FILTER = "RoadSeg model (*.safetensors *.onnx)"
 ANY_FILTER = "Any file (*.*)"  # what is no model gets the worker's own message, which says more than Processing's
 HTML_FILTER = "HTML file (*.html)"
 JSON_FILTER = "JSON file (*.json)"
+GRAPHML_FILTER = "GraphML file (*.graphml)"
+GEOPACKAGE_FILTER = "GeoPackage (*.gpkg)"
 
 # Which geometries a vector field takes or gives, and which of its fields a field chooses: by name, as the job does not
 # tell.
@@ -56,6 +58,9 @@ _FIELD_TYPES = {
     "class_field": QgsProcessingParameterField.DataType.Any,
     "speed_field": QgsProcessingParameterField.DataType.Numeric,
     "lines_bridge_field": QgsProcessingParameterField.DataType.Any,
+    "lines_oneway_field": QgsProcessingParameterField.DataType.Any,
+    "lines_class_field": QgsProcessingParameterField.DataType.Any,
+    "lines_speed_field": QgsProcessingParameterField.DataType.Any,
     "truth_bridge_field": QgsProcessingParameterField.DataType.Any,
     "proposal_bridge_field": QgsProcessingParameterField.DataType.Any,
     "truth_speed_field": QgsProcessingParameterField.DataType.Any,  # which may be text that holds numbers
@@ -172,6 +177,12 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     ),
     jobs.JSON_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
         **common, fileFilter=JSON_FILTER
+    ),
+    jobs.GRAPHML_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
+        **common, fileFilter=GRAPHML_FILTER
+    ),
+    jobs.GEOPACKAGE_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
+        **common, fileFilter=GEOPACKAGE_FILTER
     ),
 }
 

@@ -11,6 +11,7 @@ from qgis.PyQt.QtGui import QIcon
 from ..algorithms.cleannetwork import CleanNetwork
 from ..algorithms.evaluate import Evaluate
 from ..algorithms.exportmodel import ExportModel
+from ..algorithms.exportnetwork import ExportNetwork
 from ..algorithms.extractroads import ExtractRoads
 from ..algorithms.finetune import FineTune
 from ..algorithms.quantize import Quantize
@@ -31,6 +32,7 @@ ALGORITHMS = (
     ExtractRoads,
     CleanNetwork,
     ScoreNetwork,
+    ExportNetwork,
 )
 
 

@@ -27,7 +27,7 @@ REMEDY = f"Run Set up runtime in the toolbox (group Runtime), or name a Python t
 MODULES = (
     "torch", "torchvision", "segmentation_models_pytorch", "numpy", "scipy", "affine", "rasterio", "pyproj", "shapely",
     "pandas", "geopandas", "pyogrio", "safetensors", "psutil", "click", "rich", "jinja2", "matplotlib",
-    "timm", "tensorboardX", "onnx", "onnxruntime", "openvino",
+    "timm", "tensorboardX", "networkx", "onnx", "onnxruntime", "openvino",
 )  # fmt: skip
 
 _TELL_VERSIONS = """

@@ -24,7 +24,7 @@ from .lines import LineFields, Lines, lines_in, read_line_layer, shared_plane
 from .network import drop_short_components, prune_spurs, simplify
 from .noding import node_lines
 from .outputs import Outputs
-from .vectorize import Network, to_tables, write_network
+from .vectorize import SPEED, TRAVEL_TIME, Network, to_tables, write_network
 from .vectors import check_vector_output
 
 _METERS = (1.0, 1.0)  # of the plane in which lines are cleaned
@@ -67,7 +67,8 @@ def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Repo
     lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))
     graph = clean_lines(lines, job, reporter)
     to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)
-    kept = [name for name in layer.columns if name != layer.geometry.name and name.lower() not in _MADE_ANEW]
+    made_anew = _MADE_ANEW | ({TRAVEL_TIME} if SPEED in layer.columns else set())
+    kept = [name for name in layer.columns if name != layer.geometry.name and name.lower() not in made_anew]
     rows = layer[kept].iloc[lines.feature[graph.origin]]
     cleaned = to_tables(
         graph,

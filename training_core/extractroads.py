@@ -1,14 +1,13 @@
 """The job extractroads: from an image to a road network in one go.
 
-Knows how segmenting and vectorizing join; the probability stays in memory, or in a temporary file where it is large, a
-byte a pixel.
+Knows how segmenting and vectorizing join; probability and classes stay in memory, or in temporary files where they are
+large, a byte a pixel each.
 """
 
 from __future__ import annotations
 
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
@@ -17,11 +16,12 @@ from .cache import allocate
 from .events import Reporter
 from .inference import CERTAIN, NO_DATA
 from .jobs import ExtractRoads
+from .lineclasses import ClassRaster, class_array
 from .outputs import Outputs
 from .plans import ImagePlan, Results, check_plans, no_data
 from .results import ResultWriter
 from .roadraster import byte_raster
-from .segment import Segmenter, prepare_segmenter, seconds_per_px, segmented
+from .segment import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
 from .vectorize import extract_network, write_network
 from .vectors import check_vector_output
 
@@ -30,28 +30,37 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExtractRoads`."""
     check_vector_output(job.roads)
     segmenter = prepare_segmenter(job.model, job.raster, job, reporter)
+    require_classes(job.classes, segmenter.card, job.model)
     with Outputs([job.raster, job.model, job.aoi]) as outputs:
         roads_path = outputs.stage(job.roads)
-        mask_path = outputs.stage(job.mask) if job.mask else None
-        plan = segmenter.plan(job.raster, job.aoi, Results(job.mask))
+        wanted = Results(job.mask, classes=job.classes)
+        staged = Results(**{name: str(outputs.stage(path)) for name, path in wanted.named().items()})
+        plan = segmenter.plan(job.raster, job.aoi, wanted)
         reporter.log(check_plans([plan], partial(seconds_per_px, segmenter)))
-        probability = _probability(plan, segmenter, mask_path, reporter.part(0, 0.8))
+        probability, classes = _segment(plan, segmenter, staged, reporter.part(0, 0.8))
         raster = byte_raster(probability, CERTAIN, NO_DATA, segmenter.threshold)
-        network = extract_network(raster, plan.grid, job, reporter.part(0.8, 1))
+        network = extract_network(raster, plan.grid, job, reporter.part(0.8, 1), classes)
         numbers = write_network(network, roads_path, None)
-    return {"roads": job.roads, **({"mask": job.mask} if job.mask else {}), **numbers, "engine": segmenter.engine.name}
+    return {"roads": job.roads, **wanted.named(), **numbers, "engine": segmenter.engine.name}
 
 
-def _probability(plan: ImagePlan, segmenter: Segmenter, mask_path: Optional[Path], reporter: Reporter) -> np.ndarray:
-    """Return the probability bytes of an image, and write its mask where it is wanted."""
-    probability = allocate((plan.grid.height, plan.grid.width), np.uint8)
+def _segment(
+    plan: ImagePlan, segmenter: Segmenter, results: Results, reporter: Reporter
+) -> tuple[np.ndarray, Optional[ClassRaster]]:
+    """Return the probability bytes of an image, and its classes where the network tells them; write what is wanted."""
+    size, told = (plan.grid.height, plan.grid.width), segmenter.card.classes
+    probability, classes = allocate(size, np.uint8), allocate(size, np.uint8) if told else None
     probability[:], has_data = NO_DATA, False
-    with ResultWriter(plan.grid, Results(str(mask_path or "")), segmenter.threshold) as writer:
-        with closing(segmented([plan], segmenter, reporter)) as results:
-            for _, tile, found in results:
+    if classes is not None:
+        classes[:] = NO_DATA
+    with ResultWriter(plan.grid, results, segmenter.threshold, told) as writer:
+        with closing(segmented([plan], segmenter, reporter)) as tiles:
+            for _, tile, found in tiles:
                 writer.write(tile, found)
                 probability[tile.destination] = found.probability
+                if classes is not None:
+                    classes[tile.destination] = found.classes  # also where hysteresis alone may find a road
                 has_data |= bool((found.probability != NO_DATA).any())
         if not has_data:
             raise no_data(plan)
-    return probability
+    return probability, None if classes is None else class_array(classes, told)

@@ -24,13 +24,11 @@ from .errors import OutputError
 from .grid import Grid
 from .inference import CERTAIN, NO_DATA, Prediction, to_mask
 from .plans import Results
-from .roadclasses import RoadClass, to_document
+from .roadclasses import CLASSES_TAG, RoadClass, to_document
 from .tiling import Tile
 
 ROAD_COLOR = (255, 140, 0, 255)
 BLOCK_PX = 512
-# Where a raster of classes tells their names and speeds.
-CLASSES_TAG = "ROADSEG_CLASSES"
 
 
 class BandFile:

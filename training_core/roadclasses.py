@@ -15,6 +15,8 @@ import pandas
 
 from .errors import LabelError
 
+# Where a raster of classes tells their names and speeds, as JSON.
+CLASSES_TAG = "ROADSEG_CLASSES"
 # What one byte of label holds beside road, background and no label; far more than a network tells apart.
 MOST_CLASSES = 32
 KMH_PER_MPH = 1.609344
@@ -107,8 +109,12 @@ def _bin_name(number: int) -> str:
 
 def _speed_kmh(name: str, speeds: np.ndarray | None) -> float:
     known = speeds[np.isfinite(speeds) & (speeds > 0)] if speeds is not None else np.empty(0)
-    usual = float(np.median(known)) if known.size else USUAL_KMH.get(name.lower(), OTHER_KMH)
-    return round(max(usual, SLOWEST_KMH), 1)
+    return round(max(float(np.median(known)) if known.size else usual_kmh(name), SLOWEST_KMH), 1)
+
+
+def usual_kmh(name: str) -> float:
+    """Return the speed in km/h that is usual on roads of a class, by its name."""
+    return USUAL_KMH.get(name.strip().lower(), OTHER_KMH)
 
 
 def to_document(classes: Sequence[RoadClass]) -> list[dict[str, object]]:

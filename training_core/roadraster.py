@@ -49,9 +49,7 @@ class RoadRaster:
 
     def strips(self) -> Iterator[tuple[int, int]]:
         """Yield first row and number of rows of each strip; first rows are multiples of 8."""
-        rows = self.strip_rows or max(1, _STRIP_PX // self.width // BOARD_PX) * BOARD_PX
-        for first_row in range(0, self.height, rows):
-            yield first_row, min(rows, self.height - first_row)
+        return strips_of(self.height, self.width, self.strip_rows)
 
     def road(self, values: np.ndarray, known: np.ndarray, share: float = 1.0) -> np.ndarray:
         """Return which pixels, as read, are road, (rows, width), bool: from a share of the threshold on."""
@@ -62,19 +60,50 @@ class RoadRaster:
 
         It is not a number where there are no data, and everywhere in a mask.
         """
-        found = np.full(len(points), np.nan)
         if self.threshold is None:
-            return found
-        columns, rows = np.rint(points).astype(np.int64).T
-        order = np.argsort(rows, kind="stable")
-        for first_row, count in self.strips():
-            first, last = np.searchsorted(rows[order], [first_row, first_row + count])
-            if first < last:
-                chosen = order[first:last]
-                values, known = self.read(first_row, count)
-                at = rows[chosen] - first_row, columns[chosen]
-                found[chosen] = np.where(known[at], values[at], np.nan)
-        return found
+            return np.full(len(points), np.nan)
+
+        def read(first_row: int, count: int) -> np.ndarray:
+            values, known = self.read(first_row, count)
+            return np.where(known, values, np.float32(np.nan))
+
+        return pixels_at(points, self.height, self.width, read, self.strip_rows).astype(np.float64)
+
+
+def strips_of(height: int, width: int, strip_rows: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield first row and number of rows of the strips of an image; see `RoadRaster`."""
+    rows = strip_rows or max(1, _STRIP_PX // width // BOARD_PX) * BOARD_PX
+    for first_row in range(0, height, rows):
+        yield first_row, min(rows, height - first_row)
+
+
+def pixels_at(
+    points: np.ndarray, height: int, width: int, read: Callable[[int, int], np.ndarray], strip_rows: int = 0
+) -> np.ndarray:
+    """Return the values of the pixels nearest to points, (n, 2) columns and rows: (n,). Beyond the border as on it.
+
+    Parameters
+    ----------
+    points : ndarray (n, 2)
+    height, width : int
+        Size of the image in pixels.
+    read : callable
+        Takes a first row and a number of rows; returns values (rows, width). Only strips with points are read.
+    strip_rows : int
+        See `RoadRaster`.
+    """
+    columns, rows = np.clip(np.rint(points).astype(np.int64), 0, (width - 1, height - 1)).T
+    order = np.argsort(rows, kind="stable")
+    parts = []
+    for first_row, count in strips_of(height, width, strip_rows):
+        first, last = np.searchsorted(rows, [first_row, first_row + count], sorter=order)
+        if first < last:
+            chosen = order[first:last]
+            parts.append(read(first_row, count)[rows[chosen] - first_row, columns[chosen]])
+    found = np.concatenate(parts) if parts else np.zeros(0)
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return found[back]
 
 
 def array_raster(road: np.ndarray, known: np.ndarray, **options: float) -> RoadRaster:
@@ -140,11 +169,11 @@ def band_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
     is_mask = not np.issubdtype(np.dtype(dataset.dtypes[0]), np.floating) and scale == 1
 
     def read_mask(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        values, known = _read(dataset, first_row, count)
+        values, known = read_rows(dataset, first_row, count)
         return values > 0, known
 
     def read_probability(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        values, known = _read(dataset, first_row, count)
+        values, known = read_rows(dataset, first_row, count)
         known &= np.isfinite(values)
         probability = values.astype(np.float32) * scale + offset
         _check_probability(probability[known], dataset.name)
@@ -180,7 +209,7 @@ def _empty(name: str) -> ImageryError:
     return ImageryError(f"{name} has no data anywhere.", "Choose another raster.")
 
 
-def _read(dataset: DatasetReader, first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+def read_rows(dataset: DatasetReader, first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return some rows of the first band and which of their pixels are known."""
     window = Window(0, first_row, dataset.width, count)
     values = dataset.read(1, window=window)

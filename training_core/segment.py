@@ -125,6 +125,15 @@ def prepare_segmenter(model: str, raster: str, options: SegmentOptions, reporter
     return Segmenter(predictor, card, halo, core_px, threshold, budget.px(predictor, _budget(options)))
 
 
+def require_classes(path: str, card: ModelCard, model: str) -> None:
+    """Raise JobError where classes shall be written to a path, and the model tells none."""
+    if path and not card.classes:
+        raise JobError(
+            f"{model} tells no classes of roads, so there is nothing to write to road classes (classes).",
+            "Leave it out, or choose a model that learned from roads with classes.",
+        )
+
+
 def _halo_px(raster: str, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter) -> int:
     """Return a halo in pixels, a multiple of the stride, from its word or number."""
     if options.halo == "exact":
@@ -201,11 +210,7 @@ def _settle(plans: list[ImagePlan], tiles: int, segmenter: Segmenter, reporter: 
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Segment`."""
     segmenter = prepare_segmenter(job.model, job.raster or job.rasters[0], job, reporter)
-    if job.classes and not segmenter.card.classes:
-        raise JobError(
-            f"{job.model} tells no classes of roads, so there is nothing to write to road classes (classes).",
-            "Leave it out, or choose a model that learned from roads with classes.",
-        )
+    require_classes(job.classes, segmenter.card, job.model)
     targets = _targets(job)
     missing = [target for target in targets if not (job.rasters and job.resume and _is_done(target, job.model))]
     skipped = len(targets) - len(missing)

@@ -7,13 +7,15 @@ its own. Knows nothing of where a mask comes from.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import geopandas
 import numpy as np
+import pandas
 import pyproj
 import shapely
 from rasterio.warp import transform as transform_coordinates
@@ -24,7 +26,8 @@ from .events import Reporter
 from .graph import Graph, join_chains, trace_pixels
 from .grid import ELLIPSOID, GEOGRAPHIC, Grid, grid_of
 from .imagery import open_raster
-from .jobs import NetworkOptions, Vectorize
+from .jobs import METERS_PER_SECOND, NetworkOptions, Vectorize
+from .lineclasses import ClassRaster, class_band, classes_along
 from .outputs import Outputs
 from .ridge import center
 from .roadmask import find_road
@@ -35,6 +38,8 @@ from .vectors import check_vector_output, write_layers
 
 # Where along a gap its probability is looked at: not where it begins and ends, which still is road.
 _GAP_SHARES = np.linspace(0.25, 0.75, 21)
+# Columns of lines of which it is known how fast one drives there, and so how long it takes.
+SPEED, TRAVEL_TIME = "speed_kmh", "travel_time_s"
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,8 @@ class Network:
     ----------
     roads : GeoDataFrame
         Lines with `length_m` on the ellipsoid, `width_m`, `confidence` from 0 to 1 (empty for a mask), `component`,
-        the number of the connected part they belong to, 1 the longest, and tags of OpenStreetMap; see `tags`.
+        the number of the connected part they belong to, 1 the longest, and tags of OpenStreetMap; see `tags`. Where
+        classes are told, also `road_class`, `speed_kmh`, at which one usually drives there, and `travel_time_s`.
     nodes : GeoDataFrame
         Junctions and ends, with `degree`, the number of lines that end there, and `component`.
     """
@@ -67,18 +73,28 @@ def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Vectorize`."""
     for path in filter(None, (job.roads, job.nodes)):
         check_vector_output(path, 2 if job.nodes == job.roads else 1)
-    with Outputs(inputs=[job.raster]) as outputs:
+    with Outputs(inputs=[job.raster, job.classes]) as outputs:
         roads_path = outputs.stage(job.roads)
         nodes_path = outputs.stage(job.nodes) if job.nodes else None
-        with open_raster(job.raster) as dataset:
-            grid = grid_of(dataset)
-            found = extract_network(band_raster(dataset, job.threshold), grid, job, reporter.part(0, 0.9))
+        with ExitStack() as stack:
+            dataset = stack.enter_context(open_raster(job.raster))
+            grid, classes = grid_of(dataset), None
+            if job.classes:
+                classes = class_band(stack.enter_context(open_raster(job.classes)), grid, job.raster)
+            raster = band_raster(dataset, job.threshold)
+            found = extract_network(raster, grid, job, reporter.part(0, 0.9), classes)
         reporter.progress(0.9, "Writing")
         numbers = write_network(found, roads_path, nodes_path)
     return {"roads": job.roads, **({"nodes": job.nodes} if job.nodes else {}), **numbers}
 
 
-def extract_network(raster: RoadRaster, grid: Grid, options: NetworkOptions, reporter: Reporter) -> Network:
+def extract_network(
+    raster: RoadRaster,
+    grid: Grid,
+    options: NetworkOptions,
+    reporter: Reporter,
+    classes: Optional[ClassRaster] = None,
+) -> Network:
     """Return the road network that a raster shows.
 
     Parameters
@@ -89,6 +105,8 @@ def extract_network(raster: RoadRaster, grid: Grid, options: NetworkOptions, rep
         Where its pixels lie.
     options : NetworkOptions
     reporter : Reporter
+    classes : ClassRaster, optional
+        Which classes the roads are of, on the same grid.
     """
     pixel_m = grid.pixel_m
 
@@ -113,15 +131,26 @@ def extract_network(raster: RoadRaster, grid: Grid, options: NetworkOptions, rep
     graph = _connect(graph, pixel_m, options, clearance_m, ends.at, _evidence(raster, options.gap_probability))
     graph = network.drop_short_components(graph, pixel_m, options.min_length_m)
     begin(0.85, "Measuring roads")
-    width_m = network.median_of_lines(graph, clearance_m.width_m(graph.points))
-    confidence = _mean_of_lines(graph, raster.probability_at(graph.points))
-    measures = {"width_m": width_m, "confidence": confidence, **osm_tags(width_m)}
+    measures = _measures(graph, raster, clearance_m, classes)
     graph = network.simplify(graph, pixel_m, options.simplify_m)
     found = to_tables(graph, partial(_map_points, grid), grid.crs, measures)
     if not len(found.roads):
         reporter.warning("No roads were found: the network is empty.")
     reporter.progress(1, f"{len(found.roads)} roads")
     return found
+
+
+def _measures(
+    graph: Graph, raster: RoadRaster, clearance_m: Clearance, classes: Optional[ClassRaster]
+) -> dict[str, np.ndarray]:
+    """Return what the pixels along lines tell of them, by the names of columns."""
+    width_m = network.median_of_lines(graph, clearance_m.width_m(graph.points))
+    confidence = _mean_of_lines(graph, raster.probability_at(graph.points))
+    measures = {"width_m": width_m, "confidence": confidence}
+    if classes is None:
+        return {**measures, **osm_tags(width_m)}
+    road_class, speed_kmh = classes_along(graph, classes)
+    return {**measures, "road_class": road_class, SPEED: speed_kmh, **osm_tags(width_m, road_class)}
 
 
 def _connect(
@@ -180,18 +209,31 @@ def to_tables(graph: Graph, place: Callable[[np.ndarray], np.ndarray], crs: Any,
     crs
         The map's CRS, as pyproj takes it.
     columns : mapping of str to array (m,)
-        What is known of each edge; their length and component come before and after it.
+        What is known of each edge; their length and component come before and after it, and the time that it takes
+        to drive along it after its speed.
     """
     points = place(graph.points)
     length_m = _geodesic_lengths(graph, points, crs)
     component = _rank(graph.component, np.bincount(graph.edge_component, length_m))
-    roads = {"length_m": length_m, **columns, "component": component[graph.edges[:, 0]]}
+    roads = {"length_m": length_m, **_with_travel_time(columns, length_m), "component": component[graph.edges[:, 0]]}
     nodes = {"degree": graph.degree, "component": component}
     crs = pyproj.CRS.from_user_input(crs)
     return Network(
         geopandas.GeoDataFrame(roads, geometry=shapely.linestrings(points, indices=graph.owner), crs=crs),
         geopandas.GeoDataFrame(nodes, geometry=shapely.points(place(graph.nodes)), crs=crs),
     )
+
+
+def _with_travel_time(columns: Mapping[str, Any], length_m: np.ndarray) -> dict[str, Any]:
+    """Return columns with the travel time behind the speed, where there is one."""
+    timed: dict[str, Any] = {}
+    for name, values in columns.items():
+        timed[name] = values
+        if name == SPEED:
+            speed_kmh = pandas.to_numeric(pandas.Series(values), errors="coerce").to_numpy(dtype=np.float64)
+            time_s = length_m / np.where(speed_kmh > 0, speed_kmh, np.nan) / METERS_PER_SECOND["km/h"]
+            timed[TRAVEL_TIME] = time_s
+    return timed
 
 
 def _map_points(grid: Grid, points: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from training_core.jobs import (
     JOBS,
     OUTPUT_KINDS,
     Evaluate,
+    ExportNetwork,
     ExtractRoads,
     FineTune,
     MakeScene,
@@ -45,6 +46,7 @@ FILLED = {
         "truth_speed_field": "speed",  # of which both layers have one, or none
         "proposal_speed_field": "speed",
     },
+    "exportnetwork": {"lines": "lines.gpkg", "graphml": "graph.graphml"},
     "exportmodel": {"model": "model.safetensors", "onnx": "model.onnx"},
     "quantize": {
         "model": "model.safetensors",
@@ -193,6 +195,11 @@ def test_segment_wants_one_image_with_an_output_or_several_with_a_folder(options
 def test_two_outputs_in_one_file_are_refused(job, options):
     with pytest.raises(JobError, match=" and .*".join(rf"\({field}\)" for field in options)):
         from_options(job, {**FILLED[job.name], **options})
+
+
+def test_a_network_is_not_exported_to_nowhere():
+    with pytest.raises(JobError, match=r"nothing to write.*\(graphml\).*\(geopackage\)"):
+        from_options(ExportNetwork, {"lines": "lines.gpkg"})
 
 
 def test_layers_may_share_a_file():

@@ -13,14 +13,14 @@ from shapely.geometry import LineString
 
 from rasters import NORTH_UP, write_raster
 from towns import RGB, ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
-from training_core import finetune, segment
+from training_core import extractroads, finetune, segment, vectorize
 from training_core.bundle import ModelCard, load_model, save_model
 from training_core.classloss import class_loss, without_classes
 from training_core.errors import JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
 from training_core.grid import Grid
 from training_core.imagery import Band
-from training_core.jobs import FineTune, LabelOptions, Segment
+from training_core.jobs import ExtractRoads, FineTune, LabelOptions, Segment, Vectorize
 from training_core.labels import burn_labels
 from training_core.losses import road_loss
 from training_core.model import Architecture, adapt_head, build_network
@@ -152,10 +152,42 @@ def test_the_raster_of_classes_says_the_likeliest_where_a_road_is(told_apart, tm
         assert found.colormap(1)[1] != found.colormap(1)[2]
 
 
-def test_a_model_without_classes_is_refused_where_they_are_wanted(town, planted, tmp_path):
-    job = Segment(raster=town.raster, model=planted, classes=str(tmp_path / "classes.tif"), engine="native")
+def test_lines_get_their_classes_in_one_go_as_one_after_the_other(told_apart, tmp_path):
+    raster = write_raster(tmp_path / "town.tif", image_of(true_roads()), photometric="rgb")
+    common = {"raster": raster, "model": told_apart[0], "engine": "native", "precision": "fp32", "threads": 1}
+    crumbs = {"min_area_m2": 0.0, "min_length_m": 5.0, "threshold": 0.5}
+    paths = {name: str(tmp_path / f"{name}.tif") for name in ("probability", "classes")}
+    at_once = {"classes": str(tmp_path / "same.tif"), "roads": str(tmp_path / "at_once.gpkg")}
+    done = extractroads.run(ExtractRoads(**common, **at_once, **crumbs), Reporter())
+    assert {name: done[name] for name in at_once} == at_once
+    segment.run(Segment(**common, **paths, threshold=0.5), Reporter())
+    after = str(tmp_path / "after.gpkg")
+    vectorize.run(Vectorize(raster=paths["probability"], classes=paths["classes"], roads=after, **crumbs), Reporter())
+    with rasterio.open(at_once["classes"]) as same, rasterio.open(paths["classes"]) as classes:
+        np.testing.assert_array_equal(same.read(), classes.read())
+        assert same.tags()[CLASSES_TAG] == classes.tags()[CLASSES_TAG]
+    one, other = geopandas.read_file(at_once["roads"]), geopandas.read_file(after)
+    known = other["road_class"].notna()  # not where lines lie on what only hysteresis and closing have made road
+    assert known.sum() > 5 and set(one["road_class"]) <= {"bright", "dark"}
+    for column in ("road_class", "speed_kmh", "travel_time_s"):
+        assert one[column][known].tolist() == other[column][known].tolist()
+
+
+def test_in_one_go_roads_that_hysteresis_alone_finds_have_classes_too(told_apart, tmp_path):
+    raster = write_raster(tmp_path / "town.tif", image_of(true_roads()), photometric="rgb")
+    roads = str(tmp_path / "roads.gpkg")
+    job = ExtractRoads(raster=raster, model=told_apart[0], roads=roads, engine="native", threads=1, hysteresis=0.5)
+    assert extractroads.run(job, Reporter())["count"] > 0
+    assert geopandas.read_file(roads)["road_class"].notna().all()
+
+
+@pytest.mark.parametrize(("job", "run"), [(Segment, segment.run), (ExtractRoads, extractroads.run)])
+def test_a_model_without_classes_is_refused_where_they_are_wanted(town, planted, tmp_path, job, run):
+    roads = {"roads": str(tmp_path / "roads.gpkg")} if job is ExtractRoads else {}
+    asked = job(raster=town.raster, model=planted, classes=str(tmp_path / "classes.tif"), engine="native", **roads)
     with pytest.raises(JobError, match="tells no classes"):
-        segment.run(job, Reporter())
+        run(asked, Reporter())
+    assert not list(tmp_path.iterdir())
 
 
 def test_classes_that_look_different_are_learned(tmp_path):

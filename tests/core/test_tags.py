@@ -10,3 +10,10 @@ def test_a_road_of_which_only_the_width_is_known_is_a_road_with_its_width_in_met
         "width": ["7", "5.5", None],
         "source": ["RoadSeg"] * 3,
     }
+
+
+def test_what_openstreetmap_calls_a_class_too_becomes_a_tag():
+    classes = np.array(["Primary", "motorway_link", "30-50 km/h", None, "road"], dtype=object)
+    tags = osm_tags(np.full(5, 6.0), classes)
+    assert list(tags["highway"]) == ["primary", "motorway_link", "road", "road", "road"]
+    assert "maxspeed" not in tags

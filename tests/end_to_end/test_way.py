@@ -44,6 +44,7 @@ def test_all_algorithms_are_listed():
         "extractroads",
         "cleannetwork",
         "scorenetwork",
+        "exportnetwork",
     ):
         assert f"roadseg:{name}" in listed
 

@@ -120,6 +120,37 @@ def test_vectorize_into_memory_without_nodes(play_runtime, image):
     assert result["OUTPUT"].featureCount() == 2
 
 
+def test_vectorize_with_classes_and_without(play_runtime, image, tmp_path):
+    lines, job = saved_job(NETWORK, tmp_path)
+    play_runtime(lines)
+    for classes, received in ((None, ""), ("", ""), (str(image), str(image)), (QgsRasterLayer(str(image)), str(image))):
+        run("vectorize", {"INPUT": str(image), "CLASSES": classes, "OUTPUT": "TEMPORARY_OUTPUT"})
+        assert options_in(job)["classes"] == received
+    missing = str(tmp_path / "none.tif")
+    assert "none.tif" in failure("vectorize", {"INPUT": str(image), "CLASSES": missing, "OUTPUT": "TEMPORARY_OUTPUT"})
+
+
+def test_exportnetwork_hands_on_all_fields_and_wants_something_to_write(play_runtime, tmp_path):
+    lines, job = saved_job(
+        "import shutil; shutil.copy(job()['options']['lines'], " + repr(str(tmp_path / "handed on.gpkg")) + ")\n"
+        + 'send("result", result={"nodes": 2, "edges": 2, "length_m": 10.0, "components": 1})\n',
+        tmp_path,
+    )  # fmt: skip
+    play_runtime(lines)
+    fields = "&field=speed:double&field=name:string&field=bridge:string"
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", fields)
+    graph = str(tmp_path / "Graph ß.graphml")
+    values = {"INPUT": roads, "SPEED_FIELD": "speed", "BRIDGE_FIELD": "bridge"}
+    result = run("exportnetwork", {**values, "GRAPHML": graph})
+    assert result == {"GRAPHML": graph, "NODES": 2, "EDGES": 2, "LENGTH_M": 10, "COMPONENTS": 1}
+    options = options_in(job)
+    assert (options["graphml"], options["geopackage"]) == (graph, "")
+    assert (options["lines_speed_field"], options["lines_bridge_field"]) == ("speed", "bridge")
+    handed_on = QgsVectorLayer(str(tmp_path / "handed on.gpkg"), "", "ogr")
+    assert {"speed", "name", "bridge"} <= {field.name() for field in handed_on.fields()}
+    assert "nothing to write" in failure("exportnetwork", values)
+
+
 def test_vectorize_into_a_table_of_a_geopackage(play_runtime, image, tmp_path):
     play_runtime(NETWORK)
     target = f"ogr:dbname='{tmp_path / 'all.gpkg'}' table=\"network\" (geom)"

@@ -11,6 +11,7 @@ from qgis.core import (
 from roadseg.algorithms.cleannetwork import CleanNetwork
 from roadseg.algorithms.evaluate import Evaluate
 from roadseg.algorithms.exportmodel import ExportModel
+from roadseg.algorithms.exportnetwork import ExportNetwork
 from roadseg.algorithms.extractroads import ExtractRoads
 from roadseg.algorithms.finetune import FineTune
 from roadseg.algorithms.quantize import Quantize
@@ -21,7 +22,8 @@ from roadseg.qgis_roadseg.parameters import read_plain
 from roadseg.training_core import jobs
 from roadseg.training_core.errors import JobError
 
-ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads, CleanNetwork, ScoreNetwork)
+ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads, CleanNetwork, ScoreNetwork,
+              ExportNetwork)  # fmt: skip
 
 pytestmark = pytest.mark.usefixtures("provider")
 
@@ -90,12 +92,16 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
                     "OUTPUT": "fileDestination"}),
         (Segment, {"INPUT": "layer", "MODEL": "file", "MASK": "rasterDestination",
                    "PROBABILITY": "rasterDestination", "CLASSES": "rasterDestination"}),
-        (Vectorize, {"INPUT": "raster", "OUTPUT": "sink", "NODES": "sink"}),
-        (ExtractRoads, {"INPUT": "layer", "MODEL": "file", "OUTPUT": "sink", "MASK": "rasterDestination"}),
+        (Vectorize, {"INPUT": "raster", "CLASSES": "raster", "OUTPUT": "sink", "NODES": "sink"}),
+        (ExtractRoads, {"INPUT": "layer", "MODEL": "file", "OUTPUT": "sink", "MASK": "rasterDestination",
+                        "CLASSES": "rasterDestination"}),
         (CleanNetwork, {"INPUT": "source", "BRIDGE_FIELD": "field", "OUTPUT": "sink", "NODES": "sink"}),
         (ScoreNetwork, {"INPUT": "source", "TRUTH": "source", "AOI": "source", "TRUTH_BRIDGE_FIELD": "field",
                         "PROPOSAL_SPEED_FIELD": "field", "SPEED_UNIT": "enum", "SNAP_M": "number", "OUTPUT": "sink",
                         "REPORT": "fileDestination", "SCORES": "fileDestination"}),
+        (ExportNetwork, {"INPUT": "source", "BRIDGE_FIELD": "field", "ONEWAY_FIELD": "field", "CLASS_FIELD": "field",
+                         "SPEED_FIELD": "field", "SPEED_UNIT": "enum", "KEEP": "enum", "GRAPHML": "fileDestination",
+                         "GEOPACKAGE": "fileDestination"}),
     ],
 )  # fmt: skip
 def test_the_types(algorithm_type, types):
@@ -114,6 +120,9 @@ def test_geometries_and_parents():
     clean = definitions(CleanNetwork)
     assert clean["INPUT"].dataTypes() == [source.TypeVectorLine]
     assert clean["BRIDGE_FIELD"].parentLayerParameterName() == "INPUT"
+    export = definitions(ExportNetwork)
+    fields = ("BRIDGE_FIELD", "ONEWAY_FIELD", "CLASS_FIELD", "SPEED_FIELD")
+    assert {export[name].parentLayerParameterName() for name in fields} == {"INPUT"}
     vectorize = definitions(Vectorize)
     assert vectorize["OUTPUT"].dataType() == source.TypeVectorLine
     assert vectorize["NODES"].dataType() == source.TypeVectorPoint
@@ -138,6 +147,7 @@ def test_what_is_written_where_nothing_is_said():
     assert created(ExtractRoads) == {"OUTPUT"}
     assert created(CleanNetwork) == {"OUTPUT"}
     assert created(ScoreNetwork) == {"OUTPUT", "REPORT"}
+    assert created(ExportNetwork) == {"GRAPHML"}
 
 
 def test_a_folder_of_logs_is_a_folder_that_may_be_left_out():
@@ -154,6 +164,8 @@ def test_files_are_named_for_what_is_in_them():
     assert found["SCORES"].defaultFileExtension() == "json"
     assert definitions(FineTune)["MODEL"].defaultFileExtension() == "safetensors"
     assert definitions(ExportModel)["OUTPUT"].defaultFileExtension() == "onnx"
+    assert definitions(ExportNetwork)["GRAPHML"].defaultFileExtension() == "graphml"
+    assert definitions(ExportNetwork)["GEOPACKAGE"].defaultFileExtension() == "gpkg"
 
 
 def test_a_model_may_be_of_either_kind():

@@ -12,12 +12,15 @@ from ..errors import JobError
 from .exchange import ExportModel, Quantize
 from .learning import Evaluate, FineTune, MakeScene
 from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
-from .networks import METERS_PER_SECOND, GraphOptions, NodingOptions, ScoreNetwork
+from .networks import METERS_PER_SECOND, ExportNetwork, GraphOptions, NodingOptions, ScoreNetwork
 from .option import (
     BANDS,
     FIELD,
+    FILE_OUTPUTS,
     FOLDER,
     FORMAT_VERSION,
+    GEOPACKAGE_OUTPUT,
+    GRAPHML_OUTPUT,
     HTML_OUTPUT,
     JSON_OUTPUT,
     MODEL,
@@ -42,7 +45,10 @@ from .shared import CleaningOptions, ComputeOptions, LabelOptions, NetworkOption
 __all__ = [
     "BANDS",
     "FIELD",
+    "FILE_OUTPUTS",
     "FOLDER",
+    "GEOPACKAGE_OUTPUT",
+    "GRAPHML_OUTPUT",
     "HTML_OUTPUT",
     "JOBS",
     "JSON_OUTPUT",
@@ -61,6 +67,7 @@ __all__ = [
     "ComputeOptions",
     "Evaluate",
     "ExportModel",
+    "ExportNetwork",
     "ExtractRoads",
     "FineTune",
     "GraphOptions",
@@ -93,6 +100,7 @@ JOBS: dict[str, type[Job]] = {
         CleanNetwork,
         Evaluate,
         ScoreNetwork,
+        ExportNetwork,
         ExportModel,
         Quantize,
         MakeScene,

@@ -20,6 +20,17 @@ from .shared import (
 )
 
 
+def _classes_option() -> str:
+    """Return the field of where classes of roads are written."""
+    return option(
+        "",
+        "Road classes",
+        "Where to write the classes of roads, for a model that tells them: 0 no road, then numbers of classes, "
+        "255 no data.",
+        kind=RASTER_OUTPUT,
+    )
+
+
 @dataclass(frozen=True)
 class Segment(SegmentOptions):
     """Find road pixels in an image."""
@@ -45,14 +56,7 @@ class Segment(SegmentOptions):
     probability: str = option(
         "", "Road probability", "Where to write the probability: 0 to 254 for 0 to 1, 255 no data.", kind=RASTER_OUTPUT
     )
-
-    classes: str = option(
-        "",
-        "Road classes",
-        "Where to write the classes of roads, for a model that tells them: 0 no road, then numbers of classes, "
-        "255 no data.",
-        kind=RASTER_OUTPUT,
-    )
+    classes: str = _classes_option()
 
     def validate(self) -> None:
         """See Job.validate; also wants either one image with an output, or several with a folder."""
@@ -78,6 +82,13 @@ class Vectorize(NetworkOptions):
     title: ClassVar[str] = "Vectorize roads"
 
     raster: str = option("", "Road mask or probability", "The raster to vectorize.", kind=RASTER, required=True)
+    classes: str = option(
+        "",
+        "Road classes",
+        "Raster of the classes of these roads, as Segment roads writes it: lines then have a class, the speed that is "
+        "usual there, and a travel time.",
+        kind=RASTER,
+    )
     threshold: float = option(
         0.5,
         "Threshold",
@@ -101,6 +112,7 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
     aoi: str = option("", "Area of interest", "Polygons to which the work is limited.", kind=VECTOR)
     roads: str = option("", "Roads", "Where to write the lines.", kind=VECTOR_OUTPUT, required=True)
     mask: str = option("", "Road mask", "Where to write the mask: 1 road, 0 other, 255 no data.", kind=RASTER_OUTPUT)
+    classes: str = _classes_option()
 
 
 @dataclass(frozen=True)

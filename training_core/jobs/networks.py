@@ -1,4 +1,4 @@
-"""Jobs about road networks that are there already: scoring one against another."""
+"""Jobs about road networks that are there already: scoring one against another, handing one on to routing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
-from .option import FIELD, HTML_OUTPUT, JSON_OUTPUT, VECTOR, VECTOR_OUTPUT, Job, option
+from .option import (
+    FIELD,
+    GEOPACKAGE_OUTPUT,
+    GRAPHML_OUTPUT,
+    HTML_OUTPUT,
+    JSON_OUTPUT,
+    VECTOR,
+    VECTOR_OUTPUT,
+    Job,
+    option,
+)
 
 # Meters a second of one of each unit that a speed may be given in.
 METERS_PER_SECOND = {"km/h": 1 / 3.6, "mph": 0.44704, "m/s": 1.0}
@@ -50,7 +60,7 @@ class NodingOptions(Job):
 
 @dataclass(frozen=True)
 class GraphOptions(NodingOptions):
-    """What lines tell beside their shape: shared by jobs that compare road networks."""
+    """What lines tell beside their shape: shared by jobs that look at how fast one drives."""
 
     speed_unit: str = option(
         "km/h", "Unit of speeds", "Unit of the speed fields.", choices=tuple(METERS_PER_SECOND), advanced=True
@@ -157,3 +167,54 @@ class ScoreNetwork(GraphOptions):
                 f"There is no speed field of the {missing}_speed_field).",
                 "Paths are compared by time where both networks have speeds; give both fields or none.",
             )
+
+
+@dataclass(frozen=True)
+class ExportNetwork(GraphOptions):
+    """Write a layer of road lines as a graph that networkx and OSMnx find routes in."""
+
+    name: ClassVar[str] = "exportnetwork"
+    title: ClassVar[str] = "Export a network for routing"
+
+    lines: str = option("", "Lines", "The roads, in any CRS.", kind=VECTOR, required=True)
+    lines_bridge_field: str = bridge_option("lines")
+    lines_oneway_field: str = option(
+        "",
+        "One-way field of the lines",
+        "Field that says which lines are one-way: yes, true or 1 in the direction in which they are drawn, -1 or "
+        "reverse against it; no, false, 0, 2 or nothing for both.",
+        kind=FIELD,
+    )
+    lines_class_field: str = option(
+        "",
+        "Class field of the lines",
+        "Field of the roads' classes, named as in OpenStreetMap, by which a speed is taken that is usual where the "
+        "speed field tells none. The field highway, where there is one, need not be chosen.",
+        kind=FIELD,
+    )
+    lines_speed_field: str = option(
+        "",
+        "Speed field of the lines",
+        "Field with each line's speed, from which the travel time follows.",
+        kind=FIELD,
+    )
+    keep: str = option(
+        "all",
+        "Components to keep",
+        "Whether all connected parts of the network are written, or the longest alone, within which there is a way "
+        "from everywhere to everywhere if no road is one-way.",
+        choices=("all", "longest"),
+    )
+    graphml: str = option("", "Graph", "Where to write the graph as GraphML, as OSMnx reads it.", kind=GRAPHML_OUTPUT)
+    geopackage: str = option(
+        "",
+        "Nodes and edges",
+        "Where to write the graph as a GeoPackage with the layers nodes and edges, as OSMnx has them.",
+        kind=GEOPACKAGE_OUTPUT,
+    )
+
+    def validate(self) -> None:
+        """See Job.validate; also wants something to write."""
+        super().validate()
+        if not (self.graphml or self.geopackage):
+            raise JobError("There is nothing to write.", "Give a graph (graphml) or nodes and edges (geopackage).")

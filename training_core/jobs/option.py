@@ -24,7 +24,10 @@ MODEL, FOLDER = "model", "folder"
 RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
 MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
 HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
-OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT)
+GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT = "graphml output", "geopackage output"
+# Files that no one but the worker writes, of whatever it likes.
+FILE_OUTPUTS = (MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT, GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT)
+OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, *FILE_OUTPUTS)
 
 
 @dataclass(frozen=True)

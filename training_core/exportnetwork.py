@@ -1,0 +1,187 @@
+"""The job exportnetwork: a layer of road lines as a graph that other programs find ways in.
+
+Knows how lines, what their fields say, and files go together; what the graph is like, `routable` knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Optional
+
+import geopandas
+import numpy as np
+import pandas
+import pyproj
+
+from .errors import LabelError, OutputError
+from .events import Reporter
+from .graph import select_edges
+from .jobs import METERS_PER_SECOND, ExportNetwork
+from .lines import LineFields, Lines, lines_in, read_line_layer, require_fields, shared_plane
+from .network import component_lengths
+from .noding import node_lines
+from .outputs import Outputs
+from .roadclasses import OTHER_KMH, usual_kmh
+from .routable import AGAINST, ALONG, BOTH, PLACE_DIGITS, RESERVED, Routable, to_routable, write_graphml
+from .vectorize import TRAVEL_TIME, to_tables
+from .vectors import check_vector_output, write_layers
+
+_PURPOSE = "lines to export"
+_GEOGRAPHIC = "EPSG:4326"
+# Where a layer from OpenStreetMap, or from RoadSeg, has the class of a road.
+_CLASS_FIELD = "highway"
+# What is true of a whole line, and not of its parts.
+_MADE_ANEW = {"length_m", TRAVEL_TIME, "component"}
+# What a field says of a one-way road: OpenStreetMap has yes, no and -1, SpaceNet 1 for one way and 2 for both.
+_WAYS = {
+    **dict.fromkeys(("yes", "true", "1"), ALONG),
+    **dict.fromkeys(("-1", "reverse"), AGAINST),
+    **dict.fromkeys(("no", "false", "0", "2", ""), BOTH),
+}
+
+
+def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
+    """Do the job; see `jobs.ExportNetwork`."""
+    _check_outputs(job)
+    with Outputs(inputs=[job.lines]) as outputs:
+        graphml = outputs.stage(job.graphml) if job.graphml else None
+        geopackage = outputs.stage(job.geopackage) if job.geopackage else None
+        reporter.progress(0, "Reading")
+        layer = read_line_layer(job.lines, _PURPOSE, _fields(job))
+        network, numbers = export_layer(layer, job, reporter.part(0.1, 0.7))
+        reporter.check_cancelled()
+        reporter.progress(0.7, "Writing")
+        if graphml:
+            write_graphml(network, graphml)
+        if geopackage:
+            write_layers(geopackage, network.layers, {"nodes": "Point", "edges": "LineString"})
+    paths = {"graphml": job.graphml, "geopackage": job.geopackage}
+    return {**{name: path for name, path in paths.items() if path}, **numbers}
+
+
+def _check_outputs(job: ExportNetwork) -> None:
+    if job.graphml and Path(job.graphml).suffix.lower() != ".graphml":
+        raise OutputError(f"{job.graphml} is in no format that RoadSeg writes graphs in.", "End its name in .graphml.")
+    if job.geopackage:
+        check_vector_output(job.geopackage, 2)
+
+
+def _fields(job: ExportNetwork) -> LineFields:
+    return LineFields(job.lines_bridge_field, job.lines_speed_field, job.speed_unit)
+
+
+def export_layer(
+    layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Reporter
+) -> tuple[Routable, dict[str, Any]]:
+    """Return the network of a layer's lines, and its numbers.
+
+    Parameters
+    ----------
+    layer : GeoDataFrame
+        Lines in any CRS.
+    job : ExportNetwork
+        Its options; paths are only named in errors.
+    reporter : Reporter
+
+    Raises
+    ------
+    LabelError
+        A field is missing or says what cannot be understood, or the lines have no length, lie nowhere on Earth, or too
+        far apart.
+    """
+    class_field = job.lines_class_field or (_CLASS_FIELD if _CLASS_FIELD in layer.columns else "")
+    require_fields(layer, (class_field, job.lines_oneway_field), job.lines, _PURPOSE)
+    plane = shared_plane(layer)
+    lines = lines_in(plane, layer, _fields(job))
+    speed_kmh = _speeds_kmh(lines, layer[class_field] if class_field else None, job, reporter)
+    ways = _ways(layer, job, reporter)
+    reporter.progress(0, "Cutting lines where they meet")
+    graph, line = node_lines(lines, job.join_m)
+    graph = replace(graph, origin=line)
+    if not len(graph.edges):
+        raise LabelError(f"The {_PURPOSE} ({job.lines}) have no length.", "Choose another layer.")
+    if job.keep == "longest":
+        graph = select_edges(graph, graph.edge_component == component_lengths(graph, (1.0, 1.0)).argmax())
+    reporter.check_cancelled()
+    reporter.progress(0.7, "Measuring roads")
+    to_geographic = pyproj.Transformer.from_crs(plane, _GEOGRAPHIC, always_xy=True)
+
+    def place(points: np.ndarray) -> np.ndarray:
+        return np.round(np.column_stack(to_geographic.transform(*points.T)), PLACE_DIGITS)
+
+    tables = to_tables(graph, place, _GEOGRAPHIC, {})
+    feature = lines.feature[graph.origin]
+    columns = {"osmid": feature + 1, **_columns(layer, feature, class_field)}
+    roads = _measured(tables.roads, columns, None if speed_kmh is None else speed_kmh[graph.origin])
+    network = to_routable(place(graph.nodes), graph.edges, roads, ways[feature])
+    numbers = {name: tables.numbers[name] for name in ("length_m", "components")}
+    return network, {"nodes": len(network.nodes), "edges": len(network.edges), **numbers}
+
+
+def _measured(
+    roads: geopandas.GeoDataFrame, columns: dict[str, Any], speed_kmh: Optional[np.ndarray]
+) -> geopandas.GeoDataFrame:
+    """Return the shapes of roads with some columns, and length, speed and travel time as OSMnx calls them."""
+    length_m = roads["length_m"].to_numpy()
+    columns = {**columns, "length": length_m}
+    if speed_kmh is not None:
+        times_s = length_m / (speed_kmh * METERS_PER_SECOND["km/h"])
+        columns = {**columns, "speed_kph": speed_kmh, "travel_time": times_s}
+    return geopandas.GeoDataFrame(columns, geometry=roads.geometry)
+
+
+def _columns(layer: geopandas.GeoDataFrame, feature: np.ndarray, class_field: str) -> dict[str, Any]:
+    """Return what a layer's fields say of its features: the class, and as numbers or text all that is not reserved."""
+    taken = {name: name for name in layer.columns if name.lower() not in {*RESERVED, *_MADE_ANEW, _CLASS_FIELD}}
+    taken.pop(layer.geometry.name, None)
+    columns = {}
+    for name, source in {**({_CLASS_FIELD: class_field} if class_field else {}), **taken}.items():
+        values = layer[source].iloc[feature].reset_index(drop=True)
+        is_plain = pandas.api.types.is_numeric_dtype(values) and source != class_field
+        columns[name] = values if is_plain else values.map(str, na_action="ignore")
+    return columns
+
+
+def _speeds_kmh(
+    lines: Lines, names: Optional[pandas.Series], job: ExportNetwork, reporter: Reporter
+) -> Optional[np.ndarray]:
+    """Return the speed of each line, (n,), float64, or None where nothing tells any.
+
+    It is what the speed field tells; else what is usual in the line's class; else the median of those that are told.
+    """
+    if not job.lines_speed_field and names is None:
+        reporter.log("Neither speeds nor classes of roads are told: the graph has lengths, and no travel times.")
+        return None
+    told = lines.speed_mps / METERS_PER_SECOND["km/h"]
+    usual = np.full(len(lines), np.nan)
+    if names is not None:
+        of_feature = [np.nan if pandas.isna(name) else usual_kmh(str(name)) for name in names]
+        usual = np.array(of_feature)[lines.feature]
+    rest = np.median(told[np.isfinite(told)]) if np.isfinite(told).any() else OTHER_KMH
+    missing = int((~np.isfinite(told)).sum())
+    if missing:
+        reporter.log(f"{missing} of {len(lines)} lines tell no speed: what is usual is taken.")
+    return np.where(np.isfinite(told), told, np.where(np.isfinite(usual), usual, rest))
+
+
+def _ways(layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Reporter) -> np.ndarray:
+    """Return in which directions each feature can be driven: (n,), int64."""
+    if not job.lines_oneway_field:
+        if "oneway" in layer.columns:
+            reporter.warning("The lines have a field 'oneway' that is not chosen: all roads are for both directions.")
+        return np.full(len(layer), BOTH)
+    words = [_word(value) for value in layer[job.lines_oneway_field]]
+    unknown = sorted(set(words) - set(_WAYS))
+    if unknown:
+        raise LabelError(
+            f"The field {job.lines_oneway_field!r} of the {_PURPOSE} ({job.lines}) says {unknown[0]!r}, which is no "
+            "direction.",
+            f"It may say {', '.join(filter(None, _WAYS))}, or nothing.",
+        )
+    return np.array([_WAYS[word] for word in words], dtype=np.int64)
+
+
+def _word(value: object) -> str:
+    text = "" if pandas.isna(value) else str(value).strip().lower()
+    return text.removesuffix(".0")  # as whole numbers are read where others are missing
