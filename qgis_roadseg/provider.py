@@ -9,6 +9,7 @@ from qgis.core import QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
 from ..algorithms.cleannetwork import CleanNetwork
+from ..algorithms.comparenetworks import CompareNetworks
 from ..algorithms.evaluate import Evaluate
 from ..algorithms.exportmodel import ExportModel
 from ..algorithms.extractroads import ExtractRoads
@@ -31,6 +32,7 @@ ALGORITHMS = (
     ExtractRoads,
     CleanNetwork,
     ScoreNetwork,
+    CompareNetworks,
 )
 
 

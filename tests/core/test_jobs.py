@@ -45,6 +45,13 @@ FILLED = {
         "truth_speed_field": "speed",  # of which both layers have one, or none
         "proposal_speed_field": "speed",
     },
+    "comparenetworks": {
+        "before": "before.gpkg",
+        "after": "after.gpkg",
+        "places": "places.gpkg",  # which origins and damage need
+        "before_speed_field": "speed",  # of which both layers have one, or none
+        "after_speed_field": "speed",
+    },
     "exportmodel": {"model": "model.safetensors", "onnx": "model.onnx"},
     "quantize": {
         "model": "model.safetensors",

@@ -17,6 +17,7 @@ IDS = {
     "extractroads",
     "cleannetwork",
     "scorenetwork",
+    "comparenetworks",
 }
 
 

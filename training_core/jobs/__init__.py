@@ -12,7 +12,7 @@ from ..errors import JobError
 from .exchange import ExportModel, Quantize
 from .learning import Evaluate, FineTune, MakeScene
 from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
-from .networks import METERS_PER_SECOND, GraphOptions, NodingOptions, ScoreNetwork
+from .networks import METERS_PER_SECOND, CompareNetworks, GraphOptions, NodingOptions, ScoreNetwork
 from .option import (
     BANDS,
     FIELD,
@@ -58,6 +58,7 @@ __all__ = [
     "VECTOR_OUTPUT",
     "CleanNetwork",
     "CleaningOptions",
+    "CompareNetworks",
     "ComputeOptions",
     "Evaluate",
     "ExportModel",
@@ -93,6 +94,7 @@ JOBS: dict[str, type[Job]] = {
         CleanNetwork,
         Evaluate,
         ScoreNetwork,
+        CompareNetworks,
         ExportModel,
         Quantize,
         MakeScene,
