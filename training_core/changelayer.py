@@ -40,6 +40,8 @@ def to_layer(pair: Pair, fates: dict[str, Fates]) -> geopandas.GeoDataFrame:
     Those of the network before lie where they were drawn; of the one after there are the new ones.
     """
     tables = [_table(pair, fates[name], name) for name in NAMES]
+    spelled = {name.lower(): name for name in tables[0].columns}  # no format has both Name and name
+    tables[1] = tables[1].rename(columns={name: spelled.get(name.lower(), name) for name in tables[1].columns})
     return pandas.concat(_of_like_types(*tables), ignore_index=True)
 
 
@@ -78,11 +80,15 @@ def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -
         types = {table[name].dtype for table in tables if name in table}
         if len(types) > 1 and not all(pandas.api.types.is_numeric_dtype(each) for each in types):
             for table in tables:
-                table[name] = [None if pandas.isna(value) else str(value) for value in table[name]]
+                table[name] = [_as_text(value) for value in table[name]]
         for table in tables:
             if name in table and len(types) == 1 and not all(name in each for each in tables):
                 table[name] = _may_be_empty(table[name])
     return tables
+
+
+def _as_text(value: object) -> Optional[str]:
+    return None if pandas.api.types.is_scalar(value) and pandas.isna(value) else str(value)
 
 
 def _may_be_empty(values: pandas.Series) -> pandas.Series:

@@ -24,6 +24,10 @@ from .vectors import read_area
 BEFORE, AFTER = "roads before", "roads after"
 # A shift as large as this share of the tolerance is worth a word.
 _TOLD_SHARE = 0.4
+# Where a larger share of the network before than this lies beyond the one after, that is worth a word, too.
+_TOLD_BEYOND = 0.05
+# Networks whose extents are farther apart are not of the same ground.
+_SAME_GROUND_M = 1000.0
 # The network after is looked for within this many times the largest displacement, where a shift is measured.
 _REACH = 2.0
 
@@ -93,12 +97,14 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     for name, path in paths.items():
         if not len(lines[name]):
             raise LabelError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
-    _check_overlap(lines, paths, job.reach_m)
+    _check_overlap(lines, paths)
     if job.before_speed_field:
         lines = {name: with_speeds_told(each, name, fields[name].speed, reporter) for name, each in lines.items()}
     shift = _measure(lines, job, reporter)
     if shift.taken_off:
         lines[BEFORE] = lines[BEFORE].moved(shift.vector_m)
+    if area is None:
+        _warn_of_beyond(lines, job.reach_m, reporter)
     outside = lines[BEFORE].parted(np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))
     if area is not None:
         ground = shapely.union_all(shapely.make_valid(area.geometry.to_crs(plane).to_numpy()))
@@ -114,14 +120,25 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     return Pair(layers, lines, outside, shift, plane)
 
 
-def _check_overlap(lines: dict[str, Lines], paths: dict[str, str], reach_m: float) -> None:
-    """Raise LabelError where the extents of both networks do not touch each other."""
+def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:
+    """Raise LabelError where both networks are of different ground."""
     before, after = (shapely.box(*shapely.total_bounds(lines[name].shapes)) for name in (BEFORE, AFTER))
     apart_m = shapely.distance(before, after)
-    if apart_m > reach_m:
+    if apart_m > _SAME_GROUND_M:
         raise LabelError(
             f"The {BEFORE} ({paths[BEFORE]}) and the {AFTER} ({paths[AFTER]}) lie {apart_m / 1000:,.1f} km apart.",
             "Choose layers of the same ground, and check their coordinate systems.",
+        )
+
+
+def _warn_of_beyond(lines: dict[str, Lines], reach_m: float, reporter: Reporter) -> None:
+    """Tell how much of the network before lies where the one after does not reach, if that is much."""
+    hull = shapely.buffer(shapely.convex_hull(shapely.multilinestrings(lines[AFTER].shapes)), reach_m)
+    beyond_m = lines[BEFORE].length_m.sum() - shapely.length(shapely.intersection(lines[BEFORE].shapes, hull)).sum()
+    if beyond_m > _TOLD_BEYOND * lines[BEFORE].length_m.sum():
+        reporter.warning(
+            f"{beyond_m / 1000:.1f} km of the {BEFORE} lie beyond the {AFTER}, and count as lost. If the new image "
+            "does not reach there, give its outline as area of interest."
         )
 
 

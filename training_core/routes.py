@@ -92,7 +92,7 @@ def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool) -> W
     """
     count = len(before.places)
     sums, counts = np.zeros((4, count)), np.zeros((3, count))
-    for (block, ways), (_, ways_after) in zip(_ways(before, targets, by_time), _ways(after, targets, by_time)):
+    for (_, ways), (_, ways_after) in zip(_ways(before, targets, by_time), _ways(after, targets, by_time)):
         there, there_after = np.isfinite(ways), np.isfinite(ways_after)
         both = there & there_after
         terms = ((both, ways), (both, ways_after), (there, ways), (there_after, ways_after))

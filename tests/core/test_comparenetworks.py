@@ -133,6 +133,22 @@ def test_each_line_keeps_its_fields_and_has_its_shares(tmp_path, write):
     assert result["new"]["share"] == pytest.approx(60 / 280, rel=1e-4)
 
 
+def test_fields_of_one_name_are_one_field_however_they_are_spelled(tmp_path, write):
+    before = write("before", line((0, 0), (100, 0)), Name=["a"], osm_id=[12345678901])
+    after = tmp_path / "after.gpkg"
+    write_layer(after, line((0, 50), (100, 50)), name=[7])
+    changes = geopandas.read_file(run(tmp_path, before, str(after), align=False)["changes"])
+    assert dict(zip(changes["change"], changes["Name"])) == {"lost": "a", "new": "7"}
+    assert changes["osm_id"].iloc[0] == 12345678901
+
+
+def test_roads_beyond_the_new_image_are_told_where_there_is_no_area(tmp_path, grid, write):
+    told = Reporter()
+    run(tmp_path, grid, write("after", *(line((0, y), (100, y)) for y in (0, 70, 140, 210))), told)
+    # Up to 15 m beyond, at x = 115 m: 4 x 95 m across and the 2 x 210 m at 140 and 210 m are farther.
+    assert "0.8 km of the roads before lie beyond the roads after" in told.warnings[0]
+
+
 def test_a_layer_that_lies_aside_as_a_whole_is_put_right(tmp_path, grid, write):
     aside = [shapely.affinity.translate(line(*way), 7, -4) for way in GRID if way != GRID[5]]
     after = write("after", *aside)
@@ -276,10 +292,12 @@ def test_a_bridge_is_crossed_without_a_junction(tmp_path, write, points):
     assert run(tmp_path, before, after, **options, **fields)["routes"]["never_connected"] == 1
 
 
-def test_an_area_without_roads_after_is_lost_as_a_whole(tmp_path, grid, write):
+def test_an_area_without_roads_after_is_lost_as_a_whole(tmp_path, grid, write, points):
     told = Reporter()
+    places = {"places": points("places", inside=(70, 70)), "origins": points("origins", depot=(0, 0))}
     aoi = write("aoi", shapely.box(X - 5, Y - 5, X + 100, Y + 300))
-    result = run(tmp_path, grid, write("after", line((150, 0), (150, 90))), told, aoi=aoi)
+    result = run(tmp_path, grid, write("after", line((150, 0), (150, 90))), told, aoi=aoi, **places)
+    assert result["routes"]["cut_off"] == 1
     assert result["lost"]["share"] == 1 and result["new"] == {"length_m": 0, "share": 0}
     assert "no roads after in the area" in told.warnings[0]
     Page(Path(result["report"]).read_text(encoding="utf-8"))

@@ -17,12 +17,12 @@ def lines_of(path):
     return layer.GetSpatialRef().Clone(), [(feature.items(), feature.geometry().Clone()) for feature in layer]
 
 
-def write_points(path, reference, points):
+def write_shapes(path, reference, kind, shapes):
     source = ogr.GetDriverByName("GPKG").CreateDataSource(path)
-    layer = source.CreateLayer("places", reference, ogr.wkbPoint)
-    for point in points:
+    layer = source.CreateLayer("shapes", reference, kind)
+    for shape in shapes:
         feature = ogr.Feature(layer.GetLayerDefn())
-        feature.SetGeometry(point)
+        feature.SetGeometry(shape)
         layer.CreateFeature(feature)
 
 
@@ -166,9 +166,9 @@ def test_a_network_is_scored_against_the_true_roads(ground, tmp_path):
 def test_a_network_before_is_compared_with_the_one_after(ground, tmp_path):
     reference, lines = lines_of(str(ground.roads))
     after, places = str(tmp_path / "after.gpkg"), str(tmp_path / "places.gpkg")
-    longest = max(lines, key=lambda line: line[1].Length())[1]
-    gdal.VectorTranslate(after, str(ground.roads), options=["-where", f"ST_Length(geom) < {longest.Length() - 1e-3}"])
-    write_points(places, reference, [line.Centroid() for _, line in lines])
+    *others, longest = sorted((line for _, line in lines), key=lambda line: line.Length())
+    write_shapes(after, reference, ogr.wkbLineString, others)
+    write_shapes(places, reference, ogr.wkbPoint, [line.Value(line.Length() / 2) for _, line in lines])
     changes, reached, report = (str(tmp_path / name) for name in ("changes.gpkg", "reached.gpkg", "report.html"))
     inputs = {"BEFORE": str(ground.roads), "INPUT": after, "PLACES": places}
     result = headless.run(
