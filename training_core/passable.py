@@ -11,26 +11,26 @@ import shapely
 from .lines import Lines, make_lines, together
 
 
-def joined_to(main: Lines, added: Lines, left: np.ndarray, reach_m: float, join_m: float) -> Lines:
+def joined_to(main: Lines, added: Lines, doubles: np.ndarray, reach_m: float, join_m: float) -> Lines:
     """Return lines with those of another layer, which lie a little aside, linked to them.
 
-    Where an added line went on in one of its own layer that has been left out, it now goes on, straight, to the nearest
-    of the main lines. A dead end stays one.
+    Where an added line went on in one of its own layer for which a main line stands, it now goes on, straight, to the
+    nearest main line. A dead end stays one.
 
     Parameters
     ----------
     main, added : Lines
-    left : ndarray (k,) of LineString
-        Lines of the layer of those added that are not among them.
+    doubles : ndarray (k,) of LineString
+        Lines of the layer of those added that are left out, since main lines run where they do.
     reach_m : float
         How far a main line may be.
     join_m : float
         What is as near as this needs no link.
     """
     ends = shapely.points(_ends(added))
-    if not len(ends) or not len(main) or not len(left):
+    if not len(ends) or not len(main) or not len(doubles):
         return together(main, added)
-    touching, _ = shapely.STRtree(left).query(ends, predicate="dwithin", distance=join_m)
+    touching, _ = shapely.STRtree(doubles).query(ends, predicate="dwithin", distance=join_m)
     ends = shapely.points(np.unique(shapely.get_coordinates(ends[np.unique(touching)]), axis=0))
     end, near = shapely.STRtree(main.shapes).query_nearest(ends, max_distance=reach_m, all_matches=False)
     links = shapely.shortest_line(ends[end], main.shapes[near])

@@ -37,6 +37,8 @@ CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = (
 STATUSES = (CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE)  # the worst first
 # With less than this of closed road in between, a place is only interrupted: by gaps too short to be told as lost.
 _NOTHING_M = 0.5
+# Where more than this share of the places is, that is worth a word.
+_TOLD_INTERRUPTED = 0.25
 # Speeds that make a second of each meter of road that is closed, and next to nothing of all others.
 _CLOSED_MPS, _OPEN_MPS = 1.0, 1e9
 
@@ -176,8 +178,8 @@ def find_routes(hand: RoadsAtHand, points: Points, job: CompareNetworks, reporte
     reporter.progress(0.6, "Looking for routes")
     sources = _sources(before, after, points)
     find = from_nearest if job.origins else to_all
-    length = find(before, after, sources, by_time=False)
-    time = find(before, after, sources, by_time=True) if job.before_speed_field else None
+    length = find(before, after, sources, False, reporter)
+    time = find(before, after, sources, True, reporter) if job.before_speed_field else None
     length, time = (None if ways is None else _of_places(ways, points.count) for ways in (length, time))
     status = _statuses(length, time, before, after, points.count, job)
     reporter.check_cancelled()
@@ -185,11 +187,21 @@ def find_routes(hand: RoadsAtHand, points: Points, job: CompareNetworks, reporte
     is_cut_off = status == CUT_OFF
     if is_cut_off.any():
         reporter.progress(0.8, "Looking for what is missing")
-        missing_m[is_cut_off] = _missing(hand, points, sources, job)[is_cut_off]
+        missing_m[is_cut_off] = _missing(hand, points, sources, job, reporter)[is_cut_off]
         status[missing_m < _NOTHING_M] = INTERRUPTED
+        _warn_of_gaps(int((status == INTERRUPTED).sum()), points.count, reporter)
     to_road_m, to_road_after_m = (sites.gap_m[: points.count] for sites in (before, after))
     source = np.where(length.source >= 0, points.names[length.source], "")
     return PlaceRoutes(status, length, time, to_road_m, to_road_after_m, missing_m, source)
+
+
+def _warn_of_gaps(interrupted: int, count: int, reporter: Reporter) -> None:
+    """Tell where so many places are interrupted that it must be the lines' fault."""
+    if interrupted > _TOLD_INTERRUPTED * count:
+        reporter.warning(
+            f"{interrupted:,} of {count:,} places are interrupted by gaps in the roads after that are too short to be "
+            "told as lost. Clean these roads first, or let routes run on what remains (routes_on)."
+        )
 
 
 def _of_places(ways: Ways, count: int) -> Ways:
@@ -225,7 +237,7 @@ def _passable(hand: RoadsAtHand, points: Points, job: CompareNetworks) -> Lines:
     outside = hand.outside if job.keep_outside else _chosen(hand.outside, np.zeros(len(hand.outside), dtype=bool))
     if job.routes_on == "after":
         kept = together(_chosen(stretches, is_open), outside)
-        return joined_to(hand.after, kept, stretches.shapes[~is_open], job.reach_m, job.join_m)
+        return joined_to(hand.after, kept, stretches.shapes[~is_lost], job.reach_m, job.join_m)
     main = together(_chosen(stretches, is_open | ~is_lost), outside)
     return _with_new_roads(main, hand, job)
 
@@ -237,7 +249,9 @@ def _with_new_roads(main: Lines, hand: RoadsAtHand, job: CompareNetworks) -> Lin
     return joined_to(main, _chosen(after, is_new), after.shapes[~is_new], job.reach_m, job.join_m)
 
 
-def _missing(hand: RoadsAtHand, points: Points, sources: np.ndarray, job: CompareNetworks) -> np.ndarray:
+def _missing(
+    hand: RoadsAtHand, points: Points, sources: np.ndarray, job: CompareNetworks, reporter: Reporter
+) -> np.ndarray:
     """Return the least length of closed road on the way to each place: (n,), float64; infinite for no way at all."""
     stretches = _stretches(hand.before, hand.fates_before)
     closed = _is_closed(stretches, hand.fates_before, points)
@@ -247,7 +261,7 @@ def _missing(hand: RoadsAtHand, points: Points, sources: np.ndarray, job: Compar
     is_main = np.arange(len(lines)) < len(main)
     lines = replace(lines, speed_mps=np.where(is_main, lines.speed_mps, _OPEN_MPS))
     sites = snap(contracted(make_road_graph(lines, job.join_m)), points.points, job.place_m)
-    return least_way(sites, sources, by_time=True)[0][: points.count]
+    return least_way(sites, sources, True, reporter)[0][: points.count]
 
 
 def _sources(before: Sites, after: Sites, points: Points) -> np.ndarray:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .events import Reporter
 from .paths import Paths, make_paths
 from .roadgraph import Places, RoadGraph
 
@@ -79,20 +80,22 @@ def paths_on(roads: RoadGraph, places: Places, by_time: bool) -> Paths:
     return make_paths(roads.graph, roads.travel_time_s, places.edge, along_s)
 
 
-def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool) -> Ways:
+def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> Ways:
     """Return the way of each point from the nearest of some of them, which are given by their numbers."""
-    (least, nearest), (least_after, nearest_after) = (least_way(sites, sources, by_time) for sites in (before, after))
+    (least, nearest), (least_after, nearest_after) = (
+        least_way(sites, sources, by_time, reporter) for sites in (before, after)
+    )
     return Ways(least, least_after, np.where(np.isfinite(least_after), nearest_after, nearest))
 
 
-def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool) -> Ways:
+def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, reporter: Reporter) -> Ways:
     """Return the mean of each point's ways to some of them, which are given by their numbers, but for itself.
 
     Where a point gets to some of them before and after, it is the mean over these.
     """
     count = len(before.places)
     sums, counts = np.zeros((4, count)), np.zeros((3, count))
-    for (_, ways), (_, ways_after) in zip(_ways(before, targets, by_time), _ways(after, targets, by_time)):
+    for (_, ways), (_, ways_after) in zip(*(_ways(sites, targets, by_time, reporter) for sites in (before, after))):
         there, there_after = np.isfinite(ways), np.isfinite(ways_after)
         both = there & there_after
         terms = ((both, ways), (both, ways_after), (there, ways), (there_after, ways_after))
@@ -107,7 +110,9 @@ def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool) -> W
     return Ways(*found, np.full(count, -1))
 
 
-def _ways(sites: Sites, sources: np.ndarray, by_time: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _ways(
+    sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the costs of ways from some points to all others, (b, n), float64, in blocks of b sources, with these."""
     paths = paths_on(sites.roads, sites.places, by_time)
     # The same blocks for any network, so that two can be walked through together.
@@ -118,6 +123,7 @@ def _ways(sites: Sites, sources: np.ndarray, by_time: bool) -> Iterator[tuple[np
         costs = np.empty((len(block), len(sites.places)))
         step = max(1, _BLOCK // paths.node_count)
         for row in range(0, len(block), step):
+            reporter.check_cancelled()
             part = block[row : row + step]
             costs[row : row + step] = paths.between(part, paths.to_nodes(part))
         costs += gap + gap[block][:, None]
@@ -125,11 +131,11 @@ def _ways(sites: Sites, sources: np.ndarray, by_time: bool) -> Iterator[tuple[np
         yield block, costs
 
 
-def least_way(sites: Sites, sources: np.ndarray, by_time: bool) -> tuple[np.ndarray, np.ndarray]:
+def least_way(sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> tuple[np.ndarray, np.ndarray]:
     """Return the least cost of a way to each point from some others, and which one that is from; -1 for none."""
     least = np.full(len(sites.places), np.inf)
     nearest = np.full(len(sites.places), -1)
-    for block, ways in _ways(sites, sources, by_time):
+    for block, ways in _ways(sites, sources, by_time, reporter):
         first = ways.argmin(axis=0)
         costs = ways[first, np.arange(len(first))]
         nearer = costs < least

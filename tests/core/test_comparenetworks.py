@@ -191,7 +191,9 @@ def test_a_lost_road_is_open_where_damage_is_confirmed_elsewhere(tmp_path, river
 
 def test_a_short_gap_interrupts_routes_on_what_is_drawn_but_not_on_what_remains(tmp_path, river, write):
     after = write("gap", line((0, 0), (110, 0)), line((127, 0), (300, 0)))  # of which 7 m would be lost
-    result = run(tmp_path, **{**river, "after": after})
+    told = Reporter()
+    result = run(tmp_path, reporter=told, **{**river, "after": after})
+    assert "1 of 2 places are interrupted" in told.warnings[0]
     assert result["intact"]["share"] == 1 and result["routes"]["interrupted"] == 1
     assert places_of(result).loc["far", "missing_m"] == pytest.approx(0, abs=0.1)
     result = run(tmp_path, **{**river, "after": after}, routes_on="remaining")
@@ -312,7 +314,7 @@ def test_what_is_lost_one_way_is_new_the_other_way(tmp_path, seed):
         )
         for name, roads in (("one", town(seed)), ("other", town(seed + 1, kept=0.6, shift_m=7)))
     ]
-    there, back = (run(tmp_path, *pair, align=False) for pair in (layers, layers[::-1]))
+    there, back = (run(tmp_path, *pair, align=False, report="", numbers="") for pair in (layers, layers[::-1]))
     assert there["lost"]["length_m"] == pytest.approx(back["new"]["length_m"])
     assert there["new"]["length_m"] == pytest.approx(back["lost"]["length_m"])
     assert sum(there[change]["share"] for change in ("intact", "displaced", "lost")) == pytest.approx(1)
