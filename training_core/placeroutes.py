@@ -336,7 +336,8 @@ def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame) -> geopandas.Ge
     columns["origin"] = routes.source
     made = {*columns, "fid"}
     own = {name: layer[name] for name in layer.columns if name != layer.geometry.name and name.lower() not in made}
-    return geopandas.GeoDataFrame({**own, **columns}, geometry=layer.geometry, crs=layer.crs)
+    middles = shapely.centroid(layer.geometry.to_numpy())  # of multipoints, which QGIS often makes of points
+    return geopandas.GeoDataFrame({**own, **columns}, geometry=middles, crs=layer.crs)
 
 
 def _known(values: np.ndarray) -> np.ndarray:

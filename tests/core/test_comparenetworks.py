@@ -12,7 +12,7 @@ import pytest
 import shapely
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from shapely import LineString, MultiLineString, Point
+from shapely import LineString, MultiLineString, MultiPoint, Point
 
 from browser import Page
 from rasters import UTM, write_layer
@@ -283,6 +283,18 @@ def test_a_place_beside_no_road_is_told_so(tmp_path, river, points):
     assert "1 of 2 places lie farther than 100 m" in told.warnings[0] and "nowhere" in told.warnings[0]
     with pytest.raises(LabelError, match="None of the places .* 20 m .* nearest is 60 m away"):
         run(tmp_path, **options, place_m=20)
+
+
+def test_places_may_be_multipoints_with_fields_of_their_own(tmp_path, river):
+    shapes = [MultiPoint([(X + x, Y)]) for x in (50, 300)]
+    several = write_layer(
+        tmp_path / "several.gpkg", *shapes, name=["near", None], beds=[5, 7], status=["full", "empty"]
+    )
+    result = run(tmp_path, **{**river, "places": several})
+    table = geopandas.read_file(result["reached"])
+    assert table.geom_type.tolist() == ["Point"] * 2 and table["beds"].tolist() == [5, 7]
+    assert table["status"].tolist() == ["reachable", "cut off"]
+    assert "2 cut off" in re.sub(r"\s+", " ", Page((tmp_path / "report.html").read_text(encoding="utf-8")).text)
 
 
 def test_a_bridge_is_crossed_without_a_junction(tmp_path, write, points):
