@@ -14,7 +14,7 @@ from typing import Any, Optional
 import numpy as np
 
 from .changelayer import CHANGES, NAMES, parts_of, to_layer, write_tables
-from .changes import DISPLACED, Fates, Limits, find_fates
+from .changes import DISPLACED, UNMATCHED, Fates, Limits, find_fates
 from .changes_report import ChangesRecord, write_changes_report
 from .events import Reporter
 from .jobs import CompareNetworks
@@ -26,6 +26,8 @@ from .stages import Stages
 from .vectors import check_vector_output
 from .versions import versions
 
+# Where a larger share of the roads before than this is lost, that is worth a word.
+_TOLD_LOST = 0.5
 # What routes run on, by the job's word for it.
 ROUTES_ON = {
     "after": "Routes run on the roads after, as they are drawn: where one was not seen, as under trees, they "
@@ -47,6 +49,7 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
             points = read_points(job, pair.plane)
         with stages.timed("comparing lines", 0.2, 0.5):
             fates = find_changes(pair, job)
+            _warn_of_loss(fates[BEFORE], reporter)
         routes: Optional[PlaceRoutes] = None
         if points is not None:
             with stages.timed("comparing routes", 0.5, 0.9) as part:
@@ -71,6 +74,16 @@ def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, Fates]:
     limits = Limits(job.tolerance_m, job.displaced_m, job.parallel_angle, job.min_stretch_m)
     before, after = (as_drawn(pair.lines[name]) for name in (BEFORE, AFTER))
     return {BEFORE: find_fates(before, after, limits), AFTER: find_fates(after, before, limits)}
+
+
+def _warn_of_loss(before: Fates, reporter: Reporter) -> None:
+    """Tell where so much is lost that it must be for another reason than a disaster."""
+    share = before.length_m[before.kind == UNMATCHED].sum() / before.length_m.sum()
+    if share > _TOLD_LOST:
+        reporter.warning(
+            f"{share:.0%} of the roads before are lost. Check that both layers lie on each other, and that the new "
+            "image shows all of this ground; else give its outline as area of interest."
+        )
 
 
 def to_document(

@@ -201,7 +201,7 @@ def clipped(lines: Lines, area: BaseGeometry) -> Lines:
 
 
 def together(*lines: Lines) -> Lines:
-    """Return lines of one plane as one, those of the first before those of the second; features are numbered apart."""
+    """Return lines of one plane as one, in order; features keep the numbers that they have in their layers."""
     return Lines(*(np.concatenate(each) for each in zip(*(vars(part).values() for part in lines))))
 
 

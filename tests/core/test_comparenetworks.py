@@ -313,7 +313,7 @@ def test_an_area_without_roads_after_is_lost_as_a_whole(tmp_path, grid, write, p
     result = run(tmp_path, grid, write("after", line((150, 0), (150, 90))), told, aoi=aoi, **places)
     assert result["routes"]["cut_off"] == 1
     assert result["lost"]["share"] == 1 and result["new"] == {"length_m": 0, "share": 0}
-    assert "no roads after in the area" in told.warnings[0]
+    assert "no roads after in the area" in told.warnings[0] and "100% of the roads before are lost" in told.warnings[1]
     Page(Path(result["report"]).read_text(encoding="utf-8"))
 
 
