@@ -50,8 +50,19 @@ _POLYGON, _LINE, _POINT = (
     QgsProcessing.SourceType.TypeVectorLine,
     QgsProcessing.SourceType.TypeVectorPoint,
 )
-_SOURCE_TYPES = {"roads": [_LINE, _POLYGON], "aoi": [_POLYGON], "truth": [_LINE], "proposal": [_LINE], "lines": [_LINE]}
-_SINK_TYPES = {"roads": _LINE, "nodes": _POINT, "errors": _LINE}
+_SOURCE_TYPES = {
+    "roads": [_LINE, _POLYGON],
+    "aoi": [_POLYGON],
+    "truth": [_LINE],
+    "proposal": [_LINE],
+    "lines": [_LINE],
+    "before": [_LINE],
+    "after": [_LINE],
+    "places": [_POINT],
+    "origins": [_POINT],
+    "damage": [_POLYGON],
+}
+_SINK_TYPES = {"roads": _LINE, "nodes": _POINT, "errors": _LINE, "changes": _LINE, "reached": _POINT}
 _FIELD_TYPES = {
     "width_field": QgsProcessingParameterField.DataType.Numeric,
     "sure_field": QgsProcessingParameterField.DataType.Any,
@@ -65,6 +76,17 @@ _FIELD_TYPES = {
     "proposal_bridge_field": QgsProcessingParameterField.DataType.Any,
     "truth_speed_field": QgsProcessingParameterField.DataType.Any,  # which may be text that holds numbers
     "proposal_speed_field": QgsProcessingParameterField.DataType.Any,
+    **dict.fromkeys(
+        (
+            "before_bridge_field",
+            "after_bridge_field",
+            "before_speed_field",
+            "after_speed_field",
+            "places_name_field",
+            "origins_name_field",
+        ),
+        QgsProcessingParameterField.DataType.Any,
+    ),
 }
 
 

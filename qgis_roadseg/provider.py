@@ -9,6 +9,7 @@ from qgis.core import QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
 from ..algorithms.cleannetwork import CleanNetwork
+from ..algorithms.comparenetworks import CompareNetworks
 from ..algorithms.evaluate import Evaluate
 from ..algorithms.exportmodel import ExportModel
 from ..algorithms.exportnetwork import ExportNetwork
@@ -33,6 +34,7 @@ ALGORITHMS = (
     CleanNetwork,
     ScoreNetwork,
     ExportNetwork,
+    CompareNetworks,
 )
 
 

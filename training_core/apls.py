@@ -21,8 +21,8 @@ import geopandas
 import numpy as np
 
 from .events import Reporter
-from .paths import Paths, make_paths
 from .roadgraph import Places, RoadGraph
+from .routes import paths_on
 
 SNAP_M, SPACING_M = 4.0, 50.0
 # An edge shorter than this share of the spacing has no control points but its nodes.
@@ -130,7 +130,7 @@ def _compare(
         return Direction(0.0, 0, 0, 0, 0)
     places, headings = control_places(graph, spacing_m)
     snapped, _ = other.nearest(graph.points_at(places), snap_m, headings)
-    own, others = _paths(graph, places, by_time), _paths(other, snapped, by_time)
+    own, others = paths_on(graph, places, by_time), paths_on(other, snapped, by_time)
     total, paths, missing = 0.0, 0, 0
     count = len(places)
     block = int(np.clip(_BLOCK // max(own.node_count, others.node_count, 1), 16, 1024))
@@ -150,15 +150,6 @@ def _compare(
     reporter.progress(1, "Comparing paths")
     score = 1 - total / paths if paths else 0.0
     return Direction(score, count, int((snapped.edge >= 0).sum()), paths, missing)
-
-
-def _paths(roads: RoadGraph, places: Places, by_time: bool) -> Paths:
-    if not by_time:
-        return make_paths(roads.graph, roads.length_m, places.edge, places.along_m)
-    is_somewhere = places.edge >= 0
-    along_s = np.zeros(len(places))
-    along_s[is_somewhere] = roads.times_at(places.select(is_somewhere))
-    return make_paths(roads.graph, roads.travel_time_s, places.edge, along_s)
 
 
 def _differences(lengths: np.ndarray, found: np.ndarray) -> tuple[float, int, int]:

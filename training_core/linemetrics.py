@@ -95,11 +95,22 @@ def score_lines(truth: RoadGraph, proposal: RoadGraph, tolerance_m: float) -> Li
     return LineScores(tolerance_m, truth_m, min(found_m, truth_m), proposal_m, min(true_m, proposal_m))
 
 
-def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float) -> Stretches:
-    """Return the parts of a network's edges that lie within a tolerance of another network."""
+def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float, within_degrees: float = 90.0) -> Stretches:
+    """Return the parts of a network's edges that lie within a tolerance of another network, where it runs alike.
+
+    Parameters
+    ----------
+    roads, other : RoadGraph
+    tolerance_m : float
+    within_degrees : float
+        The largest angle between pieces that are compared; a right angle compares all.
+    """
     found = [Stretches(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
     for vertex, other_vertex in roads.neighbors(other, tolerance_m):
         begin, step = roads.graph.points[vertex], roads.graph.points[vertex + 1] - roads.graph.points[vertex]
+        if within_degrees < 90:
+            likewise = other.runs_like(other_vertex, step / np.hypot(*step.T)[:, None], within_degrees)
+            vertex, other_vertex, begin, step = (each[likewise] for each in (vertex, other_vertex, begin, step))
         other_begin, other_end = other.graph.points[other_vertex], other.graph.points[other_vertex + 1]
         low, high = _within_capsule(begin, step, other_begin, other_end, tolerance_m + _ROUNDING_M)
         met, along_m = low <= high, roads.along_m[vertex]

@@ -21,6 +21,7 @@ from pyproj.exceptions import ProjError
 from shapely.geometry.base import BaseGeometry
 
 from .errors import LabelError
+from .events import Reporter
 from .jobs import METERS_PER_SECOND
 from .vectors import read_layer, require_geometry
 
@@ -84,6 +85,14 @@ class Lines:
     def length_m(self) -> np.ndarray:
         """Length of each line: (n,), float64."""
         return shapely.length(self.shapes)
+
+    def parted(self, shapes: np.ndarray, line: np.ndarray) -> Lines:
+        """Return parts of lines, with what is known of the line that each is a part of, given by its number."""
+        return Lines(shapes, self.feature[line], self.bridge[line], self.speed_mps[line], self.lanes[line])
+
+    def moved(self, by_m: np.ndarray) -> Lines:
+        """Return the lines moved east and north."""
+        return replace(self, shapes=shapely.transform(self.shapes, lambda points: points + by_m))
 
     def with_speeds(self) -> Lines:
         """Return the lines where those without a speed have the median of the others; all must not be without."""
@@ -194,8 +203,32 @@ def clipped(lines: Lines, area: BaseGeometry) -> Lines:
     inside = shapely.intersection(lines.shapes, area)
     shapes, line = shapely.get_parts(inside, return_index=True)
     kept = (shapely.get_dimensions(shapes) == 1) & (shapely.length(shapes) > 0)
-    line = line[kept]
-    return Lines(shapes[kept], lines.feature[line], lines.bridge[line], lines.speed_mps[line], lines.lanes[line])
+    return lines.parted(shapes[kept], line[kept])
+
+
+def together(*lines: Lines) -> Lines:
+    """Return lines of one plane as one, in order; features keep the numbers that they have in their layers."""
+    return Lines(*(np.concatenate(each) for each in zip(*(vars(part).values() for part in lines))))
+
+
+def with_speeds_told(lines: Lines, name: str, speed_field: str, reporter: Reporter) -> Lines:
+    """Return lines of which each has a speed, and tell how many had none.
+
+    Raises
+    ------
+    LabelError
+        None has.
+    """
+    unknown = np.isnan(lines.speed_mps)
+    if len(lines) and unknown.all():
+        raise LabelError(
+            f"The field {speed_field!r} of the {name} has no number above 0.", "Choose another speed field, or none."
+        )
+    if unknown.any():
+        reporter.warning(
+            f"{unknown.sum():,} of {len(lines):,} {name} have no speed; they get the median of the others."
+        )
+    return lines.with_speeds() if unknown.any() else lines
 
 
 def _is_bridge(value: object) -> bool:

@@ -59,6 +59,11 @@ def line_map(name: str, drawn: Mapping[str, MapLines]) -> str:
     return f'<svg role="img" aria-label="{name}" {size}>{paths}{bar}</svg>'
 
 
+def dots(points: np.ndarray) -> np.ndarray:
+    """Return points, (n, 2), as lines without length, (n,), which a map shows as dots as wide as its lines."""
+    return shapely.linestrings(np.stack([points, points], axis=1))
+
+
 def _path(title: str, drawn: MapLines, to_picture: Callable[[np.ndarray], np.ndarray], scale: float) -> str:
     """Return lines as one path; bends of less than a third of a pixel are left out, as nobody would see them."""
     simple = shapely.simplify(drawn.lines, 0.3 / scale, preserve_topology=False)

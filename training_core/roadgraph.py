@@ -162,7 +162,7 @@ class RoadGraph:
             yield self._segments[begin + own], other._segments[theirs]
 
     def nearest(
-        self, points: np.ndarray, within_m: float, headings: np.ndarray | None = None
+        self, points: np.ndarray, within_m: float, headings: np.ndarray | None = None, within_degrees: float = 90.0
     ) -> tuple[Places, np.ndarray]:
         """Return the nearest place to each point, and its distance in meters.
 
@@ -176,6 +176,8 @@ class RoadGraph:
             Where nothing is as near as this, the place is nowhere, and the distance infinite.
         headings : ndarray (n, 2), float64, optional
             The direction of each point's own road as a vector of length 1; not a number for a node of one.
+        within_degrees : float
+            Where headings are given, edges that run at a larger angle to them are not looked at.
         """
         places = Places(np.full(len(points), -1), np.zeros(len(points)))
         distance_m = np.full(len(points), np.inf)
@@ -184,6 +186,9 @@ class RoadGraph:
         reach_m = within_m + _EQUAL_M
         point, near = self._tree.query(shapely.points(points), predicate="dwithin", distance=reach_m)
         vertex = self._segments[near]
+        if headings is not None and within_degrees < 90:
+            likewise = self.runs_like(vertex, headings[point], within_degrees)
+            point, vertex = point[likewise], vertex[likewise]
         spot, along_m = self._project(points[point], vertex)
         gap_m = np.hypot(*(spot - points[point]).T)
         edge = self.graph.owner[vertex]
@@ -197,6 +202,11 @@ class RoadGraph:
         places.edge[found], places.along_m[found] = edge[chosen], along_m[chosen]
         distance_m[found] = gap_m[chosen]
         return places, distance_m
+
+    def runs_like(self, vertex: np.ndarray, headings: np.ndarray, within_degrees: float) -> np.ndarray:
+        """Return which steps from vertices run at no larger an angle to headings, either way along: (n,), bool."""
+        step = self.graph.points[vertex + 1] - self.graph.points[vertex]
+        return np.abs((step * headings).sum(axis=1)) >= np.cos(np.radians(within_degrees)) * self._step_m[vertex]
 
     def _project(self, points: np.ndarray, vertex: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the nearest spots to points on the segments after vertices, and how far along the edge they are."""
@@ -227,6 +237,15 @@ def make_road_graph(lines: Lines, tolerance_m: float) -> RoadGraph:
     """Return the graph of lines, cut where they meet; see `noding`. Nodes may have just two edges."""
     graph, line = node_lines(lines, tolerance_m)
     return RoadGraph(graph, np.repeat(line, graph.sizes), lines)
+
+
+def as_drawn(lines: Lines) -> RoadGraph:
+    """Return lines as a graph that is cut nowhere and linked nowhere: edge i is line i."""
+    points, line = shapely.get_coordinates(lines.shapes, return_index=True)
+    offsets = np.concatenate([[0], np.cumsum(shapely.get_num_points(lines.shapes))])
+    nodes = points[np.column_stack([offsets[:-1], offsets[1:] - 1]).ravel()]
+    edges = np.arange(len(nodes)).reshape(-1, 2)
+    return RoadGraph(Graph(nodes, edges, points, offsets), line.astype(np.int64), lines)
 
 
 def contracted(roads: RoadGraph) -> RoadGraph:

@@ -7,10 +7,7 @@ module's of its own.
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Optional
 
@@ -24,10 +21,11 @@ from .errors import LabelError
 from .events import Reporter
 from .jobs import ScoreNetwork
 from .linemetrics import LineScores, Stretches, near, rest, score_lines
-from .lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane
+from .lines import LineFields, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
 from .network_report import NetworkRecord, NetworkSummary, write_network_report
 from .outputs import Outputs
 from .roadgraph import RoadGraph, contracted, make_road_graph
+from .stages import Stages
 from .topo import Topo, score_topo
 from .vectors import check_vector_output, read_area, write_layers
 from .versions import versions
@@ -58,22 +56,10 @@ class Networks:
 
 
 @dataclass
-class Scoring:
+class Scoring(Stages):
     """What has been found so far, and how long it took."""
 
     job: ScoreNetwork
-    reporter: Reporter
-    timings_s: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def timed(self, part: str, begin: float, end: float) -> Iterator[Reporter]:
-        """Do a part of the work, which has a share of the progress."""
-        self.reporter.check_cancelled()
-        reporter = self.reporter.part(begin, end)
-        reporter.progress(0, part[0].upper() + part[1:])
-        began_s = time.perf_counter()
-        yield reporter
-        self.timings_s[part] = time.perf_counter() - began_s
 
 
 @dataclass(frozen=True)
@@ -105,7 +91,7 @@ def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
     with Outputs([job.truth, job.proposal, job.aoi]) as outputs:
         paths = {name: getattr(job, name) for name in ("errors", "report", "scores") if getattr(job, name)}
         staged = {name: outputs.stage(path) for name, path in paths.items()}
-        scoring = Scoring(job, reporter)
+        scoring = Scoring(reporter, job)
         with scoring.timed("reading", 0, 0.1):
             networks = read_networks(job, reporter)
         scores = score(networks, scoring)
@@ -149,23 +135,9 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
     if not len(lines[PROPOSAL]):
         reporter.warning("There are no proposed roads to score: all scores are 0.")
     if job.truth_speed_field:
-        lines = {name: _with_speeds(each, name, fields[name].speed, reporter) for name, each in lines.items()}
+        lines = {name: with_speeds_told(each, name, fields[name].speed, reporter) for name, each in lines.items()}
     graphs = [contracted(make_road_graph(lines[name], job.join_m)) for name in (TRUTH, PROPOSAL)]
     return Networks(*graphs, plane, layers[TRUTH].crs)
-
-
-def _with_speeds(lines: Lines, name: str, speed_field: str, reporter: Reporter) -> Lines:
-    """Return lines of which each has a speed."""
-    unknown = np.isnan(lines.speed_mps)
-    if len(lines) and unknown.all():
-        raise LabelError(
-            f"The field {speed_field!r} of the {name} has no number above 0.", "Choose another speed field, or none."
-        )
-    if unknown.any():
-        reporter.warning(
-            f"{unknown.sum():,} of {len(lines):,} {name} have no speed; they get the median of the others."
-        )
-    return lines.with_speeds() if unknown.any() else lines
 
 
 def score(networks: Networks, scoring: Scoring) -> NetworkScores:

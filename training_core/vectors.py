@@ -100,8 +100,13 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
 
 def read_area(path: str) -> geopandas.GeoDataFrame:
     """Return the polygons of an area of interest; see `read_layer` and `require_geometry` for the errors."""
-    area = read_layer(path, "area of interest")
-    require_geometry(area, ("polygons",), path, "area of interest")
+    return read_polygons(path, "area of interest")
+
+
+def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:
+    """Return a layer of polygons; see `read_layer` and `require_geometry` for the errors."""
+    area = read_layer(path, purpose)
+    require_geometry(area, ("polygons",), path, purpose)
     return area
 
 

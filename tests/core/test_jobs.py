@@ -47,6 +47,13 @@ FILLED = {
         "proposal_speed_field": "speed",
     },
     "exportnetwork": {"lines": "lines.gpkg", "graphml": "graph.graphml"},
+    "comparenetworks": {
+        "before": "before.gpkg",
+        "after": "after.gpkg",
+        "places": "places.gpkg",  # which origins and damage need
+        "before_speed_field": "speed",  # of which both layers have one, or none
+        "after_speed_field": "speed",
+    },
     "exportmodel": {"model": "model.safetensors", "onnx": "model.onnx"},
     "quantize": {
         "model": "model.safetensors",

@@ -17,6 +17,15 @@ def lines_of(path):
     return layer.GetSpatialRef().Clone(), [(feature.items(), feature.geometry().Clone()) for feature in layer]
 
 
+def write_shapes(path, reference, kind, shapes):
+    source = ogr.GetDriverByName("GPKG").CreateDataSource(path)
+    layer = source.CreateLayer("shapes", reference, kind)
+    for shape in shapes:
+        feature = ogr.Feature(layer.GetLayerDefn())
+        feature.SetGeometry(shape)
+        layer.CreateFeature(feature)
+
+
 def share_on_mask(lines, mask_path):
     """Return the share of the lines' points, one a meter, that lie on road pixels."""
     mask = gdal.Open(mask_path)
@@ -45,6 +54,7 @@ def test_all_algorithms_are_listed():
         "cleannetwork",
         "scorenetwork",
         "exportnetwork",
+        "comparenetworks",
     ):
         assert f"roadseg:{name}" in listed
 
@@ -152,6 +162,28 @@ def test_a_network_is_scored_against_the_true_roads(ground, tmp_path):
     assert {items["kind"] for items, _ in lines} <= {"matched", "missed", "false"}
     assert (tmp_path / "errors.qml").is_file()
     assert f"{scored['APLS_SCORE']:.4f}" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_network_before_is_compared_with_the_one_after(ground, tmp_path):
+    reference, lines = lines_of(str(ground.roads))
+    after, places = str(tmp_path / "after.gpkg"), str(tmp_path / "places.gpkg")
+    *others, longest = sorted((line for _, line in lines), key=lambda line: line.Length())
+    write_shapes(after, reference, ogr.wkbLineString, others)
+    write_shapes(places, reference, ogr.wkbPoint, [line.Value(line.Length() / 2) for _, line in lines])
+    changes, reached, report = (str(tmp_path / name) for name in ("changes.gpkg", "reached.gpkg", "report.html"))
+    inputs = {"BEFORE": str(ground.roads), "INPUT": after, "PLACES": places}
+    result = headless.run(
+        "roadseg:comparenetworks", {**inputs, "OUTPUT": changes, "REACHED": reached, "REPORT": report}
+    )
+    assert result["LOST_LENGTH_M"] == pytest.approx(longest.Length(), rel=0.2) and result["NEW_LENGTH_M"] == 0
+    assert result["INTACT_SHARE"] + result["LOST_SHARE"] + result["DISPLACED_SHARE"] == pytest.approx(1)
+    compared, found = lines_of(changes)
+    assert compared.IsSame(reference) and {"intact", "lost"} == {items["change"] for items, _ in found}
+    assert {"road_class", "surface", "intact_share"} < set(found[0][0])
+    statuses = [items["status"] for items, _ in lines_of(reached)[1]]
+    assert len(statuses) == len(lines) and statuses.count("cut off") == result["ROUTES_CUT_OFF"]
+    assert (tmp_path / "changes.qml").is_file() and (tmp_path / "reached.qml").is_file()
+    assert "What has become" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_an_exported_model_finds_the_same_roads(ground, tmp_path):

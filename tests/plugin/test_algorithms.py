@@ -256,6 +256,45 @@ def test_scorenetwork_hands_each_layers_own_fields_on(play_runtime, tmp_path):
     assert "speed field" in failure("scorenetwork", {**values, "PROPOSAL_SPEED_FIELD": None})
 
 
+CHANGES = """
+options = job()["options"]
+for name, fields in (("before", ["ref", "lanes"]), ("after", ["width_m"]), ("places", ["name", "beds"])):
+    source = ogr.Open(options[name])
+    found = [field.GetName() for field in source.GetLayer(0).schema]
+    if found != fields:
+        raise SystemExit(f"{name} has {found}")
+write(options["changes"], "changes", ogr.wkbLineString, {"change": ogr.OFTString, "length_m": ogr.OFTReal},
+      [("LINESTRING (350001 3059999, 350011 3059999)", {"change": "lost", "length_m": 10.0})])
+write(options["reached"], "reached", ogr.wkbPoint, {"status": ogr.OFTString},
+      [("POINT (350001 3059999)", {"status": "cut off"})])
+send("result", result={"lost": {"length_m": 10.0, "share": 0.5}, "routes": {"cut_off": 1}})
+"""
+
+
+def test_comparenetworks_hands_whole_layers_on_and_styles_both_results(play_runtime, tmp_path):
+    lines, job = saved_job(NETWORK.partition("real =")[0] + CHANGES, tmp_path)
+    play_runtime(lines)
+    road = "LineString (350000 3059990, 350010 3059990)"
+    values = {
+        "BEFORE": memory_layer("LineString", "Vorher", road, "&field=ref:string&field=lanes:int"),
+        "INPUT": memory_layer("LineString", "Nachher", road, "&field=width_m:double"),
+        "PLACES": memory_layer("Point", "Orte", "Point (350000 3059990)", "&field=name:string&field=beds:int"),
+        "PLACES_NAME_FIELD": "name", "ROUTES_ON": "remaining", "ALIGN": False,
+        "OUTPUT": str(tmp_path / "Änderungen.gpkg"), "REACHED": str(tmp_path / "places.gpkg"),
+    }  # fmt: skip
+    result = run("comparenetworks", values)
+    assert (result["LOST_LENGTH_M"], result["LOST_SHARE"], result["ROUTES_CUT_OFF"]) == (10, 0.5, 1)
+    assert result["INTACT_SHARE"] is None
+    options = options_in(job)
+    assert (options["places_name_field"], options["routes_on"], options["align"]) == ("name", "remaining", False)
+    statuses = {"cut off", "interrupted", "longer", "never connected", "no road near", "newly reachable", "reachable"}
+    for name, words in (("OUTPUT", {"lost", "displaced", "new", "intact"}), ("REACHED", statuses)):
+        layer = QgsVectorLayer(values[name], name, "ogr")
+        _, styled = layer.loadNamedStyle(str((tmp_path / values[name]).with_suffix(".qml")))
+        assert styled and {category.value() for category in layer.renderer().categories()} == words
+    assert "no places" in failure("comparenetworks", {**values, "PLACES": None, "PLACES_NAME_FIELD": None})
+
+
 def test_relative_paths_are_meant_from_where_qgis_runs(play_runtime, image, tmp_path, model, monkeypatch):
     play_runtime(SEGMENT)
     monkeypatch.chdir(tmp_path)

@@ -9,6 +9,7 @@ from qgis.core import (
     QgsProcessingParameterNumber,
 )
 from roadseg.algorithms.cleannetwork import CleanNetwork
+from roadseg.algorithms.comparenetworks import CompareNetworks
 from roadseg.algorithms.evaluate import Evaluate
 from roadseg.algorithms.exportmodel import ExportModel
 from roadseg.algorithms.exportnetwork import ExportNetwork
@@ -22,8 +23,19 @@ from roadseg.qgis_roadseg.parameters import read_plain
 from roadseg.training_core import jobs
 from roadseg.training_core.errors import JobError
 
-ALGORITHMS = (FineTune, Evaluate, ExportModel, Quantize, Segment, Vectorize, ExtractRoads, CleanNetwork, ScoreNetwork,
-              ExportNetwork)  # fmt: skip
+ALGORITHMS = (
+    FineTune,
+    Evaluate,
+    ExportModel,
+    Quantize,
+    Segment,
+    Vectorize,
+    ExtractRoads,
+    CleanNetwork,
+    ScoreNetwork,
+    CompareNetworks,
+    ExportNetwork,
+)
 
 pytestmark = pytest.mark.usefixtures("provider")
 
@@ -102,6 +114,10 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
         (ExportNetwork, {"INPUT": "source", "BRIDGE_FIELD": "field", "ONEWAY_FIELD": "field", "CLASS_FIELD": "field",
                          "SPEED_FIELD": "field", "SPEED_UNIT": "enum", "KEEP": "enum", "GRAPHML": "fileDestination",
                          "GEOPACKAGE": "fileDestination"}),
+        (CompareNetworks, {"INPUT": "source", "BEFORE": "source", "AOI": "source", "PLACES": "source",
+                           "ORIGINS": "source", "DAMAGE": "source", "PLACES_NAME_FIELD": "field", "ALIGN": "boolean",
+                           "ROUTES_ON": "enum", "OUTPUT": "sink", "REACHED": "sink", "REPORT": "fileDestination",
+                           "NUMBERS": "fileDestination"}),
     ],
 )  # fmt: skip
 def test_the_types(algorithm_type, types):
@@ -131,6 +147,16 @@ def test_geometries_and_parents():
     assert score["OUTPUT"].dataType() == source.TypeVectorLine
     assert score["TRUTH_BRIDGE_FIELD"].parentLayerParameterName() == "TRUTH"
     assert score["PROPOSAL_SPEED_FIELD"].parentLayerParameterName() == "INPUT"
+    compare = definitions(CompareNetworks)
+    assert compare["INPUT"].dataTypes() == compare["BEFORE"].dataTypes() == [source.TypeVectorLine]
+    assert compare["PLACES"].dataTypes() == compare["ORIGINS"].dataTypes() == [source.TypeVectorPoint]
+    assert compare["DAMAGE"].dataTypes() == [source.TypeVectorPolygon]
+    assert (compare["OUTPUT"].dataType(), compare["REACHED"].dataType()) == (
+        source.TypeVectorLine,
+        source.TypeVectorPoint,
+    )
+    assert compare["AFTER_SPEED_FIELD"].parentLayerParameterName() == "INPUT"
+    assert compare["ORIGINS_NAME_FIELD"].parentLayerParameterName() == "ORIGINS"
 
 
 def test_what_is_written_where_nothing_is_said():
@@ -148,6 +174,7 @@ def test_what_is_written_where_nothing_is_said():
     assert created(CleanNetwork) == {"OUTPUT"}
     assert created(ScoreNetwork) == {"OUTPUT", "REPORT"}
     assert created(ExportNetwork) == {"GRAPHML"}
+    assert created(CompareNetworks) == {"OUTPUT", "REPORT"}
 
 
 def test_a_folder_of_logs_is_a_folder_that_may_be_left_out():

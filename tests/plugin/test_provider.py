@@ -18,6 +18,7 @@ IDS = {
     "cleannetwork",
     "scorenetwork",
     "exportnetwork",
+    "comparenetworks",
 }
 
 

@@ -12,7 +12,7 @@ from ..errors import JobError
 from .exchange import ExportModel, Quantize
 from .learning import Evaluate, FineTune, MakeScene
 from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
-from .networks import METERS_PER_SECOND, ExportNetwork, GraphOptions, NodingOptions, ScoreNetwork
+from .networks import METERS_PER_SECOND, CompareNetworks, ExportNetwork, GraphOptions, NodingOptions, ScoreNetwork
 from .option import (
     BANDS,
     FIELD,
@@ -64,6 +64,7 @@ __all__ = [
     "VECTOR_OUTPUT",
     "CleanNetwork",
     "CleaningOptions",
+    "CompareNetworks",
     "ComputeOptions",
     "Evaluate",
     "ExportModel",
@@ -101,6 +102,7 @@ JOBS: dict[str, type[Job]] = {
         Evaluate,
         ScoreNetwork,
         ExportNetwork,
+        CompareNetworks,
         ExportModel,
         Quantize,
         MakeScene,

@@ -1,4 +1,4 @@
-"""Jobs about road networks that are there already: scoring one against another, handing one on to routing."""
+"""Jobs about road networks that are there already: scored, compared with another, handed on to routing."""
 
 from __future__ import annotations
 
@@ -218,3 +218,147 @@ class ExportNetwork(GraphOptions):
         super().validate()
         if not (self.graphml or self.geopackage):
             raise JobError("There is nothing to write.", "Give a graph (graphml) or nodes and edges (geopackage).")
+
+
+@dataclass(frozen=True)
+class CompareNetworks(GraphOptions):
+    """Compare a road network before with that after: what is intact, lost, new or displaced, and who is cut off."""
+
+    name: ClassVar[str] = "comparenetworks"
+    title: ClassVar[str] = "Compare road networks"
+
+    before: str = option(
+        "", "Roads before", "Lines as they were, such as those of OpenStreetMap.", kind=VECTOR, required=True
+    )
+    after: str = option(
+        "",
+        "Roads after",
+        "Lines as they are now, such as those found in a new image; in any CRS.",
+        kind=VECTOR,
+        required=True,
+    )
+    aoi: str = option(
+        "",
+        "Area of interest",
+        "Polygons where the new image shows the ground. Roads outside are not judged; without it, each road before "
+        "that the image does not reach counts as lost.",
+        kind=VECTOR,
+    )
+    places: str = option("", "Places", "Points that people must get to: villages, hospitals, camps.", kind=VECTOR)
+    places_name_field: str = option("", "Name field of the places", "Field with each place's name.", kind=FIELD)
+    origins: str = option(
+        "",
+        "Origins",
+        "Points that help comes from: depots, airports. The ways from the nearest one are compared; without origins, "
+        "the ways to all those places that hang together afterwards.",
+        kind=VECTOR,
+    )
+    origins_name_field: str = option("", "Name field of the origins", "Field with each origin's name.", kind=FIELD)
+    damage: str = option(
+        "",
+        "Confirmed damage",
+        "Polygons where roads are known to be blocked. With them, a lost road is closed to routes only where it "
+        "touches one, and else counts as there but not seen, as under trees; without them, all lost roads are closed.",
+        kind=VECTOR,
+    )
+    before_bridge_field: str = bridge_option("roads before")
+    after_bridge_field: str = bridge_option("roads after")
+    before_speed_field: str = _speed_option("roads before")
+    after_speed_field: str = _speed_option("roads after")
+    tolerance_m: float = option(
+        5.0,
+        "Tolerance",
+        "A road that runs along one of the other network as near as this is intact.",
+        unit="m",
+        minimum=0.1,
+        maximum=100,
+    )
+    displaced_m: float = option(
+        15.0,
+        "Largest displacement",
+        "A road that has none so near, but one as near as this that is no other's, is displaced. 0 tells none as such.",
+        unit="m",
+        minimum=0,
+        maximum=300,
+    )
+    place_m: float = option(
+        100.0,
+        "Distance of places",
+        "How far a place or an origin may lie from the nearest road to be on it.",
+        unit="m",
+        minimum=1,
+        maximum=10000,
+    )
+    align: bool = option(
+        True,
+        "Align",
+        "Take off the shift by which the network before lies aside as a whole, where more roads are intact then. It is "
+        "told in any case.",
+    )
+    routes_on: str = option(
+        "after",
+        "Routes run on",
+        "after: the roads after, as they are drawn, so that each gap interrupts. remaining: the roads before that are "
+        "intact or displaced, and the new ones, so that gaps too short to be told as lost do not.",
+        choices=("after", "remaining"),
+    )
+    keep_outside: bool = option(
+        True,
+        "Roads outside remain",
+        "Whether routes may use the roads before that lie outside of the area of interest.",
+    )
+    min_stretch_m: float = option(
+        10.0,
+        "Shortest stretch",
+        "Shorter stretches become part of the longer of their neighbors on the same line.",
+        unit="m",
+        minimum=0,
+        maximum=1000,
+        advanced=True,
+    )
+    parallel_angle: float = option(
+        30.0,
+        "Angle of parallels",
+        "How far the directions of two roads may differ where they are the same road.",
+        unit="degrees",
+        minimum=1,
+        maximum=90,
+        advanced=True,
+    )
+    longer_percent: float = option(
+        10.0,
+        "Longer route",
+        "From how much more than before on a route counts as longer.",
+        unit="%",
+        minimum=0,
+        maximum=1000,
+        advanced=True,
+    )
+    changes: str = option(
+        "", "Changes", "Where to write lines that tell by `change` what has become of them.", kind=VECTOR_OUTPUT
+    )
+    reached: str = option(
+        "", "Places and their routes", "Where to write the places with what became of their routes.", kind=VECTOR_OUTPUT
+    )
+    report: str = option("", "Report", "Where to write the HTML report of the changes.", kind=HTML_OUTPUT)
+    numbers: str = option("", "Numbers", "Where to write the numbers as JSON.", kind=JSON_OUTPUT)
+
+    @property
+    def reach_m(self) -> float:
+        """How far a road may lie from the same road of the other network."""
+        return max(self.tolerance_m, self.displaced_m)
+
+    def validate(self) -> None:
+        """See Job.validate; also wants speeds of both networks or of none, and places where something is about them."""
+        super().validate()
+        if bool(self.before_speed_field) != bool(self.after_speed_field):
+            missing = "after" if self.before_speed_field else "before"
+            raise JobError(
+                f"There is no speed field of the roads {missing} ({missing}_speed_field).",
+                "Routes are compared by time where both networks have speeds; give both fields or none.",
+            )
+        for field_name in ("origins", "damage", "reached"):
+            if getattr(self, field_name) and not self.places:
+                raise JobError(
+                    f"There are no places (places), which {field_name} is for.", "Give places, or leave it out."
+                )

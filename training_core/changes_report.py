@@ -1,0 +1,147 @@
+"""The report of what has become of a road network: what is told of it, and how.
+
+Knows nothing of how it is found; what all reports share is in `pages`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy as np
+
+from .jobs import CompareNetworks
+from .maps import MapLines, dots, line_map
+from .pages import drawn, settings_of, shares_of, write_page
+from .placeroutes import CUT_OFF, INTERRUPTED, LONGER, NEVER, NEW_WAY, NO_ROAD, REACHABLE, STATUSES, PlaceRoutes
+
+# What each change means, its color (Okabe and Ito, 2008), and how wide it is on the map.
+CHANGES = {
+    "intact": ("as before", "#8a9099", 1.4),
+    "displaced": ("moved aside", "#cc79a7", 2.6),
+    "new": ("not there before", "#0072b2", 2.6),
+    "lost": ("not there any more", "#d55e00", 3.0),
+}
+STATUS_COLORS = {
+    CUT_OFF: "#d55e00",
+    INTERRUPTED: "#e69f00",
+    LONGER: "#f0e442",
+    NEVER: "#8a9099",
+    NO_ROAD: "#ffffff",
+    NEW_WAY: "#0072b2",
+    REACHABLE: "#009e73",
+}
+_INK = "#1f2933"
+# Longer tables are read by nobody; the layer has them all.
+_MOST_ROWS = 200
+
+
+@dataclass(frozen=True)
+class ChangesRecord:
+    """All that the report of changes tells.
+
+    Parameters
+    ----------
+    options : mapping of str to anything
+        The job's fields.
+    before, after : str
+        The layers' names.
+    document : mapping of str to anything
+        The numbers; see `comparenetworks.to_document`.
+    sentences : sequence of str
+        The numbers with all that they depend on.
+    parts : mapping of str to ndarray (n,) of LineString
+        Lines in meters by what has become of them.
+    names : sequence of str
+        Of the places.
+    points, origins : ndarray (k, 2), optional
+        The places and the origins, in meters.
+    routes : PlaceRoutes, optional
+        None where there are no places.
+    timings_s : mapping of str to float
+        Seconds by part of the work.
+    warnings : sequence of str
+    versions : mapping of str to str
+        Of what computed, by name.
+    """
+
+    options: Mapping[str, Any]
+    before: str
+    after: str
+    document: Mapping[str, Any]
+    sentences: Sequence[str]
+    parts: Mapping[str, np.ndarray]
+    names: Sequence[str] = ()
+    points: Optional[np.ndarray] = None
+    origins: Optional[np.ndarray] = None
+    routes: Optional[PlaceRoutes] = None
+    timings_s: Mapping[str, float] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def write_changes_report(record: ChangesRecord, path: Path) -> None:
+    """Write the report of changes as one HTML file without scripts and references to anything outside."""
+    lines = {change: MapLines(record.parts[change], color, width) for change, (_, color, width) in CHANGES.items()}
+    rows = _rows(record)
+    write_page(
+        "comparenetworks.html.j2",
+        path,
+        record=record,
+        charts=drawn({"map": line_map("What has become of the roads", {**lines, **_place_dots(record)})}),
+        changes=[(change, *CHANGES[change][:2], record.document[change]) for change in CHANGES],
+        statuses=[
+            (status, STATUS_COLORS[status]) for status in STATUSES if any(row["status"] == status for row in rows)
+        ],
+        rows=rows[:_MOST_ROWS],
+        left_out=max(0, len(rows) - _MOST_ROWS),
+        has_origins=bool(record.options["origins"]),
+        has_times=record.routes is not None and record.routes.time is not None,
+        timings=shares_of(record.timings_s),
+        settings=settings_of(CompareNetworks, record.options),
+    )
+
+
+def _place_dots(record: ChangesRecord) -> dict[str, MapLines]:
+    """Return the places as dots with a rim, the worst on top, over the origins."""
+    if record.routes is None or record.points is None:
+        return {}
+    layers = {} if record.origins is None else {"origins": MapLines(dots(record.origins), _INK, 9)}
+    layers["places"] = MapLines(dots(record.points), _INK, 13)
+    for status in reversed(STATUSES):
+        layers[status] = MapLines(dots(record.points[record.routes.status == status]), STATUS_COLORS[status], 9)
+    return layers
+
+
+def _rows(record: ChangesRecord) -> list[dict[str, Any]]:
+    """Return what the table of places tells, the worst first."""
+    routes = record.routes
+    if routes is None:
+        return []
+    length, time = routes.length, routes.time
+    with np.errstate(invalid="ignore", divide="ignore"):
+        detour_m, ratio = length.after - length.before, length.after / length.before
+    rank = np.array([STATUSES.index(status) for status in routes.status])
+    order = np.lexsort((-np.nan_to_num(detour_m, nan=0, posinf=0, neginf=0), rank))
+    return [
+        {
+            "name": record.names[place],
+            "status": str(routes.status[place]),
+            "color": STATUS_COLORS[str(routes.status[place])],
+            "before_m": _or_none(length.before[place]),
+            "after_m": _or_none(length.after[place]),
+            "detour_m": _or_none(detour_m[place]),
+            "ratio": _or_none(ratio[place]),
+            "before_s": None if time is None else _or_none(time.before[place]),
+            "after_s": None if time is None else _or_none(time.after[place]),
+            "missing_m": _or_none(routes.missing_m[place]),
+            "origin": routes.source[place],
+        }
+        for place in order
+    ]
+
+
+def _or_none(value: float) -> Optional[float]:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,187 @@
+"""The job comparenetworks: what has become of a road network, and of the routes on it.
+
+Knows the order of steps, and what is told of the changes; how networks are read is in `networkpair`, how changes are
+found in `changes`, and what becomes of routes in `placeroutes`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy as np
+
+from .changelayer import CHANGES, NAMES, parts_of, to_layer, write_tables
+from .changes import DISPLACED, UNMATCHED, Fates, Limits, find_fates
+from .changes_report import ChangesRecord, write_changes_report
+from .events import Reporter
+from .jobs import CompareNetworks
+from .networkpair import AFTER, BEFORE, Pair, read_pair
+from .outputs import Outputs
+from .placeroutes import PlaceRoutes, Points, RoadsAtHand, find_routes, read_points, to_table
+from .roadgraph import as_drawn
+from .stages import Stages
+from .vectors import check_vector_output
+from .versions import versions
+
+# Where a larger share of the roads before than this is lost, that is worth a word.
+_TOLD_LOST = 0.5
+# What routes run on, by the job's word for it.
+ROUTES_ON = {
+    "after": "Routes run on the roads after, as they are drawn: where one was not seen, as under trees, they "
+    "are interrupted.",
+    "remaining": "Routes run on the roads before that are intact or displaced, and on the new ones.",
+}
+
+
+def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
+    """Do the job; see `jobs.CompareNetworks`."""
+    wanted = {name: getattr(job, name) for name in ("changes", "reached", "report", "numbers") if getattr(job, name)}
+    for name in {"changes", "reached"} & set(wanted):
+        check_vector_output(wanted[name], 2 if job.changes == job.reached else 1)
+    stages = Stages(reporter)
+    with Outputs([job.before, job.after, job.aoi, job.places, job.origins, job.damage]) as outputs:
+        staged = {name: outputs.stage(path) for name, path in wanted.items()}
+        with stages.timed("reading", 0, 0.2):
+            pair = read_pair(job, reporter)
+            points = read_points(job, pair.plane)
+        with stages.timed("comparing lines", 0.2, 0.5):
+            fates = find_changes(pair, job)
+            _warn_of_loss(fates[BEFORE], reporter)
+        routes: Optional[PlaceRoutes] = None
+        if points is not None:
+            with stages.timed("comparing routes", 0.5, 0.9) as part:
+                hand = RoadsAtHand(pair.lines[BEFORE], pair.lines[AFTER], pair.outside, fates[BEFORE], fates[AFTER])
+                routes = find_routes(hand, points, job, part)
+        document = to_document(job, pair, fates, routes)
+        for line in told(document):
+            reporter.log(line)
+        with stages.timed("writing", 0.9, 1):
+            table = None if points is None or routes is None else to_table(routes, points.layer)
+            write_tables(staged, to_layer(pair, fates), table)
+            if "numbers" in staged:
+                staged["numbers"].write_text(json.dumps(document, indent=1), encoding="utf-8")
+            if "report" in staged:
+                record = to_record(job, stages, pair, fates, points, routes, document)
+                write_changes_report(record, staged["report"])
+    return {**wanted, **document}
+
+
+def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, Fates]:
+    """Return what has become of the lines of both networks, by BEFORE and AFTER."""
+    limits = Limits(job.tolerance_m, job.displaced_m, job.parallel_angle, job.min_stretch_m)
+    before, after = (as_drawn(pair.lines[name]) for name in (BEFORE, AFTER))
+    return {BEFORE: find_fates(before, after, limits), AFTER: find_fates(after, before, limits)}
+
+
+def _warn_of_loss(before: Fates, reporter: Reporter) -> None:
+    """Tell where so much is lost that it must be for another reason than a disaster."""
+    share = before.length_m[before.kind == UNMATCHED].sum() / before.length_m.sum()
+    if share > _TOLD_LOST:
+        reporter.warning(
+            f"{share:.0%} of the roads before are lost. Check that both layers lie on each other, and that the new "
+            "image shows all of this ground; else give its outline as area of interest."
+        )
+
+
+def to_document(
+    job: CompareNetworks, pair: Pair, fates: dict[str, Fates], routes: Optional[PlaceRoutes]
+) -> dict[str, Any]:
+    """Return the numbers as they are told in JSON, with all that they depend on."""
+    sums_m = {name: fates[name].lengths_by_line(len(pair.lines[name])).sum(axis=0) for name in NAMES}
+    networks = {
+        name: {
+            "lines": len(np.unique(pair.lines[name].feature)),
+            "length_m": float(sums_m[name].sum()),
+            **{f"{change}_m": float(length_m) for change, length_m in zip(NAMES[name], sums_m[name])},
+        }
+        for name in NAMES
+    }
+    shares = {}
+    for change in CHANGES:  # what is intact or displaced is told as it was before
+        network = networks[AFTER if change == "new" else BEFORE]
+        length_m, all_m = network[f"{change}_m"], network["length_m"]
+        shares[change] = {"length_m": length_m, "share": length_m / all_m if all_m else 0.0}
+    before = fates[BEFORE]
+    moved = before.kind == DISPLACED
+    shares["displaced"]["offset_m"] = (
+        float(np.average(before.offset_m[moved], weights=before.length_m[moved])) if moved.any() else None
+    )
+    return {
+        **shares,
+        "before": networks[BEFORE],
+        "after": networks[AFTER],
+        "shift": asdict(pair.shift),
+        "routes": None if routes is None else {"places": len(routes.status), **routes.counts()},
+        **{
+            name: getattr(job, name)
+            for name in (
+                "tolerance_m",
+                "displaced_m",
+                "parallel_angle",
+                "min_stretch_m",
+                "place_m",
+                "routes_on",
+                "join_m",
+            )
+        },
+        "versions": versions(),
+    }
+
+
+def told(document: dict[str, Any]) -> list[str]:
+    """Return what has changed, and what has become of the places, in sentences with all that they depend on."""
+    words = [
+        f"{document[change]['length_m'] / 1000:.2f} km ({document[change]['share']:.1%}) {change}" for change in CHANGES
+    ]
+    before, after, shift = document["before"], document["after"], document["shift"]
+    sentences = [
+        f"Of {before['length_m'] / 1000:.2f} km of roads before, {words[0]}, {words[1]} and {words[2]}; of "
+        f"{after['length_m'] / 1000:.2f} km after, {words[3]}. Intact is what runs along a road of the other network "
+        f"within {document['tolerance_m']:g} m, displaced what does so within {document['displaced_m']:g} m, at an "
+        f"angle of at most {document['parallel_angle']:g} degrees; stretches shorter than "
+        f"{document['min_stretch_m']:g} m count "
+        "as their neighbors."
+    ]
+    if shift["measured"]:
+        taken = "which is taken off" if shift["taken_off"] else "which is not taken off"
+        sentences.append(
+            f"As a whole, the roads after lie {shift['east_m']:+.1f} m east and {shift['north_m']:+.1f} m north of "
+            f"those before, {taken}."
+        )
+    routes = document["routes"]
+    if routes is not None:
+        counts = ", ".join(
+            f"{count} {status.replace('_', ' ')}" for status, count in routes.items() if status != "places"
+        )
+        sentences.append(f"Of {routes['places']} places: {counts}. {ROUTES_ON[document['routes_on']]}")
+    return sentences
+
+
+def to_record(
+    job: CompareNetworks,
+    stages: Stages,
+    pair: Pair,
+    fates: dict[str, Fates],
+    points: Optional[Points],
+    routes: Optional[PlaceRoutes],
+    document: dict[str, Any],
+) -> ChangesRecord:
+    """Return all that the report tells."""
+    return ChangesRecord(
+        options=asdict(job),
+        before=Path(job.before).name,
+        after=Path(job.after).name,
+        document=document,
+        sentences=told(document),
+        parts=parts_of(pair, fates),
+        names=() if points is None else points.names,
+        points=None if points is None else points.points[: points.count],
+        origins=None if points is None else points.points[points.count :],
+        routes=routes,
+        timings_s=stages.timings_s,
+        warnings=stages.reporter.warnings,
+        versions=versions(),
+    )

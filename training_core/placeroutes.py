@@ -1,0 +1,345 @@
+"""What has become of the routes of places: which are longer, and which places are cut off.
+
+Knows places, origins and what of a network is there to drive on; how ways are found is in `routes`, how roads of two
+layers become one network in `passable`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Optional
+
+import geopandas
+import numpy as np
+import pyproj
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from .changes import UNMATCHED, Fates, shapes_of
+from .errors import LabelError
+from .events import Reporter
+from .jobs import CompareNetworks
+from .lines import Lines, together
+from .passable import joined_to
+from .roadgraph import RoadGraph, as_drawn, contracted, make_road_graph
+from .routes import Sites, Ways, from_nearest, least_way, snap, to_all
+from .vectors import read_layer, read_polygons, require_geometry
+
+CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = (
+    "cut off",
+    "interrupted",
+    "longer",
+    "never connected",
+    "no road near",
+    "newly reachable",
+    "reachable",
+)
+STATUSES = (CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE)  # the worst first
+# With less than this of closed road in between, a place is only interrupted: by gaps too short to be told as lost.
+_NOTHING_M = 0.5
+# Where more than this share of the places is, that is worth a word.
+_TOLD_INTERRUPTED = 0.25
+# Speeds that make a second of each meter of road that is closed, and next to nothing of all others.
+_CLOSED_MPS, _OPEN_MPS = 1.0, 1e9
+
+
+@dataclass(frozen=True)
+class Points:
+    """Places and origins in the plane of the networks.
+
+    Parameters
+    ----------
+    layer : GeoDataFrame
+        The n places as read.
+    names : ndarray (n + k,), object
+        Of the places and then of the origins.
+    points : ndarray (n + k, 2), float64
+    damage : geometry, optional
+        Where roads are known to be blocked.
+    """
+
+    layer: geopandas.GeoDataFrame
+    names: np.ndarray
+    points: np.ndarray
+    damage: Optional[BaseGeometry]
+
+    @property
+    def count(self) -> int:
+        """Number of places."""
+        return len(self.layer)
+
+
+@dataclass(frozen=True)
+class RoadsAtHand:
+    """The judged roads before and after with their fates, and the roads before beyond the area of interest."""
+
+    before: Lines
+    after: Lines
+    outside: Lines
+    fates_before: Fates
+    fates_after: Fates
+
+
+@dataclass(frozen=True)
+class PlaceRoutes:
+    """What has become of the routes of n places.
+
+    Parameters
+    ----------
+    status : ndarray (n,), object
+        Of STATUSES.
+    length : Ways
+        In meters.
+    time : Ways, optional
+        In seconds; None where speeds are not known.
+    to_road_m, to_road_after_m : ndarray (n,), float64
+        From each place to the nearest road; infinite where that is too far.
+    missing_m : ndarray (n,), float64
+        Of a place that is cut off or interrupted, the least length of closed road on any way to it; else not a number.
+    source : ndarray (n,), object
+        Name of the origin that the route comes from; empty without origins.
+    """
+
+    status: np.ndarray
+    length: Ways
+    time: Optional[Ways]
+    to_road_m: np.ndarray
+    to_road_after_m: np.ndarray
+    missing_m: np.ndarray
+    source: np.ndarray
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of places by status, as names of numbers have it."""
+        return {status.replace(" ", "_"): int((self.status == status).sum()) for status in STATUSES}
+
+
+def read_points(job: CompareNetworks, plane: pyproj.CRS) -> Optional[Points]:
+    """Read places, origins and confirmed damage; None where there are no places.
+
+    Raises
+    ------
+    LabelError
+        A layer cannot be read, holds something else, or lacks a field; or there is nowhere to go to.
+    """
+    if not job.places:
+        return None
+    layer, names, points = _read_named(job.places, "places", job.places_name_field, plane)
+    if job.origins:
+        _, origin_names, origins = _read_named(job.origins, "origins", job.origins_name_field, plane)
+        names, points = np.concatenate([names, origin_names]), np.concatenate([points, origins])
+    elif len(layer) < 2:
+        raise LabelError(
+            f"The places ({job.places}) are one point, and there are no origins: there is no route to compare.",
+            "Give origins, or more places.",
+        )
+    damage = None
+    if job.damage:
+        polygons = read_polygons(job.damage, "confirmed damage").geometry.to_crs(plane).to_numpy()
+        damage = shapely.union_all(shapely.make_valid(polygons))
+    return Points(layer, names, points, damage)
+
+
+def _read_named(
+    path: str, purpose: str, field: str, plane: pyproj.CRS
+) -> tuple[geopandas.GeoDataFrame, np.ndarray, np.ndarray]:
+    """Return a layer of points, their names and where they lie; of a multipoint, the middle."""
+    layer = read_layer(path, purpose)
+    require_geometry(layer, ("points",), path, purpose)
+    if field and field not in layer.columns:
+        have = ", ".join(str(name) for name in layer.columns if name != layer.geometry.name)
+        raise LabelError(f"The {purpose} ({path}) have no field {field!r}.", f"They have: {have or 'no fields'}.")
+    numbers = [str(number) for number in range(1, len(layer) + 1)]
+    names = [
+        str(value) if field and value is not None and value == value else number
+        for value, number in zip(layer[field] if field else numbers, numbers)
+    ]
+    points = shapely.get_coordinates(shapely.centroid(layer.geometry.to_crs(plane).to_numpy()))
+    if not np.isfinite(points).all():
+        raise LabelError(
+            f"The {purpose} ({path}) lie outside the area of their coordinate system, {layer.crs.name}.",
+            "Check the layer's coordinate system.",
+        )
+    return layer, np.array(names, dtype=object), points
+
+
+def find_routes(hand: RoadsAtHand, points: Points, job: CompareNetworks, reporter: Reporter) -> PlaceRoutes:
+    """Return what has become of the routes of places.
+
+    Raises
+    ------
+    LabelError
+        No place, or no origin, lies on a road before.
+    """
+    before = snap(_graph(together(hand.before, hand.outside), job), points.points, job.place_m)
+    _check_near(before, points, job, reporter)
+    reporter.progress(0.3, "Putting together what can be driven on")
+    after = snap(_graph(_passable(hand, points, job), job), points.points, job.place_m)
+    reporter.check_cancelled()
+    reporter.progress(0.6, "Looking for routes")
+    sources = _sources(before, after, points)
+    find = from_nearest if job.origins else to_all
+    length = find(before, after, sources, False, reporter)
+    time = find(before, after, sources, True, reporter) if job.before_speed_field else None
+    length, time = (None if ways is None else _of_places(ways, points.count) for ways in (length, time))
+    status = _statuses(length, time, before, after, points.count, job)
+    reporter.check_cancelled()
+    missing_m = np.full(points.count, np.nan)
+    is_cut_off = status == CUT_OFF
+    if is_cut_off.any():
+        reporter.progress(0.8, "Looking for what is missing")
+        missing_m[is_cut_off] = _missing(hand, points, sources, job, reporter)[is_cut_off]
+        status[missing_m < _NOTHING_M] = INTERRUPTED
+        _warn_of_gaps(int((status == INTERRUPTED).sum()), points.count, reporter)
+    to_road_m, to_road_after_m = (sites.gap_m[: points.count] for sites in (before, after))
+    source = np.where(length.source >= 0, points.names[length.source], "")
+    return PlaceRoutes(status, length, time, to_road_m, to_road_after_m, missing_m, source)
+
+
+def _warn_of_gaps(interrupted: int, count: int, reporter: Reporter) -> None:
+    """Tell where so many places are interrupted that it must be the lines' fault."""
+    if interrupted > _TOLD_INTERRUPTED * count:
+        reporter.warning(
+            f"{interrupted:,} of {count:,} places are interrupted by gaps in the roads after that are too short to be "
+            "told as lost. Clean these roads first, or let routes run on what remains (routes_on)."
+        )
+
+
+def _of_places(ways: Ways, count: int) -> Ways:
+    return Ways(*(values[:count] for values in vars(ways).values()))
+
+
+def _graph(lines: Lines, job: CompareNetworks) -> RoadGraph:
+    lines = lines.with_speeds() if job.before_speed_field and len(lines) else lines
+    return contracted(make_road_graph(lines, job.join_m))
+
+
+def _stretches(lines: Lines, fates: Fates) -> Lines:
+    """Return the stretches of lines as lines of their own."""
+    return lines.parted(shapes_of(as_drawn(lines), fates.stretches), fates.stretches.edge)
+
+
+def _chosen(lines: Lines, chosen: np.ndarray) -> Lines:
+    """Return some of the lines."""
+    return lines.parted(lines.shapes[chosen], np.flatnonzero(chosen))
+
+
+def _is_closed(stretches: Lines, fates: Fates, points: Points) -> np.ndarray:
+    """Return which stretches of the roads before are closed to routes: (n,), bool."""
+    is_lost = fates.kind == UNMATCHED
+    return is_lost if points.damage is None else is_lost & shapely.intersects(stretches.shapes, points.damage)
+
+
+def _passable(hand: RoadsAtHand, points: Points, job: CompareNetworks) -> Lines:
+    """Return the roads that routes may take afterwards."""
+    stretches = _stretches(hand.before, hand.fates_before)
+    is_lost = hand.fates_before.kind == UNMATCHED
+    is_open = is_lost & ~_is_closed(stretches, hand.fates_before, points)
+    outside = hand.outside if job.keep_outside else _chosen(hand.outside, np.zeros(len(hand.outside), dtype=bool))
+    if job.routes_on == "after":
+        kept = together(_chosen(stretches, is_open), outside)
+        return joined_to(hand.after, kept, stretches.shapes[~is_lost], job.reach_m, job.join_m)
+    main = together(_chosen(stretches, is_open | ~is_lost), outside)
+    return _with_new_roads(main, hand, job)
+
+
+def _with_new_roads(main: Lines, hand: RoadsAtHand, job: CompareNetworks) -> Lines:
+    """Return roads before, and the new ones linked to them."""
+    after = _stretches(hand.after, hand.fates_after)
+    is_new = hand.fates_after.kind == UNMATCHED
+    return joined_to(main, _chosen(after, is_new), after.shapes[~is_new], job.reach_m, job.join_m)
+
+
+def _missing(
+    hand: RoadsAtHand, points: Points, sources: np.ndarray, job: CompareNetworks, reporter: Reporter
+) -> np.ndarray:
+    """Return the least length of closed road on the way to each place: (n,), float64; infinite for no way at all."""
+    stretches = _stretches(hand.before, hand.fates_before)
+    closed = _is_closed(stretches, hand.fates_before, points)
+    closed = np.append(closed, np.full(len(hand.outside), not job.keep_outside))
+    main = together(stretches, hand.outside)
+    lines = _with_new_roads(replace(main, speed_mps=np.where(closed, _CLOSED_MPS, _OPEN_MPS)), hand, job)
+    is_main = np.arange(len(lines)) < len(main)
+    lines = replace(lines, speed_mps=np.where(is_main, lines.speed_mps, _OPEN_MPS))
+    sites = snap(contracted(make_road_graph(lines, job.join_m)), points.points, job.place_m)
+    return least_way(sites, sources, True, reporter)[0][: points.count]
+
+
+def _sources(before: Sites, after: Sites, points: Points) -> np.ndarray:
+    """Return the numbers of the points that ways lead to: the origins, or the places that mostly hang together."""
+    if len(points.points) > points.count:
+        return np.arange(points.count, len(points.points))
+    for sites in (after, before):
+        component = sites.component
+        sizes = np.bincount(component[component >= 0], minlength=1)
+        if sizes.max() > 1:
+            return np.flatnonzero(component == sizes.argmax())
+    return np.zeros(0, dtype=np.int64)
+
+
+def _check_near(before: Sites, points: Points, job: CompareNetworks, reporter: Reporter) -> None:
+    """Raise LabelError where no place, or no origin, is on a road before, and tell how many are not."""
+    on_road = before.places.edge >= 0
+    kinds = {"places": slice(0, points.count), "origins": slice(points.count, None)}
+    for kind, which in kinds.items():
+        count, on = len(on_road[which]), int(on_road[which].sum())
+        if count and not on:
+            apart_m = shapely.STRtree(before.roads.graph.shapes()).query_nearest(
+                shapely.points(points.points[which]), return_distance=True, all_matches=False
+            )[1]
+            raise LabelError(
+                f"None of the {kind} ({getattr(job, kind)}) lies within {job.place_m:g} m of a road before; "
+                f"the nearest is {apart_m.min():,.0f} m away.",
+                "Raise the distance of places (place_m), or check the layers' coordinate systems.",
+            )
+        if on < count:
+            names = ", ".join(points.names[which][~on_road[which]][:5])
+            more = ", ..." if count - on > 5 else ""
+            reporter.warning(
+                f"{count - on:,} of {count:,} {kind} lie farther than {job.place_m:g} m from every road before: "
+                f"{names}{more}."
+            )
+
+
+def _statuses(
+    length: Ways, time: Optional[Ways], before: Sites, after: Sites, count: int, job: CompareNetworks
+) -> np.ndarray:
+    """Return the status of each place, as if none were interrupted: (n,), object."""
+    there, now = np.isfinite(length.before), np.isfinite(length.after)
+    more = 1 + job.longer_percent / 100
+    longer = length.after > more * length.before + job.tolerance_m
+    if time is not None:
+        longer |= time.after > more * time.before + 1
+    off_road = (before.places.edge[:count] < 0) & (after.places.edge[:count] < 0)
+    cases = ((off_road, NO_ROAD), (there & ~now, CUT_OFF), (~there & ~now, NEVER), (~there, NEW_WAY), (longer, LONGER))
+    conditions, statuses = zip(*cases)
+    return np.select(conditions, statuses, REACHABLE).astype(object)
+
+
+def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
+    """Return the places, in their own CRS and with their own fields, with what became of their routes."""
+    length = routes.length
+    with np.errstate(invalid="ignore", divide="ignore"):
+        columns: dict[str, Any] = {
+            "status": routes.status,
+            "reachable_before": np.isfinite(length.before),
+            "reachable_after": np.isfinite(length.after),
+            "distance_before_m": _known(length.before),
+            "distance_after_m": _known(length.after),
+            "detour_m": _known(length.after - length.before),
+            "detour_ratio": _known(length.after / length.before),
+        }
+        if routes.time is not None:
+            columns["time_before_s"], columns["time_after_s"] = _known(routes.time.before), _known(routes.time.after)
+            columns["delay_s"] = _known(routes.time.after - routes.time.before)
+    columns["missing_m"] = _known(routes.missing_m)
+    columns["to_road_before_m"], columns["to_road_after_m"] = _known(routes.to_road_m), _known(routes.to_road_after_m)
+    columns["origin"] = routes.source
+    made = {*columns, "fid"}
+    own = {name: layer[name] for name in layer.columns if name != layer.geometry.name and name.lower() not in made}
+    middles = shapely.centroid(layer.geometry.to_numpy())  # of multipoints, which QGIS often makes of points
+    return geopandas.GeoDataFrame({**own, **columns}, geometry=middles, crs=layer.crs)
+
+
+def _known(values: np.ndarray) -> np.ndarray:
+    """Return values, and not a number where there is none that is finite."""
+    return np.where(np.isfinite(values), values, np.nan)
