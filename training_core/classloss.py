@@ -13,7 +13,7 @@ from torch.nn import functional
 from .labels import IGNORE, ROAD
 
 # Beside the loss of roads: enough to learn classes, too little to be learned at the cost of roads.
-CLASS_WEIGHT = 0.1
+CLASS_WEIGHT = 0.2
 
 
 def without_classes(labels: Tensor) -> Tensor:

@@ -90,9 +90,12 @@ class Graph:
 
     def lengths(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
         """Return the length of each edge, (m,) float64, where a step of a column and of a row is as long as `scale`."""
-        steps = np.hypot(*(np.diff(self.points, axis=0) * scale).T)
-        inner = np.delete(np.arange(len(self.points)), self.offsets[1:] - 1)  # no step leads from a line's last vertex
-        return np.bincount(self.owner[inner], steps[inner], minlength=len(self.edges))
+        if not len(self.edges):
+            return np.zeros(0)
+        steps = np.zeros(len(self.points))
+        np.hypot(*(np.diff(axis) * unit for axis, unit in zip(self.points.T, scale)), out=steps[:-1])
+        steps[self.offsets[1:] - 1] = 0  # no step leads from a line's last vertex
+        return np.add.reduceat(steps, self.offsets[:-1])
 
     def along(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
         """Return how far each vertex is from its edge's first node, along the edge: (p,), float64; see `lengths`."""

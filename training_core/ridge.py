@@ -6,11 +6,13 @@ Knows lines and how an image's values change across them; knows nothing of what 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 
 from .graph import Graph
+from .processor import core_count
 
 # Values are looked at from one road's width on one side to one on the other: so far, and no farther, a road that is
 # half as wide on either side of its line can be told from the ground beside it.
@@ -23,6 +25,7 @@ _EVERY = 4
 # of the square of that, and of all of them 16, as of a Gaussian with a standard deviation of 4 vertices.
 _SMOOTHING_STEPS = (1, 2, 3, 1, 2, 3, 2)
 _BLOCK = 1 << 16  # vertices at a time: 17 MB for each array of profiles
+_THREADS = 4  # each with a block
 
 
 def center(
@@ -57,9 +60,13 @@ def center(
     inner = np.flatnonzero(~graph.is_end)
     inner = inner[inner % _EVERY == 0]
     inner = inner[np.argsort(graph.points[inner, 1], kind="stable")]  # so that values are asked for row by row
-    for begin in range(0, len(inner), _BLOCK):
-        block = inner[begin : begin + _BLOCK]
+    blocks = [inner[begin : begin + _BLOCK] for begin in range(0, len(inner), _BLOCK)]
+
+    def measure(block: np.ndarray) -> None:
         shift[block], weight[block] = _shifts(graph.points[block], normal[block], values, width_px)
+
+    with ThreadPoolExecutor(min(_THREADS, core_count())) as pool:
+        list(pool.map(measure, blocks))
     shift = _smoothed(graph, shift * weight) / np.maximum(_smoothed(graph, weight), 1e-9)
     shift[graph.is_end] = 0
     return replace(graph, points=graph.points + shift[:, None] * normal)

@@ -6,6 +6,7 @@ as the image is kept.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Optional
@@ -121,12 +122,15 @@ def between_pixels(raster: RoadRaster, road: BitMask) -> Callable[[np.ndarray], 
 
     It is interpolated linearly, with 0 where there are no data, and beyond the border as on it. For a mask it is that
     of road, 0 and 1, where the clean mask has it. Points that lie near each other in rows take the fewest strips.
+    Several threads may ask at once.
     """
+    reading = threading.Lock()  # an open file is one thread's at a time
 
     def read(first_row: int, count: int) -> np.ndarray:
         if raster.threshold is None:
             return road.read(first_row, count).astype(np.float32)
-        values, known = raster.read(first_row, count)
+        with reading:
+            values, known = raster.read(first_row, count)
         return np.where(known, values, np.float32(0))
 
     def values_at(points: np.ndarray) -> np.ndarray:

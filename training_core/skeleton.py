@@ -48,7 +48,7 @@ class Clearance:
         """Return the clearance in meters of points (n, 2) in pixels; infinite where nothing is known to be no road."""
         if self._tree is None:
             return np.full(len(points), np.inf)
-        return self._tree.query(points * self.pixel_m)[0]
+        return self._tree.query(points * self.pixel_m, workers=-1)[0]
 
     def width_m(self, points: np.ndarray) -> np.ndarray:
         """Return the width in meters of the road on whose center-line the points (n, 2) lie.
@@ -60,7 +60,7 @@ class Clearance:
         if self._tree is None:
             return np.full(len(points), np.inf)
         at_m = points * self.pixel_m
-        clearance_m, nearest = self._tree.query(at_m)
+        clearance_m, nearest = self._tree.query(at_m, workers=-1)
         pixel_m = np.hypot(*((self._tree.data[nearest] - at_m) * self.pixel_m).T)  # times the clearance
         return 2 * clearance_m - pixel_m / np.maximum(2 * clearance_m, self.pixel_m.min())
 
