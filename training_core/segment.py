@@ -41,8 +41,9 @@ _TRIAL_PX = 512
 # From so many tiles on it is worth while to prepare for them, and from so many cores on to try whether several tiles at
 # once are faster; for small images it always is. A trial is of no more images than this.
 _MANY_TILES, _MANY_THREADS, _LARGEST_TRIAL = 4, 8, 16
-# Of a sample, the share that must have data.
-LEAST_KNOWN = 0.5
+# Measuring the halo computes some 15 million pixels: worth while for an image of so many, of which the sample must have
+# data in such a share.
+MEASURED_FROM_PX, LEAST_KNOWN = 50_000_000, 0.5
 
 
 @dataclass(frozen=True)
@@ -151,15 +152,19 @@ def _exact_halo_px(architecture: Architecture) -> int:
 def _measured_halo_px(
     raster: str, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter
 ) -> int:
-    """Return the halo that suffices on the middle of an image, or the usual one where that shows too little."""
+    """Return the halo that suffices on the middle of a large image, or the usual one where that shows too little."""
     side = min(SAMPLE_PX, budget.core_px(predictor, 0, _budget(options)))
     with open_raster(raster) as dataset, Image(dataset, match_bands(dataset, card.bands), card.resolution_m) as image:
+        if image.grid.width * image.grid.height < MEASURED_FROM_PX:
+            reporter.log(f"The model file does not say which halo suffices; {USUAL_HALO_PX} px is taken.")
+            return USUAL_HALO_PX
         width, height = min(side, image.grid.width), min(side, image.grid.height)
         sample = image.read((image.grid.width - width) // 2, (image.grid.height - height) // 2, width, height)
     if min(width, height) < 2 * USUAL_HALO_PX or sample[1].mean() < LEAST_KNOWN:
-        halo = USUAL_HALO_PX
-        reporter.log(f"The model file does not say which halo suffices, and {raster} shows too little: {halo} px.")
-        return halo
+        reporter.log(
+            f"The model file does not say which halo suffices, and {raster} shows too little: {USUAL_HALO_PX} px."
+        )
+        return USUAL_HALO_PX
     halo = sufficient_halo_px(predictor, [sample], options.threshold or card.threshold)
     reporter.log(f"The model file does not say which halo suffices; on the middle of {raster} {halo} px do.")
     return halo

@@ -244,11 +244,12 @@ def test_the_halo_of_the_model_file_is_taken(town, tmp_path):
         tmp_path, Reporter(told.append), raster=town.raster, model=str(tmp_path / "planted.safetensors")
     )
     assert result["halo_px"] == 128
-    assert any("shows too little: 128 px" in event.message for event in told if isinstance(event, Log))
+    assert any("128 px is taken" in event.message for event in told if isinstance(event, Log))
 
 
-def test_where_the_model_file_tells_no_halo_it_is_measured_on_the_image(planted, tmp_path):
+def test_where_the_model_file_tells_no_halo_it_is_measured_on_the_image(planted, tmp_path, monkeypatch):
     """Where nothing is road, whatever is cut off, the narrowest will do."""
+    monkeypatch.setattr("training_core.segment.MEASURED_FROM_PX", 300 * 300)
     raster = write_raster(tmp_path / "town.tif", np.tile(image_of(true_roads()), (1, 2, 2)))
     network, card = load_model(planted)
     network.segmentation_head[0].bias.data -= 1000
