@@ -164,8 +164,8 @@ class Prediction:
     probability : ndarray (height, width), uint8
         See `to_byte`.
     classes : ndarray (height, width), uint8, optional
-        Number of the likeliest class, from 1, where a road is; NO_DATA where there is none. None where the network
-        tells no classes.
+        Number of the likeliest class, from 1, if a road is there; NO_DATA where there is none. None where the network
+        tells no classes, but for a tile of which nothing is wanted.
     """
 
     probability: np.ndarray

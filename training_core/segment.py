@@ -33,6 +33,7 @@ from .outputs import Outputs
 from .pipeline import ahead
 from .plans import ImagePlan, Results, check_plans, no_data, plan_image, read_plans
 from .results import ResultWriter
+from .samples import LEAST_KNOWN
 from .symmetries import ALL
 from .tiling import USUAL_HALO_PX, Tile, overhead
 
@@ -41,9 +42,8 @@ _TRIAL_PX = 512
 # From so many tiles on it is worth while to prepare for them, and from so many cores on to try whether several tiles at
 # once are faster; for small images it always is. A trial is of no more images than this.
 _MANY_TILES, _MANY_THREADS, _LARGEST_TRIAL = 4, 8, 16
-# Measuring the halo computes some 15 million pixels: worth while for an image of so many, of which the sample must have
-# data in such a share.
-MEASURED_FROM_PX, LEAST_KNOWN = 50_000_000, 0.5
+# Measuring the halo computes some 15 million pixels: worth while for an image of so many.
+MEASURED_FROM_PX = 50_000_000
 
 
 @dataclass(frozen=True)
