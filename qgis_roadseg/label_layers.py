@@ -13,22 +13,17 @@ from pathlib import Path
 from typing import Optional
 
 from qgis.core import (
-    Qgis,
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransformContext,
     QgsDefaultValue,
     QgsEditFormConfig,
     QgsEditorWidgetSetup,
     QgsFeature,
-    QgsFeatureSink,
-    QgsField,
-    QgsFields,
     QgsGeometry,
     QgsValueMapFieldFormatter,
     QgsVectorFileWriter,
     QgsVectorLayer,
 )
-from qgis.PyQt.QtCore import QMetaType
 
 from ..training_core.errors import OutputError
 from ..training_core.jobs import LabelOptions
@@ -38,10 +33,10 @@ ROADS, AOI = "roads", "aoi"
 # Named as the fields of RoadSeg's own layers of roads are.
 CLASS_FIELD, WIDTH_FIELD, SURE_FIELD = "road_class", "width_m", "sure"
 WIDTH = next(field for field in LabelOptions.option_fields() if field.name == "width_m")
-_FIELD_TYPES = {
-    CLASS_FIELD: QMetaType.Type.QString,
-    WIDTH_FIELD: QMetaType.Type.Double,
-    SURE_FIELD: QMetaType.Type.Bool,
+# As the provider of layers in memory has it: geometry and fields.
+_KINDS = {
+    ROADS: f"LineString?field={CLASS_FIELD}:string&field={WIDTH_FIELD}:double&field={SURE_FIELD}:bool",
+    AOI: "Polygon",
 }
 _STYLES = {ROADS: "drawnroads", AOI: "aoi"}
 _SUFFIX = ".gpkg"
@@ -119,27 +114,20 @@ def write_label_layers(
 
 
 def _write_tables(path: str, wanted: LabelLayers, transforms: QgsCoordinateTransformContext) -> None:
-    fields = QgsFields()
-    for name, field_type in _FIELD_TYPES.items():
-        fields.append(QgsField(name, field_type))
-    areas = [] if wanted.area is None else wanted.area.coerceToType(Qgis.WkbType.Polygon)
-    tables = {
-        ROADS: (fields, Qgis.WkbType.LineString, []),
-        AOI: (QgsFields(), Qgis.WkbType.Polygon, areas),
-    }
-    for name, (columns, geometry_type, shapes) in tables.items():
+    for name, kind in _KINDS.items():
+        layer = QgsVectorLayer(kind, name, "memory")
+        layer.setCrs(wanted.crs)
+        if name == AOI and wanted.area is not None:
+            for shape in wanted.area.coerceToType(layer.wkbType()):
+                feature = QgsFeature()
+                feature.setGeometry(shape)
+                layer.dataProvider().addFeature(feature)
         options = QgsVectorFileWriter.SaveVectorOptions()
         options.driverName, options.layerName = "GPKG", name
         if os.path.exists(path):
             options.actionOnExistingFile = QgsVectorFileWriter.ActionOnExistingFile.CreateOrOverwriteLayer
-        writer = QgsVectorFileWriter.create(path, columns, geometry_type, wanted.crs, transforms, options)
-        for shape in shapes:
-            feature = QgsFeature(columns)
-            feature.setGeometry(shape)
-            writer.addFeature(feature, QgsFeatureSink.Flag.FastInsert)
-        failed, message = writer.hasError() != QgsVectorFileWriter.WriterError.NoError, writer.errorMessage()
-        del writer  # which closes the file
-        if failed:
+        failed, message, *_ = QgsVectorFileWriter.writeAsVectorFormatV3(layer, path, transforms, options)
+        if failed != QgsVectorFileWriter.WriterError.NoError:
             raise OutputError(f"The label layers cannot be written: {message}", "Make room, or choose another folder.")
 
 

@@ -76,7 +76,7 @@ def test_the_styles_travel_with_the_file(image, tmp_path):
     path = made(str(image), tmp_path)
     roads, aoi = opened(path, "roads"), opened(path, "aoi")
     road = roads.renderer().symbol().symbolLayer(0)
-    assert road.dataDefinedProperties().property(QgsSymbolLayer.PropertyStrokeWidth).field() == "width_m"
+    assert road.dataDefinedProperties().property(QgsSymbolLayer.Property.StrokeWidth).field() == "width_m"
     assert (road.width(), road.widthUnit()) == (6, Qgis.RenderUnit.MetersInMapUnits)
     outlines = aoi.renderer().symbol().symbolLayers()
     assert {each.layerType() for each in outlines} == {"SimpleLine"}  # and no fill
