@@ -41,10 +41,10 @@ def choose_spread(
 
     Each choice is the place of the highest worth · (1 - spread + spread · min(1, distance / spacing)), with its
     distance from the nearest place that was taken before it. So with a spread of 0 worth alone decides; with more of
-    it, a place beside one that is taken counts for less. Among places of equal worth the farthest is next: that is the
-    greedy k-center of Gonzalez, "Clustering to minimize the maximum intercluster distance", Theoretical Computer
-    Science 38 (1985), by which Sener and Savarese, "Active learning for convolutional neural networks: a core-set
-    approach", ICLR 2018, choose what to label.
+    it, a place beside one that is taken counts for less. Among places of equal worth the farthest is next, up to the
+    spacing: but for that bound, it is the greedy k-center of Gonzalez, "Clustering to minimize the maximum intercluster
+    distance", Theoretical Computer Science 38 (1985), by which Sener and Savarese, "Active learning for convolutional
+    neural networks: a core-set approach", ICLR 2018, choose what to label.
 
     Parameters
     ----------

@@ -165,14 +165,15 @@ def test_from_file_to_file_without_missing_data_and_with_the_scenes_mean(tmp_pat
 def test_labeled_ground_is_left_alone_and_suggestions_keep_away_from_it(tmp_path):
     probability = np.full((200, 800), 0.5)
     probability[:, 300:500] = 0.0
-    area = write_layer(tmp_path / "aoi.gpkg", box(X + 10, Y - 190, X + 60, Y - 150).buffer(1), crs=UTM)
+    area = write_layer(tmp_path / "aoi.gpkg", box(X + 10, Y - 60, X + 60, Y - 10), crs=UTM)
     job = job_on(tmp_path, probability, count=3)
     run(job, Reporter())
     assert geopandas.read_file(job.suggestions).geometry[0].bounds[0] == X  # all are worth the same
-    run(replace(job, labeled=area, spread=1.0), Reporter())
-    found = geopandas.read_file(job.suggestions)
-    assert not found.intersects(geopandas.read_file(area).geometry[0]).any()
-    assert found.geometry[0].bounds[0] > X + 450
+    for spread in (0.0, 1.0):
+        run(replace(job, labeled=area, spread=spread), Reporter())
+        found = geopandas.read_file(job.suggestions)
+        assert len(found) == 3 and not found.intersects(geopandas.read_file(area).geometry[0]).any()
+    assert found.geometry[0].bounds[0] > X + 150  # where the distance no longer tells, which is 163 m
 
 
 def test_suggestions_are_an_area_of_interest_for_a_training(tmp_path):

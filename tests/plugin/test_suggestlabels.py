@@ -5,7 +5,7 @@ import json
 import pytest
 from qgis.core import QgsFeature, QgsGeometry, QgsProject, QgsVectorLayer
 
-from .acting import failure, run
+from .acting import run
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
@@ -56,8 +56,3 @@ def test_patches_come_ranked_hollow_and_labeled(job, image, tmp_path):
     assert patches.with_suffix(".qml").is_file()
     assert {each.layerType() for each in layer.renderer().symbol().symbolLayers()} == {"SimpleLine"}  # and no fill
     assert layer.labelsEnabled() and layer.labeling().settings().fieldName == "rank"
-
-
-def test_areas_are_polygons_and_counts_have_a_range(job, image):
-    for values, told in (({"COUNT": 0}, "COUNT"), ({"SPREAD": 1.5}, "SPREAD"), ({"PATCH_M": -1}, "PATCH_M")):
-        assert told in failure("suggestlabels", {"INPUT": str(image), "OUTPUT": "TEMPORARY_OUTPUT", **values})
