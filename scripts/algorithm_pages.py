@@ -171,7 +171,7 @@ def _default(parameter: QgsProcessingParameterDefinition) -> str:
         return "written" if parameter.createByDefault() else "not written"
     default = parameter.defaultValue()
     if default is None or default == "":
-        if parameter.defaultValueForGui():
+        if parameter.type() == "field" and parameter.defaultValueForGui():
             return f"in a dialog `{parameter.defaultValueForGui()}`, where the layer has it"
         return "none" if parameter.flags() & _FLAGS.FlagOptional else "required"
     if isinstance(default, bool):

@@ -85,6 +85,11 @@ def test_every_link_of_a_page_leads_somewhere(pages):
             assert not place or place in guide, f"{name}: {target}#{place}"
 
 
+def test_the_readme_leads_to_every_page(pages):
+    linked = re.findall(r"\]\(docs/algorithms/([\w.]+)\)", (ROOT / "README.md").read_text("utf-8"))
+    assert sorted(linked) == sorted(set(pages) - {algorithm_pages.INDEX})
+
+
 def test_an_algorithm_without_an_example_is_named(algorithms, monkeypatch):
     monkeypatch.delitem(EXAMPLES, "segment")
     with pytest.raises(KeyError, match="algorithm_examples.py: segment"):
