@@ -69,6 +69,6 @@ class RoadSegAlgorithm(QgsProcessingAlgorithm):
 def help_text(what: str, parameters: Iterable[QgsProcessingParameterDefinition]) -> str:
     """Return the help for the dialog and for qgis_process: what the algorithm does, and what each parameter is.
 
-    The short description is no part of it, since both show that themselves.
+    The short description is no part of it: it would stand there twice in qgis_process, which shows both.
     """
     return "\n\n".join([what, *(f"{parameter.description()}: {parameter.help()}" for parameter in parameters)])

@@ -7,18 +7,12 @@ import functools
 
 from .paths import ROOT
 
-PAGES = "docs/algorithms"
-_BRANCH = "main"
-
-
-def page_path(algorithm: str) -> str:
-    """Return where an algorithm's page lies in the repository."""
-    return f"{PAGES}/{algorithm}.md"
+_PAGES = "blob/main/docs/algorithms"
 
 
 def page_url(algorithm: str) -> str:
     """Return the address of an algorithm's page."""
-    return f"{_repository()}/blob/{_BRANCH}/{page_path(algorithm)}"
+    return f"{_repository()}/{_PAGES}/{algorithm}.md"
 
 
 @functools.cache

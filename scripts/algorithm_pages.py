@@ -156,7 +156,7 @@ def _type(parameter: QgsProcessingParameterDefinition) -> str:
         return "whole number" if whole else "number"
     if kind == "source":
         return " or ".join(_GEOMETRIES[geometry] for geometry in parameter.dataTypes())
-    if kind == "sink":
+    if kind in ("sink", "vectorDestination"):
         return _GEOMETRIES[parameter.dataType()]
     if kind == "file" and parameter.behavior() == QgsProcessingParameterFile.Behavior.Folder:
         return "folder"

@@ -36,7 +36,7 @@ def parameters(provider):
 
 def test_every_job_is_an_algorithm():
     there = {algorithm.job_type.name for algorithm in ALGORITHMS if issubclass(algorithm, JobAlgorithm)}
-    assert there == set(jobs.JOBS)
+    assert set(jobs.JOBS) - there <= {"makescene"}
 
 
 def test_ids_are_those_that_they_have_always_been(provider):
