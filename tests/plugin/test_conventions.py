@@ -107,6 +107,13 @@ def test_what_is_needed_comes_first_and_what_is_rare_and_written_last(provider):
         assert sum(not rare and not written for written, rare in places) <= 20, algorithm.name()
 
 
+def test_layers_come_before_their_fields_and_these_before_numbers(provider):
+    found = [parameter.name() for parameter in provider.algorithm("finetune").parameterDefinitions()]
+    assert found[:8] == [
+        "INPUT", "ROADS", "AOI", "WIDTH_FIELD", "CLASS_FIELD", "SPEED_FIELD", "MINUTES", "WIDTH_M",
+    ]  # fmt: skip
+
+
 def test_meters_are_meters_on_layers_in_degrees_too(provider):
     for name, parameter in parameters(provider):
         # A parameter for distances takes the unit of its layer, which may be degrees.
