@@ -23,8 +23,11 @@ def unscoped(source, names):
         What the module's global names stand for.
     """
     tree = ast.parse(source)
-    classes = {node: names[node.name] for node in tree.body if isinstance(node, ast.ClassDef)}
-    inside = {node: {**names, "self": its, "cls": its} for top, its in classes.items() for node in ast.walk(top)}
+    inside = {}
+    for top in tree.body:
+        if isinstance(top, ast.ClassDef):
+            own = names[top.name]
+            inside.update(dict.fromkeys(ast.walk(top), {**names, "self": own, "cls": own}))
     return [
         f"{node.lineno}: {ast.unparse(node)}"
         for node in ast.walk(tree)

@@ -26,7 +26,9 @@ NAMES = {
 def removed(folder, *parts):
     """Return what flake8-qgis says of the code in parts of a folder."""
     command = [sys.executable, "-m", "flake8", "--isolated", "--disable-noqa", f"--select={REMOVED}", *parts]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout.splitlines()
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert not done.stderr, done.stderr
+    return done.stdout.splitlines()
 
 
 def test_enums_are_named_with_their_scope(loaded, installed):
