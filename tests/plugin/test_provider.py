@@ -1,9 +1,5 @@
-import configparser
-
 import pytest
 from qgis.core import QgsApplication, QgsProcessingException
-
-from .conftest import ROOT
 
 IDS = {
     "setupruntime",
@@ -52,15 +48,3 @@ def test_every_algorithm_makes_another_of_its_kind(provider):
     registry = QgsApplication.processingRegistry()
     for name in IDS:
         assert registry.createAlgorithmById(f"roadseg:{name}").name() == name
-
-
-def test_the_metadata_is_what_the_plugin_repository_wants():
-    metadata = configparser.ConfigParser(interpolation=None)
-    metadata.read(ROOT / "metadata.txt", encoding="utf-8")
-    general = metadata["general"]
-    wanted = "name description version qgisMinimumVersion author email about tracker repository homepage"
-    assert all(general[key] for key in wanted.split())
-    assert "plugin" not in general["name"].lower()
-    assert general.getboolean("hasProcessingProvider")
-    assert (ROOT / general["icon"]).is_file()
-    assert "GNU GENERAL PUBLIC LICENSE" in (ROOT / "LICENSE").read_text()
