@@ -26,8 +26,8 @@ def unscoped(source, names):
     inside = {}
     for top in tree.body:
         if isinstance(top, ast.ClassDef):
-            own = names[top.name]
-            inside.update(dict.fromkeys(ast.walk(top), {**names, "self": own, "cls": own}))
+            its_names = {**names, "self": names[top.name], "cls": names[top.name]}
+            inside.update((node, its_names) for node in ast.walk(top))
     return [
         f"{node.lineno}: {ast.unparse(node)}"
         for node in ast.walk(tree)
