@@ -2,7 +2,7 @@
 # the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo package test test-core test-plugin test-package test-end-to-end lint runtime-python clean
+.PHONY: demo docs package test test-core test-plugin test-package test-end-to-end lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 export PYTHONDONTWRITEBYTECODE := 1
@@ -13,6 +13,10 @@ PYTEST := -m pytest -p no:cacheprovider
 demo: build/runtime-python.txt
 	@/usr/bin/python3 scripts/demo.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ROADS),--roads "$(ROADS)") \
 	    $(if $(AOI),--aoi "$(AOI)")
+
+# The algorithms' pages and the sources of translations; fails where a text has no translation yet, and says which.
+docs: build/qgis.stamp
+	/usr/bin/python3 scripts/make_docs.py
 
 # The zip for the plugin hub and for QGIS' Install from ZIP: build/roadseg.<version>.zip.
 package: build/qgis-venv.stamp

@@ -26,8 +26,9 @@ def unscoped(source, names):
     inside = {}
     for top in tree.body:
         if isinstance(top, ast.ClassDef):
-            its_names = {**names, "self": names[top.name], "cls": names[top.name]}
-            inside.update((node, its_names) for node in ast.walk(top))
+            own = names[top.name]
+            visible = {**names, "self": own, "cls": own}
+            inside.update((node, visible) for node in ast.walk(top))
     return [
         f"{node.lineno}: {ast.unparse(node)}"
         for node in ast.walk(tree)
