@@ -33,6 +33,9 @@ _CLASSES = "motorway, primary, secondary, tertiary, residential, unclassified, s
 class CreateLabelLayers(RoadSegAlgorithm):
     """An image in; layers to draw its roads and an area of interest in out."""
 
+    group_id = "training"
+    keywords = "draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road"
+
     INPUT = "INPUT"
     CLASSES = "CLASSES"
     WIDTH_M = "WIDTH_M"
@@ -100,18 +103,6 @@ class CreateLabelLayers(RoadSegAlgorithm):
     def displayName(self) -> str:
         """Return the name in the toolbox."""
         return self.tr("Create label layers")
-
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Training")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "training"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road").split(",")
 
     def shortDescription(self) -> str:
         """Return the tooltip in the toolbox."""

@@ -10,6 +10,7 @@ from typing import Any, Optional
 from qgis.core import QgsApplication
 
 from .provider import RoadSegProvider
+from .translation import speak
 
 
 class RoadSegPlugin:
@@ -24,6 +25,7 @@ class RoadSegPlugin:
     def __init__(self, iface: Optional[Any]) -> None:
         self.iface = iface
         self.provider: Optional[RoadSegProvider] = None
+        speak(QgsApplication.locale())
 
     def initProcessing(self) -> None:
         """Register the provider; qgis_process calls this alone."""

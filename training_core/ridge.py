@@ -16,11 +16,11 @@ from .processor import core_count
 
 # Values are looked at from one road's width on one side to one on the other: so far, and no farther, a road that is
 # half as wide on either side of its line can be told from the ground beside it.
-_PROFILE = np.linspace(-1, 1, 33)
+_PROFILE = np.linspace(-1, 1, 25)
 # Shifts are smoothed along a line by passes of (1, 2, 1) / 4: the variance of a pass is half a vertex squared, and of
-# all of them 2, as of a Gaussian with a standard deviation of 1.4 vertices, some four pixels.
-_SMOOTHING_PASSES = 4
-_BLOCK = 1 << 16  # vertices at a time: 17 MB for each array of profiles
+# both of them 1, as of a Gaussian with a standard deviation of a vertex, some four pixels.
+_SMOOTHING_PASSES = 2
+_BLOCK = 1 << 16  # vertices at a time: 13 MB for each array of profiles
 _THREADS = 4  # each with a block
 
 
