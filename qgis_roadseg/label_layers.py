@@ -134,9 +134,10 @@ def _write_tables(path: str, wanted: LabelLayers, transforms: QgsCoordinateTrans
 def _store_form(path: str, name: str, make_form: Callable[[QgsVectorLayer], None]) -> None:
     """Give a layer its style and form, and store both in its file."""
     layer = QgsVectorLayer(layer_uri(path, name), name, "ogr")
-    layer.loadNamedStyle(str(RESOURCES / "styles" / f"{_STYLES[name]}.qml"))
-    make_form(layer)
-    message = layer.saveStyleToDatabase(name, "RoadSeg", True, "")
+    message, loaded = layer.loadNamedStyle(str(RESOURCES / "styles" / f"{_STYLES[name]}.qml"))
+    if loaded:
+        make_form(layer)
+        message = layer.saveStyleToDatabase(name, "RoadSeg", True, "")
     if message:
         raise OutputError(f"The style of the layer {name} cannot be stored: {message}", "Choose another folder.")
 
