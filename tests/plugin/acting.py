@@ -78,7 +78,9 @@ def failure(algorithm, values, ear=None):
     ear = ear or Ear()
     with pytest.raises(QgsProcessingException) as caught:
         run(algorithm, values, ear)
-    return f"{ear.text}\n{caught.value}"
+    told = f"{ear.text}\n{caught.value}"
+    del caught  # whose traceback would keep layers alive until QGIS has gone
+    return told
 
 
 def run_in_task(algorithm, values, context, ear, application, seconds=20):
