@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from qgis.core import QgsProcessingAlgorithm, QgsProcessingParameterDefinition
-from qgis.PyQt.QtCore import QCoreApplication
 from qgis.PyQt.QtGui import QIcon
 
 from .paths import ICON
+from .translation import tr
 
 
 class RoadSegAlgorithm(QgsProcessingAlgorithm):
@@ -23,7 +23,7 @@ class RoadSegAlgorithm(QgsProcessingAlgorithm):
 
     def tr(self, text: str) -> str:
         """Return the text in the person's language."""
-        return QCoreApplication.translate("RoadSeg", text)
+        return tr(text)
 
     def icon(self) -> QIcon:
         """Return the provider's icon."""

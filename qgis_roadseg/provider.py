@@ -15,6 +15,7 @@ from ..algorithms.exportmodel import ExportModel
 from ..algorithms.exportnetwork import ExportNetwork
 from ..algorithms.extractroads import ExtractRoads
 from ..algorithms.finetune import FineTune
+from ..algorithms.makescene import MakeScene
 from ..algorithms.quantize import Quantize
 from ..algorithms.scorenetwork import ScoreNetwork
 from ..algorithms.segment import Segment
@@ -28,6 +29,7 @@ ALGORITHMS = (
     Evaluate,
     ExportModel,
     Quantize,
+    MakeScene,
     Segment,
     Vectorize,
     ExtractRoads,

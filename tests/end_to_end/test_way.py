@@ -48,6 +48,7 @@ def test_all_algorithms_are_listed():
         "evaluate",
         "exportmodel",
         "quantize",
+        "makescene",
         "segment",
         "vectorize",
         "extractroads",

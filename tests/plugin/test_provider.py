@@ -2,7 +2,7 @@ import configparser
 import re
 
 import pytest
-from qgis.core import QgsApplication, QgsProcessingException
+from qgis.core import QgsApplication, QgsProcessingAlgorithm, QgsProcessingException
 
 from .conftest import ROOT
 
@@ -12,6 +12,7 @@ IDS = {
     "evaluate",
     "exportmodel",
     "quantize",
+    "makescene",
     "segment",
     "vectorize",
     "extractroads",
@@ -49,6 +50,7 @@ def test_ids_groups_and_texts(provider):
         assert algorithm.groupId() == algorithm.group().lower()
         assert algorithm.displayName()
         assert algorithm.tags()
+        assert not algorithm.flags() & QgsProcessingAlgorithm.Flag.FlagNoThreading  # which would hold up all of QGIS
         for parameter in algorithm.parameterDefinitions():
             assert parameter.help()
             assert f"{parameter.description()}: {parameter.help()}" in algorithm.shortHelpString()
