@@ -2,7 +2,7 @@
 # the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo test test-core test-plugin test-end-to-end lint runtime-python clean
+.PHONY: demo docs package test test-core test-plugin test-package test-end-to-end lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 export PYTHONDONTWRITEBYTECODE := 1
@@ -14,7 +14,15 @@ demo: build/runtime-python.txt
 	@/usr/bin/python3 scripts/demo.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ROADS),--roads "$(ROADS)") \
 	    $(if $(AOI),--aoi "$(AOI)")
 
-test: lint test-core test-plugin test-end-to-end
+# The algorithms' pages and the sources of translations; fails where a text has no translation yet, and says which.
+docs: build/qgis.stamp
+	/usr/bin/python3 scripts/make_docs.py
+
+# The zip for the plugin hub and for QGIS' Install from ZIP: build/roadseg.<version>.zip.
+package: build/qgis-venv.stamp
+	@$(QGIS_PYTHON) scripts/package.py
+
+test: lint test-core test-plugin test-package test-end-to-end
 
 lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff check --no-cache .
@@ -26,6 +34,9 @@ test-core: build/core-test-packages.stamp
 
 test-plugin: build/qgis-venv.stamp
 	$(QGIS_PYTHON) $(PYTEST) tests/plugin
+
+test-package: build/qgis-venv.stamp build/runtime-python.txt
+	$(QGIS_PYTHON) $(PYTEST) tests/package
 
 test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) tests/end_to_end

@@ -12,6 +12,8 @@ class CompareNetworks(JobAlgorithm):
     """Roads before and after, and places, in; what has changed, who is cut off, and a report out."""
 
     job_type = jobs.CompareNetworks
+    group_id = "network"
+    keywords = "change,damage,disaster,before,after,lost,detour,route,access,isolated,graph,line,road"
     renamed: ClassVar = {"after": "INPUT", "changes": "OUTPUT"}
     created = ("changes", "report")
     whole = ("before", "after", "places")
@@ -32,17 +34,3 @@ class CompareNetworks(JobAlgorithm):
         "routes.reachable": "Places whose route is about as before",
     }
     styles: ClassVar = {"changes": "changes", "reached": "reached"}
-
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Networks")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "networks"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("change,damage,disaster,before,after,lost,detour,route,access,isolated,graph,line,road").split(
-            ","
-        )

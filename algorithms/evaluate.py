@@ -12,6 +12,8 @@ class Evaluate(JobAlgorithm):
     """Images, true roads and a model in; scores and their report out."""
 
     job_type = jobs.Evaluate
+    group_id = "training"
+    keywords = "score,accuracy,iou,f1,precision,recall,validate,test,deep learning,road"
     renamed: ClassVar = {"rasters": "INPUT"}
     created = ("report",)
     numbers: ClassVar = {
@@ -28,15 +30,3 @@ class Evaluate(JobAlgorithm):
         "road_share": "Share of them that is road",
     }
     words: ClassVar = {"engine": "Engine that ran"}
-
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Training")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "training"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("score,accuracy,iou,f1,precision,recall,validate,test,deep learning,road").split(",")

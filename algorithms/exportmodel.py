@@ -12,17 +12,7 @@ class ExportModel(JobAlgorithm):
     """A model in; an ONNX file that other programs run out."""
 
     job_type = jobs.ExportModel
+    group_id = "training"
+    keywords = "onnx,deepness,share,convert,save,model,road"
     renamed: ClassVar = {"model": "INPUT", "onnx": "OUTPUT"}
     numbers: ClassVar = {"megabytes": "Size of the file (MB)"}
-
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Training")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "training"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("onnx,deepness,share,convert,save,model,road").split(",")

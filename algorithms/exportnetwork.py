@@ -12,6 +12,8 @@ class ExportNetwork(JobAlgorithm):
     """Lines in; a graph for networkx and OSMnx, as GraphML and as a GeoPackage where wanted, out."""
 
     job_type = jobs.ExportNetwork
+    group_id = "network"
+    keywords = "osmnx,networkx,graphml,routing,shortest path,graph,network,line,road"
     renamed: ClassVar = {
         "lines": "INPUT",
         "lines_bridge_field": "BRIDGE_FIELD",
@@ -27,15 +29,3 @@ class ExportNetwork(JobAlgorithm):
         "length_m": "Length of all roads (m)",
         "components": "Number of connected components",
     }
-
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Networks")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "networks"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("osmnx,networkx,graphml,routing,shortest path,graph,network,line,road").split(",")

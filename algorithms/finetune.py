@@ -12,6 +12,8 @@ class FineTune(JobAlgorithm):
     """Images and drawn roads in; a model, its report and its scores out."""
 
     job_type = jobs.FineTune
+    group_id = "training"
+    keywords = "train,learn,model,deep learning,neural network,road"
     renamed: ClassVar = {"rasters": "INPUT"}
     created = ("report",)
     numbers: ClassVar = {
@@ -23,15 +25,3 @@ class FineTune(JobAlgorithm):
         "validation.recall": "Validation recall",
     }
     words: ClassVar = {"engine": "Engine that trained"}
-
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Training")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "training"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("train,learn,model,deep learning,neural network,road").split(",")

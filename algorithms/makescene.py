@@ -12,6 +12,8 @@ class MakeScene(JobAlgorithm):
     """A size and a seed in; an image, generated, and its true roads out."""
 
     job_type = jobs.MakeScene
+    group_id = "training"
+    keywords = "demo,example,synthetic,generate,procedural,test,image,road"
     renamed: ClassVar = {"roads": "OUTPUT"}
     numbers: ClassVar = {
         "count": "Number of lines",
@@ -19,15 +21,3 @@ class MakeScene(JobAlgorithm):
         "resolution_m": "Ground resolution (m)",
     }
     styles: ClassVar = {"roads": "roads"}
-
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Training")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "training"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("demo,example,synthetic,generate,procedural,test,image,road").split(",")

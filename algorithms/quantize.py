@@ -12,6 +12,8 @@ class Quantize(JobAlgorithm):
     """A model and images of the kind that it is for in; an ONNX file that computes with 8-bit integers out."""
 
     job_type = jobs.Quantize
+    group_id = "training"
+    keywords = "int8,integer,fast,vnni,amx,onnx,openvino,compress,optimize,model,road"
     renamed: ClassVar = {"rasters": "INPUT", "onnx": "OUTPUT"}
     numbers: ClassVar = {
         "agreement": "Share of the pixels that stay what they were",
@@ -21,15 +23,3 @@ class Quantize(JobAlgorithm):
         "apls_before": "APLS in full precision, where roads are drawn",
         "megabytes": "Size of the file (MB)",
     }
-
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Training")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "training"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("int8,integer,fast,vnni,amx,onnx,openvino,compress,optimize,model,road").split(",")

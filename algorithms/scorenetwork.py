@@ -12,6 +12,8 @@ class ScoreNetwork(JobAlgorithm):
     """Proposed and true roads in; scores, their report, and lines that are matched, missed or false out."""
 
     job_type = jobs.ScoreNetwork
+    group_id = "network"
+    keywords = "apls,topo,completeness,correctness,quality,accuracy,graph,compare,evaluate,line,road"
     renamed: ClassVar = {"proposal": "INPUT", "errors": "OUTPUT"}
     created = ("errors", "report")
     numbers: ClassVar = {
@@ -30,17 +32,3 @@ class ScoreNetwork(JobAlgorithm):
         "relaxed.f1": "Relaxed F1",
     }
     styles: ClassVar = {"errors": "errors"}
-
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Networks")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "networks"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("apls,topo,completeness,correctness,quality,accuracy,graph,compare,evaluate,line,road").split(
-            ","
-        )

@@ -12,6 +12,8 @@ class Segment(ImageAlgorithm):
     """An image and a model in; a road mask, and the probability where wanted, out."""
 
     job_type = jobs.Segment
+    group_id = "roads"
+    keywords = "mask,probability,predict,inference,classification,deep learning,road"
     renamed: ClassVar = {"raster": "INPUT"}
     omitted = ("rasters", "folder", "resume")  # QGIS has its own way for several images: run as batch process
     created = ("mask",)
@@ -22,15 +24,3 @@ class Segment(ImageAlgorithm):
     }
     words: ClassVar = {"engine": "Engine that ran", "precision": "Number format that ran"}
     styles: ClassVar = {"mask": "mask", "probability": "probability"}
-
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Roads")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "roads"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("mask,probability,predict,inference,classification,deep learning,road").split(",")

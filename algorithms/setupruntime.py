@@ -28,6 +28,9 @@ from ..training_core.errors import RoadSegError
 class SetUpRuntime(RoadSegAlgorithm):
     """Where the packages come from in; a working Python out."""
 
+    group_id = "runtime"
+    keywords = "install,python,environment,pip,dependencies,pytorch,torch"
+
     REQUIREMENTS = "REQUIREMENTS"
     INDEX_URL = "INDEX_URL"
     EXTRA_INDEX_URL = "EXTRA_INDEX_URL"
@@ -43,7 +46,7 @@ class SetUpRuntime(RoadSegAlgorithm):
             QgsProcessingParameterEnum(
                 self.REQUIREMENTS, self.tr("Packages"), names, False, _default_requirements(), usesStaticStrings=True
             ),
-            self.tr("ipex has PyTorch 2.8 with the Intel extension, for Linux; native has the newest PyTorch."),
+            self.tr("Which PyTorch: ipex is version 2.8 with the Intel extension, for Linux; native is the newest."),
         )
         self._add(
             QgsProcessingParameterString(self.EXTRA_INDEX_URL, self.tr("Extra index URL"), optional=True),
@@ -85,17 +88,9 @@ class SetUpRuntime(RoadSegAlgorithm):
         """Return the name in the toolbox."""
         return self.tr("Set up runtime")
 
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Runtime")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "runtime"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("install,python,environment,pip,dependencies,pytorch,torch").split(",")
+    def shortDescription(self) -> str:
+        """Return the tooltip in the toolbox."""
+        return self.tr("Build the Python environment in which RoadSeg computes, or find that it is there.")
 
     def shortHelpString(self) -> str:
         """Return the help."""

@@ -12,18 +12,8 @@ class Vectorize(JobAlgorithm):
     """A road mask or probability in; center-lines, and the nodes where wanted, out."""
 
     job_type = jobs.Vectorize
+    group_id = "roads"
+    keywords = "center-line,centerline,skeleton,network,graph,line,road"
     renamed: ClassVar = {"raster": "INPUT", "roads": "OUTPUT"}
     numbers: ClassVar = {"count": "Number of lines", "length_m": "Length of all lines (m)"}
     styles: ClassVar = {"roads": "roads"}
-
-    def group(self) -> str:
-        """Return the group in the toolbox."""
-        return self.tr("Roads")
-
-    def groupId(self) -> str:
-        """Return the group's id."""
-        return "roads"
-
-    def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
-        return self.tr("center-line,centerline,skeleton,network,graph,line,road").split(",")

@@ -1,4 +1,4 @@
-"""Vectorizing a dense city: time and memory by size, beside scikit-image's thinning alone, and beside sknw.
+"""From the mask of a dense city to a scored network: time and memory by size, beside what others do.
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/vectorizing.py --packages FOLDER`, where FOLDER has
 what it is compared with, and the runtime has not:
@@ -6,8 +6,11 @@ what it is compared with, and the runtime has not:
     $(make -s runtime-python) -m pip install --target FOLDER --no-deps scikit-image lazy-loader sknw numba llvmlite
 
 The city is a generated scene's streets, laid over by themselves turned by a quarter, with ragged sides, and mirrored
-again and again. `vectorize` is the whole job, from a compressed GeoTIFF to a GeoPackage; `skeletonize` and `skeletonize
-+ sknw` get the mask as an array. Each is measured in processes of its own, in turns; times are the best of the rounds.
+again and again. `vectorize` is the whole job, from a compressed GeoTIFF to a GeoPackage; `skeletonize` and `sknw`,
+which thins, too, get the mask as an array. `apls` scores the network that was found, a tenth of its lines left out,
+against all of it, and `plain_apls` is the tests' oracle on networkx, `tests/core/plain_apls.py`; both get the graphs
+as they are. Each is measured in processes of its own, in turns; times are the best of the rounds. At the end stand
+the scores of the real pair of Las Vegas, where that is at hand.
 """
 
 from __future__ import annotations
@@ -20,11 +23,15 @@ import tempfile
 import time
 from pathlib import Path
 
+from network_scores import tell_vegas
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "core")]
 
 SCENE_PX, SEED = 3000, 3
-WAYS = ("vectorize", "skeletonize", "sknw")
+# Each way, and the one beside which it is told.
+WAYS = {"vectorize": "skeletonize", "skeletonize": "", "sknw": "skeletonize", "apls": "", "plain_apls": "apls"}
+MISSING = 0.1  # of the lines of the network that is scored
 
 
 def main() -> None:
@@ -32,20 +39,23 @@ def main() -> None:
     parser.add_argument("--sizes-px", type=int, nargs="+", default=[1000, 3000, 10000])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--packages", default="", help="folder with scikit-image and sknw")
+    parser.add_argument("--plain-up-to-px", type=int, default=3000, help="beyond, the plain APLS takes hours")
     arguments = parser.parse_args()
     before: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         for size_px in arguments.sizes_px:
             city = Path(folder) / f"city_{size_px}.tif"
             print(f"{size_px} x {size_px} px, {100 * write_city(city, size_px):.1f} % road")
-            told = [in_a_process(way, city, arguments) for _ in range(arguments.rounds) for way in WAYS]
+            ways = [way for way in WAYS if way != "plain_apls" or size_px <= arguments.plain_up_to_px]
+            told = [in_a_process(way, city, arguments) for _ in range(arguments.rounds) for way in ways]
             tell(told, before)
+    tell_vegas()
 
 
 def tell(told: list[dict], before: dict[str, float]) -> None:
-    """Print the best time of each way, beside the thinning alone and beside the size before."""
+    """Print the best time of each way, beside another way and beside the size before."""
     best = {}
-    for way in WAYS:
+    for way in dict.fromkeys(each["way"] for each in told):
         ran = [each for each in told if each["way"] == way]
         failed = next((each["failed"] for each in ran if "failed" in each), "")
         if failed:
@@ -53,11 +63,11 @@ def tell(told: list[dict], before: dict[str, float]) -> None:
             continue
         best[way] = min(each["seconds"] for each in ran)
         peak_gb = max(each["peak_gb"] for each in ran)
-        beside = f", {best[way] / best['skeletonize']:.2f} x skeletonize" if "skeletonize" in best else ""
         growth = f", {best[way] / before[way]:.1f} x the size before" if way in before else ""
-        print(f"  {way}: {best[way]:.2f} s{beside}{growth}, peak {peak_gb:.2f} GB, {ran[0]['found']}", flush=True)
-    if {"vectorize", "skeletonize"} <= set(best):
-        print(f"  vectorize is {best['vectorize'] / best['skeletonize']:.2f} x skeletonize alone", flush=True)
+        print(f"  {way}: {best[way]:.2f} s{growth}, peak {peak_gb:.2f} GB, {ran[0]['found']}", flush=True)
+    for way, other in WAYS.items():
+        if {way, other} <= set(best):
+            print(f"  {way} takes {best[way] / best[other]:.1f} times as long as {other}", flush=True)
     before.update(best)
 
 
@@ -97,7 +107,7 @@ def measure(way: str, city: str, packages: str) -> dict:
     """Do it one way, and return the seconds it took, the peak memory of the process and what was found."""
     sys.path.append(packages)
     try:
-        seconds, found = vectorized(city) if way == "vectorize" else skeletonized(city, way == "sknw")
+        seconds, found = MEASURED[way](city)
     except Exception as error:  # whatever the other packages raise
         return {"failed": f"{type(error).__name__}: {error}"}
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
@@ -112,30 +122,88 @@ def vectorized(city: str) -> tuple[float, str]:
     from training_core.jobs import Vectorize
     from training_core.vectorize import run
 
-    with tempfile.TemporaryDirectory() as folder:
-        job = Vectorize(raster=city, roads=str(Path(folder) / "roads.gpkg"))
-        began_s = time.perf_counter()
-        result = run(job, Reporter())
-        return time.perf_counter() - began_s, f"{result['count']} lines, {result['length_m'] / 1000:.0f} km"
+    job = Vectorize(raster=city, roads=str(network_of(city)))
+    began_s = time.perf_counter()
+    result = run(job, Reporter())
+    return time.perf_counter() - began_s, f"{result['count']} lines, {result['length_m'] / 1000:.0f} km"
 
 
-def skeletonized(city: str, graph: bool) -> tuple[float, str]:
-    import rasterio
+def skeletonized(city: str) -> tuple[float, str]:
     from skimage.morphology import skeletonize
 
-    if graph:
-        import numpy as np
-        import sknw
-
-        sknw.build_sknw(np.eye(9, dtype=np.uint8), multi=True)  # compiles
-    with rasterio.open(city) as dataset:
-        mask = dataset.read(1) > 0
+    mask = mask_of(city)
     began_s = time.perf_counter()
     skeleton = skeletonize(mask)
-    if not graph:
-        return time.perf_counter() - began_s, f"{int(skeleton.sum())} px"
-    network = sknw.build_sknw(skeleton, multi=True)
+    return time.perf_counter() - began_s, f"{int(skeleton.sum())} px"
+
+
+def traced_by_sknw(city: str) -> tuple[float, str]:
+    import numpy as np
+    import sknw
+    from skimage.morphology import skeletonize
+
+    sknw.build_sknw(np.eye(9, dtype=np.uint8), multi=True)  # compiles
+    mask = mask_of(city)
+    began_s = time.perf_counter()
+    network = sknw.build_sknw(skeletonize(mask), multi=True)
     return time.perf_counter() - began_s, f"{network.number_of_edges()} edges, {network.number_of_nodes()} nodes"
+
+
+def scored(city: str) -> tuple[float, str]:
+    from training_core.apls import score_apls
+    from training_core.events import Reporter
+    from training_core.roadgraph import contracted
+
+    pair = [contracted(each) for each in network_pair(city)]
+    began_s = time.perf_counter()
+    found = score_apls(*pair, Reporter())
+    told = found.truth_in_proposal
+    return time.perf_counter() - began_s, f"{found.score:.9f} from {told.paths:,} paths between {told.points} points"
+
+
+def scored_plainly(city: str) -> tuple[float, str]:
+    from plain_apls import plain_apls
+
+    pair = network_pair(city)
+    began_s = time.perf_counter()
+    score, *_ = plain_apls(*pair)
+    return time.perf_counter() - began_s, f"{score:.9f}"
+
+
+def network_of(city: str) -> Path:
+    return Path(city).with_suffix(".gpkg")
+
+
+def mask_of(city: str):
+    import rasterio
+
+    with rasterio.open(city) as dataset:
+        return dataset.read(1) > 0
+
+
+def network_pair(city: str):
+    """Return the network of a city, and it with some of its lines left out, as noded graphs."""
+    import geopandas
+    import numpy as np
+
+    from training_core.processor import prepare_process
+
+    prepare_process(threads=1)
+    from training_core.lines import make_lines
+    from training_core.roadgraph import make_road_graph
+
+    lines = geopandas.read_file(network_of(city), layer="roads").geometry.to_numpy()
+    kept = np.random.default_rng(SEED).random(len(lines)) >= MISSING
+    return [make_road_graph(make_lines(each), 0.5) for each in (lines, lines[kept])]
+
+
+MEASURED = {
+    "vectorize": vectorized,
+    "skeletonize": skeletonized,
+    "sknw": traced_by_sknw,
+    "apls": scored,
+    "plain_apls": scored_plainly,
+}
 
 
 if __name__ == "__main__":

@@ -112,13 +112,16 @@ def build(
             f"{base} is no Python {_range(requirements)}, as the packages of {requirements.name} need it.",
             "Name another one under Base Python, or none.",
         )
+    if sources.wheels and not Path(sources.wheels).is_dir():
+        raise RuntimeEnvironmentError(f"The folder of wheels {sources.wheels} does not exist.")
     with _workplace(requirements.folder) as folder:
         _tell(feedback, 5, f"Making an environment with {base}")
         steps = _uv_steps if _uses_uv() else _pip_steps
         make, install = steps(base, folder, [*sources.arguments(), "-r", str(requirements.file)])
         run_to_end(make[0], make[1:], feedback.pushConsoleInfo, feedback.isCanceled)
         _tell(feedback, 10, "Installing packages; this takes some minutes")
-        run_to_end(install[0], install[1:], feedback.pushConsoleInfo, feedback.isCanceled)
+        with _telling_of_wheels(sources, requirements, base):
+            run_to_end(install[0], install[1:], feedback.pushConsoleInfo, feedback.isCanceled)
         _tell(feedback, 90, "Checking")
         return check(interpreter(folder), requirements.modules, feedback.isCanceled)
 
@@ -183,6 +186,23 @@ def _pip_steps(base: Path, folder: Path, what: list[str]) -> tuple[list[str], li
         [str(base), "-I", "-c", RUN_MODULE, "venv", str(folder)],
         [str(interpreter(folder)), "-I", "-c", RUN_MODULE, "pip", "install", *options, *what],
     )
+
+
+@contextmanager
+def _telling_of_wheels(sources: Sources, requirements: RequirementSet, base: Path) -> Iterator[None]:
+    """Add to the error of an installation from a folder of wheels how that folder is filled."""
+    try:
+        yield
+    except RuntimeEnvironmentError as error:
+        if not sources.wheels:
+            raise
+        python = "python" + ".".join(map(str, _version(base)))
+        raise RuntimeEnvironmentError(
+            f"{error.message}\n",
+            f"{sources.wheels} must hold all packages for this system and {python}. On a connected machine with both: "
+            f"{python} -m pip download --only-binary=:all: -r {requirements.file.name} -d {Path(sources.wheels).name} "
+            f"(the file lies in {requirements.file.parent}).",
+        ) from error
 
 
 @contextmanager

@@ -91,7 +91,8 @@ class ImageAlgorithm(JobAlgorithm):
         resolution.setFlags(resolution.flags() | QgsProcessingParameterDefinition.Flag.FlagAdvanced)
         inherited = [_of_any_layer(each) if each.name() == INPUT else each for each in super()._make_parameters()]
         parameters = [*inherited, *(parameter for parameter, _ in own)]
-        return sorted(parameters, key=lambda parameter: parameter.isDestination())
+        rare = QgsProcessingParameterDefinition.Flag.FlagAdvanced
+        return sorted(parameters, key=lambda parameter: (parameter.isDestination(), bool(parameter.flags() & rare)))
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
         """Say whether the job could be done with these values, and whether extent and layer go together."""

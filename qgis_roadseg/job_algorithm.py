@@ -84,11 +84,11 @@ class JobAlgorithm(RoadSegAlgorithm):
 
     def shortDescription(self) -> str:
         """Return the tooltip in the toolbox."""
-        return self.tr(str(self.job_type.__doc__))
+        return self.tr(self.job_type.summary())
 
     def shortHelpString(self) -> str:
         """Return the help, made from what the job says of itself and of its fields."""
-        return help_text(self.shortDescription(), self.parameterDefinitions())
+        return help_text(self.tr(self.job_type.description()), self.parameterDefinitions())
 
     def canExecute(self) -> tuple[bool, str]:
         """Say whether there is a runtime, and what to do where there is none."""

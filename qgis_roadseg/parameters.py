@@ -123,14 +123,15 @@ def _make_parameter(
 ) -> QgsProcessingParameterDefinition:
     option = field.option
     name = parameter_name(field.name, renamed)
-    label = translate(option.label) + (f" ({option.unit})" if option.unit else "")
-    common: dict[str, Any] = {"name": name, "description": label}
+    common: dict[str, Any] = {"name": name, "description": translate(option.caption)}
     if option.kind:
         common["optional"] = not option.required and name != INPUT
     parameter = _MAKERS[option.kind](field, common, renamed)
     parameter.setHelp(translate(option.help))
     if option.kind in jobs.OUTPUT_KINDS:
         parameter.setCreateByDefault(option.required or created)
+    if option.usual:
+        parameter.setGuiDefaultValueOverride(option.usual)
     if option.advanced:
         parameter.setFlags(parameter.flags() | QgsProcessingParameterDefinition.Flag.FlagAdvanced)
     return parameter

@@ -10,6 +10,7 @@ from typing import Any, Optional
 from qgis.core import QgsApplication
 
 from .provider import RoadSegProvider
+from .translation import speak
 
 
 class RoadSegPlugin:
@@ -25,6 +26,7 @@ class RoadSegPlugin:
         self.iface = iface
         self.provider: Optional[RoadSegProvider] = None
         self._menu: Optional[Any] = None
+        speak(QgsApplication.locale())
 
     def initProcessing(self) -> None:
         """Register the provider; qgis_process calls this alone."""

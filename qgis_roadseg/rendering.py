@@ -42,6 +42,7 @@ STORAGE = ["TILED=YES", "COMPRESS=DEFLATE", "ZLEVEL=1", "BIGTIFF=IF_SAFER"]
 LARGEST_OVERSAMPLING = 32.0
 # A layer whose finest pixels are so many times the model's shows less than the model has learned to see.
 TOO_COARSE = 1.5
+_CAN_RESAMPLE = QgsRasterDataProvider.ProviderCapability.ProviderHintCanPerformProviderResampling
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,7 @@ def render(provider: QgsRasterDataProvider, frame: Frame, path: Path, feedback: 
     """
     feedback.setProgressText(f"Rendering the layer {frame.layer_name}: {frame.size}")
     _warn_of_coarse_pixels(provider, frame, feedback)
-    if provider.providerCapabilities() & QgsRasterDataProvider.ProviderHintCanPerformProviderResampling:
+    if provider.providerCapabilities() & _CAN_RESAMPLE:
         _interpolate(provider)
     loader, file = BlockLoader(provider, frame.layer_name, feedback), _create_file(provider, frame, path)
     windows = list(_windows(frame, provider))

@@ -38,6 +38,7 @@ def environment(**variables: str) -> dict[str, str]:
         "PATH": os.pathsep.join(["/usr/bin", os.environ.get("PATH", os.defpath)]),
         "QGIS_CUSTOM_CONFIG_PATH": str(profile),
         "QT_QPA_PLATFORM": "offscreen",
+        "LC_ALL": "C.UTF-8",  # so that messages are English, whatever the person speaks
         "XDG_RUNTIME_DIR": os.environ.get("XDG_RUNTIME_DIR", str(runtime_dir)),
         "PYTHONDONTWRITEBYTECODE": "1",
         **variables,

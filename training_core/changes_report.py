@@ -14,7 +14,7 @@ import numpy as np
 
 from .jobs import CompareNetworks
 from .maps import MapLines, dots, line_map
-from .pages import drawn, settings_of, shares_of, write_page
+from .pages import settings_of, shares_of, write_page
 from .placeroutes import CUT_OFF, INTERRUPTED, LONGER, NEVER, NEW_WAY, NO_ROAD, REACHABLE, STATUSES, PlaceRoutes
 
 # What each change means, its color (Okabe and Ito, 2008), and how wide it is on the map.
@@ -90,7 +90,7 @@ def write_changes_report(record: ChangesRecord, path: Path) -> None:
         "comparenetworks.html.j2",
         path,
         record=record,
-        charts=drawn({"map": line_map("What has become of the roads", {**lines, **_place_dots(record)})}),
+        charts={"map": line_map("What has become of the roads", {**lines, **_place_dots(record)})},
         changes=[(change, *CHANGES[change][:2], record.document[change]) for change in CHANGES],
         statuses=[
             (status, STATUS_COLORS[status]) for status in STATUSES if any(row["status"] == status for row in rows)

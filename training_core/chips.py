@@ -51,24 +51,24 @@ class ChipSampler:
         labels : ndarray (count, size, size), uint8
             BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
         """
-        random = np.random.default_rng([self._seed, number])
+        rng = np.random.default_rng([self._seed, number])
         side = self._size_px
         chips = np.zeros((count, len(self._images[0].bands), side, side), dtype=np.float32)
         labels = np.full((count, side, side), IGNORE, dtype=np.uint8)
         for chip, label in zip(chips, labels):
-            self._draw(random, chip, label)
+            self._draw(rng, chip, label)
         return chips, labels
 
-    def _draw(self, random: np.random.Generator, chip: np.ndarray, label: np.ndarray) -> None:
+    def _draw(self, rng: np.random.Generator, chip: np.ndarray, label: np.ndarray) -> None:
         """Fill a chip (bands, size, size) of zeros and its label of IGNORE."""
-        pools = self._roads if random.random() < ROAD_CHIP_SHARE else self._labeled
+        pools = self._roads if rng.random() < ROAD_CHIP_SHARE else self._labeled
         weights = np.array([pool.total for pool in pools], dtype=float)
-        number = random.choice(len(pools), p=weights / weights.sum())
+        number = rng.choice(len(pools), p=weights / weights.sum())
         image, centers = self._images[number], pools[number].centers
-        center = divmod(int(centers[random.integers(len(centers))]), image.training.shape[1])
-        window = self._window(image.training.shape, center, random)
-        scale, offset = _jitter(image, random)
-        symmetry = int(random.integers(8))
+        center = divmod(int(centers[rng.integers(len(centers))]), image.training.shape[1])
+        window = self._window(image.training.shape, center, rng)
+        scale, offset = _jitter(image, rng)
+        symmetry = int(rng.integers(8))
         known = image.known[window]
         height, width = known.shape
         chip, label = (turned(array, symmetry)[..., :height, :width] for array in (chip, label))
@@ -84,13 +84,11 @@ class ChipSampler:
             if not is_complete:
                 target[~known] = 0
 
-    def _window(
-        self, shape: tuple[int, ...], center: tuple[int, int], random: np.random.Generator
-    ) -> tuple[slice, slice]:
+    def _window(self, shape: tuple[int, ...], center: tuple[int, int], rng: np.random.Generator) -> tuple[slice, slice]:
         """Return a window near a pixel, moved inside the image, or the whole of a smaller one."""
         shift_px = self._size_px // 4
         starts = [
-            max(0, min(at + int(random.integers(-shift_px, shift_px + 1)) - self._size_px // 2, size - self._size_px))
+            max(0, min(at + int(rng.integers(-shift_px, shift_px + 1)) - self._size_px // 2, size - self._size_px))
             for at, size in zip(center, shape)
         ]
         rows, columns = (slice(start, start + self._size_px) for start in starts)
@@ -123,14 +121,14 @@ def _find_centers(labels: np.ndarray) -> tuple[_Pool, _Pool]:
     return pools[0], pools[1]
 
 
-def _jitter(image: LabeledImage, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _jitter(image: LabeledImage, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return by band what to multiply a value by, and then to add: normalization with a varied contrast and brightness.
 
     They vary a little differently in each band.
     """
     bands = len(image.bands)
-    gain = 1 + random.uniform(-GAIN_SPREAD, GAIN_SPREAD) + random.normal(0, 0.03, bands)
-    bias = random.uniform(-BIAS_SPREAD, BIAS_SPREAD) + random.normal(0, 0.05, bands)
+    gain = 1 + rng.uniform(-GAIN_SPREAD, GAIN_SPREAD) + rng.normal(0, 0.03, bands)
+    bias = rng.uniform(-BIAS_SPREAD, BIAS_SPREAD) + rng.normal(0, 0.05, bands)
     scale = gain / np.array([band.std for band in image.bands])
     offset = bias - scale * np.array([band.mean for band in image.bands])
     return scale.astype(np.float32), offset.astype(np.float32)

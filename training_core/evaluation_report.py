@@ -16,7 +16,6 @@ from .metrics import Confusion, GroundScores, Scores
 from .pages import (
     ImageSummary,
     Panel,
-    drawn,
     pictures_of,
     precision_recall_chart,
     settings_of,
@@ -107,7 +106,7 @@ def write_evaluation_report(record: EvaluationRecord, path: Path) -> None:
         path,
         record=record,
         model=_describe(record.card),
-        charts=drawn(charts),
+        charts=charts,
         panels=pictures_of(record.panels, record.threshold),
         timings=shares_of(record.timings_s),
         settings=settings_of(Evaluate, record.options),

@@ -313,8 +313,8 @@ def choose_blocks(labels: list[np.ndarray], share: float, block_px: int, seed: i
         block_px //= 2
     background = [_count_in_blocks(label, BACKGROUND, block_px) for label in labels]
     roads, grounds = (np.concatenate([counts.ravel() for counts in both]) for both in (road, background))
-    random = np.random.default_rng(seed)
-    chosen = _choose(roads, share, random) | _choose(np.where(roads, 0, grounds), share, random)
+    rng = np.random.default_rng(seed)
+    chosen = _choose(roads, share, rng) | _choose(np.where(roads, 0, grounds), share, rng)
     ends = np.cumsum([counts.size for counts in road])
     return block_px, [part.reshape(counts.shape) for part, counts in zip(np.split(chosen, ends[:-1]), road)]
 
@@ -327,13 +327,13 @@ def _count_in_blocks(labels: np.ndarray, label: int, block_px: int) -> np.ndarra
     return np.stack([np.add.reduceat(counts, lefts) for counts in columns])
 
 
-def _choose(counts: np.ndarray, share: float, random: np.random.Generator) -> np.ndarray:
+def _choose(counts: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
     """Choose a share of the blocks with any count; of several draws, that which holds nearest to the share of it."""
     chosen = np.zeros(len(counts), dtype=bool)
     indexes = np.flatnonzero(counts)
     if len(indexes) > 1:
         count = max(1, round(share * len(indexes)))
-        draws = [random.choice(indexes, count, replace=False) for _ in range(DRAWS)]
+        draws = [rng.choice(indexes, count, replace=False) for _ in range(DRAWS)]
         held = [abs(counts[draw].sum() / counts.sum() - share) for draw in draws]
         chosen[draws[int(np.argmin(held))]] = True
     return chosen

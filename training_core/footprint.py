@@ -8,6 +8,7 @@ trainers and recipes; knows nothing of files.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gc
 import math
 from collections.abc import Callable
@@ -87,32 +88,51 @@ def measure_footprint(
     is_recomputing : bool
         Whether activations are computed again instead of being kept.
     """
+    options = {each.name: getattr(recipe, each.name) for each in dataclasses.fields(RecipeOptions)}
+    options |= {name: getattr(RecipeOptions(), name) for name in ("minutes", "steps", "chip_px")}
     # A second batch finds the gradients of the first; further ones are like it.
-    small = dataclasses.replace(recipe, batch_size=1, accumulation=min(recipe.accumulation, 2))
+    options |= {"batch_size": 1, "accumulation": min(recipe.accumulation, 2)}
+    step = _measured(architecture, engine, RecipeOptions(**options), is_recomputing)
+    return Footprint(
+        process_bytes=psutil.Process().memory_info().rss,
+        library_bytes=LIBRARY_BYTES + (EXTENSION_COPIES * step.weights_bytes if engine.name == IPEX else 0),
+        kept_bytes=step.kept_bytes,
+        fixed_bytes=step.fixed_bytes,
+        bytes_per_px=step.bytes_per_px,
+        chip_bytes_per_px=BATCHES_OF_CHIPS * (4 * architecture.in_channels + 1),
+    )
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What of a footprint is the same in every process; see Footprint."""
+
+    weights_bytes: int
+    kept_bytes: int
+    fixed_bytes: np.ndarray
+    bytes_per_px: np.ndarray
+
+
+@functools.lru_cache
+def _measured(architecture: Architecture, engine: Engine, recipe: RecipeOptions, is_recomputing: bool) -> _Step:
+    """Train for three steps and return what that took; see `measure_footprint`."""
     with torch.random.fork_rng(devices=[]), Ledger() as ledger:
         network = build_network(architecture)
-        trainer = Trainer(recompute_activations(network) if is_recomputing else network, engine, small)
-        _step(trainer, small.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0])  # makes the optimizer's state
+        trainer = Trainer(recompute_activations(network) if is_recomputing else network, engine, recipe)
+        _step(trainer, recipe.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0])  # makes the optimizer's state
         alive = []
         for size_px in SMALL_CHIPS_PX:
             began = len(ledger.alive)
-            _step(trainer, small.accumulation, architecture.in_channels, size_px)
+            _step(trainer, recipe.accumulation, architecture.in_channels, size_px)
             alive.append(np.array(ledger.alive[began:], dtype=float))
     pixels = [size_px**2 for size_px in SMALL_CHIPS_PX]
-    kept_bytes = _kept_bytes(trainer)
+    slope = (alive[1] - alive[0]) / (pixels[1] - pixels[0])
     weights_bytes = sum(tensor.nbytes for tensor in network.state_dict().values())
+    step = _Step(weights_bytes, _kept_bytes(trainer), alive[0] - slope * pixels[0], slope)
     del network, trainer
     gc.collect()  # the extension's parameters refer to each other
     give_free_blocks_back()
-    slope = (alive[1] - alive[0]) / (pixels[1] - pixels[0])
-    return Footprint(
-        process_bytes=psutil.Process().memory_info().rss,
-        library_bytes=LIBRARY_BYTES + (EXTENSION_COPIES * weights_bytes if engine.name == IPEX else 0),
-        kept_bytes=kept_bytes,
-        fixed_bytes=alive[0] - slope * pixels[0],
-        bytes_per_px=slope,
-        chip_bytes_per_px=BATCHES_OF_CHIPS * (4 * architecture.in_channels + 1),
-    )
+    return step
 
 
 def _step(trainer: Trainer, chips: int, bands: int, size_px: int) -> None:

@@ -203,10 +203,10 @@ def find_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Chains:
     kept = graph.degree != 2
     if stays is not None:
         kept |= stays
-    ring_free = np.zeros(graph.component.max(initial=-1) + 1, dtype=bool)
-    ring_free[graph.component[kept]] = True
-    first_nodes = np.unique(graph.component, return_index=True)[1]
-    kept[first_nodes[~ring_free]] = True
+    is_cut = np.zeros(graph.component.max(initial=-1) + 1, dtype=bool)
+    is_cut[graph.component[kept]] = True
+    on_rings = np.flatnonzero(~is_cut[graph.component])
+    kept[on_rings[np.unique(graph.component[on_rings], return_index=True)[1]]] = True
     return Chains(kept, *_chains(graph.edges, kept))
 
 

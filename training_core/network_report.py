@@ -18,7 +18,7 @@ from .charts import GRAY, GREEN, ORANGE, Series, line_chart
 from .jobs import ScoreNetwork
 from .linemetrics import LineScores
 from .maps import MapLines, line_map
-from .pages import drawn, settings_of, shares_of, write_page
+from .pages import settings_of, shares_of, write_page
 from .topo import Topo
 
 # What each kind of line is, in which color, and how wide on the map.
@@ -109,7 +109,7 @@ def write_network_report(record: NetworkRecord, path: Path) -> None:
         "scorenetwork.html.j2",
         path,
         record=record,
-        charts=drawn(charts),
+        charts=charts,
         kinds=[(kind, KINDS[kind][0], colors[kind], lengths_m[kind]) for kind in KINDS],
         timings=shares_of(record.timings_s),
         settings=settings_of(ScoreNetwork, record.options),

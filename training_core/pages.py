@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from . import overlays
 from .charts import BLUE, GRAY, GREEN, ORANGE, Series, line_chart
@@ -88,11 +87,6 @@ def write_page(template: str, path: Path, **values: Any) -> None:
     )
     page = environment.get_template(template).render(legend=_legend(), **values)
     path.write_text(page, encoding="utf-8", errors="replace")  # not every path can be said in UTF-8
-
-
-def drawn(charts: Mapping[str, str]) -> dict[str, Markup]:
-    """Return charts as they go into a page: as they stand, since they are made of numbers and fixed words."""
-    return {name: Markup(svg) for name, svg in charts.items()}
 
 
 def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold: float, word: str) -> str:

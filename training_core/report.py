@@ -15,7 +15,7 @@ import numpy as np
 from .charts import BLUE, ORANGE, PALE, Series, line_chart, smoothed
 from .jobs import FineTune
 from .metrics import Scores
-from .pages import ImageSummary, Panel, drawn, pictures_of, settings_of, shares_of, sweep_chart, write_page
+from .pages import ImageSummary, Panel, pictures_of, settings_of, shares_of, sweep_chart, write_page
 
 _MOST_POINTS = 600
 
@@ -104,7 +104,7 @@ def write_training_report(record: TrainingRecord, path: Path) -> None:
         path,
         record=record,
         run=_run(record),
-        charts=drawn(_charts(record)),
+        charts=_charts(record),
         panels=pictures_of(record.panels, record.threshold),
         timings=shares_of(record.timings_s),
         settings=settings_of(FineTune, record.options),

@@ -16,15 +16,11 @@ from .processor import core_count
 
 # Values are looked at from one road's width on one side to one on the other: so far, and no farther, a road that is
 # half as wide on either side of its line can be told from the ground beside it.
-_PROFILE = np.linspace(-1, 1, 33)
-# Vertices before and after from which a line's direction is taken.
-_TANGENT = 3
-# Of so many vertices one is looked at; the smoothing spreads what it tells to those between.
-_EVERY = 4
-# Shifts are smoothed along a line by passes of (1, 2, 1) / 4 over vertices so far apart: the variance of a pass is half
-# of the square of that, and of all of them 16, as of a Gaussian with a standard deviation of 4 vertices.
-_SMOOTHING_STEPS = (1, 2, 3, 1, 2, 3, 2)
-_BLOCK = 1 << 16  # vertices at a time: 17 MB for each array of profiles
+_PROFILE = np.linspace(-1, 1, 25)
+# Shifts are smoothed along a line by passes of (1, 2, 1) / 4: the variance of a pass is half a vertex squared, and of
+# both of them 1, as of a Gaussian with a standard deviation of a vertex, some four pixels.
+_SMOOTHING_PASSES = 2
+_BLOCK = 1 << 16  # vertices at a time: 13 MB for each array of profiles
 _THREADS = 4  # each with a block
 
 
@@ -46,7 +42,7 @@ def center(
     Parameters
     ----------
     graph : Graph
-        With vertices about a pixel apart, and stairs smoothed; see `network.smooth`.
+        With vertices a few pixels apart, and stairs smoothed; see `network.smooth` and `network.thin_out`.
     values : callable
         Values, such as a probability, or 0 and 1 for a mask, at points (n, 2) between pixels.
     width_px : callable
@@ -58,7 +54,6 @@ def center(
     normal = np.column_stack([-tangent[:, 1], tangent[:, 0]])
     shift, weight = np.zeros(len(graph.points)), np.zeros(len(graph.points))
     inner = np.flatnonzero(~graph.is_end)
-    inner = inner[inner % _EVERY == 0]
     inner = inner[np.argsort(graph.points[inner, 1], kind="stable")]  # so that values are asked for row by row
     blocks = [inner[begin : begin + _BLOCK] for begin in range(0, len(inner), _BLOCK)]
 
@@ -75,8 +70,8 @@ def center(
 def _tangents(graph: Graph) -> np.ndarray:
     """Return the direction of each line at each of its vertices, as unit vectors: (p, 2), float64."""
     index = np.arange(len(graph.points))
-    before = np.maximum(index - _TANGENT, graph.offsets[:-1][graph.owner])
-    after = np.minimum(index + _TANGENT, graph.offsets[1:][graph.owner] - 1)
+    before = np.maximum(index - 1, graph.offsets[:-1][graph.owner])
+    after = np.minimum(index + 1, graph.offsets[1:][graph.owner] - 1)
     way = graph.points[after] - graph.points[before]
     return way / np.maximum(np.hypot(*way.T), 1e-12)[:, None]
 
@@ -114,7 +109,7 @@ def _smoothed(graph: Graph, values: np.ndarray) -> np.ndarray:
     """Return a value of each vertex (p,) smoothed along the lines."""
     index = np.arange(len(values))
     first, last = graph.offsets[:-1][graph.owner], graph.offsets[1:][graph.owner] - 1
-    for step in _SMOOTHING_STEPS:
-        before, after = np.maximum(index - step, first), np.minimum(index + step, last)
+    before, after = np.maximum(index - 1, first), np.minimum(index + 1, last)
+    for _ in range(_SMOOTHING_PASSES):
         values = (values[before] + 2 * values + values[after]) / 4
     return values

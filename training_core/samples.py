@@ -53,11 +53,11 @@ def collect_samples(job: Quantize, card: ModelCard, reporter: Reporter) -> list[
     ImageryError, LabelError
         An image or the drawing cannot be used, or there is no piece.
     """
-    random = np.random.default_rng(job.seed)
+    rng = np.random.default_rng(job.seed)
     samples: list[Sample] = []
     for number, path in enumerate(job.rasters):
         wanted = -(-(job.chips - len(samples)) // (len(job.rasters) - number))
-        samples += _samples_of(path, job, card, wanted, random, reporter)
+        samples += _samples_of(path, job, card, wanted, rng, reporter)
     if not samples and job.roads:
         raise nothing_labeled(job.rasters)
     if not samples:
@@ -67,7 +67,7 @@ def collect_samples(job: Quantize, card: ModelCard, reporter: Reporter) -> list[
 
 
 def _samples_of(
-    path: str, job: Quantize, card: ModelCard, wanted: int, random: np.random.Generator, reporter: Reporter
+    path: str, job: Quantize, card: ModelCard, wanted: int, rng: np.random.Generator, reporter: Reporter
 ) -> list[Sample]:
     with open_raster(path) as dataset, Image(dataset, match_bands(dataset, card.bands), card.resolution_m) as image:
         labels = read_drawing(job.roads, job.aoi, job).burn(image.grid) if job.roads else None
@@ -77,7 +77,7 @@ def _samples_of(
         side_px = -(-job.chip_px // STRIDE_PX) * STRIDE_PX
         tiles = _pieces(image.grid.width, image.grid.height, side_px)
         samples: list[Sample] = []
-        for index in random.permutation(len(tiles)):
+        for index in rng.permutation(len(tiles)):
             if len(samples) == wanted:
                 break
             reporter.check_cancelled()

@@ -122,7 +122,8 @@ def extract_network(
     begin(0.6, "Tracing the network")
     graph = trace_pixels(skeleton.pixels())
     begin(0.7, "Cleaning the network")
-    graph = network.smooth(network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, ends.at))
+    graph = network.prune_spurs(graph, pixel_m, options.spur_m, clearance_m.width_m, ends.at)
+    graph = network.thin_out(network.smooth(graph))
     if options.center:
         pixel_mean_m = float(np.mean(pixel_m))
         graph = center(graph, between_pixels(raster, road), lambda points: clearance_m.width_m(points) / pixel_mean_m)

@@ -1,3 +1,4 @@
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,12 +32,11 @@ def job(town, planted):
             "model": str(folder / "model.safetensors"),
             "steps": 40,
             "chip_px": 64,
-            "batch_size": 2,
+            "batch_size": 1,
             "width_m": ROAD_M,
             "engine": "native",
             "precision": "fp32",
             "threads": 1,
-            "checkpoint_minutes": 0.03,
             "averaging": 0.9,
         }
         return FineTune(**{**defaults, **options})
@@ -92,7 +92,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_model(job, tmp_path):
     folders = [tmp_path / name for name in ("whole", "killed")]
     for folder in folders:
         folder.mkdir()
-    whole, killed = (job(folder, steps=40) for folder in folders)
+    whole, killed = (job(folder, steps=20, checkpoint_minutes=0.02) for folder in folders)
     assert end(start(whole)) == 0
     path, process = checkpoint_path(killed.model), start(killed)
     while not path.exists() and process.poll() is None:
@@ -100,21 +100,12 @@ def test_a_run_that_was_killed_goes_on_to_the_same_model(job, tmp_path):
     process.kill()
     assert end(process) == -signal.SIGKILL, "it was through before it could be killed"
     assert not Path(killed.model).exists()
-    assert end(start(job(folders[1], steps=40, resume=True))) == 0
+    assert end(start(job(folders[1], steps=20, resume=True))) == 0
     (weights, card), (expected, expected_card) = load_weights(killed.model), load_weights(whole.model)
     assert_same(weights, expected)
-    assert card.metrics == expected_card.metrics and card.training["steps"] == 40
+    assert card.metrics == expected_card.metrics and card.training["steps"] == 20
     assert card.training["notes"][0].startswith("Resumed at step ")
     assert not path.exists()
-
-
-def test_a_run_that_was_stopped_goes_on_to_the_same_model(job, uninterrupted, tmp_path):
-    reporter, _ = stopping_after(1)
-    with pytest.raises(Cancelled, match="with resume goes on"):
-        finetune.run(job(tmp_path), reporter)
-    assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors.checkpoint"]
-    finetune.run(job(tmp_path, resume=True), Reporter())
-    assert_same(load_weights(str(tmp_path / "model.safetensors"))[0], uninterrupted[0])
 
 
 def test_a_stop_keeps_the_best_model_where_that_is_wished(job, tmp_path):
@@ -140,13 +131,25 @@ def test_a_stop_before_any_validation_still_gives_a_validated_model(job, tmp_pat
     load_model(result["model"])
 
 
+@pytest.fixture(scope="module")
+def stopped_once(job, tmp_path_factory):
+    """A folder with the checkpoint of a run that was stopped, to copy."""
+    folder, (reporter, _) = tmp_path_factory.mktemp("stopped"), stopping_after(1)
+    with pytest.raises(Cancelled, match="with resume goes on"):
+        finetune.run(job(folder), reporter)
+    return folder
+
+
 @pytest.fixture
-def stopped(job, tmp_path):
-    """A folder with the checkpoint of a run that was stopped."""
-    reporter, _ = stopping_after(1)
-    with pytest.raises(Cancelled):
-        finetune.run(job(tmp_path), reporter)
-    return tmp_path
+def stopped(stopped_once, tmp_path):
+    """A folder of its own with that checkpoint."""
+    return Path(shutil.copytree(stopped_once, tmp_path, dirs_exist_ok=True))
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_model(job, uninterrupted, stopped):
+    assert [path.name for path in stopped.iterdir()] == ["model.safetensors.checkpoint"]
+    finetune.run(job(stopped, resume=True), Reporter())
+    assert_same(load_weights(str(stopped / "model.safetensors"))[0], uninterrupted[0])
 
 
 def test_it_goes_on_only_with_the_same_job(job, stopped, town):
@@ -154,13 +157,13 @@ def test_it_goes_on_only_with_the_same_job(job, stopped, town):
         finetune.run(job(stopped, resume=True, seed=3, chip_px=96, width_m=4.0), Reporter())
     assert checkpoint_path(str(stopped / "model.safetensors")).exists()
     told = []
-    finetune.run(job(stopped, steps=42, checkpoint_minutes=5.0), Reporter(told.append))
+    finetune.run(job(stopped, steps=2), Reporter(told.append))
     assert any("is replaced, since resume was not asked for" in e.message for e in told if isinstance(e, Warning))
 
 
 def test_a_longer_run_goes_on_from_a_shorter_one(job, stopped):
-    result = finetune.run(job(stopped, resume=True, steps=44), Reporter())
-    assert result["steps"] == 44
+    result = finetune.run(job(stopped, resume=True, steps=42), Reporter())
+    assert result["steps"] == 42
 
 
 @pytest.mark.parametrize("damage", ["cut", "other", "empty"])
@@ -179,8 +182,8 @@ def test_without_a_checkpoint_there_is_nothing_to_go_on_from(job, tmp_path):
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(job, tmp_path):
     told = []
-    wanted = job(tmp_path, steps=40)
+    wanted = job(tmp_path, steps=20, checkpoint_minutes=0.02)
     checkpoint_path(wanted.model).mkdir()
     (checkpoint_path(wanted.model) / "something").touch()
-    assert finetune.run(wanted, Reporter(told.append))["steps"] == 40
+    assert finetune.run(wanted, Reporter(told.append))["steps"] == 20
     assert any("No checkpoint could be written" in event.message for event in told if isinstance(event, Warning))

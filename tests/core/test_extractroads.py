@@ -70,7 +70,7 @@ def test_the_area_limits_the_roads(town, learned, tmp_path):
 
 def test_progress_rises_over_both_parts(town, learned, tmp_path):
     told = []
-    extract(tmp_path, Reporter(told.append), raster=town.raster, model=learned.model, tile_px=96)
+    extract(tmp_path, Reporter(told.append), raster=town.raster, model=learned.model, tile_px=96, halo="0")
     fractions = [event.fraction for event in told if isinstance(event, Progress)]
     assert fractions == sorted(fractions) and fractions[-1] == 1
     assert any(fraction < 0.8 for fraction in fractions) and any(0.8 < fraction < 1 for fraction in fractions)

@@ -11,7 +11,7 @@ from shapely.geometry import LineString, Point
 from graphs import PIXEL_M, nowhere
 from training_core.bitmask import BitMask
 from training_core.graph import trace_pixels
-from training_core.network import prune_spurs, smooth
+from training_core.network import prune_spurs, smooth, thin_out
 from training_core.ridge import center
 from training_core.roadraster import array_raster, between_pixels
 from training_core.skeleton import Clearance, cut_ends, thin_bits
@@ -33,7 +33,7 @@ def skeleton_and_center(road, probability=None):
     clearance = Clearance(bits, all_known, PIXEL_M)
     ends = BitMask.empty(*road.shape).with_pixels(cut_ends(bits, all_known, clearance))
     graph = trace_pixels(thin_bits(bits, ends).pixels())
-    graph = smooth(prune_spurs(graph, PIXEL_M, 10, clearance, nowhere))
+    graph = thin_out(smooth(prune_spurs(graph, PIXEL_M, 10, clearance, nowhere)))
     if probability is None:
         raster = array_raster(road, known, strip_rows=24)
     else:

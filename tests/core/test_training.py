@@ -58,14 +58,13 @@ def new_training(image, reporter=None, trainer=None, **options):
     return Training(trainer or new_trainer(**options), [image], recipe(**options), reporter or Reporter())
 
 
-def test_training_learns_within_its_time_and_keeps_the_best(image):
+def test_training_ends_with_its_time_and_keeps_the_best(image):
     told = []
-    training = new_training(image, Reporter(told.append), minutes=8 / 60, averaging=0.9)
+    training = new_training(image, Reporter(told.append), minutes=3 / 60, averaging=0.9)
     training.run(batches(image))
     history, best = training.history, training.best
-    assert history.elapsed_s < 16 and history.images_seen == 2 * history.step == 2 * len(history.steps)
+    assert 3 <= history.elapsed_s < 30 and history.images_seen == 2 * history.step == 2 * len(history.steps)
     assert best.scores.f1 == max(scores.f1 for _, _, scores in history.validations)
-    assert best.scores.f1 > 0.4  # all road would give 0.27; how much more depends on the machine's speed
     assert best.confusion.scores(best.threshold) == best.scores
     names = {event.name for event in told if isinstance(event, Metric)}
     assert names == {"loss", "learning_rate", "images_per_s", "validation_f1", "validation_iou"}
@@ -78,6 +77,7 @@ def test_training_makes_just_the_steps_it_is_given(image):
     training.run(batches(image))
     assert [step for step, *_ in training.history.steps] == list(range(1, 41))
     assert [step for step, *_ in training.history.validations] == [20, 40]
+    assert training.best.scores.f1 > 0.4  # all road would give 0.27
     rates = [rate for *_, rate in training.history.steps]
     assert max(rates) == pytest.approx(0.001, rel=0.01) and rates[-1] < 0.1 * max(rates)
     fractions = [event.fraction for event in told if isinstance(event, Progress)]

@@ -99,25 +99,20 @@ class Learned:
 
 
 def learn(town: Town, base_model: str, folder: Path) -> Learned:
-    """Fine-tune on a town, for longer where the machine is too busy for enough steps."""
-    minutes = 0.15
-    while True:
-        told: list[Event] = []
-        job = FineTune(
-            rasters=(town.raster,),
-            roads=town.roads,
-            aoi=town.aoi,
-            base_model=base_model,
-            model=str(folder / "town model.safetensors"),
-            report=str(folder / "report.html"),
-            minutes=minutes,
-            chip_px=96,
-            learning_rate=0.002,
-            width_m=ROAD_M,
-            engine="native",
-            threads=1,
-        )
-        result = finetune.run(job, Reporter(told.append))
-        if result["steps"] >= 40 or minutes > 2:
-            return Learned(result, told, job.model, job.report)
-        minutes *= 4
+    """Fine-tune on a town, until the roads are found."""
+    told: list[Event] = []
+    job = FineTune(
+        rasters=(town.raster,),
+        roads=town.roads,
+        aoi=town.aoi,
+        base_model=base_model,
+        model=str(folder / "town model.safetensors"),
+        report=str(folder / "report.html"),
+        steps=40,
+        chip_px=96,
+        learning_rate=0.002,
+        width_m=ROAD_M,
+        engine="native",
+        threads=1,
+    )
+    return Learned(finetune.run(job, Reporter(told.append)), told, job.model, job.report)

@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["LC_ALL"] = "C.UTF-8"  # the tests read English
 sys.dont_write_bytecode = True
 
 import pytest  # noqa: E402

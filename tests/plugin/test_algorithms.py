@@ -494,6 +494,13 @@ def test_in_a_task_of_its_own_and_styled_when_loaded(play_runtime, image, tmp_pa
     assert layer.renderer().symbol().symbolLayerCount() == 2
 
 
+def test_the_rows_of_a_batch_have_results_of_their_own(play_runtime, image, model):
+    play_runtime(SEGMENT)
+    values = {"INPUT": str(image), "MODEL": model, "MASK": "TEMPORARY_OUTPUT"}
+    first, second = (run("segment", values)["MASK"] for _ in range(2))
+    assert first != second and os.path.isfile(first) and os.path.isfile(second)
+
+
 def test_in_a_model_one_step_hands_on_to_the_next(play_runtime, image, model):
     play_runtime(f"exec({SEGMENT!r} if job()['job'] == 'segment' else {NETWORK!r})")
     chain = QgsProcessingModelAlgorithm("chain", "test")

@@ -78,9 +78,19 @@ def test_a_failing_installation_leaves_nothing(tiny, tmp_path, ear):
     (tmp_path / "empty").mkdir()
     leftover = tiny.folder.with_name(f".{tiny.folder.name}-killed")
     leftover.mkdir(parents=True)
-    with pytest.raises(RuntimeEnvironmentError, match=r"(?s)failed with status 1:.*No matching distribution.*tiny"):
+    with pytest.raises(
+        RuntimeEnvironmentError, match=r"(?s)failed with status 1:.*No matching distribution.*tiny"
+    ) as why:
         set_up(tiny, Sources(wheels=str(tmp_path / "empty")), BASE, False, ear)
     assert left(tiny) == []
+    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    assert f"{python} -m pip download --only-binary=:all: -r tiny.txt -d empty" in why.value.remedy
+
+
+def test_a_folder_of_wheels_that_is_not_there(tiny, tmp_path, ear):
+    with pytest.raises(RuntimeEnvironmentError, match="folder of wheels .*wheels does not exist"):
+        set_up(tiny, Sources(wheels=str(tmp_path / "wheels")), BASE, False, ear)
+    assert not tiny.folder.parent.exists()
 
 
 def test_a_cancelled_installation_leaves_nothing(tiny, tmp_path):

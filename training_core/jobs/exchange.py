@@ -29,7 +29,11 @@ class OnnxOptions(Job):
 
 @dataclass(frozen=True)
 class ExportModel(OnnxOptions):
-    """Write a model as an ONNX file, which other programs can run."""
+    """Write a model as an ONNX file, which other programs can run.
+
+    The ONNX file runs in ONNX Runtime, OpenVINO and the QGIS plugin Deepness. RoadSeg's other algorithms take it in
+    place of the model, but cannot learn from it; so keep the original.
+    """
 
     name: ClassVar[str] = "exportmodel"
     title: ClassVar[str] = "Export a model"
@@ -39,7 +43,14 @@ class ExportModel(OnnxOptions):
 
 @dataclass(frozen=True)
 class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
-    """Make a model compute with 8-bit integers, which is faster, and check that it still finds the same roads."""
+    """Make a model compute with 8-bit integers, which is faster, and check that it still finds the same roads.
+
+    Makes an ONNX file that computes with 8-bit integers, faster and down to a quarter of the size. Pieces of images of
+    the kind that the model is for are looked at: on half of them its numbers are measured, on the other half the roads
+    found before and after are compared. With true roads, no more than 0.005 of IoU and of APLS may be lost; without, no
+    more than 0.5 % of the pixels may turn over. Where that cannot be kept, parts of the network get their precision
+    back; where nothing helps, there is no file.
+    """
 
     name: ClassVar[str] = "quantize"
     title: ClassVar[str] = "Quantize a model"

@@ -27,7 +27,15 @@ from .shared import ComputeOptions, LabelOptions, SegmentOptions
 
 @dataclass(frozen=True)
 class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
-    """Teach a network the roads drawn in an image."""
+    """Teach a network the roads drawn in an image.
+
+    Learns from roads drawn as lines or polygons, best within an area of interest in which every road is drawn, and
+    starts afresh or from a base model. Before it learns, it warns of roads that lie beside those of the image, lie
+    outside of the area of interest, or are too few. A part of the ground is kept apart to score the model on. The
+    result is a model file, a report with charts and pictures, and the scores.
+
+    Every minute a checkpoint is written beside the model, from which a run that was stopped or cut off goes on.
+    """
 
     name: ClassVar[str] = "finetune"
     title: ClassVar[str] = "Fine-tune a model"
@@ -117,7 +125,12 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
 
 @dataclass(frozen=True)
 class Evaluate(LabelOptions, SegmentOptions):
-    """Score a model against drawn roads."""
+    """Score a model against drawn roads.
+
+    Compares what a model finds with true roads, best on ground that it has not learned from: another part of the
+    town, or another image. All roads there must be drawn, within an area of interest. The scores compare pixel by
+    pixel, strictly and within a tolerance: for all ground, for each image and for each polygon of the area of interest.
+    """
 
     name: ClassVar[str] = "evaluate"
     title: ClassVar[str] = "Evaluate a model"
@@ -140,7 +153,11 @@ class Evaluate(LabelOptions, SegmentOptions):
 
 @dataclass(frozen=True)
 class MakeScene(Job):
-    """Generate an aerial scene with its true roads, for demonstrations and tests."""
+    """Generate an aerial scene with its true roads, for demonstrations and tests.
+
+    Generates streets of all kinds, houses, trees and fields, with shadows and noise, at half a meter a pixel. The roads
+    are lines with their widths, so that a model can be trained and scored without any data of one's own.
+    """
 
     name: ClassVar[str] = "makescene"
     title: ClassVar[str] = "Make a scene"

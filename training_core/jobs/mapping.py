@@ -33,7 +33,13 @@ def _classes_option() -> str:
 
 @dataclass(frozen=True)
 class Segment(SegmentOptions):
-    """Find road pixels in an image."""
+    """Find road pixels in an image.
+
+    Writes a mask, a probability and, from a model that tells them, the classes of roads, with the coordinate system
+    and the extent of the image. Images of any size are worked through tile by tile, within the memory that is given.
+    In QGIS the image may be any raster layer: a file, a raster within a file, a virtual raster, a file on a server, or,
+    within an extent or an area of interest, a web map. A mesh layer is taken as it is styled.
+    """
 
     name: ClassVar[str] = "segment"
     title: ClassVar[str] = "Segment roads"
@@ -76,7 +82,13 @@ class Segment(SegmentOptions):
 
 @dataclass(frozen=True)
 class Vectorize(NetworkOptions):
-    """Turn a road mask or probability into a network of center-lines."""
+    """Turn a road mask or probability into a network of center-lines.
+
+    Lines lie in the middle of their roads. Gaps, as under trees, are joined and missed junctions found; lines that meet
+    share their end point exactly, and rings and parallel roads are kept. Each line has its length, width, confidence
+    (from a probability), the number of its connected component, and tags of OpenStreetMap; with a raster of classes
+    also class, speed and travel time.
+    """
 
     name: ClassVar[str] = "vectorize"
     title: ClassVar[str] = "Vectorize roads"
@@ -102,7 +114,11 @@ class Vectorize(NetworkOptions):
 
 @dataclass(frozen=True)
 class ExtractRoads(NetworkOptions, SegmentOptions):
-    """Segment an image and vectorize the roads in one go."""
+    """Segment an image and vectorize the roads in one go.
+
+    Does what Segment roads and Vectorize roads do one after the other, without a mask in between unless one is wanted.
+    A model that tells classes of roads gives lines with a class, a speed and a travel time.
+    """
 
     name: ClassVar[str] = "extractroads"
     title: ClassVar[str] = "Extract roads"
@@ -117,7 +133,12 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
 
 @dataclass(frozen=True)
 class CleanNetwork(NodingOptions, CleaningOptions):
-    """Clean a layer of road lines: cut them where they meet, join gaps, find missed junctions, merge crowded ones."""
+    """Clean a layer of road lines: cut them where they meet, join gaps, find missed junctions, merge crowded ones.
+
+    Takes any layer of lines, drawn or downloaded, in any coordinate system. A line's parts keep its fields and its
+    direction; length, component and, beside a field speed_kmh, travel time are made anew. Bridges are cut by nothing
+    and meet other lines at their ends alone. What was connected stays connected.
+    """
 
     name: ClassVar[str] = "cleannetwork"
     title: ClassVar[str] = "Clean road network"

@@ -30,6 +30,7 @@ def bridge_option(whose: str) -> str:
         "Field that says which lines are bridges: 1, yes, true, or a kind of bridge. A bridge meets other lines at its "
         "ends alone, and never where it crosses them.",
         kind=FIELD,
+        usual="bridge",
     )
 
 
@@ -69,7 +70,13 @@ class GraphOptions(NodingOptions):
 
 @dataclass(frozen=True)
 class ScoreNetwork(GraphOptions):
-    """Score a road network against a true one: APLS, TOPO, completeness, correctness and quality."""
+    """Score a road network against a true one: APLS, TOPO, completeness, correctness and quality.
+
+    Compares lines with true lines, each in any coordinate system. APLS compares the lengths of shortest paths, or the
+    times they take, and TOPO what can be reached nearby; completeness, correctness, quality and the relaxed scores
+    compare lengths alone. Each is told with the distances that it depends on. The layer of errors holds the lines that
+    are matched, missed or false.
+    """
 
     name: ClassVar[str] = "scorenetwork"
     title: ClassVar[str] = "Score a network"
@@ -171,7 +178,12 @@ class ScoreNetwork(GraphOptions):
 
 @dataclass(frozen=True)
 class ExportNetwork(GraphOptions):
-    """Write a layer of road lines as a graph that networkx and OSMnx find routes in."""
+    """Write a layer of road lines as a graph that networkx and OSMnx find routes in.
+
+    Makes a directed graph with lengths and travel times of any layer of lines, as GraphML and as a GeoPackage of nodes
+    and edges. Lines are cut where they meet; bridges and one-way roads are honored. QGIS' own network analysis needs no
+    such file: it takes the lines as they are, with speed_kmh as its speed field.
+    """
 
     name: ClassVar[str] = "exportnetwork"
     title: ClassVar[str] = "Export a network for routing"
@@ -184,6 +196,7 @@ class ExportNetwork(GraphOptions):
         "Field that says which lines are one-way: yes, true or 1 in the direction in which they are drawn, -1 or "
         "reverse against it; no, false, 0, 2 or nothing for both.",
         kind=FIELD,
+        usual="oneway",
     )
     lines_class_field: str = option(
         "",
@@ -191,12 +204,14 @@ class ExportNetwork(GraphOptions):
         "Field of the roads' classes, named as in OpenStreetMap, by which a speed is taken that is usual where the "
         "speed field tells none. The field highway, where there is one, need not be chosen.",
         kind=FIELD,
+        usual="highway",
     )
     lines_speed_field: str = option(
         "",
         "Speed field of the lines",
         "Field with each line's speed, from which the travel time follows.",
         kind=FIELD,
+        usual="speed_kmh",
     )
     keep: str = option(
         "all",
@@ -222,7 +237,12 @@ class ExportNetwork(GraphOptions):
 
 @dataclass(frozen=True)
 class CompareNetworks(GraphOptions):
-    """Compare a road network before with that after: what is intact, lost, new or displaced, and who is cut off."""
+    """Compare a road network before with that after: what is intact, lost, new or displaced, and who is cut off.
+
+    Takes the roads before, such as those of OpenStreetMap or of an earlier run, and the roads after, such as those
+    found in a new image. Each stretch is intact, displaced, lost or new. For places, the routes before and after are
+    compared: which are cut off, and which have a longer way, from the nearest origin of help or among each other.
+    """
 
     name: ClassVar[str] = "comparenetworks"
     title: ClassVar[str] = "Compare road networks"
@@ -298,8 +318,9 @@ class CompareNetworks(GraphOptions):
     routes_on: str = option(
         "after",
         "Routes run on",
-        "after: the roads after, as they are drawn, so that each gap interrupts. remaining: the roads before that are "
-        "intact or displaced, and the new ones, so that gaps too short to be told as lost do not.",
+        "Which roads there are afterwards. The choice after takes the roads after, as they are drawn, so that each gap "
+        "interrupts; remaining takes the roads before that are intact or displaced, and the new ones, so that gaps too "
+        "short to be told as lost do not.",
         choices=("after", "remaining"),
     )
     keep_outside: bool = option(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import json
 import os
 import typing
@@ -25,6 +26,8 @@ RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
 MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
 HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
 GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT = "graphml output", "geopackage output"
+# What a person chooses first: layers, then fields of them, then all else.
+_LAYERS = (RASTER, RASTERS, VECTOR)
 # Files that no one but the worker writes, of whatever it likes.
 FILE_OUTPUTS = (MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT, GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT)
 OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, *FILE_OUTPUTS)
@@ -52,6 +55,9 @@ class Option:
         Whether the job makes no sense without it.
     advanced : bool
         Whether most people never need it.
+    usual : str
+        Of a choice among a layer's fields: what such a field is mostly called. A dialog begins with it where the layer
+        has it; nothing else does.
     """
 
     label: str
@@ -63,6 +69,12 @@ class Option:
     choices: tuple[str, ...] = ()
     required: bool = False
     advanced: bool = False
+    usual: str = ""
+
+    @property
+    def caption(self) -> str:
+        """The label with its unit, as a person reads it."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
 def option(default: Any, label: str, help: str, **details: Any) -> Any:  # the word people know
@@ -98,14 +110,24 @@ class Job:
     title: ClassVar[str] = ""
 
     @classmethod
+    def summary(cls) -> str:
+        """Return in a sentence what the job does: the docstring's first paragraph."""
+        return _paragraphs(cls)[0]
+
+    @classmethod
+    def description(cls) -> str:
+        """Return at more length what the job does: the rest of the docstring, a line a paragraph; empty without one."""
+        return "\n".join(_paragraphs(cls)[1:])
+
+    @classmethod
     def option_fields(cls) -> list[OptionField]:
-        """Return the job's fields, the common ones first."""
+        """Return the job's fields by need: required ones, layers, their fields, the rest; rare ones last."""
         types = typing.get_type_hints(cls)
         fields = [
             OptionField(field.name, types[field.name], field.default, field.metadata["option"])
             for field in dataclasses.fields(cls)
         ]
-        return sorted(fields, key=lambda field: (field.option.advanced, not field.option.required))
+        return sorted(fields, key=_need)
 
     def validate(self) -> None:
         """Raise JobError, naming the field, where a value is missing, of the wrong type, or out of its range."""
@@ -129,6 +151,15 @@ class Job:
         """Return the job as the text of a job file, in ASCII: so a path survives that is in no encoding."""
         document = {"job": self.name, "version": FORMAT_VERSION, "options": dataclasses.asdict(self)}
         return json.dumps(document, indent=1)
+
+
+def _paragraphs(job_type: type[Job]) -> list[str]:
+    return [" ".join(paragraph.split()) for paragraph in str(inspect.getdoc(job_type)).split("\n\n")]
+
+
+def _need(field: OptionField) -> tuple[bool, bool, bool, bool]:
+    option_ = field.option
+    return option_.advanced, not option_.required, option_.kind not in _LAYERS, option_.kind != FIELD
 
 
 def _validate_field(field: OptionField, value: Any) -> None:

@@ -54,7 +54,7 @@ class RecipeOptions(Job):
         "auto",
         "Recompute",
         "Whether activations are computed again for the backward pass instead of being kept, which takes far less "
-        "memory and half as much time again, or more. auto does so where the memory would not suffice otherwise.",
+        "memory and half as much time again, or more. The choice auto does so where the memory would not suffice else.",
         choices=("auto", "yes", "no"),
         advanced=True,
     )

@@ -16,8 +16,8 @@ def _engine_option(*engines: str) -> str:
     return option(
         "auto",
         "Engine",
-        "What runs the network. auto times those that are installed on the shapes at hand, and takes another than "
-        "native where it is clearly faster.",
+        "What runs the network. The choice auto times those that are installed on the shapes at hand, and takes "
+        "another than native where it is clearly faster.",
         choices=("auto", *engines),
         advanced=True,
     )
@@ -45,7 +45,7 @@ class ComputeOptions(ThreadOptions):
     precision: str = option(
         "auto",
         "Precision",
-        "Number format of the computation. auto takes bf16 where the processor has a BF16 unit, else fp32.",
+        "Number format of the computation. The choice auto takes bf16 where the processor has a BF16 unit, else fp32.",
         choices=("auto", "bf16", "fp32"),
         advanced=True,
     )
@@ -68,12 +68,14 @@ class LabelOptions(Job):
         "Road width field",
         "Field that holds each road's own width in meters; where it is empty, the road width counts.",
         kind=FIELD,
+        usual="width_m",
     )
     sure_field: str = option(
         "",
         "Sure field",
         "Yes/no field; roads where it says no are neither road nor background, but left out of learning and scores.",
         kind=FIELD,
+        usual="sure",
         advanced=True,
     )
     background_m: float = option(

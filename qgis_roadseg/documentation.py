@@ -1,0 +1,22 @@
+"""Where the documentation lies: in the repository that the plugin's metadata name. Knows addresses only."""
+
+from __future__ import annotations
+
+import configparser
+import functools
+
+from .paths import ROOT
+
+_PAGES = "blob/main/docs/algorithms"
+
+
+def page_url(algorithm: str) -> str:
+    """Return the address of an algorithm's page."""
+    return f"{_repository()}/{_PAGES}/{algorithm}.md"
+
+
+@functools.cache
+def _repository() -> str:
+    metadata = configparser.ConfigParser(interpolation=None)
+    metadata.read(ROOT / "metadata.txt", encoding="utf-8")
+    return metadata["general"]["repository"].rstrip("/")

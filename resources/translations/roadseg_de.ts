@@ -1,0 +1,859 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de" sourcelanguage="en">
+<context>
+    <name>RoadSeg</name>
+    <message>
+        <source>Runtime</source>
+        <translation>Laufzeitumgebung</translation>
+    </message>
+    <message>
+        <source>Set up runtime</source>
+        <translation>Laufzeitumgebung einrichten</translation>
+    </message>
+    <message>
+        <source>install,python,environment,pip,dependencies,pytorch,torch</source>
+        <translation>installieren,einrichten,python,umgebung,pip,abhängigkeiten,pytorch,torch</translation>
+    </message>
+    <message>
+        <source>Packages</source>
+        <translation>Pakete</translation>
+    </message>
+    <message>
+        <source>Extra index URL</source>
+        <translation>URL eines zusätzlichen Paketindex</translation>
+    </message>
+    <message>
+        <source>Index URL</source>
+        <translation>URL des Paketindex</translation>
+    </message>
+    <message>
+        <source>Folder of wheels</source>
+        <translation>Ordner mit Wheel-Paketen</translation>
+    </message>
+    <message>
+        <source>Build anew</source>
+        <translation>Neu aufbauen</translation>
+    </message>
+    <message>
+        <source>Base Python</source>
+        <translation>Zugrunde liegendes Python</translation>
+    </message>
+    <message>
+        <source>The runtime's Python</source>
+        <translation>Python der Laufzeitumgebung</translation>
+    </message>
+    <message>
+        <source>Versions</source>
+        <translation>Versionen</translation>
+    </message>
+    <message>
+        <source>Training</source>
+        <translation>Training</translation>
+    </message>
+    <message>
+        <source>Fine-tune a model</source>
+        <translation>Modell nachtrainieren</translation>
+    </message>
+    <message>
+        <source>train,learn,model,deep learning,neural network,road</source>
+        <translation>trainieren,lernen,feinabstimmung,fine-tuning,modell,deep learning,neuronales netz,straße</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Bilder</translation>
+    </message>
+    <message>
+        <source>Drawn roads</source>
+        <translation>Gezeichnete Straßen</translation>
+    </message>
+    <message>
+        <source>Area of interest</source>
+        <translation>Interessengebiet</translation>
+    </message>
+    <message>
+        <source>Road width field</source>
+        <translation>Feld der Straßenbreite</translation>
+    </message>
+    <message>
+        <source>Road class field</source>
+        <translation>Feld der Straßenklasse</translation>
+    </message>
+    <message>
+        <source>Speed field</source>
+        <translation>Geschwindigkeitsfeld</translation>
+    </message>
+    <message>
+        <source>Time budget (min)</source>
+        <translation>Zeitbudget (min)</translation>
+    </message>
+    <message>
+        <source>Road width (m)</source>
+        <translation>Straßenbreite (m)</translation>
+    </message>
+    <message>
+        <source>Base model</source>
+        <translation>Ausgangsmodell</translation>
+    </message>
+    <message>
+        <source>Resume</source>
+        <translation>Fortsetzen</translation>
+    </message>
+    <message>
+        <source>Keep the best when stopped</source>
+        <translation>Beim Abbrechen das beste Modell behalten</translation>
+    </message>
+    <message>
+        <source>Sure field</source>
+        <translation>Feld für sichere Straßen</translation>
+    </message>
+    <message>
+        <source>Threads</source>
+        <translation>Threads</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>Engine</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>Präzision</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>Chip size (px)</source>
+        <translation>Größe der Bildausschnitte (px)</translation>
+    </message>
+    <message>
+        <source>Batch size</source>
+        <translation>Batchgröße</translation>
+    </message>
+    <message>
+        <source>Accumulation</source>
+        <translation>Akkumulation</translation>
+    </message>
+    <message>
+        <source>Recompute</source>
+        <translation>Neu berechnen</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>Optimierer</translation>
+    </message>
+    <message>
+        <source>Learning rate</source>
+        <translation>Lernrate</translation>
+    </message>
+    <message>
+        <source>Weight decay</source>
+        <translation>Weight Decay (Gewichtsabnahme)</translation>
+    </message>
+    <message>
+        <source>Warm-up</source>
+        <translation>Anlaufphase</translation>
+    </message>
+    <message>
+        <source>Weight averaging</source>
+        <translation>Mittelung der Gewichte</translation>
+    </message>
+    <message>
+        <source>Frozen stages</source>
+        <translation>Eingefrorene Stufen</translation>
+    </message>
+    <message>
+        <source>Batch norm</source>
+        <translation>Batch-Normalisierung</translation>
+    </message>
+    <message>
+        <source>Center-line loss</source>
+        <translation>Verlustanteil der Straßenachsen</translation>
+    </message>
+    <message>
+        <source>Patience</source>
+        <translation>Geduld</translation>
+    </message>
+    <message>
+        <source>Checkpoint interval (min)</source>
+        <translation>Abstand der Sicherungspunkte (min)</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Startwert des Zufalls</translation>
+    </message>
+    <message>
+        <source>Background distance (m)</source>
+        <translation>Abstand für den Hintergrund (m)</translation>
+    </message>
+    <message>
+        <source>Bands</source>
+        <translation>Kanäle</translation>
+    </message>
+    <message>
+        <source>Ground resolution (m)</source>
+        <translation>Bodenauflösung (m)</translation>
+    </message>
+    <message>
+        <source>Validation share</source>
+        <translation>Anteil zur Validierung</translation>
+    </message>
+    <message>
+        <source>TensorBoard folder</source>
+        <translation>TensorBoard-Ordner</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Report</source>
+        <translation>Bericht</translation>
+    </message>
+    <message>
+        <source>Images a second</source>
+        <translation>Bilder pro Sekunde</translation>
+    </message>
+    <message>
+        <source>Training steps</source>
+        <translation>Trainingsschritte</translation>
+    </message>
+    <message>
+        <source>Validation IoU</source>
+        <translation>IoU der Validierung</translation>
+    </message>
+    <message>
+        <source>Validation F1</source>
+        <translation>F1 der Validierung</translation>
+    </message>
+    <message>
+        <source>Validation precision</source>
+        <translation>Präzision der Validierung</translation>
+    </message>
+    <message>
+        <source>Validation recall</source>
+        <translation>Recall der Validierung</translation>
+    </message>
+    <message>
+        <source>Engine that trained</source>
+        <translation>Engine des Trainings</translation>
+    </message>
+    <message>
+        <source>Evaluate a model</source>
+        <translation>Modell bewerten</translation>
+    </message>
+    <message>
+        <source>score,accuracy,iou,f1,precision,recall,validate,test,deep learning,road</source>
+        <translation>bewertung,genauigkeit,iou,f1,präzision,recall,validieren,testen,deep learning,straße</translation>
+    </message>
+    <message>
+        <source>Tolerance (m)</source>
+        <translation>Toleranz (m)</translation>
+    </message>
+    <message>
+        <source>Halo</source>
+        <translation>Rand um die Kacheln</translation>
+    </message>
+    <message>
+        <source>Tile size (px)</source>
+        <translation>Kachelgröße (px)</translation>
+    </message>
+    <message>
+        <source>Memory (GB)</source>
+        <translation>Arbeitsspeicher (GB)</translation>
+    </message>
+    <message>
+        <source>Test-time augmentation</source>
+        <translation>Augmentierung bei der Anwendung</translation>
+    </message>
+    <message>
+        <source>Threshold</source>
+        <translation>Schwellenwert</translation>
+    </message>
+    <message>
+        <source>Scores</source>
+        <translation>Kennzahlen</translation>
+    </message>
+    <message>
+        <source>IoU</source>
+        <translation>IoU</translation>
+    </message>
+    <message>
+        <source>F1</source>
+        <translation>F1</translation>
+    </message>
+    <message>
+        <source>Recall</source>
+        <translation>Recall</translation>
+    </message>
+    <message>
+        <source>Relaxed F1</source>
+        <translation>F1 mit Toleranz</translation>
+    </message>
+    <message>
+        <source>Relaxed precision</source>
+        <translation>Präzision mit Toleranz</translation>
+    </message>
+    <message>
+        <source>Relaxed recall</source>
+        <translation>Recall mit Toleranz</translation>
+    </message>
+    <message>
+        <source>Threshold that would have the best F1</source>
+        <translation>Schwellenwert mit dem besten F1</translation>
+    </message>
+    <message>
+        <source>F1 at that threshold</source>
+        <translation>F1 bei diesem Schwellenwert</translation>
+    </message>
+    <message>
+        <source>Pixels scored</source>
+        <translation>Bewertete Pixel</translation>
+    </message>
+    <message>
+        <source>Share of them that is road</source>
+        <translation>Davon Anteil der Straßen</translation>
+    </message>
+    <message>
+        <source>Engine that ran</source>
+        <translation>Verwendete Engine</translation>
+    </message>
+    <message>
+        <source>Export a model</source>
+        <translation>Modell exportieren</translation>
+    </message>
+    <message>
+        <source>onnx,deepness,share,convert,save,model,road</source>
+        <translation>onnx,deepness,weitergeben,umwandeln,speichern,modell,straße</translation>
+    </message>
+    <message>
+        <source>ONNX model</source>
+        <translation>ONNX-Modell</translation>
+    </message>
+    <message>
+        <source>Size of the file (MB)</source>
+        <translation>Dateigröße (MB)</translation>
+    </message>
+    <message>
+        <source>Quantize a model</source>
+        <translation>Modell quantisieren</translation>
+    </message>
+    <message>
+        <source>int8,integer,fast,vnni,amx,onnx,openvino,compress,optimize,model,road</source>
+        <translation>int8,ganzzahl,schnell,vnni,amx,onnx,openvino,verkleinern,optimieren,modell,straße</translation>
+    </message>
+    <message>
+        <source>Chips</source>
+        <translation>Bildausschnitte</translation>
+    </message>
+    <message>
+        <source>Share of the pixels that stay what they were</source>
+        <translation>Anteil unveränderter Pixel</translation>
+    </message>
+    <message>
+        <source>IoU with 8-bit integers, where roads are drawn</source>
+        <translation>IoU mit 8-Bit-Ganzzahlen, wo Straßen gezeichnet sind</translation>
+    </message>
+    <message>
+        <source>IoU in full precision, where roads are drawn</source>
+        <translation>IoU in voller Präzision, wo Straßen gezeichnet sind</translation>
+    </message>
+    <message>
+        <source>APLS with 8-bit integers, where roads are drawn</source>
+        <translation>APLS mit 8-Bit-Ganzzahlen, wo Straßen gezeichnet sind</translation>
+    </message>
+    <message>
+        <source>APLS in full precision, where roads are drawn</source>
+        <translation>APLS in voller Präzision, wo Straßen gezeichnet sind</translation>
+    </message>
+    <message>
+        <source>Roads</source>
+        <translation>Straßen</translation>
+    </message>
+    <message>
+        <source>Segment roads</source>
+        <translation>Straßen segmentieren</translation>
+    </message>
+    <message>
+        <source>mask,probability,predict,inference,classification,deep learning,road</source>
+        <translation>maske,wahrscheinlichkeit,vorhersage,inferenz,klassifizierung,deep learning,straße</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Bild</translation>
+    </message>
+    <message>
+        <source>Extent</source>
+        <translation>Ausdehnung</translation>
+    </message>
+    <message>
+        <source>Ground resolution of web maps (m)</source>
+        <translation>Bodenauflösung von Webkarten (m)</translation>
+    </message>
+    <message>
+        <source>Road mask</source>
+        <translation>Straßenmaske</translation>
+    </message>
+    <message>
+        <source>Road probability</source>
+        <translation>Straßenwahrscheinlichkeit</translation>
+    </message>
+    <message>
+        <source>Road classes</source>
+        <translation>Straßenklassen</translation>
+    </message>
+    <message>
+        <source>Megapixels a second</source>
+        <translation>Megapixel pro Sekunde</translation>
+    </message>
+    <message>
+        <source>Pixels computed for each pixel kept</source>
+        <translation>Berechnete Pixel je behaltenem Pixel</translation>
+    </message>
+    <message>
+        <source>Halo of the tiles (px)</source>
+        <translation>Rand um die Kacheln (px)</translation>
+    </message>
+    <message>
+        <source>Number format that ran</source>
+        <translation>Verwendetes Zahlenformat</translation>
+    </message>
+    <message>
+        <source>Vectorize roads</source>
+        <translation>Straßen vektorisieren</translation>
+    </message>
+    <message>
+        <source>center-line,centerline,skeleton,network,graph,line,road</source>
+        <translation>mittelachse,straßenachse,skelett,straßennetz,netzwerk,graph,linie,straße</translation>
+    </message>
+    <message>
+        <source>Road mask or probability</source>
+        <translation>Straßenmaske oder -wahrscheinlichkeit</translation>
+    </message>
+    <message>
+        <source>Spur length (m)</source>
+        <translation>Länge von Stichen (m)</translation>
+    </message>
+    <message>
+        <source>Longest gap (m)</source>
+        <translation>Größte Lücke (m)</translation>
+    </message>
+    <message>
+        <source>Gap angle (degrees)</source>
+        <translation>Winkel an Lücken (Grad)</translation>
+    </message>
+    <message>
+        <source>Snap distance (m)</source>
+        <translation>Fangabstand (m)</translation>
+    </message>
+    <message>
+        <source>Shortest component (m)</source>
+        <translation>Kürzeste Komponente (m)</translation>
+    </message>
+    <message>
+        <source>Simplification (m)</source>
+        <translation>Vereinfachung (m)</translation>
+    </message>
+    <message>
+        <source>Hysteresis</source>
+        <translation>Hysterese</translation>
+    </message>
+    <message>
+        <source>Widest gap to close (m)</source>
+        <translation>Breiteste zu schließende Lücke (m)</translation>
+    </message>
+    <message>
+        <source>Smallest hole (m²)</source>
+        <translation>Kleinstes Loch (m²)</translation>
+    </message>
+    <message>
+        <source>Smallest patch (m²)</source>
+        <translation>Kleinste Fläche (m²)</translation>
+    </message>
+    <message>
+        <source>Probability in gaps</source>
+        <translation>Wahrscheinlichkeit in Lücken</translation>
+    </message>
+    <message>
+        <source>Center lines</source>
+        <translation>Linien zentrieren</translation>
+    </message>
+    <message>
+        <source>Nodes</source>
+        <translation>Knoten</translation>
+    </message>
+    <message>
+        <source>Number of lines</source>
+        <translation>Anzahl der Linien</translation>
+    </message>
+    <message>
+        <source>Length of all lines (m)</source>
+        <translation>Länge aller Linien (m)</translation>
+    </message>
+    <message>
+        <source>Extract roads</source>
+        <translation>Straßen extrahieren</translation>
+    </message>
+    <message>
+        <source>map,network,center-line,centerline,predict,deep learning,road</source>
+        <translation>kartieren,straßennetz,mittelachse,straßenachse,vorhersage,deep learning,straße</translation>
+    </message>
+    <message>
+        <source>Network</source>
+        <translation>Straßennetz</translation>
+    </message>
+    <message>
+        <source>Clean road network</source>
+        <translation>Straßennetz bereinigen</translation>
+    </message>
+    <message>
+        <source>topology,gap,snap,junction,dangle,network,graph,line,road</source>
+        <translation>topologie,lücke,einrasten,kreuzung,überhang,straßennetz,netzwerk,graph,linie,straße</translation>
+    </message>
+    <message>
+        <source>Lines</source>
+        <translation>Linien</translation>
+    </message>
+    <message>
+        <source>Bridge field of the lines</source>
+        <translation>Brückenfeld der Linien</translation>
+    </message>
+    <message>
+        <source>Join lines</source>
+        <translation>Linien verbinden</translation>
+    </message>
+    <message>
+        <source>Joining distance (m)</source>
+        <translation>Verbindungsabstand (m)</translation>
+    </message>
+    <message>
+        <source>Junction size (m)</source>
+        <translation>Kreuzungsgröße (m)</translation>
+    </message>
+    <message>
+        <source>Number of connected components</source>
+        <translation>Anzahl zusammenhängender Komponenten</translation>
+    </message>
+    <message>
+        <source>Score a network</source>
+        <translation>Straßennetz bewerten</translation>
+    </message>
+    <message>
+        <source>apls,topo,completeness,correctness,quality,accuracy,graph,compare,evaluate,line,road</source>
+        <translation>apls,topo,vollständigkeit,korrektheit,qualität,genauigkeit,graph,vergleichen,bewerten,linie,straße</translation>
+    </message>
+    <message>
+        <source>Proposed roads</source>
+        <translation>Zu bewertende Straßen</translation>
+    </message>
+    <message>
+        <source>True roads</source>
+        <translation>Wahre Straßen</translation>
+    </message>
+    <message>
+        <source>Bridge field of the true roads</source>
+        <translation>Brückenfeld der wahren Straßen</translation>
+    </message>
+    <message>
+        <source>Bridge field of the proposed roads</source>
+        <translation>Brückenfeld der zu bewertenden Straßen</translation>
+    </message>
+    <message>
+        <source>Speed field of the true roads</source>
+        <translation>Geschwindigkeitsfeld der wahren Straßen</translation>
+    </message>
+    <message>
+        <source>Speed field of the proposed roads</source>
+        <translation>Geschwindigkeitsfeld der zu bewertenden Straßen</translation>
+    </message>
+    <message>
+        <source>Snap distance of APLS (m)</source>
+        <translation>Fangabstand für APLS (m)</translation>
+    </message>
+    <message>
+        <source>Tolerance of completeness (m)</source>
+        <translation>Toleranz der Vollständigkeit (m)</translation>
+    </message>
+    <message>
+        <source>Unit of speeds</source>
+        <translation>Einheit der Geschwindigkeiten</translation>
+    </message>
+    <message>
+        <source>Tolerance of relaxed scores (m)</source>
+        <translation>Toleranz der toleranten Kennzahlen (m)</translation>
+    </message>
+    <message>
+        <source>Control points of APLS (m)</source>
+        <translation>Kontrollpunkte von APLS (m)</translation>
+    </message>
+    <message>
+        <source>Radius of TOPO (m)</source>
+        <translation>Radius von TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Hole size of TOPO (m)</source>
+        <translation>Lochgröße von TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Seeds of TOPO (m)</source>
+        <translation>Startpunkte von TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Holes of TOPO (m)</source>
+        <translation>Löcher von TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Matched, missed and false</source>
+        <translation>Gefunden, übersehen und falsch</translation>
+    </message>
+    <message>
+        <source>APLS by length</source>
+        <translation>APLS nach Länge</translation>
+    </message>
+    <message>
+        <source>APLS of the truth's paths in the proposal</source>
+        <translation>APLS der wahren Wege im Vorschlag</translation>
+    </message>
+    <message>
+        <source>APLS of the proposal's paths in the truth</source>
+        <translation>APLS der vorgeschlagenen Wege in der Wahrheit</translation>
+    </message>
+    <message>
+        <source>APLS by travel time</source>
+        <translation>APLS nach Fahrzeit</translation>
+    </message>
+    <message>
+        <source>TOPO precision</source>
+        <translation>Präzision nach TOPO</translation>
+    </message>
+    <message>
+        <source>TOPO recall</source>
+        <translation>Recall nach TOPO</translation>
+    </message>
+    <message>
+        <source>TOPO F1</source>
+        <translation>F1 nach TOPO</translation>
+    </message>
+    <message>
+        <source>Completeness</source>
+        <translation>Vollständigkeit</translation>
+    </message>
+    <message>
+        <source>Correctness</source>
+        <translation>Korrektheit</translation>
+    </message>
+    <message>
+        <source>Quality</source>
+        <translation>Qualität</translation>
+    </message>
+    <message>
+        <source>Export a network for routing</source>
+        <translation>Straßennetz für Routing exportieren</translation>
+    </message>
+    <message>
+        <source>osmnx,networkx,graphml,routing,shortest path,graph,network,line,road</source>
+        <translation>osmnx,networkx,graphml,routing,kürzester weg,graph,straßennetz,netzwerk,linie,straße</translation>
+    </message>
+    <message>
+        <source>One-way field of the lines</source>
+        <translation>Einbahnfeld der Linien</translation>
+    </message>
+    <message>
+        <source>Class field of the lines</source>
+        <translation>Klassenfeld der Linien</translation>
+    </message>
+    <message>
+        <source>Speed field of the lines</source>
+        <translation>Geschwindigkeitsfeld der Linien</translation>
+    </message>
+    <message>
+        <source>Components to keep</source>
+        <translation>Zu behaltende Komponenten</translation>
+    </message>
+    <message>
+        <source>Graph</source>
+        <translation>Graph</translation>
+    </message>
+    <message>
+        <source>Nodes and edges</source>
+        <translation>Knoten und Kanten</translation>
+    </message>
+    <message>
+        <source>Number of nodes</source>
+        <translation>Anzahl der Knoten</translation>
+    </message>
+    <message>
+        <source>Number of directed edges</source>
+        <translation>Anzahl gerichteter Kanten</translation>
+    </message>
+    <message>
+        <source>Length of all roads (m)</source>
+        <translation>Länge aller Straßen (m)</translation>
+    </message>
+    <message>
+        <source>Compare road networks</source>
+        <translation>Straßennetze vergleichen</translation>
+    </message>
+    <message>
+        <source>change,damage,disaster,before,after,lost,detour,route,access,isolated,graph,line,road</source>
+        <translation>veränderung,schaden,katastrophe,vorher,nachher,verloren,umweg,route,erreichbarkeit,abgeschnitten,graph,linie,straße</translation>
+    </message>
+    <message>
+        <source>Roads after</source>
+        <translation>Straßen nachher</translation>
+    </message>
+    <message>
+        <source>Roads before</source>
+        <translation>Straßen vorher</translation>
+    </message>
+    <message>
+        <source>Places</source>
+        <translation>Orte</translation>
+    </message>
+    <message>
+        <source>Origins</source>
+        <translation>Ausgangspunkte</translation>
+    </message>
+    <message>
+        <source>Confirmed damage</source>
+        <translation>Bestätigte Schäden</translation>
+    </message>
+    <message>
+        <source>Name field of the places</source>
+        <translation>Namensfeld der Orte</translation>
+    </message>
+    <message>
+        <source>Name field of the origins</source>
+        <translation>Namensfeld der Ausgangspunkte</translation>
+    </message>
+    <message>
+        <source>Bridge field of the roads before</source>
+        <translation>Brückenfeld der Straßen vorher</translation>
+    </message>
+    <message>
+        <source>Bridge field of the roads after</source>
+        <translation>Brückenfeld der Straßen nachher</translation>
+    </message>
+    <message>
+        <source>Speed field of the roads before</source>
+        <translation>Geschwindigkeitsfeld der Straßen vorher</translation>
+    </message>
+    <message>
+        <source>Speed field of the roads after</source>
+        <translation>Geschwindigkeitsfeld der Straßen nachher</translation>
+    </message>
+    <message>
+        <source>Largest displacement (m)</source>
+        <translation>Größter Versatz (m)</translation>
+    </message>
+    <message>
+        <source>Distance of places (m)</source>
+        <translation>Abstand der Orte (m)</translation>
+    </message>
+    <message>
+        <source>Align</source>
+        <translation>Versatz ausgleichen</translation>
+    </message>
+    <message>
+        <source>Routes run on</source>
+        <translation>Routen verlaufen auf</translation>
+    </message>
+    <message>
+        <source>Roads outside remain</source>
+        <translation>Straßen außerhalb bleiben</translation>
+    </message>
+    <message>
+        <source>Shortest stretch (m)</source>
+        <translation>Kürzester Abschnitt (m)</translation>
+    </message>
+    <message>
+        <source>Angle of parallels (degrees)</source>
+        <translation>Winkel paralleler Straßen (Grad)</translation>
+    </message>
+    <message>
+        <source>Longer route (%)</source>
+        <translation>Längere Route (%)</translation>
+    </message>
+    <message>
+        <source>Changes</source>
+        <translation>Veränderungen</translation>
+    </message>
+    <message>
+        <source>Places and their routes</source>
+        <translation>Orte und ihre Routen</translation>
+    </message>
+    <message>
+        <source>Numbers</source>
+        <translation>Zahlen</translation>
+    </message>
+    <message>
+        <source>Intact length in m</source>
+        <translation>Intakte Länge in m</translation>
+    </message>
+    <message>
+        <source>Share of the roads before that is intact</source>
+        <translation>Anteil der vorherigen Straßen, der intakt ist</translation>
+    </message>
+    <message>
+        <source>Displaced length in m</source>
+        <translation>Versetzte Länge in m</translation>
+    </message>
+    <message>
+        <source>Share of the roads before that is displaced</source>
+        <translation>Anteil der vorherigen Straßen, der versetzt ist</translation>
+    </message>
+    <message>
+        <source>Lost length in m</source>
+        <translation>Verlorene Länge in m</translation>
+    </message>
+    <message>
+        <source>Share of the roads before that is lost</source>
+        <translation>Anteil der vorherigen Straßen, der verloren ist</translation>
+    </message>
+    <message>
+        <source>New length in m</source>
+        <translation>Neue Länge in m</translation>
+    </message>
+    <message>
+        <source>Share of the roads after that is new</source>
+        <translation>Anteil der nachherigen Straßen, der neu ist</translation>
+    </message>
+    <message>
+        <source>How far east the network after lies as a whole, in m</source>
+        <translation>Versatz des nachherigen Netzes insgesamt nach Osten in m</translation>
+    </message>
+    <message>
+        <source>How far north the network after lies as a whole, in m</source>
+        <translation>Versatz des nachherigen Netzes insgesamt nach Norden in m</translation>
+    </message>
+    <message>
+        <source>Places that are cut off</source>
+        <translation>Abgeschnittene Orte</translation>
+    </message>
+    <message>
+        <source>Places whose route is interrupted by short gaps alone</source>
+        <translation>Orte, deren Route nur durch kurze Lücken unterbrochen ist</translation>
+    </message>
+    <message>
+        <source>Places whose route is longer</source>
+        <translation>Orte mit längerer Route</translation>
+    </message>
+    <message>
+        <source>Places whose route is about as before</source>
+        <translation>Orte mit etwa gleicher Route</translation>
+    </message>
+    <message>
+        <source>RoadSeg's runtime is {python}: {version}</source>
+        <translation>Die Laufzeitumgebung von RoadSeg ist {python}: {version}</translation>
+    </message>
+    <message>
+        <source>the extent</source>
+        <translation>der Ausdehnung</translation>
+    </message>
+    <message>
+        <source>Stopped, as you wished; the best so far is in {files}</source>
+        <translation>Wie gewünscht angehalten; das bisher Beste liegt in {files}</translation>
+    </message>
+</context>
+</TS>

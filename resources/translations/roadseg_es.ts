@@ -1,0 +1,859 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="es" sourcelanguage="en">
+<context>
+    <name>RoadSeg</name>
+    <message>
+        <source>Runtime</source>
+        <translation>Entorno de ejecución</translation>
+    </message>
+    <message>
+        <source>Set up runtime</source>
+        <translation>Configurar el entorno de ejecución</translation>
+    </message>
+    <message>
+        <source>install,python,environment,pip,dependencies,pytorch,torch</source>
+        <translation>instalar,configurar,python,entorno,pip,dependencias,pytorch,torch</translation>
+    </message>
+    <message>
+        <source>Packages</source>
+        <translation>Paquetes</translation>
+    </message>
+    <message>
+        <source>Extra index URL</source>
+        <translation>URL de un índice de paquetes adicional</translation>
+    </message>
+    <message>
+        <source>Index URL</source>
+        <translation>URL del índice de paquetes</translation>
+    </message>
+    <message>
+        <source>Folder of wheels</source>
+        <translation>Carpeta de paquetes wheel</translation>
+    </message>
+    <message>
+        <source>Build anew</source>
+        <translation>Crear de nuevo</translation>
+    </message>
+    <message>
+        <source>Base Python</source>
+        <translation>Python de base</translation>
+    </message>
+    <message>
+        <source>The runtime's Python</source>
+        <translation>Python del entorno de ejecución</translation>
+    </message>
+    <message>
+        <source>Versions</source>
+        <translation>Versiones</translation>
+    </message>
+    <message>
+        <source>Training</source>
+        <translation>Entrenamiento</translation>
+    </message>
+    <message>
+        <source>Fine-tune a model</source>
+        <translation>Ajustar un modelo</translation>
+    </message>
+    <message>
+        <source>train,learn,model,deep learning,neural network,road</source>
+        <translation>entrenar,aprender,ajuste fino,fine-tuning,modelo,aprendizaje profundo,red neuronal,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Imágenes</translation>
+    </message>
+    <message>
+        <source>Drawn roads</source>
+        <translation>Vías dibujadas</translation>
+    </message>
+    <message>
+        <source>Area of interest</source>
+        <translation>Área de interés</translation>
+    </message>
+    <message>
+        <source>Road width field</source>
+        <translation>Campo del ancho de vía</translation>
+    </message>
+    <message>
+        <source>Road class field</source>
+        <translation>Campo de la clase de vía</translation>
+    </message>
+    <message>
+        <source>Speed field</source>
+        <translation>Campo de velocidad</translation>
+    </message>
+    <message>
+        <source>Time budget (min)</source>
+        <translation>Tiempo disponible (min)</translation>
+    </message>
+    <message>
+        <source>Road width (m)</source>
+        <translation>Ancho de vía (m)</translation>
+    </message>
+    <message>
+        <source>Base model</source>
+        <translation>Modelo de partida</translation>
+    </message>
+    <message>
+        <source>Resume</source>
+        <translation>Reanudar</translation>
+    </message>
+    <message>
+        <source>Keep the best when stopped</source>
+        <translation>Conservar el mejor al detener</translation>
+    </message>
+    <message>
+        <source>Sure field</source>
+        <translation>Campo de vías seguras</translation>
+    </message>
+    <message>
+        <source>Threads</source>
+        <translation>Hilos</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>Motor</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>Precisión</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Pasos</translation>
+    </message>
+    <message>
+        <source>Chip size (px)</source>
+        <translation>Tamaño de los recortes (px)</translation>
+    </message>
+    <message>
+        <source>Batch size</source>
+        <translation>Tamaño del lote</translation>
+    </message>
+    <message>
+        <source>Accumulation</source>
+        <translation>Acumulación</translation>
+    </message>
+    <message>
+        <source>Recompute</source>
+        <translation>Recalcular</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>Optimizador</translation>
+    </message>
+    <message>
+        <source>Learning rate</source>
+        <translation>Tasa de aprendizaje</translation>
+    </message>
+    <message>
+        <source>Weight decay</source>
+        <translation>Decaimiento de los pesos</translation>
+    </message>
+    <message>
+        <source>Warm-up</source>
+        <translation>Calentamiento</translation>
+    </message>
+    <message>
+        <source>Weight averaging</source>
+        <translation>Promediado de los pesos</translation>
+    </message>
+    <message>
+        <source>Frozen stages</source>
+        <translation>Etapas congeladas</translation>
+    </message>
+    <message>
+        <source>Batch norm</source>
+        <translation>Normalización por lotes</translation>
+    </message>
+    <message>
+        <source>Center-line loss</source>
+        <translation>Pérdida por ejes de vía</translation>
+    </message>
+    <message>
+        <source>Patience</source>
+        <translation>Paciencia</translation>
+    </message>
+    <message>
+        <source>Checkpoint interval (min)</source>
+        <translation>Intervalo entre puntos de control (min)</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Semilla</translation>
+    </message>
+    <message>
+        <source>Background distance (m)</source>
+        <translation>Distancia de fondo (m)</translation>
+    </message>
+    <message>
+        <source>Bands</source>
+        <translation>Bandas</translation>
+    </message>
+    <message>
+        <source>Ground resolution (m)</source>
+        <translation>Resolución sobre el terreno (m)</translation>
+    </message>
+    <message>
+        <source>Validation share</source>
+        <translation>Proporción para validación</translation>
+    </message>
+    <message>
+        <source>TensorBoard folder</source>
+        <translation>Carpeta de TensorBoard</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modelo</translation>
+    </message>
+    <message>
+        <source>Report</source>
+        <translation>Informe</translation>
+    </message>
+    <message>
+        <source>Images a second</source>
+        <translation>Imágenes por segundo</translation>
+    </message>
+    <message>
+        <source>Training steps</source>
+        <translation>Pasos de entrenamiento</translation>
+    </message>
+    <message>
+        <source>Validation IoU</source>
+        <translation>IoU de validación</translation>
+    </message>
+    <message>
+        <source>Validation F1</source>
+        <translation>F1 de validación</translation>
+    </message>
+    <message>
+        <source>Validation precision</source>
+        <translation>Precisión de validación</translation>
+    </message>
+    <message>
+        <source>Validation recall</source>
+        <translation>Exhaustividad de validación</translation>
+    </message>
+    <message>
+        <source>Engine that trained</source>
+        <translation>Motor del entrenamiento</translation>
+    </message>
+    <message>
+        <source>Evaluate a model</source>
+        <translation>Evaluar un modelo</translation>
+    </message>
+    <message>
+        <source>score,accuracy,iou,f1,precision,recall,validate,test,deep learning,road</source>
+        <translation>puntuación,exactitud,iou,f1,precisión,exhaustividad,validar,probar,aprendizaje profundo,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Tolerance (m)</source>
+        <translation>Tolerancia (m)</translation>
+    </message>
+    <message>
+        <source>Halo</source>
+        <translation>Margen de las teselas</translation>
+    </message>
+    <message>
+        <source>Tile size (px)</source>
+        <translation>Tamaño de tesela (px)</translation>
+    </message>
+    <message>
+        <source>Memory (GB)</source>
+        <translation>Memoria (GB)</translation>
+    </message>
+    <message>
+        <source>Test-time augmentation</source>
+        <translation>Aumento de datos en la inferencia</translation>
+    </message>
+    <message>
+        <source>Threshold</source>
+        <translation>Umbral</translation>
+    </message>
+    <message>
+        <source>Scores</source>
+        <translation>Puntuaciones</translation>
+    </message>
+    <message>
+        <source>IoU</source>
+        <translation>IoU</translation>
+    </message>
+    <message>
+        <source>F1</source>
+        <translation>F1</translation>
+    </message>
+    <message>
+        <source>Recall</source>
+        <translation>Exhaustividad</translation>
+    </message>
+    <message>
+        <source>Relaxed F1</source>
+        <translation>F1 con tolerancia</translation>
+    </message>
+    <message>
+        <source>Relaxed precision</source>
+        <translation>Precisión con tolerancia</translation>
+    </message>
+    <message>
+        <source>Relaxed recall</source>
+        <translation>Exhaustividad con tolerancia</translation>
+    </message>
+    <message>
+        <source>Threshold that would have the best F1</source>
+        <translation>Umbral que tendría el mejor F1</translation>
+    </message>
+    <message>
+        <source>F1 at that threshold</source>
+        <translation>F1 con ese umbral</translation>
+    </message>
+    <message>
+        <source>Pixels scored</source>
+        <translation>Píxeles evaluados</translation>
+    </message>
+    <message>
+        <source>Share of them that is road</source>
+        <translation>Proporción de ellos que es vía</translation>
+    </message>
+    <message>
+        <source>Engine that ran</source>
+        <translation>Motor utilizado</translation>
+    </message>
+    <message>
+        <source>Export a model</source>
+        <translation>Exportar un modelo</translation>
+    </message>
+    <message>
+        <source>onnx,deepness,share,convert,save,model,road</source>
+        <translation>onnx,deepness,compartir,convertir,guardar,modelo,carretera,vía</translation>
+    </message>
+    <message>
+        <source>ONNX model</source>
+        <translation>Modelo ONNX</translation>
+    </message>
+    <message>
+        <source>Size of the file (MB)</source>
+        <translation>Tamaño del archivo (MB)</translation>
+    </message>
+    <message>
+        <source>Quantize a model</source>
+        <translation>Cuantizar un modelo</translation>
+    </message>
+    <message>
+        <source>int8,integer,fast,vnni,amx,onnx,openvino,compress,optimize,model,road</source>
+        <translation>int8,entero,rápido,vnni,amx,onnx,openvino,comprimir,optimizar,modelo,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Chips</source>
+        <translation>Recortes</translation>
+    </message>
+    <message>
+        <source>Share of the pixels that stay what they were</source>
+        <translation>Proporción de píxeles que no cambian</translation>
+    </message>
+    <message>
+        <source>IoU with 8-bit integers, where roads are drawn</source>
+        <translation>IoU con enteros de 8 bits, donde hay vías dibujadas</translation>
+    </message>
+    <message>
+        <source>IoU in full precision, where roads are drawn</source>
+        <translation>IoU en precisión completa, donde hay vías dibujadas</translation>
+    </message>
+    <message>
+        <source>APLS with 8-bit integers, where roads are drawn</source>
+        <translation>APLS con enteros de 8 bits, donde hay vías dibujadas</translation>
+    </message>
+    <message>
+        <source>APLS in full precision, where roads are drawn</source>
+        <translation>APLS en precisión completa, donde hay vías dibujadas</translation>
+    </message>
+    <message>
+        <source>Roads</source>
+        <translation>Vías</translation>
+    </message>
+    <message>
+        <source>Segment roads</source>
+        <translation>Segmentar vías</translation>
+    </message>
+    <message>
+        <source>mask,probability,predict,inference,classification,deep learning,road</source>
+        <translation>máscara,probabilidad,predecir,inferencia,clasificación,aprendizaje profundo,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Imagen</translation>
+    </message>
+    <message>
+        <source>Extent</source>
+        <translation>Extensión</translation>
+    </message>
+    <message>
+        <source>Ground resolution of web maps (m)</source>
+        <translation>Resolución sobre el terreno de los mapas web (m)</translation>
+    </message>
+    <message>
+        <source>Road mask</source>
+        <translation>Máscara de vías</translation>
+    </message>
+    <message>
+        <source>Road probability</source>
+        <translation>Probabilidad de vía</translation>
+    </message>
+    <message>
+        <source>Road classes</source>
+        <translation>Clases de vía</translation>
+    </message>
+    <message>
+        <source>Megapixels a second</source>
+        <translation>Megapíxeles por segundo</translation>
+    </message>
+    <message>
+        <source>Pixels computed for each pixel kept</source>
+        <translation>Píxeles calculados por cada píxel conservado</translation>
+    </message>
+    <message>
+        <source>Halo of the tiles (px)</source>
+        <translation>Margen de las teselas (px)</translation>
+    </message>
+    <message>
+        <source>Number format that ran</source>
+        <translation>Formato numérico utilizado</translation>
+    </message>
+    <message>
+        <source>Vectorize roads</source>
+        <translation>Vectorizar vías</translation>
+    </message>
+    <message>
+        <source>center-line,centerline,skeleton,network,graph,line,road</source>
+        <translation>eje,línea central,esqueleto,red,grafo,línea,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Road mask or probability</source>
+        <translation>Máscara o probabilidad de vías</translation>
+    </message>
+    <message>
+        <source>Spur length (m)</source>
+        <translation>Longitud de ramales (m)</translation>
+    </message>
+    <message>
+        <source>Longest gap (m)</source>
+        <translation>Hueco más largo (m)</translation>
+    </message>
+    <message>
+        <source>Gap angle (degrees)</source>
+        <translation>Ángulo en los huecos (grados)</translation>
+    </message>
+    <message>
+        <source>Snap distance (m)</source>
+        <translation>Distancia de autoensamblado (m)</translation>
+    </message>
+    <message>
+        <source>Shortest component (m)</source>
+        <translation>Componente más corto (m)</translation>
+    </message>
+    <message>
+        <source>Simplification (m)</source>
+        <translation>Simplificación (m)</translation>
+    </message>
+    <message>
+        <source>Hysteresis</source>
+        <translation>Histéresis</translation>
+    </message>
+    <message>
+        <source>Widest gap to close (m)</source>
+        <translation>Hueco más ancho que cerrar (m)</translation>
+    </message>
+    <message>
+        <source>Smallest hole (m²)</source>
+        <translation>Agujero más pequeño (m²)</translation>
+    </message>
+    <message>
+        <source>Smallest patch (m²)</source>
+        <translation>Mancha más pequeña (m²)</translation>
+    </message>
+    <message>
+        <source>Probability in gaps</source>
+        <translation>Probabilidad en los huecos</translation>
+    </message>
+    <message>
+        <source>Center lines</source>
+        <translation>Centrar líneas</translation>
+    </message>
+    <message>
+        <source>Nodes</source>
+        <translation>Nodos</translation>
+    </message>
+    <message>
+        <source>Number of lines</source>
+        <translation>Número de líneas</translation>
+    </message>
+    <message>
+        <source>Length of all lines (m)</source>
+        <translation>Longitud de todas las líneas (m)</translation>
+    </message>
+    <message>
+        <source>Extract roads</source>
+        <translation>Extraer vías</translation>
+    </message>
+    <message>
+        <source>map,network,center-line,centerline,predict,deep learning,road</source>
+        <translation>cartografiar,red,eje,línea central,predecir,aprendizaje profundo,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Network</source>
+        <translation>Red viaria</translation>
+    </message>
+    <message>
+        <source>Clean road network</source>
+        <translation>Limpiar la red viaria</translation>
+    </message>
+    <message>
+        <source>topology,gap,snap,junction,dangle,network,graph,line,road</source>
+        <translation>topología,hueco,autoensamblar,cruce,extremo suelto,red,grafo,línea,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Lines</source>
+        <translation>Líneas</translation>
+    </message>
+    <message>
+        <source>Bridge field of the lines</source>
+        <translation>Campo de puentes de las líneas</translation>
+    </message>
+    <message>
+        <source>Join lines</source>
+        <translation>Unir líneas</translation>
+    </message>
+    <message>
+        <source>Joining distance (m)</source>
+        <translation>Distancia de unión (m)</translation>
+    </message>
+    <message>
+        <source>Junction size (m)</source>
+        <translation>Tamaño de los cruces (m)</translation>
+    </message>
+    <message>
+        <source>Number of connected components</source>
+        <translation>Número de componentes conexos</translation>
+    </message>
+    <message>
+        <source>Score a network</source>
+        <translation>Puntuar una red viaria</translation>
+    </message>
+    <message>
+        <source>apls,topo,completeness,correctness,quality,accuracy,graph,compare,evaluate,line,road</source>
+        <translation>apls,topo,completitud,corrección,calidad,exactitud,grafo,comparar,evaluar,línea,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Proposed roads</source>
+        <translation>Vías propuestas</translation>
+    </message>
+    <message>
+        <source>True roads</source>
+        <translation>Vías verdaderas</translation>
+    </message>
+    <message>
+        <source>Bridge field of the true roads</source>
+        <translation>Campo de puentes de las vías verdaderas</translation>
+    </message>
+    <message>
+        <source>Bridge field of the proposed roads</source>
+        <translation>Campo de puentes de las vías propuestas</translation>
+    </message>
+    <message>
+        <source>Speed field of the true roads</source>
+        <translation>Campo de velocidad de las vías verdaderas</translation>
+    </message>
+    <message>
+        <source>Speed field of the proposed roads</source>
+        <translation>Campo de velocidad de las vías propuestas</translation>
+    </message>
+    <message>
+        <source>Snap distance of APLS (m)</source>
+        <translation>Distancia de autoensamblado de APLS (m)</translation>
+    </message>
+    <message>
+        <source>Tolerance of completeness (m)</source>
+        <translation>Tolerancia de la completitud (m)</translation>
+    </message>
+    <message>
+        <source>Unit of speeds</source>
+        <translation>Unidad de las velocidades</translation>
+    </message>
+    <message>
+        <source>Tolerance of relaxed scores (m)</source>
+        <translation>Tolerancia de las puntuaciones con tolerancia (m)</translation>
+    </message>
+    <message>
+        <source>Control points of APLS (m)</source>
+        <translation>Puntos de control de APLS (m)</translation>
+    </message>
+    <message>
+        <source>Radius of TOPO (m)</source>
+        <translation>Radio de TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Hole size of TOPO (m)</source>
+        <translation>Tamaño de los hoyos de TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Seeds of TOPO (m)</source>
+        <translation>Puntos de inicio de TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Holes of TOPO (m)</source>
+        <translation>Hoyos de TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Matched, missed and false</source>
+        <translation>Correctas, omitidas y falsas</translation>
+    </message>
+    <message>
+        <source>APLS by length</source>
+        <translation>APLS por longitud</translation>
+    </message>
+    <message>
+        <source>APLS of the truth's paths in the proposal</source>
+        <translation>APLS de los caminos de la verdad en la propuesta</translation>
+    </message>
+    <message>
+        <source>APLS of the proposal's paths in the truth</source>
+        <translation>APLS de los caminos de la propuesta en la verdad</translation>
+    </message>
+    <message>
+        <source>APLS by travel time</source>
+        <translation>APLS por tiempo de viaje</translation>
+    </message>
+    <message>
+        <source>TOPO precision</source>
+        <translation>Precisión de TOPO</translation>
+    </message>
+    <message>
+        <source>TOPO recall</source>
+        <translation>Exhaustividad de TOPO</translation>
+    </message>
+    <message>
+        <source>TOPO F1</source>
+        <translation>F1 de TOPO</translation>
+    </message>
+    <message>
+        <source>Completeness</source>
+        <translation>Completitud</translation>
+    </message>
+    <message>
+        <source>Correctness</source>
+        <translation>Corrección</translation>
+    </message>
+    <message>
+        <source>Quality</source>
+        <translation>Calidad</translation>
+    </message>
+    <message>
+        <source>Export a network for routing</source>
+        <translation>Exportar una red para rutas</translation>
+    </message>
+    <message>
+        <source>osmnx,networkx,graphml,routing,shortest path,graph,network,line,road</source>
+        <translation>osmnx,networkx,graphml,rutas,camino más corto,grafo,red,línea,carretera,vía</translation>
+    </message>
+    <message>
+        <source>One-way field of the lines</source>
+        <translation>Campo de sentido único de las líneas</translation>
+    </message>
+    <message>
+        <source>Class field of the lines</source>
+        <translation>Campo de clase de las líneas</translation>
+    </message>
+    <message>
+        <source>Speed field of the lines</source>
+        <translation>Campo de velocidad de las líneas</translation>
+    </message>
+    <message>
+        <source>Components to keep</source>
+        <translation>Componentes que conservar</translation>
+    </message>
+    <message>
+        <source>Graph</source>
+        <translation>Grafo</translation>
+    </message>
+    <message>
+        <source>Nodes and edges</source>
+        <translation>Nodos y aristas</translation>
+    </message>
+    <message>
+        <source>Number of nodes</source>
+        <translation>Número de nodos</translation>
+    </message>
+    <message>
+        <source>Number of directed edges</source>
+        <translation>Número de aristas dirigidas</translation>
+    </message>
+    <message>
+        <source>Length of all roads (m)</source>
+        <translation>Longitud de todas las vías (m)</translation>
+    </message>
+    <message>
+        <source>Compare road networks</source>
+        <translation>Comparar redes viarias</translation>
+    </message>
+    <message>
+        <source>change,damage,disaster,before,after,lost,detour,route,access,isolated,graph,line,road</source>
+        <translation>cambio,daño,desastre,antes,después,perdido,desvío,ruta,acceso,aislado,grafo,línea,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Roads after</source>
+        <translation>Vías después</translation>
+    </message>
+    <message>
+        <source>Roads before</source>
+        <translation>Vías antes</translation>
+    </message>
+    <message>
+        <source>Places</source>
+        <translation>Lugares</translation>
+    </message>
+    <message>
+        <source>Origins</source>
+        <translation>Orígenes</translation>
+    </message>
+    <message>
+        <source>Confirmed damage</source>
+        <translation>Daños confirmados</translation>
+    </message>
+    <message>
+        <source>Name field of the places</source>
+        <translation>Campo de nombre de los lugares</translation>
+    </message>
+    <message>
+        <source>Name field of the origins</source>
+        <translation>Campo de nombre de los orígenes</translation>
+    </message>
+    <message>
+        <source>Bridge field of the roads before</source>
+        <translation>Campo de puentes de las vías antes</translation>
+    </message>
+    <message>
+        <source>Bridge field of the roads after</source>
+        <translation>Campo de puentes de las vías después</translation>
+    </message>
+    <message>
+        <source>Speed field of the roads before</source>
+        <translation>Campo de velocidad de las vías antes</translation>
+    </message>
+    <message>
+        <source>Speed field of the roads after</source>
+        <translation>Campo de velocidad de las vías después</translation>
+    </message>
+    <message>
+        <source>Largest displacement (m)</source>
+        <translation>Mayor desplazamiento (m)</translation>
+    </message>
+    <message>
+        <source>Distance of places (m)</source>
+        <translation>Distancia de los lugares (m)</translation>
+    </message>
+    <message>
+        <source>Align</source>
+        <translation>Alinear</translation>
+    </message>
+    <message>
+        <source>Routes run on</source>
+        <translation>Las rutas van por</translation>
+    </message>
+    <message>
+        <source>Roads outside remain</source>
+        <translation>Las vías de fuera permanecen</translation>
+    </message>
+    <message>
+        <source>Shortest stretch (m)</source>
+        <translation>Tramo más corto (m)</translation>
+    </message>
+    <message>
+        <source>Angle of parallels (degrees)</source>
+        <translation>Ángulo entre paralelas (grados)</translation>
+    </message>
+    <message>
+        <source>Longer route (%)</source>
+        <translation>Ruta más larga (%)</translation>
+    </message>
+    <message>
+        <source>Changes</source>
+        <translation>Cambios</translation>
+    </message>
+    <message>
+        <source>Places and their routes</source>
+        <translation>Lugares y sus rutas</translation>
+    </message>
+    <message>
+        <source>Numbers</source>
+        <translation>Cifras</translation>
+    </message>
+    <message>
+        <source>Intact length in m</source>
+        <translation>Longitud intacta en m</translation>
+    </message>
+    <message>
+        <source>Share of the roads before that is intact</source>
+        <translation>Proporción intacta de las vías de antes</translation>
+    </message>
+    <message>
+        <source>Displaced length in m</source>
+        <translation>Longitud desplazada en m</translation>
+    </message>
+    <message>
+        <source>Share of the roads before that is displaced</source>
+        <translation>Proporción desplazada de las vías de antes</translation>
+    </message>
+    <message>
+        <source>Lost length in m</source>
+        <translation>Longitud perdida en m</translation>
+    </message>
+    <message>
+        <source>Share of the roads before that is lost</source>
+        <translation>Proporción perdida de las vías de antes</translation>
+    </message>
+    <message>
+        <source>New length in m</source>
+        <translation>Longitud nueva en m</translation>
+    </message>
+    <message>
+        <source>Share of the roads after that is new</source>
+        <translation>Proporción nueva de las vías de después</translation>
+    </message>
+    <message>
+        <source>How far east the network after lies as a whole, in m</source>
+        <translation>Desplazamiento al este del conjunto de la red de después, en m</translation>
+    </message>
+    <message>
+        <source>How far north the network after lies as a whole, in m</source>
+        <translation>Desplazamiento al norte del conjunto de la red de después, en m</translation>
+    </message>
+    <message>
+        <source>Places that are cut off</source>
+        <translation>Lugares que quedan aislados</translation>
+    </message>
+    <message>
+        <source>Places whose route is interrupted by short gaps alone</source>
+        <translation>Lugares cuya ruta solo interrumpen huecos cortos</translation>
+    </message>
+    <message>
+        <source>Places whose route is longer</source>
+        <translation>Lugares cuya ruta es más larga</translation>
+    </message>
+    <message>
+        <source>Places whose route is about as before</source>
+        <translation>Lugares cuya ruta es más o menos la de antes</translation>
+    </message>
+    <message>
+        <source>RoadSeg's runtime is {python}: {version}</source>
+        <translation>El entorno de ejecución de RoadSeg es {python}: {version}</translation>
+    </message>
+    <message>
+        <source>the extent</source>
+        <translation>la extensión</translation>
+    </message>
+    <message>
+        <source>Stopped, as you wished; the best so far is in {files}</source>
+        <translation>Detenido, como se pidió; lo mejor hasta ahora está en {files}</translation>
+    </message>
+</context>
+</TS>

@@ -1,0 +1,859 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="fr" sourcelanguage="en">
+<context>
+    <name>RoadSeg</name>
+    <message>
+        <source>Runtime</source>
+        <translation>Environnement d'exécution</translation>
+    </message>
+    <message>
+        <source>Set up runtime</source>
+        <translation>Installer l'environnement d'exécution</translation>
+    </message>
+    <message>
+        <source>install,python,environment,pip,dependencies,pytorch,torch</source>
+        <translation>installer,configurer,python,environnement,pip,dépendances,pytorch,torch</translation>
+    </message>
+    <message>
+        <source>Packages</source>
+        <translation>Paquets</translation>
+    </message>
+    <message>
+        <source>Extra index URL</source>
+        <translation>URL d'un index de paquets supplémentaire</translation>
+    </message>
+    <message>
+        <source>Index URL</source>
+        <translation>URL de l'index de paquets</translation>
+    </message>
+    <message>
+        <source>Folder of wheels</source>
+        <translation>Dossier de paquets wheel</translation>
+    </message>
+    <message>
+        <source>Build anew</source>
+        <translation>Recréer</translation>
+    </message>
+    <message>
+        <source>Base Python</source>
+        <translation>Python de base</translation>
+    </message>
+    <message>
+        <source>The runtime's Python</source>
+        <translation>Python de l'environnement d'exécution</translation>
+    </message>
+    <message>
+        <source>Versions</source>
+        <translation>Versions</translation>
+    </message>
+    <message>
+        <source>Training</source>
+        <translation>Entraînement</translation>
+    </message>
+    <message>
+        <source>Fine-tune a model</source>
+        <translation>Affiner un modèle</translation>
+    </message>
+    <message>
+        <source>train,learn,model,deep learning,neural network,road</source>
+        <translation>entraîner,apprendre,fine-tuning,modèle,apprentissage profond,réseau de neurones,route</translation>
+    </message>
+    <message>
+        <source>Images</source>
+        <translation>Images</translation>
+    </message>
+    <message>
+        <source>Drawn roads</source>
+        <translation>Routes dessinées</translation>
+    </message>
+    <message>
+        <source>Area of interest</source>
+        <translation>Zone d'intérêt</translation>
+    </message>
+    <message>
+        <source>Road width field</source>
+        <translation>Champ de la largeur des routes</translation>
+    </message>
+    <message>
+        <source>Road class field</source>
+        <translation>Champ de la classe de route</translation>
+    </message>
+    <message>
+        <source>Speed field</source>
+        <translation>Champ de vitesse</translation>
+    </message>
+    <message>
+        <source>Time budget (min)</source>
+        <translation>Temps alloué (min)</translation>
+    </message>
+    <message>
+        <source>Road width (m)</source>
+        <translation>Largeur de route (m)</translation>
+    </message>
+    <message>
+        <source>Base model</source>
+        <translation>Modèle de départ</translation>
+    </message>
+    <message>
+        <source>Resume</source>
+        <translation>Reprendre</translation>
+    </message>
+    <message>
+        <source>Keep the best when stopped</source>
+        <translation>Conserver le meilleur en cas d'arrêt</translation>
+    </message>
+    <message>
+        <source>Sure field</source>
+        <translation>Champ des routes sûres</translation>
+    </message>
+    <message>
+        <source>Threads</source>
+        <translation>Fils d'exécution</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>Moteur</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>Précision</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Pas</translation>
+    </message>
+    <message>
+        <source>Chip size (px)</source>
+        <translation>Taille des vignettes (px)</translation>
+    </message>
+    <message>
+        <source>Batch size</source>
+        <translation>Taille du lot</translation>
+    </message>
+    <message>
+        <source>Accumulation</source>
+        <translation>Accumulation</translation>
+    </message>
+    <message>
+        <source>Recompute</source>
+        <translation>Recalculer</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>Optimiseur</translation>
+    </message>
+    <message>
+        <source>Learning rate</source>
+        <translation>Taux d'apprentissage</translation>
+    </message>
+    <message>
+        <source>Weight decay</source>
+        <translation>Dégradation des pondérations</translation>
+    </message>
+    <message>
+        <source>Warm-up</source>
+        <translation>Mise en route</translation>
+    </message>
+    <message>
+        <source>Weight averaging</source>
+        <translation>Moyenne des poids</translation>
+    </message>
+    <message>
+        <source>Frozen stages</source>
+        <translation>Étages figés</translation>
+    </message>
+    <message>
+        <source>Batch norm</source>
+        <translation>Normalisation par lots</translation>
+    </message>
+    <message>
+        <source>Center-line loss</source>
+        <translation>Perte sur les axes de route</translation>
+    </message>
+    <message>
+        <source>Patience</source>
+        <translation>Patience</translation>
+    </message>
+    <message>
+        <source>Checkpoint interval (min)</source>
+        <translation>Intervalle entre points de reprise (min)</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>Graine aléatoire</translation>
+    </message>
+    <message>
+        <source>Background distance (m)</source>
+        <translation>Distance d'arrière-plan (m)</translation>
+    </message>
+    <message>
+        <source>Bands</source>
+        <translation>Bandes</translation>
+    </message>
+    <message>
+        <source>Ground resolution (m)</source>
+        <translation>Résolution au sol (m)</translation>
+    </message>
+    <message>
+        <source>Validation share</source>
+        <translation>Part réservée à la validation</translation>
+    </message>
+    <message>
+        <source>TensorBoard folder</source>
+        <translation>Dossier TensorBoard</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modèle</translation>
+    </message>
+    <message>
+        <source>Report</source>
+        <translation>Rapport</translation>
+    </message>
+    <message>
+        <source>Images a second</source>
+        <translation>Images par seconde</translation>
+    </message>
+    <message>
+        <source>Training steps</source>
+        <translation>Pas d'entraînement</translation>
+    </message>
+    <message>
+        <source>Validation IoU</source>
+        <translation>IoU de validation</translation>
+    </message>
+    <message>
+        <source>Validation F1</source>
+        <translation>F1 de validation</translation>
+    </message>
+    <message>
+        <source>Validation precision</source>
+        <translation>Précision de validation</translation>
+    </message>
+    <message>
+        <source>Validation recall</source>
+        <translation>Rappel de validation</translation>
+    </message>
+    <message>
+        <source>Engine that trained</source>
+        <translation>Moteur de l'entraînement</translation>
+    </message>
+    <message>
+        <source>Evaluate a model</source>
+        <translation>Évaluer un modèle</translation>
+    </message>
+    <message>
+        <source>score,accuracy,iou,f1,precision,recall,validate,test,deep learning,road</source>
+        <translation>score,exactitude,iou,f1,précision,rappel,valider,tester,apprentissage profond,route</translation>
+    </message>
+    <message>
+        <source>Tolerance (m)</source>
+        <translation>Tolérance (m)</translation>
+    </message>
+    <message>
+        <source>Halo</source>
+        <translation>Marge des tuiles</translation>
+    </message>
+    <message>
+        <source>Tile size (px)</source>
+        <translation>Taille des tuiles (px)</translation>
+    </message>
+    <message>
+        <source>Memory (GB)</source>
+        <translation>Mémoire (Go)</translation>
+    </message>
+    <message>
+        <source>Test-time augmentation</source>
+        <translation>Augmentation à l'inférence</translation>
+    </message>
+    <message>
+        <source>Threshold</source>
+        <translation>Seuil</translation>
+    </message>
+    <message>
+        <source>Scores</source>
+        <translation>Scores</translation>
+    </message>
+    <message>
+        <source>IoU</source>
+        <translation>IoU</translation>
+    </message>
+    <message>
+        <source>F1</source>
+        <translation>F1</translation>
+    </message>
+    <message>
+        <source>Recall</source>
+        <translation>Rappel</translation>
+    </message>
+    <message>
+        <source>Relaxed F1</source>
+        <translation>F1 avec tolérance</translation>
+    </message>
+    <message>
+        <source>Relaxed precision</source>
+        <translation>Précision avec tolérance</translation>
+    </message>
+    <message>
+        <source>Relaxed recall</source>
+        <translation>Rappel avec tolérance</translation>
+    </message>
+    <message>
+        <source>Threshold that would have the best F1</source>
+        <translation>Seuil qui aurait le meilleur F1</translation>
+    </message>
+    <message>
+        <source>F1 at that threshold</source>
+        <translation>F1 à ce seuil</translation>
+    </message>
+    <message>
+        <source>Pixels scored</source>
+        <translation>Pixels évalués</translation>
+    </message>
+    <message>
+        <source>Share of them that is road</source>
+        <translation>Part de route parmi eux</translation>
+    </message>
+    <message>
+        <source>Engine that ran</source>
+        <translation>Moteur utilisé</translation>
+    </message>
+    <message>
+        <source>Export a model</source>
+        <translation>Exporter un modèle</translation>
+    </message>
+    <message>
+        <source>onnx,deepness,share,convert,save,model,road</source>
+        <translation>onnx,deepness,partager,convertir,enregistrer,modèle,route</translation>
+    </message>
+    <message>
+        <source>ONNX model</source>
+        <translation>Modèle ONNX</translation>
+    </message>
+    <message>
+        <source>Size of the file (MB)</source>
+        <translation>Taille du fichier (Mo)</translation>
+    </message>
+    <message>
+        <source>Quantize a model</source>
+        <translation>Quantifier un modèle</translation>
+    </message>
+    <message>
+        <source>int8,integer,fast,vnni,amx,onnx,openvino,compress,optimize,model,road</source>
+        <translation>int8,entier,rapide,vnni,amx,onnx,openvino,compresser,optimiser,modèle,route</translation>
+    </message>
+    <message>
+        <source>Chips</source>
+        <translation>Vignettes</translation>
+    </message>
+    <message>
+        <source>Share of the pixels that stay what they were</source>
+        <translation>Part des pixels inchangés</translation>
+    </message>
+    <message>
+        <source>IoU with 8-bit integers, where roads are drawn</source>
+        <translation>IoU en entiers 8 bits, là où des routes sont dessinées</translation>
+    </message>
+    <message>
+        <source>IoU in full precision, where roads are drawn</source>
+        <translation>IoU en pleine précision, là où des routes sont dessinées</translation>
+    </message>
+    <message>
+        <source>APLS with 8-bit integers, where roads are drawn</source>
+        <translation>APLS en entiers 8 bits, là où des routes sont dessinées</translation>
+    </message>
+    <message>
+        <source>APLS in full precision, where roads are drawn</source>
+        <translation>APLS en pleine précision, là où des routes sont dessinées</translation>
+    </message>
+    <message>
+        <source>Roads</source>
+        <translation>Routes</translation>
+    </message>
+    <message>
+        <source>Segment roads</source>
+        <translation>Segmenter les routes</translation>
+    </message>
+    <message>
+        <source>mask,probability,predict,inference,classification,deep learning,road</source>
+        <translation>masque,probabilité,prédire,inférence,classification,apprentissage profond,route</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Image</translation>
+    </message>
+    <message>
+        <source>Extent</source>
+        <translation>Emprise</translation>
+    </message>
+    <message>
+        <source>Ground resolution of web maps (m)</source>
+        <translation>Résolution au sol des cartes web (m)</translation>
+    </message>
+    <message>
+        <source>Road mask</source>
+        <translation>Masque des routes</translation>
+    </message>
+    <message>
+        <source>Road probability</source>
+        <translation>Probabilité de route</translation>
+    </message>
+    <message>
+        <source>Road classes</source>
+        <translation>Classes de route</translation>
+    </message>
+    <message>
+        <source>Megapixels a second</source>
+        <translation>Mégapixels par seconde</translation>
+    </message>
+    <message>
+        <source>Pixels computed for each pixel kept</source>
+        <translation>Pixels calculés par pixel conservé</translation>
+    </message>
+    <message>
+        <source>Halo of the tiles (px)</source>
+        <translation>Marge des tuiles (px)</translation>
+    </message>
+    <message>
+        <source>Number format that ran</source>
+        <translation>Format numérique utilisé</translation>
+    </message>
+    <message>
+        <source>Vectorize roads</source>
+        <translation>Vectoriser les routes</translation>
+    </message>
+    <message>
+        <source>center-line,centerline,skeleton,network,graph,line,road</source>
+        <translation>axe,ligne médiane,squelette,réseau,graphe,ligne,route</translation>
+    </message>
+    <message>
+        <source>Road mask or probability</source>
+        <translation>Masque ou probabilité des routes</translation>
+    </message>
+    <message>
+        <source>Spur length (m)</source>
+        <translation>Longueur des antennes (m)</translation>
+    </message>
+    <message>
+        <source>Longest gap (m)</source>
+        <translation>Plus longue lacune (m)</translation>
+    </message>
+    <message>
+        <source>Gap angle (degrees)</source>
+        <translation>Angle aux lacunes (degrés)</translation>
+    </message>
+    <message>
+        <source>Snap distance (m)</source>
+        <translation>Distance d'accrochage (m)</translation>
+    </message>
+    <message>
+        <source>Shortest component (m)</source>
+        <translation>Plus courte composante (m)</translation>
+    </message>
+    <message>
+        <source>Simplification (m)</source>
+        <translation>Simplification (m)</translation>
+    </message>
+    <message>
+        <source>Hysteresis</source>
+        <translation>Hystérésis</translation>
+    </message>
+    <message>
+        <source>Widest gap to close (m)</source>
+        <translation>Plus large lacune à fermer (m)</translation>
+    </message>
+    <message>
+        <source>Smallest hole (m²)</source>
+        <translation>Plus petit trou (m²)</translation>
+    </message>
+    <message>
+        <source>Smallest patch (m²)</source>
+        <translation>Plus petite tache (m²)</translation>
+    </message>
+    <message>
+        <source>Probability in gaps</source>
+        <translation>Probabilité dans les lacunes</translation>
+    </message>
+    <message>
+        <source>Center lines</source>
+        <translation>Centrer les lignes</translation>
+    </message>
+    <message>
+        <source>Nodes</source>
+        <translation>Nœuds</translation>
+    </message>
+    <message>
+        <source>Number of lines</source>
+        <translation>Nombre de lignes</translation>
+    </message>
+    <message>
+        <source>Length of all lines (m)</source>
+        <translation>Longueur de toutes les lignes (m)</translation>
+    </message>
+    <message>
+        <source>Extract roads</source>
+        <translation>Extraire les routes</translation>
+    </message>
+    <message>
+        <source>map,network,center-line,centerline,predict,deep learning,road</source>
+        <translation>cartographier,réseau,axe,ligne médiane,prédire,apprentissage profond,route</translation>
+    </message>
+    <message>
+        <source>Network</source>
+        <translation>Réseau routier</translation>
+    </message>
+    <message>
+        <source>Clean road network</source>
+        <translation>Nettoyer le réseau routier</translation>
+    </message>
+    <message>
+        <source>topology,gap,snap,junction,dangle,network,graph,line,road</source>
+        <translation>topologie,lacune,accrocher,carrefour,extrémité pendante,réseau,graphe,ligne,route</translation>
+    </message>
+    <message>
+        <source>Lines</source>
+        <translation>Lignes</translation>
+    </message>
+    <message>
+        <source>Bridge field of the lines</source>
+        <translation>Champ des ponts des lignes</translation>
+    </message>
+    <message>
+        <source>Join lines</source>
+        <translation>Joindre les lignes</translation>
+    </message>
+    <message>
+        <source>Joining distance (m)</source>
+        <translation>Distance de jonction (m)</translation>
+    </message>
+    <message>
+        <source>Junction size (m)</source>
+        <translation>Taille des carrefours (m)</translation>
+    </message>
+    <message>
+        <source>Number of connected components</source>
+        <translation>Nombre de composantes connexes</translation>
+    </message>
+    <message>
+        <source>Score a network</source>
+        <translation>Noter un réseau routier</translation>
+    </message>
+    <message>
+        <source>apls,topo,completeness,correctness,quality,accuracy,graph,compare,evaluate,line,road</source>
+        <translation>apls,topo,complétude,correction,qualité,exactitude,graphe,comparer,évaluer,ligne,route</translation>
+    </message>
+    <message>
+        <source>Proposed roads</source>
+        <translation>Routes proposées</translation>
+    </message>
+    <message>
+        <source>True roads</source>
+        <translation>Routes de référence</translation>
+    </message>
+    <message>
+        <source>Bridge field of the true roads</source>
+        <translation>Champ des ponts des routes de référence</translation>
+    </message>
+    <message>
+        <source>Bridge field of the proposed roads</source>
+        <translation>Champ des ponts des routes proposées</translation>
+    </message>
+    <message>
+        <source>Speed field of the true roads</source>
+        <translation>Champ de vitesse des routes de référence</translation>
+    </message>
+    <message>
+        <source>Speed field of the proposed roads</source>
+        <translation>Champ de vitesse des routes proposées</translation>
+    </message>
+    <message>
+        <source>Snap distance of APLS (m)</source>
+        <translation>Distance d'accrochage d'APLS (m)</translation>
+    </message>
+    <message>
+        <source>Tolerance of completeness (m)</source>
+        <translation>Tolérance de la complétude (m)</translation>
+    </message>
+    <message>
+        <source>Unit of speeds</source>
+        <translation>Unité des vitesses</translation>
+    </message>
+    <message>
+        <source>Tolerance of relaxed scores (m)</source>
+        <translation>Tolérance des scores avec tolérance (m)</translation>
+    </message>
+    <message>
+        <source>Control points of APLS (m)</source>
+        <translation>Points de contrôle d'APLS (m)</translation>
+    </message>
+    <message>
+        <source>Radius of TOPO (m)</source>
+        <translation>Rayon de TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Hole size of TOPO (m)</source>
+        <translation>Taille des trous de TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Seeds of TOPO (m)</source>
+        <translation>Points de départ de TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Holes of TOPO (m)</source>
+        <translation>Trous de TOPO (m)</translation>
+    </message>
+    <message>
+        <source>Matched, missed and false</source>
+        <translation>Trouvées, manquées et fausses</translation>
+    </message>
+    <message>
+        <source>APLS by length</source>
+        <translation>APLS selon la longueur</translation>
+    </message>
+    <message>
+        <source>APLS of the truth's paths in the proposal</source>
+        <translation>APLS des chemins de la référence dans la proposition</translation>
+    </message>
+    <message>
+        <source>APLS of the proposal's paths in the truth</source>
+        <translation>APLS des chemins de la proposition dans la référence</translation>
+    </message>
+    <message>
+        <source>APLS by travel time</source>
+        <translation>APLS selon le temps de parcours</translation>
+    </message>
+    <message>
+        <source>TOPO precision</source>
+        <translation>Précision de TOPO</translation>
+    </message>
+    <message>
+        <source>TOPO recall</source>
+        <translation>Rappel de TOPO</translation>
+    </message>
+    <message>
+        <source>TOPO F1</source>
+        <translation>F1 de TOPO</translation>
+    </message>
+    <message>
+        <source>Completeness</source>
+        <translation>Complétude</translation>
+    </message>
+    <message>
+        <source>Correctness</source>
+        <translation>Correction</translation>
+    </message>
+    <message>
+        <source>Quality</source>
+        <translation>Qualité</translation>
+    </message>
+    <message>
+        <source>Export a network for routing</source>
+        <translation>Exporter un réseau pour le calcul d'itinéraires</translation>
+    </message>
+    <message>
+        <source>osmnx,networkx,graphml,routing,shortest path,graph,network,line,road</source>
+        <translation>osmnx,networkx,graphml,itinéraire,plus court chemin,graphe,réseau,ligne,route</translation>
+    </message>
+    <message>
+        <source>One-way field of the lines</source>
+        <translation>Champ de sens unique des lignes</translation>
+    </message>
+    <message>
+        <source>Class field of the lines</source>
+        <translation>Champ de classe des lignes</translation>
+    </message>
+    <message>
+        <source>Speed field of the lines</source>
+        <translation>Champ de vitesse des lignes</translation>
+    </message>
+    <message>
+        <source>Components to keep</source>
+        <translation>Composantes à conserver</translation>
+    </message>
+    <message>
+        <source>Graph</source>
+        <translation>Graphe</translation>
+    </message>
+    <message>
+        <source>Nodes and edges</source>
+        <translation>Nœuds et arêtes</translation>
+    </message>
+    <message>
+        <source>Number of nodes</source>
+        <translation>Nombre de nœuds</translation>
+    </message>
+    <message>
+        <source>Number of directed edges</source>
+        <translation>Nombre d'arêtes orientées</translation>
+    </message>
+    <message>
+        <source>Length of all roads (m)</source>
+        <translation>Longueur de toutes les routes (m)</translation>
+    </message>
+    <message>
+        <source>Compare road networks</source>
+        <translation>Comparer des réseaux routiers</translation>
+    </message>
+    <message>
+        <source>change,damage,disaster,before,after,lost,detour,route,access,isolated,graph,line,road</source>
+        <translation>changement,dégât,catastrophe,avant,après,perdu,détour,itinéraire,accès,isolé,graphe,ligne,route</translation>
+    </message>
+    <message>
+        <source>Roads after</source>
+        <translation>Routes après</translation>
+    </message>
+    <message>
+        <source>Roads before</source>
+        <translation>Routes avant</translation>
+    </message>
+    <message>
+        <source>Places</source>
+        <translation>Lieux</translation>
+    </message>
+    <message>
+        <source>Origins</source>
+        <translation>Origines</translation>
+    </message>
+    <message>
+        <source>Confirmed damage</source>
+        <translation>Dégâts confirmés</translation>
+    </message>
+    <message>
+        <source>Name field of the places</source>
+        <translation>Champ de nom des lieux</translation>
+    </message>
+    <message>
+        <source>Name field of the origins</source>
+        <translation>Champ de nom des origines</translation>
+    </message>
+    <message>
+        <source>Bridge field of the roads before</source>
+        <translation>Champ des ponts des routes avant</translation>
+    </message>
+    <message>
+        <source>Bridge field of the roads after</source>
+        <translation>Champ des ponts des routes après</translation>
+    </message>
+    <message>
+        <source>Speed field of the roads before</source>
+        <translation>Champ de vitesse des routes avant</translation>
+    </message>
+    <message>
+        <source>Speed field of the roads after</source>
+        <translation>Champ de vitesse des routes après</translation>
+    </message>
+    <message>
+        <source>Largest displacement (m)</source>
+        <translation>Plus grand déplacement (m)</translation>
+    </message>
+    <message>
+        <source>Distance of places (m)</source>
+        <translation>Distance des lieux (m)</translation>
+    </message>
+    <message>
+        <source>Align</source>
+        <translation>Aligner</translation>
+    </message>
+    <message>
+        <source>Routes run on</source>
+        <translation>Les itinéraires empruntent</translation>
+    </message>
+    <message>
+        <source>Roads outside remain</source>
+        <translation>Les routes extérieures restent</translation>
+    </message>
+    <message>
+        <source>Shortest stretch (m)</source>
+        <translation>Plus court tronçon (m)</translation>
+    </message>
+    <message>
+        <source>Angle of parallels (degrees)</source>
+        <translation>Angle des parallèles (degrés)</translation>
+    </message>
+    <message>
+        <source>Longer route (%)</source>
+        <translation>Itinéraire plus long (%)</translation>
+    </message>
+    <message>
+        <source>Changes</source>
+        <translation>Changements</translation>
+    </message>
+    <message>
+        <source>Places and their routes</source>
+        <translation>Lieux et leurs itinéraires</translation>
+    </message>
+    <message>
+        <source>Numbers</source>
+        <translation>Chiffres</translation>
+    </message>
+    <message>
+        <source>Intact length in m</source>
+        <translation>Longueur intacte en m</translation>
+    </message>
+    <message>
+        <source>Share of the roads before that is intact</source>
+        <translation>Part intacte des routes d'avant</translation>
+    </message>
+    <message>
+        <source>Displaced length in m</source>
+        <translation>Longueur déplacée en m</translation>
+    </message>
+    <message>
+        <source>Share of the roads before that is displaced</source>
+        <translation>Part déplacée des routes d'avant</translation>
+    </message>
+    <message>
+        <source>Lost length in m</source>
+        <translation>Longueur perdue en m</translation>
+    </message>
+    <message>
+        <source>Share of the roads before that is lost</source>
+        <translation>Part perdue des routes d'avant</translation>
+    </message>
+    <message>
+        <source>New length in m</source>
+        <translation>Longueur nouvelle en m</translation>
+    </message>
+    <message>
+        <source>Share of the roads after that is new</source>
+        <translation>Part nouvelle des routes d'après</translation>
+    </message>
+    <message>
+        <source>How far east the network after lies as a whole, in m</source>
+        <translation>Décalage d'ensemble vers l'est du réseau d'après, en m</translation>
+    </message>
+    <message>
+        <source>How far north the network after lies as a whole, in m</source>
+        <translation>Décalage d'ensemble vers le nord du réseau d'après, en m</translation>
+    </message>
+    <message>
+        <source>Places that are cut off</source>
+        <translation>Lieux coupés du réseau</translation>
+    </message>
+    <message>
+        <source>Places whose route is interrupted by short gaps alone</source>
+        <translation>Lieux dont l'itinéraire n'est interrompu que par de courtes lacunes</translation>
+    </message>
+    <message>
+        <source>Places whose route is longer</source>
+        <translation>Lieux dont l'itinéraire est plus long</translation>
+    </message>
+    <message>
+        <source>Places whose route is about as before</source>
+        <translation>Lieux dont l'itinéraire est à peu près le même</translation>
+    </message>
+    <message>
+        <source>RoadSeg's runtime is {python}: {version}</source>
+        <translation>L'environnement d'exécution de RoadSeg est {python} : {version}</translation>
+    </message>
+    <message>
+        <source>the extent</source>
+        <translation>l'emprise</translation>
+    </message>
+    <message>
+        <source>Stopped, as you wished; the best so far is in {files}</source>
+        <translation>Arrêté comme demandé ; le meilleur résultat jusqu'ici est dans {files}</translation>
+    </message>
+</context>
+</TS>

@@ -1,0 +1,143 @@
+"""A call of each algorithm that makes sense, and where the guide speaks of it: what their pages show of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Example:
+    """A call of an algorithm.
+
+    Parameters
+    ----------
+    values : dict
+        Values by the parameters' names.
+    told : str
+        A key of the results worth showing.
+    guide : tuple of str
+        Headings of the guide where more is said.
+    """
+
+    values: dict[str, Any]
+    told: str
+    guide: tuple[str, ...]
+
+
+EXAMPLES = {
+    "setupruntime": Example({"WHEELS": "wheels"}, "VERSION", ("Troubleshooting",)),
+    "finetune": Example(
+        {
+            "INPUT": ["town.tif"],
+            "ROADS": "roads.gpkg",
+            "AOI": "area.gpkg",
+            "WIDTH_FIELD": "width_m",
+            "MINUTES": 10,
+            "MODEL": "town.safetensors",
+            "REPORT": "town.html",
+        },
+        "VALIDATION_F1",
+        (
+            "Your first model, in five steps",
+            "Choosing well",
+            "Classes and speeds of roads",
+            "Warnings before training",
+            "Stopping, resuming, keeping the best",
+            "Memory and large chips",
+            "Reading the report",
+        ),
+    ),
+    "evaluate": Example(
+        {
+            "INPUT": ["town.tif"],
+            "ROADS": "roads.gpkg",
+            "AOI": "other_area.gpkg",
+            "WIDTH_FIELD": "width_m",
+            "TOLERANCE_M": 3,
+            "MODEL": "town.safetensors",
+            "REPORT": "scores.html",
+            "SCORES": "scores.json",
+        },
+        "RELAXED_F1",
+        ("Scoring a model elsewhere",),
+    ),
+    "exportmodel": Example(
+        {"INPUT": "town.safetensors", "OUTPUT": "town.onnx"}, "MEGABYTES", ("Giving a model to others",)
+    ),
+    "quantize": Example(
+        {
+            "INPUT": ["town.tif"],
+            "MODEL": "town.safetensors",
+            "ROADS": "roads.gpkg",
+            "AOI": "area.gpkg",
+            "WIDTH_FIELD": "width_m",
+            "OUTPUT": "town_int8.onnx",
+        },
+        "IOU",
+        ("A faster model",),
+    ),
+    "makescene": Example(
+        {"SIZE_PX": 1024, "SEED": 3, "RASTER": "scene.tif", "OUTPUT": "scene_roads.gpkg"},
+        "COUNT",
+        ("A first try, on a generated scene",),
+    ),
+    "segment": Example(
+        {
+            "INPUT": "town.tif",
+            "MODEL": "town.safetensors",
+            "MASK": "town_mask.tif",
+            "PROBABILITY": "town_probability.tif",
+        },
+        "MASK",
+        ("Large images, and many of them", "Web maps and other layers", "Classes and speeds of roads"),
+    ),
+    "vectorize": Example(
+        {"INPUT": "town_probability.tif", "OUTPUT": "town_roads.gpkg", "NODES": "town_nodes.gpkg"},
+        "LENGTH_M",
+        ("What the results hold", "Classes and speeds of roads"),
+    ),
+    "extractroads": Example(
+        {"INPUT": "town.tif", "MODEL": "town.safetensors", "OUTPUT": "town_roads.gpkg"},
+        "LENGTH_M",
+        ("Your first model, in five steps", "Web maps and other layers", "What the results hold"),
+    ),
+    "cleannetwork": Example(
+        {"INPUT": "streets.gpkg", "BRIDGE_FIELD": "bridge", "OUTPUT": "network.gpkg"},
+        "COMPONENTS",
+        ("Lines that you have already",),
+    ),
+    "scorenetwork": Example(
+        {
+            "INPUT": "town_roads.gpkg",
+            "TRUTH": "true_roads.gpkg",
+            "TRUTH_BRIDGE_FIELD": "bridge",
+            "SNAP_M": 4,
+            "OUTPUT": "errors.gpkg",
+            "REPORT": "scores.html",
+            "SCORES": "scores.json",
+        },
+        "APLS_SCORE",
+        ("Scoring a network",),
+    ),
+    "exportnetwork": Example(
+        {"INPUT": "town_roads.gpkg", "SPEED_FIELD": "speed_kmh", "GRAPHML": "town.graphml"},
+        "EDGES",
+        ("Finding routes",),
+    ),
+    "comparenetworks": Example(
+        {
+            "BEFORE": "osm.gpkg",
+            "INPUT": "town_roads.gpkg",
+            "AOI": "image_outline.gpkg",
+            "PLACES": "villages.gpkg",
+            "PLACES_NAME_FIELD": "name",
+            "ORIGINS": "depots.gpkg",
+            "OUTPUT": "changes.gpkg",
+            "REACHED": "villages_reached.gpkg",
+            "REPORT": "changes.html",
+        },
+        "LOST_LENGTH_M",
+        ("What has changed after a disaster",),
+    ),
+}

@@ -1,0 +1,43 @@
+"""Brings what is made from the algorithms up to date: their pages in docs, and the sources of translations.
+
+Says which texts have no translation yet, and fails then.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from qgis.core import QgsApplication
+
+import algorithm_pages
+from translation_sources import ROOT, find_texts, source_text
+
+
+def main() -> int:
+    """Write the files anew; return how many texts have no translation."""
+    application = QgsApplication([], False)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "roadseg").symlink_to(ROOT, target_is_directory=True)
+        sys.path.insert(0, folder)
+        from roadseg.qgis_roadseg import translation
+        from roadseg.qgis_roadseg.provider import ALGORITHMS
+
+        algorithms = [algorithm().create() for algorithm in ALGORITHMS]
+        texts = find_texts(algorithms)
+        missing, names = [], {}
+        for language in translation.languages():
+            source = translation.source(language)
+            names[language] = translation.read_translations(source)
+            source.write_text(source_text(language, texts, names[language]), encoding="utf-8")
+            missing += [f"{source.relative_to(ROOT)}: {text}" for text in texts if text not in names[language]]
+        algorithm_pages.write_pages(algorithm_pages.make_pages(algorithms, names))
+    if missing:
+        print("These texts have no translation yet:", *missing, sep="\n", file=sys.stderr)
+    application.exitQgis()
+    return len(missing)
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 1))
