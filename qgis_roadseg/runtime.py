@@ -137,8 +137,8 @@ def status() -> Status:
     """Return whether there is a runtime; whether its packages work is not tried."""
     python = named()
     if python is not None:
-        words = tr("{python}") if python.is_file() else tr("{python} does not exist")
-        return Status(python.is_file(), words.format(python=python))
+        words = str(python) if python.is_file() else tr("{python} does not exist").format(python=python)
+        return Status(python.is_file(), words)
     requirements = managed_set()
     if requirements is not None:
         return Status(True, tr("ready ({packages})").format(packages=requirements.name))

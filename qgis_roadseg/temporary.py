@@ -15,7 +15,6 @@ from pathlib import Path
 from qgis.PyQt.QtCore import QLockFile
 
 from ..training_core.errors import OutputError
-from .translation import tr
 
 _PREFIX, _LOCK = "roadseg-run-", ".lock"
 
@@ -38,8 +37,9 @@ def working_folder() -> Iterator[Path]:
         folder.mkdir(mode=0o700)
     except OSError as error:
         lock.unlock()
-        why = tr("{folder} cannot be made ({reason}).").format(folder=folder, reason=error.strerror)
-        raise OutputError(why, tr("Make room on the disk of temporary files.")) from error
+        raise OutputError(
+            f"The temporary folder {folder} cannot be made ({error.strerror}).", "Make room on its disk."
+        ) from error
     try:
         yield folder
     finally:

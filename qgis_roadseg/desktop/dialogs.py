@@ -48,7 +48,7 @@ def tell(
     level: Qgis.MessageLevel = Qgis.MessageLevel.Info,
     button: "tuple[str, Callable[[], None]] | None" = None,
 ) -> None:
-    """Show a message above the map; one with a button, given by its words and what it does, stays until it is closed."""
+    """Show a message above the map; one with a button (its words, and what it does) stays until it is closed."""
     bar = window.messageBar()
     if button is None:
         bar.pushMessage("RoadSeg", text, level)

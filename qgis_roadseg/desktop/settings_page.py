@@ -44,7 +44,7 @@ class SettingsPage(QgsOptionsPageWidget):
         super().__init__(parent)
         self.setObjectName(PAGE)
         self.python = _file_widget(QgsFileWidget.StorageMode.GetFile, tr("Python"), tr("RoadSeg's own runtime"))
-        self.models_folder = _file_widget(QgsFileWidget.StorageMode.GetDirectory, tr("Models Folder"), tr("None"))
+        self.models_folder = _file_widget(QgsFileWidget.StorageMode.GetDirectory, tr("Models folder"), tr("No folder"))
         self.threads, self.memory_gb = QgsSpinBox(), QgsDoubleSpinBox()
         self.threads.setRange(0, settings.most_threads())
         self.threads.setClearValue(0, tr("All ({count})").format(count=settings.most_threads()))

@@ -83,7 +83,9 @@ def wait_for(is_so, seconds=60):
 
 def children(process):
     """Return the processes that a process has started."""
-    return [int(child) for path in Path(f"/proc/{process}/task").glob("*/children") for child in path.read_text().split()]
+    return [
+        int(child) for path in Path(f"/proc/{process}/task").glob("*/children") for child in path.read_text().split()
+    ]
 
 
 def test_one_of_two_is_stopped_at_once_and_the_other_not_disturbed(ground, provider, folders):

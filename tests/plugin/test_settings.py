@@ -62,7 +62,9 @@ def test_a_python_or_a_folder_that_is_not_there_is_refused(tmp_path):
 
 
 def test_a_worker_is_told_what_it_may_take_unless_the_environment_says_otherwise(play, monkeypatch):
-    folder = play('send("result", result={name: os.environ.get(name) for name in ("ROADSEG_THREADS", "ROADSEG_MEMORY_GB")})')
+    folder = play(
+        'send("result", result={name: os.environ.get(name) for name in ("ROADSEG_THREADS", "ROADSEG_MEMORY_GB")})'
+    )
     limits = Settings(threads=1, memory_gb=2.5).variables()
     monkeypatch.delenv("ROADSEG_THREADS", raising=False)
     monkeypatch.setenv("ROADSEG_MEMORY_GB", "3")

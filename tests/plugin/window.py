@@ -85,6 +85,10 @@ def left_behind(window):
     return [
         *(action.text() for action in window.rasterMenu().actions()),
         *(toolbar.windowTitle() for toolbar in window.mainWindow().findChildren(QToolBar)),
-        *(name for name in (action.objectName() for action in window.mainWindow().findChildren(QAction)) if "roadseg" in name),
+        *(
+            name
+            for name in (action.objectName() for action in window.mainWindow().findChildren(QAction))
+            if "roadseg" in name
+        ),
         *window.factories,
     ]
