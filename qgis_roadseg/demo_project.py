@@ -69,7 +69,7 @@ def make(folder: Path) -> Path:
         A file cannot be written.
     """
     paths = files(folder)
-    image = QgsRasterLayer(str(paths["image"]), tr("Scene (generated)"))
+    image = QgsRasterLayer(str(paths["image"]), tr("Generated scene"))
     true = QgsVectorLayer(str(paths["true"]), tr("True roads"), "ogr")
     half = _western_half(image.extent())
     layers.write_shape(half, image.crs(), paths["aoi"], QgsProcessingContext())

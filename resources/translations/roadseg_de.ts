@@ -860,8 +860,8 @@
         <translation>Die Laufzeitumgebung von RoadSeg ist {python}: {version}</translation>
     </message>
     <message>
-        <source>Scene (generated)</source>
-        <translation>Szene (erzeugt)</translation>
+        <source>Generated scene</source>
+        <translation>Erzeugte Szene</translation>
     </message>
     <message>
         <source>RoadSeg demo</source>

@@ -860,8 +860,8 @@
         <translation>El entorno de ejecución de RoadSeg es {python}: {version}</translation>
     </message>
     <message>
-        <source>Scene (generated)</source>
-        <translation>Escena (generada)</translation>
+        <source>Generated scene</source>
+        <translation>Escena generada</translation>
     </message>
     <message>
         <source>RoadSeg demo</source>

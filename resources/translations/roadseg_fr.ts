@@ -860,8 +860,8 @@
         <translation>L'environnement d'exécution de RoadSeg est {python} : {version}</translation>
     </message>
     <message>
-        <source>Scene (generated)</source>
-        <translation>Scène (générée)</translation>
+        <source>Generated scene</source>
+        <translation>Scène générée</translation>
     </message>
     <message>
         <source>RoadSeg demo</source>

@@ -26,7 +26,7 @@ def test_the_roads_of_the_western_half_are_drawn_and_it_is_the_area_of_interest(
     assert project.read(str(demo_project.make(folder)))
     assert demo_project.is_made(folder)
     layers = {layer.name(): layer for layer in project.mapLayers().values()}
-    assert set(layers) == {"Scene (generated)", "True roads", "Drawn roads", "Area of interest"}
+    assert set(layers) == {"Generated scene", "True roads", "Drawn roads", "Area of interest"}
     assert all(layer.isValid() and layer.crs() == project.crs() for layer in layers.values())
     (area,) = layers["Area of interest"].getFeatures()
     assert area.geometry().boundingBox().toString(0) == f"{WEST},{NORTH - 400} : {WEST + 200},{NORTH}"
@@ -35,7 +35,7 @@ def test_the_roads_of_the_western_half_are_drawn_and_it_is_the_area_of_interest(
     assert layers["True roads"].featureCount() == 2
     root = project.layerTreeRoot()
     assert [node.name() for node in root.findLayers() if not node.isVisible()] == ["True roads"]
-    assert root.findLayers()[-1].name() == "Scene (generated)"
+    assert root.findLayers()[-1].name() == "Generated scene"
 
 
 def test_dialogs_begin_with_the_demos_layers_there_and_with_nothing_elsewhere(folder):
@@ -45,7 +45,7 @@ def test_dialogs_begin_with_the_demos_layers_there_and_with_nothing_elsewhere(fo
     start = demo_project.starting_values(project, "finetune")
     assert project.mapLayer(start["ROADS"]).name() == "Drawn roads"
     assert project.mapLayer(start["AOI"]).name() == "Area of interest"
-    assert [project.mapLayer(layer).name() for layer in start["INPUT"]] == ["Scene (generated)"]
+    assert [project.mapLayer(layer).name() for layer in start["INPUT"]] == ["Generated scene"]
     found = demo_project.starting_values(project, "extractroads")
     assert found["MODEL"] == start["MODEL"] and found["INPUT"] == start["INPUT"][0]
     assert demo_project.starting_values(project, "comparenetworks") == {}
