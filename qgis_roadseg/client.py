@@ -6,10 +6,9 @@ Knows how the worker is started, heard, stopped, and found dead; knows nothing o
 from __future__ import annotations
 
 import signal
-import tempfile
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -21,6 +20,7 @@ from ..training_core.jobs import Job
 from .narration import Narrator
 from .paths import ROOT
 from .process import LAST_WORDS, POSIX, ChildProcess, Ending
+from .temporary import working_folder
 
 SILENCE_S = 300.0
 # A stopped job that keeps its best model so far has to end a step, which may be long, and to write some 100 MB.
@@ -50,6 +50,8 @@ class WorkerClient:
         Seconds that a worker has to end by itself, after it was asked to or has sent its last event.
     finish_s : float
         Seconds that it has after it was asked to, where the job keeps the best of what it has done.
+    variables : mapping of str to str, optional
+        Environment variables for the worker, where QGIS' own environment has none of the name.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class WorkerClient:
         silence_s: float = SILENCE_S,
         grace_s: float = GRACE_S,
         finish_s: float = FINISH_S,
+        variables: Optional[Mapping[str, str]] = None,
     ) -> None:
         self._python = python
         self._feedback = feedback
@@ -67,6 +70,7 @@ class WorkerClient:
         self._silence_s = silence_s
         self._grace_s = grace_s
         self._finish_s = finish_s
+        self._variables = variables
 
     def run(self, job: Job) -> dict[str, Any]:
         """Do the job and return its result: paths and numbers under plain names.
@@ -82,10 +86,10 @@ class WorkerClient:
         RoadSegError
             Whatever the job itself found wrong.
         """
-        with tempfile.TemporaryDirectory(prefix="roadseg-") as temporary:
-            job_file = Path(temporary, "job.json")
+        with working_folder() as folder:
+            job_file = folder / "job.json"
             job_file.write_text(job.to_json(), encoding="utf-8")
-            with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder) as process:
+            with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder, self._variables) as process:
                 conversation = _Conversation(process, Narrator(self._feedback))
                 self._attend(conversation, keeps_best=getattr(job, "keep_best", False))
                 ending = process.ending

@@ -16,6 +16,7 @@ from ..algorithms.exportmodel import ExportModel
 from ..algorithms.exportnetwork import ExportNetwork
 from ..algorithms.extractroads import ExtractRoads
 from ..algorithms.finetune import FineTune
+from ..algorithms.makescene import MakeScene
 from ..algorithms.quantize import Quantize
 from ..algorithms.scorenetwork import ScoreNetwork
 from ..algorithms.segment import Segment
@@ -32,6 +33,7 @@ ALGORITHMS = (
     SuggestLabels,
     ExportModel,
     Quantize,
+    MakeScene,
     Segment,
     Vectorize,
     ExtractRoads,

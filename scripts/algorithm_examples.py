@@ -88,6 +88,11 @@ EXAMPLES = {
         "IOU",
         ("A faster model",),
     ),
+    "makescene": Example(
+        {"SIZE_PX": 1024, "SEED": 3, "RASTER": "scene.tif", "OUTPUT": "scene_roads.gpkg"},
+        "COUNT",
+        ("A first try, on a generated scene",),
+    ),
     "segment": Example(
         {
             "INPUT": "town.tif",

@@ -50,6 +50,7 @@ def test_all_algorithms_are_listed():
         "suggestlabels",
         "exportmodel",
         "quantize",
+        "makescene",
         "segment",
         "vectorize",
         "extractroads",

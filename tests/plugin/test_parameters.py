@@ -15,6 +15,7 @@ from roadseg.algorithms.exportmodel import ExportModel
 from roadseg.algorithms.exportnetwork import ExportNetwork
 from roadseg.algorithms.extractroads import ExtractRoads
 from roadseg.algorithms.finetune import FineTune
+from roadseg.algorithms.makescene import MakeScene
 from roadseg.algorithms.quantize import Quantize
 from roadseg.algorithms.scorenetwork import ScoreNetwork
 from roadseg.algorithms.segment import Segment
@@ -30,6 +31,7 @@ ALGORITHMS = (
     SuggestLabels,
     ExportModel,
     Quantize,
+    MakeScene,
     Segment,
     Vectorize,
     ExtractRoads,
@@ -131,6 +133,11 @@ def test_the_types(algorithm_type, types):
     assert not found["INPUT"].flags() & QgsProcessingParameterDefinition.Flag.FlagOptional
 
 
+def test_a_scene_is_made_of_nothing_but_a_size_and_a_seed():
+    types = {name: parameter.type() for name, parameter in definitions(MakeScene).items()}
+    assert types == {"SIZE_PX": "number", "SEED": "number", "RASTER": "rasterDestination", "OUTPUT": "sink"}
+
+
 def test_geometries_and_parents():
     finetune = definitions(FineTune)
     source = QgsProcessing.SourceType
@@ -176,6 +183,7 @@ def test_what_is_written_where_nothing_is_said():
     assert created(SuggestLabels) == {"OUTPUT"}
     assert created(ExportModel) == {"OUTPUT"}
     assert created(Quantize) == {"OUTPUT"}
+    assert created(MakeScene) == {"RASTER", "OUTPUT"}
     assert created(Segment) == {"MASK"}
     assert created(Vectorize) == {"OUTPUT"}
     assert created(ExtractRoads) == {"OUTPUT"}

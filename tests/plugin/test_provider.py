@@ -1,5 +1,5 @@
 import pytest
-from qgis.core import QgsApplication, QgsProcessingException
+from qgis.core import QgsApplication, QgsProcessingAlgorithm, QgsProcessingException
 
 IDS = {
     "setupruntime",
@@ -9,6 +9,7 @@ IDS = {
     "suggestlabels",
     "exportmodel",
     "quantize",
+    "makescene",
     "segment",
     "vectorize",
     "extractroads",
@@ -40,6 +41,8 @@ def test_running_without_a_runtime_says_what_to_do(provider, no_runtime, image, 
 def test_the_provider_is_known_by_its_id_name_and_icon(provider):
     assert (provider.id(), provider.name()) == ("roadseg", "RoadSeg")
     assert not provider.icon().isNull()
+    for algorithm in provider.algorithms():
+        assert not algorithm.flags() & QgsProcessingAlgorithm.Flag.FlagNoThreading  # which would hold up all of QGIS
 
 
 def test_only_the_format_that_is_written_is_offered(provider):

@@ -40,7 +40,16 @@ from .option import (
     option,
 )
 from .recipe import RecipeOptions
-from .shared import CleaningOptions, ComputeOptions, LabelOptions, NetworkOptions, SegmentOptions
+from .shared import (
+    MEMORY_VARIABLE,
+    THREADS_VARIABLE,
+    CleaningOptions,
+    ComputeOptions,
+    LabelOptions,
+    NetworkOptions,
+    SegmentOptions,
+    ThreadOptions,
+)
 
 __all__ = [
     "BANDS",
@@ -52,6 +61,7 @@ __all__ = [
     "HTML_OUTPUT",
     "JOBS",
     "JSON_OUTPUT",
+    "MEMORY_VARIABLE",
     "METERS_PER_SECOND",
     "MODEL",
     "MODEL_OUTPUT",
@@ -60,6 +70,7 @@ __all__ = [
     "RASTER",
     "RASTERS",
     "RASTER_OUTPUT",
+    "THREADS_VARIABLE",
     "VECTOR",
     "VECTOR_OUTPUT",
     "CleanNetwork",
@@ -85,6 +96,7 @@ __all__ = [
     "Segment",
     "SegmentOptions",
     "SuggestLabels",
+    "ThreadOptions",
     "Vectorize",
     "describe_range",
     "from_json",
