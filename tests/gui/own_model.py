@@ -1,0 +1,44 @@
+"""A model as a person makes one in the Model Designer: an algorithm of RoadSeg's, and one of QGIS' own after it."""
+
+from pathlib import Path
+
+from processing.modeler.ModelerUtils import ModelerUtils
+from qgis.core import (
+    QgsApplication,
+    QgsProcessingModelAlgorithm,
+    QgsProcessingModelChildAlgorithm,
+    QgsProcessingModelChildParameterSource,
+    QgsProcessingModelOutput,
+    QgsProcessingModelParameter,
+    QgsProcessingParameterFile,
+    QgsProcessingParameterRasterLayer,
+)
+
+NAME = "Roads as areas"
+
+
+def keep() -> None:
+    """Save the model in the person's folder of models, where the toolbox finds it."""
+    model = QgsProcessingModelAlgorithm(NAME, "Mine")
+    model.addModelParameter(QgsProcessingParameterRasterLayer("image", "Image"), QgsProcessingModelParameter("image"))
+    model.addModelParameter(QgsProcessingParameterFile("model", "Model"), QgsProcessingModelParameter("model"))
+    source = QgsProcessingModelChildParameterSource
+    extract = QgsProcessingModelChildAlgorithm("roadseg:extractroads")
+    extract.setChildId("extract")
+    extract.addParameterSources("INPUT", [source.fromModelParameter("image")])
+    extract.addParameterSources("MODEL", [source.fromModelParameter("model")])
+    buffer = QgsProcessingModelChildAlgorithm("native:buffer")
+    buffer.setChildId("buffer")
+    buffer.addParameterSources("INPUT", [source.fromChildOutput("extract", "OUTPUT")])
+    buffer.addParameterSources("DISTANCE", [source.fromStaticValue(3)])
+    areas = QgsProcessingModelOutput("Road areas", "Road areas")
+    areas.setChildId("buffer")
+    areas.setChildOutputName("OUTPUT")
+    buffer.setModelOutputs({"Road areas": areas})
+    model.addChildAlgorithm(extract)
+    model.addChildAlgorithm(buffer)
+    model.updateDestinationParameters()
+    folder = Path(ModelerUtils.modelsFolders()[0])
+    if not model.toFile(str(folder / "roads_as_areas.model3")):
+        raise OSError(f"the model cannot be saved in {folder}")
+    QgsApplication.processingRegistry().providerById("model").refreshAlgorithms()
