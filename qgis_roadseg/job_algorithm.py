@@ -29,7 +29,7 @@ from . import layers, runtime
 from .algorithm import RoadSegAlgorithm, help_text
 from .client import WorkerClient
 from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, sink_destination
-from .styles import set_style
+from .styles import arrive, set_style
 
 
 class JobAlgorithm(RoadSegAlgorithm):
@@ -128,6 +128,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             field.name: self.parameterAsSource(parameters, self._name(field), context)
             for field in self._fields(jobs.VECTOR)
         }
+        self._made_of = self._name_of_input(parameters, context)
         return True
 
     def processAlgorithm(
@@ -153,11 +154,25 @@ class JobAlgorithm(RoadSegAlgorithm):
         if answer.get("stopped"):
             told = ", ".join(destinations.values())
             feedback.pushInfo(self.tr("Stopped, as you wished; the best so far is in {files}").format(files=told))
-        for name, style in self.styles.items():
-            if name in destinations:
-                set_style(destinations[name], style, context)
+        for name, destination in destinations.items():
+            label = self.parameterDefinition(parameter_name(name, self.renamed)).description()
+            arrive(destination, f"{label} ({self._made_of})" if self._made_of else label, context)
+            if name in self.styles:
+                set_style(destination, self.styles[name], context)
         outputs = {parameter_name(name, self.renamed): path for name, path in destinations.items()}
         return {**outputs, **{_output_name(key): _look_up(answer, key) for key in (*self.numbers, *self.words)}}
+
+    def _name_of_input(self, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
+        """Return the name of the layer that the results are made of; empty where it is none, or several."""
+        if self.parameterDefinition(INPUT) is None:
+            return ""
+        layer = self.parameterAsLayer(parameters, INPUT, context)
+        if layer is not None:
+            return layer.name()
+        source = next(
+            (self._sources[field.name] for field in self._fields(jobs.VECTOR) if self._name(field) == INPUT), None
+        )
+        return "" if source is None else source.sourceName()
 
     def _make_parameters(self) -> list[QgsProcessingParameterDefinition]:
         """Return the parameters, the outputs last."""

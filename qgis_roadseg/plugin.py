@@ -31,6 +31,7 @@ class RoadSegPlugin:
         """Register the provider; qgis_process calls this alone."""
         self.provider = RoadSegProvider()
         QgsApplication.processingRegistry().addProvider(self.provider)
+        self.provider.refreshAlgorithms()  # models find RoadSeg's algorithms only now that they are registered
 
     def initGui(self) -> None:
         """Start in a window: there is nothing beside the toolbox."""

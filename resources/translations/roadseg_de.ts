@@ -844,6 +844,34 @@
         <translation>Orte mit etwa gleicher Route</translation>
     </message>
     <message>
+        <source>Workflows</source>
+        <translation>Arbeitsabläufe</translation>
+    </message>
+    <message>
+        <source>Fine-tune and map roads</source>
+        <translation>Modell nachtrainieren und Straßen kartieren</translation>
+    </message>
+    <message>
+        <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
+        <translation>trainieren,lernen,modell,karte,netz,mittellinie,achse,deep learning,arbeitsablauf,straße</translation>
+    </message>
+    <message>
+        <source>Map roads with a model</source>
+        <translation>Straßen mit einem Modell kartieren</translation>
+    </message>
+    <message>
+        <source>map,network,center-line,centerline,predict,probability,deep learning,workflow,road</source>
+        <translation>karte,netz,mittellinie,achse,vorhersage,wahrscheinlichkeit,deep learning,arbeitsablauf,straße</translation>
+    </message>
+    <message>
+        <source>Update OSM: what is new or lost</source>
+        <translation>OSM aktualisieren: was neu oder verloren ist</translation>
+    </message>
+    <message>
+        <source>openstreetmap,change,difference,compare,missing,update,map,deep learning,workflow,road</source>
+        <translation>openstreetmap,änderung,unterschied,vergleich,fehlend,aktualisieren,karte,deep learning,arbeitsablauf,straße</translation>
+    </message>
+    <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
         <translation>Die Laufzeitumgebung von RoadSeg ist {python}: {version}</translation>
     </message>

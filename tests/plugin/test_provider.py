@@ -14,6 +14,9 @@ IDS = {
     "scorenetwork",
     "exportnetwork",
     "comparenetworks",
+    "maproads",
+    "finetuneandmap",
+    "updateosm",
 }
 
 
