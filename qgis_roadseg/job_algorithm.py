@@ -115,23 +115,39 @@ class JobAlgorithm(RoadSegAlgorithm):
     def prepareAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> bool:
-        """Resolve what belongs to the main thread: the runtime, layers and sources."""
+        """Resolve what belongs to the main thread; what is wrong there is told when the work begins.
+
+        QGIS takes a preparation that fails for a person who cancels, and would leave out the rest of a batch.
+        """
         try:
-            self._python = runtime.find()
-            self._rasters = {
-                field.name: self._raster_paths(field, parameters, context)
-                for field in self._fields(jobs.RASTER, jobs.RASTERS)
-            }
-        except RoadSegError as error:
-            raise QgsProcessingException(str(error)) from error
+            self._prepare(parameters, context)
+            self._refusal = ""
+        except (RoadSegError, QgsProcessingException) as error:
+            self._refusal = str(error)
+        return True
+
+    def processAlgorithm(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> dict[str, Any]:
+        """Do the job, or say why it cannot be done."""
+        if self._refusal:
+            raise QgsProcessingException(self._refusal)
+        return self._do_job(parameters, context, feedback)
+
+    def _prepare(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
+        """Resolve the runtime, layers and sources."""
+        self._python = runtime.find()
+        self._rasters = {
+            field.name: self._raster_paths(field, parameters, context)
+            for field in self._fields(jobs.RASTER, jobs.RASTERS)
+        }
         self._sources = {
             field.name: self.parameterAsSource(parameters, self._name(field), context)
             for field in self._fields(jobs.VECTOR)
         }
         self._made_of = self._name_of_input(parameters, context)
-        return True
 
-    def processAlgorithm(
+    def _do_job(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
         """Do the job in a worker process and hand its results to Processing."""

@@ -15,7 +15,9 @@ from qgis.core import (
 )
 
 from .algorithm import InToolbox, help_text
+from .parameters import INPUT
 from .paths import RESOURCES
+from .styles import arrive
 
 FOLDER = RESOURCES / "models"
 
@@ -72,6 +74,14 @@ class ModelAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
                 able, message = step.algorithm().canExecute()
         return able, message
 
+    def prepareAlgorithm(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> bool:
+        """Find out what the image is called, while in the thread of the layers."""
+        layer = self.parameterAsLayer(parameters, INPUT, context)
+        self._made_of = "" if layer is None else layer.name()
+        return super().prepareAlgorithm(parameters, context, feedback)
+
     def processAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
@@ -79,7 +89,11 @@ class ModelAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
         needed = {each.name(): each.defaultValue() for each in self.destinationParameterDefinitions()}
         wanted = {name: value for name, value in parameters.items() if value is not None}
         filled = {name: value for name, value in needed.items() if value is not None}
-        return super().processAlgorithm({**filled, **wanted}, context, feedback)
+        results = super().processAlgorithm({**filled, **wanted}, context, feedback)
+        for parameter in self.destinationParameterDefinitions():
+            label, destination = parameter.description(), results.get(parameter.name(), "")
+            arrive(destination, f"{label} ({self._made_of})" if self._made_of else label, context)
+        return results
 
     def name(self) -> str:
         """Return the id, which the file is named for."""

@@ -1,5 +1,7 @@
 """Results as they arrive in a project: named, grouped and styled; and batches, as Processing runs them."""
 
+import time
+
 import pytest
 from qgis.core import (
     QgsApplication,
@@ -9,6 +11,7 @@ from qgis.core import (
     QgsRasterLayer,
     QgsVectorLayer,
 )
+from qgis.PyQt.QtWidgets import QTextEdit
 
 from .acting import Ear, memory_layer, run, run_in_task
 from .parts import CHANGES, NETWORK, SEGMENT
@@ -52,9 +55,8 @@ def test_a_models_results_arrive_as_those_of_its_steps(play_runtime, image, tmp_
     values = {"INPUT": str(image), "MODEL": model, "BEFORE": before, "EXTENT": str(image)}
     outputs = {"OUTPUT": str(tmp_path / "changes.gpkg"), "ROADS": str(tmp_path / "roads.gpkg")}
     layers = load("updateosm", values, outputs, qgis_app)
-    assert len(layers) == 2 and "Roads (Bild ä)" in layers
-    kinds = {name.partition(" ")[0]: layer.renderer().type() for name, layer in layers.items()}
-    assert kinds["Changes"] == "categorizedSymbol"
+    assert set(layers) == {"Roads (Bild ä)", "Changes (Bild ä)"}
+    assert layers["Changes (Bild ä)"].renderer().type() == "categorizedSymbol"
 
 
 def test_a_file_that_is_added_later_is_styled_by_qgis_itself(play_runtime, image, tmp_path, model):
@@ -68,7 +70,9 @@ def test_a_file_that_is_added_later_is_styled_by_qgis_itself(play_runtime, image
     assert layer.renderer().dump() == shipped.renderer().dump()
 
 
-def test_a_bad_row_of_a_batch_is_told_and_the_others_are_done(play_runtime, image, tmp_path, model, monkeypatch):
+def test_a_bad_row_of_a_batch_is_told_and_the_others_are_done(
+    play_runtime, image, tmp_path, model, monkeypatch, qgis_app
+):
     from processing.gui.BatchAlgorithmDialog import BatchAlgorithmDialog
 
     play_runtime(SEGMENT)
@@ -82,5 +86,11 @@ def test_a_bad_row_of_a_batch_is_told_and_the_others_are_done(play_runtime, imag
         for number, path in enumerate((image, broken, image))
     ]
     dialog.execute(rows)
+    end = time.monotonic() + 20
+    while not (tmp_path / "2.tif").exists() and time.monotonic() < end:
+        qgis_app.processEvents()
+        time.sleep(0.01)
     assert [path.name for path in sorted(tmp_path.glob("[0-9].tif"))] == ["0.tif", "2.tif"]
+    told = "\n".join(log.toPlainText() for log in dialog.findChildren(QTextEdit))
+    assert "broken.tif" in told.partition("Processing algorithm 2/3")[2]
     dialog.close()
