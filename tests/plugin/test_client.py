@@ -1,6 +1,7 @@
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from roadseg.qgis_roadseg.client import WorkerClient
@@ -60,6 +61,19 @@ send("result", result={"names": sorted(os.environ), "user_site": site.ENABLE_USE
     assert result["user_site"] is False
     assert result["folder"] == str(folder)
     assert not (folder / "training_core" / "__pycache__").exists()
+
+
+def test_what_a_worker_leaves_of_temporary_files_goes_with_its_run(play, ear):
+    folder = play("""
+import tempfile
+left = tempfile.mkdtemp()
+send("log", message=left)
+os.kill(os.getpid(), 9)
+""")
+    with pytest.raises(WorkerError):
+        run(folder, ear)
+    left = Path(ear.told[0])
+    assert left.parent.parent == Path(tempfile.gettempdir()) and not left.parent.exists()
 
 
 def test_foreign_lines_are_logged(play, ear):
