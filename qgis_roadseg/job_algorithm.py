@@ -248,7 +248,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             for other in self._fields(jobs.FIELD)
             if self._parameter(other).parentLayerParameterName() == self._name(field)
         ]
-        return [column for column in chosen if column]
+        return list(dict.fromkeys(filter(None, chosen)))  # one may have been chosen twice
 
     def _output_files(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, str]:
         """Return the paths of the wanted outputs that the worker writes in their place."""

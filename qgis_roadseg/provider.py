@@ -10,6 +10,7 @@ from qgis.PyQt.QtGui import QIcon
 
 from ..algorithms.cleannetwork import CleanNetwork
 from ..algorithms.comparenetworks import CompareNetworks
+from ..algorithms.createlabellayers import CreateLabelLayers
 from ..algorithms.evaluate import Evaluate
 from ..algorithms.exportmodel import ExportModel
 from ..algorithms.exportnetwork import ExportNetwork
@@ -20,13 +21,16 @@ from ..algorithms.quantize import Quantize
 from ..algorithms.scorenetwork import ScoreNetwork
 from ..algorithms.segment import Segment
 from ..algorithms.setupruntime import SetUpRuntime
+from ..algorithms.suggestlabels import SuggestLabels
 from ..algorithms.vectorize import Vectorize
 from .paths import ICON
 
 ALGORITHMS = (
     SetUpRuntime,
+    CreateLabelLayers,
     FineTune,
     Evaluate,
+    SuggestLabels,
     ExportModel,
     Quantize,
     MakeScene,

@@ -52,6 +52,38 @@
         <translation>Training</translation>
     </message>
     <message>
+        <source>Create label layers</source>
+        <translation>Layer zum Zeichnen anlegen</translation>
+    </message>
+    <message>
+        <source>draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road</source>
+        <translation>zeichnen,digitalisieren,annotieren,beschriften,interessengebiet,aoi,neuer layer,geopackage,formular,straße</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Bild</translation>
+    </message>
+    <message>
+        <source>Width of a new road (m)</source>
+        <translation>Breite einer neuen Straße (m)</translation>
+    </message>
+    <message>
+        <source>Road classes</source>
+        <translation>Straßenklassen</translation>
+    </message>
+    <message>
+        <source>Extent</source>
+        <translation>Ausdehnung</translation>
+    </message>
+    <message>
+        <source>Label layers</source>
+        <translation>Layer zum Zeichnen</translation>
+    </message>
+    <message>
+        <source>Area of interest</source>
+        <translation>Interessengebiet</translation>
+    </message>
+    <message>
         <source>Fine-tune a model</source>
         <translation>Modell nachtrainieren</translation>
     </message>
@@ -66,10 +98,6 @@
     <message>
         <source>Drawn roads</source>
         <translation>Gezeichnete Straßen</translation>
-    </message>
-    <message>
-        <source>Area of interest</source>
-        <translation>Interessengebiet</translation>
     </message>
     <message>
         <source>Road width field</source>
@@ -320,6 +348,46 @@
         <translation>Verwendete Engine</translation>
     </message>
     <message>
+        <source>Suggest where to label</source>
+        <translation>Vorschlagen, wo zu zeichnen ist</translation>
+    </message>
+    <message>
+        <source>active learning,uncertainty,entropy,annotate,draw,digitize,label,area of interest,road</source>
+        <translation>aktives lernen,unsicherheit,entropie,annotieren,zeichnen,digitalisieren,beschriften,interessengebiet,straße</translation>
+    </message>
+    <message>
+        <source>Road probability</source>
+        <translation>Straßenwahrscheinlichkeit</translation>
+    </message>
+    <message>
+        <source>Labeled areas</source>
+        <translation>Gebiete, in denen schon gezeichnet ist</translation>
+    </message>
+    <message>
+        <source>Number of patches</source>
+        <translation>Anzahl der Felder</translation>
+    </message>
+    <message>
+        <source>Patch size (m)</source>
+        <translation>Größe eines Feldes (m)</translation>
+    </message>
+    <message>
+        <source>Spread</source>
+        <translation>Streuung</translation>
+    </message>
+    <message>
+        <source>Patches to label</source>
+        <translation>Felder zum Zeichnen</translation>
+    </message>
+    <message>
+        <source>Number of suggestions</source>
+        <translation>Anzahl der Vorschläge</translation>
+    </message>
+    <message>
+        <source>Mean uncertainty of the scene</source>
+        <translation>Mittlere Unsicherheit der Szene</translation>
+    </message>
+    <message>
         <source>Export a model</source>
         <translation>Modell exportieren</translation>
     </message>
@@ -380,10 +448,6 @@
         <translation>Größe (px)</translation>
     </message>
     <message>
-        <source>Image</source>
-        <translation>Bild</translation>
-    </message>
-    <message>
         <source>Roads</source>
         <translation>Straßen</translation>
     </message>
@@ -404,24 +468,12 @@
         <translation>maske,wahrscheinlichkeit,vorhersage,inferenz,klassifizierung,deep learning,straße</translation>
     </message>
     <message>
-        <source>Extent</source>
-        <translation>Ausdehnung</translation>
-    </message>
-    <message>
         <source>Ground resolution of web maps (m)</source>
         <translation>Bodenauflösung von Webkarten (m)</translation>
     </message>
     <message>
         <source>Road mask</source>
         <translation>Straßenmaske</translation>
-    </message>
-    <message>
-        <source>Road probability</source>
-        <translation>Straßenwahrscheinlichkeit</translation>
-    </message>
-    <message>
-        <source>Road classes</source>
-        <translation>Straßenklassen</translation>
     </message>
     <message>
         <source>Megapixels a second</source>
@@ -856,6 +908,14 @@
         <translation>Orte mit etwa gleicher Route</translation>
     </message>
     <message>
+        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Zeichnen Sie im Layer roads die Mitte von Straßen nach, und umranden Sie im Layer aoi das Gebiet, in dem jede Straße gezeichnet ist. Speichern Sie die Änderungen beider, und führen Sie Modell nachtrainieren aus.</translation>
+    </message>
+    <message>
+        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Die Layer liegen in einer temporären Datei, die mit dem Schließen von QGIS verschwindet. Nennen Sie eine Datei, um Gezeichnetes zu behalten.</translation>
+    </message>
+    <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
         <translation>Die Laufzeitumgebung von RoadSeg ist {python}: {version}</translation>
     </message>
@@ -966,6 +1026,22 @@
     <message>
         <source>Stopped, as you wished; the best so far is in {files}</source>
         <translation>Wie gewünscht angehalten; das bisher Beste liegt in {files}</translation>
+    </message>
+    <message>
+        <source>(no class)</source>
+        <translation>(keine Klasse)</translation>
+    </message>
+    <message>
+        <source>Road class</source>
+        <translation>Straßenklasse</translation>
+    </message>
+    <message>
+        <source>Width (m)</source>
+        <translation>Breite (m)</translation>
+    </message>
+    <message>
+        <source>Sure that it is a road</source>
+        <translation>Sicher, dass es eine Straße ist</translation>
     </message>
     <message>
         <source>More lines like these are left out.</source>

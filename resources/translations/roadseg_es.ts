@@ -52,6 +52,38 @@
         <translation>Entrenamiento</translation>
     </message>
     <message>
+        <source>Create label layers</source>
+        <translation>Crear capas de etiquetas</translation>
+    </message>
+    <message>
+        <source>draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road</source>
+        <translation>dibujar,digitalizar,anotar,etiquetar,área de interés,aoi,capa nueva,geopackage,formulario,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Imagen</translation>
+    </message>
+    <message>
+        <source>Width of a new road (m)</source>
+        <translation>Ancho de una vía nueva (m)</translation>
+    </message>
+    <message>
+        <source>Road classes</source>
+        <translation>Clases de vía</translation>
+    </message>
+    <message>
+        <source>Extent</source>
+        <translation>Extensión</translation>
+    </message>
+    <message>
+        <source>Label layers</source>
+        <translation>Capas de etiquetas</translation>
+    </message>
+    <message>
+        <source>Area of interest</source>
+        <translation>Área de interés</translation>
+    </message>
+    <message>
         <source>Fine-tune a model</source>
         <translation>Ajustar un modelo</translation>
     </message>
@@ -66,10 +98,6 @@
     <message>
         <source>Drawn roads</source>
         <translation>Vías dibujadas</translation>
-    </message>
-    <message>
-        <source>Area of interest</source>
-        <translation>Área de interés</translation>
     </message>
     <message>
         <source>Road width field</source>
@@ -320,6 +348,46 @@
         <translation>Motor utilizado</translation>
     </message>
     <message>
+        <source>Suggest where to label</source>
+        <translation>Sugerir dónde dibujar</translation>
+    </message>
+    <message>
+        <source>active learning,uncertainty,entropy,annotate,draw,digitize,label,area of interest,road</source>
+        <translation>aprendizaje activo,incertidumbre,entropía,anotar,dibujar,digitalizar,etiquetar,área de interés,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Road probability</source>
+        <translation>Probabilidad de vía</translation>
+    </message>
+    <message>
+        <source>Labeled areas</source>
+        <translation>Áreas ya dibujadas</translation>
+    </message>
+    <message>
+        <source>Number of patches</source>
+        <translation>Número de parcelas</translation>
+    </message>
+    <message>
+        <source>Patch size (m)</source>
+        <translation>Tamaño de parcela (m)</translation>
+    </message>
+    <message>
+        <source>Spread</source>
+        <translation>Dispersión</translation>
+    </message>
+    <message>
+        <source>Patches to label</source>
+        <translation>Parcelas por dibujar</translation>
+    </message>
+    <message>
+        <source>Number of suggestions</source>
+        <translation>Número de sugerencias</translation>
+    </message>
+    <message>
+        <source>Mean uncertainty of the scene</source>
+        <translation>Incertidumbre media de la escena</translation>
+    </message>
+    <message>
         <source>Export a model</source>
         <translation>Exportar un modelo</translation>
     </message>
@@ -380,10 +448,6 @@
         <translation>Tamaño (px)</translation>
     </message>
     <message>
-        <source>Image</source>
-        <translation>Imagen</translation>
-    </message>
-    <message>
         <source>Roads</source>
         <translation>Vías</translation>
     </message>
@@ -404,24 +468,12 @@
         <translation>máscara,probabilidad,predecir,inferencia,clasificación,aprendizaje profundo,carretera,vía</translation>
     </message>
     <message>
-        <source>Extent</source>
-        <translation>Extensión</translation>
-    </message>
-    <message>
         <source>Ground resolution of web maps (m)</source>
         <translation>Resolución sobre el terreno de los mapas web (m)</translation>
     </message>
     <message>
         <source>Road mask</source>
         <translation>Máscara de vías</translation>
-    </message>
-    <message>
-        <source>Road probability</source>
-        <translation>Probabilidad de vía</translation>
-    </message>
-    <message>
-        <source>Road classes</source>
-        <translation>Clases de vía</translation>
     </message>
     <message>
         <source>Megapixels a second</source>
@@ -856,6 +908,14 @@
         <translation>Lugares cuya ruta es más o menos la de antes</translation>
     </message>
     <message>
+        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Trace en la capa roads el eje de las vías y delimite en la capa aoi el terreno en el que todas las vías están dibujadas. Guarde los cambios de ambas y ejecute Ajustar un modelo.</translation>
+    </message>
+    <message>
+        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Las capas están en un archivo temporal, que desaparece al cerrar QGIS. Indique un archivo para conservar lo dibujado.</translation>
+    </message>
+    <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
         <translation>El entorno de ejecución de RoadSeg es {python}: {version}</translation>
     </message>
@@ -966,6 +1026,22 @@
     <message>
         <source>Stopped, as you wished; the best so far is in {files}</source>
         <translation>Detenido, como se pidió; lo mejor hasta ahora está en {files}</translation>
+    </message>
+    <message>
+        <source>(no class)</source>
+        <translation>(sin clase)</translation>
+    </message>
+    <message>
+        <source>Road class</source>
+        <translation>Clase de vía</translation>
+    </message>
+    <message>
+        <source>Width (m)</source>
+        <translation>Ancho (m)</translation>
+    </message>
+    <message>
+        <source>Sure that it is a road</source>
+        <translation>Seguro de que es una vía</translation>
     </message>
     <message>
         <source>More lines like these are left out.</source>

@@ -52,6 +52,38 @@
         <translation>Entraînement</translation>
     </message>
     <message>
+        <source>Create label layers</source>
+        <translation>Créer des couches d'étiquettes</translation>
+    </message>
+    <message>
+        <source>draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road</source>
+        <translation>dessiner,numériser,annoter,étiqueter,zone d'intérêt,aoi,nouvelle couche,geopackage,formulaire,route</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Image</translation>
+    </message>
+    <message>
+        <source>Width of a new road (m)</source>
+        <translation>Largeur d'une nouvelle route (m)</translation>
+    </message>
+    <message>
+        <source>Road classes</source>
+        <translation>Classes de route</translation>
+    </message>
+    <message>
+        <source>Extent</source>
+        <translation>Emprise</translation>
+    </message>
+    <message>
+        <source>Label layers</source>
+        <translation>Couches d'étiquettes</translation>
+    </message>
+    <message>
+        <source>Area of interest</source>
+        <translation>Zone d'intérêt</translation>
+    </message>
+    <message>
         <source>Fine-tune a model</source>
         <translation>Affiner un modèle</translation>
     </message>
@@ -66,10 +98,6 @@
     <message>
         <source>Drawn roads</source>
         <translation>Routes dessinées</translation>
-    </message>
-    <message>
-        <source>Area of interest</source>
-        <translation>Zone d'intérêt</translation>
     </message>
     <message>
         <source>Road width field</source>
@@ -320,6 +348,46 @@
         <translation>Moteur utilisé</translation>
     </message>
     <message>
+        <source>Suggest where to label</source>
+        <translation>Suggérer où dessiner</translation>
+    </message>
+    <message>
+        <source>active learning,uncertainty,entropy,annotate,draw,digitize,label,area of interest,road</source>
+        <translation>apprentissage actif,incertitude,entropie,annoter,dessiner,numériser,étiqueter,zone d'intérêt,route</translation>
+    </message>
+    <message>
+        <source>Road probability</source>
+        <translation>Probabilité de route</translation>
+    </message>
+    <message>
+        <source>Labeled areas</source>
+        <translation>Zones déjà dessinées</translation>
+    </message>
+    <message>
+        <source>Number of patches</source>
+        <translation>Nombre de carrés</translation>
+    </message>
+    <message>
+        <source>Patch size (m)</source>
+        <translation>Taille d'un carré (m)</translation>
+    </message>
+    <message>
+        <source>Spread</source>
+        <translation>Dispersion</translation>
+    </message>
+    <message>
+        <source>Patches to label</source>
+        <translation>Carrés à dessiner</translation>
+    </message>
+    <message>
+        <source>Number of suggestions</source>
+        <translation>Nombre de suggestions</translation>
+    </message>
+    <message>
+        <source>Mean uncertainty of the scene</source>
+        <translation>Incertitude moyenne de la scène</translation>
+    </message>
+    <message>
         <source>Export a model</source>
         <translation>Exporter un modèle</translation>
     </message>
@@ -380,10 +448,6 @@
         <translation>Taille (px)</translation>
     </message>
     <message>
-        <source>Image</source>
-        <translation>Image</translation>
-    </message>
-    <message>
         <source>Roads</source>
         <translation>Routes</translation>
     </message>
@@ -404,24 +468,12 @@
         <translation>masque,probabilité,prédire,inférence,classification,apprentissage profond,route</translation>
     </message>
     <message>
-        <source>Extent</source>
-        <translation>Emprise</translation>
-    </message>
-    <message>
         <source>Ground resolution of web maps (m)</source>
         <translation>Résolution au sol des cartes web (m)</translation>
     </message>
     <message>
         <source>Road mask</source>
         <translation>Masque des routes</translation>
-    </message>
-    <message>
-        <source>Road probability</source>
-        <translation>Probabilité de route</translation>
-    </message>
-    <message>
-        <source>Road classes</source>
-        <translation>Classes de route</translation>
     </message>
     <message>
         <source>Megapixels a second</source>
@@ -856,6 +908,14 @@
         <translation>Lieux dont l'itinéraire est à peu près le même</translation>
     </message>
     <message>
+        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Tracez l'axe des routes dans la couche roads et délimitez dans la couche aoi le terrain dans lequel toutes les routes sont dessinées. Enregistrez les modifications des deux, puis exécutez Affiner un modèle.</translation>
+    </message>
+    <message>
+        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Les couches sont dans un fichier temporaire, qui disparaît à la fermeture de QGIS. Indiquez un fichier pour conserver ce qui est dessiné.</translation>
+    </message>
+    <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
         <translation>L'environnement d'exécution de RoadSeg est {python} : {version}</translation>
     </message>
@@ -966,6 +1026,22 @@
     <message>
         <source>Stopped, as you wished; the best so far is in {files}</source>
         <translation>Arrêté comme demandé ; le meilleur résultat jusqu'ici est dans {files}</translation>
+    </message>
+    <message>
+        <source>(no class)</source>
+        <translation>(aucune classe)</translation>
+    </message>
+    <message>
+        <source>Road class</source>
+        <translation>Classe de route</translation>
+    </message>
+    <message>
+        <source>Width (m)</source>
+        <translation>Largeur (m)</translation>
+    </message>
+    <message>
+        <source>Sure that it is a road</source>
+        <translation>Certain que c'est une route</translation>
     </message>
     <message>
         <source>More lines like these are left out.</source>

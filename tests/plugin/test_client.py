@@ -211,7 +211,7 @@ while True:
     began = time.monotonic()
     with pytest.raises(Cancelled):
         run(folder, ear, grace_s=0.5)
-    assert 0.5 <= time.monotonic() - began < 5
+    assert 0.5 <= time.monotonic() - began < 20
     assert all(wait_until_gone(int(number)) for number in ear.told[0].split())
 
 
@@ -249,21 +249,21 @@ while True:
     began = time.monotonic()
     with pytest.raises(Cancelled):
         run(folder, Ear(cancel_on="started"), KEEPING, **limits)
-    assert 0.7 <= time.monotonic() - began < 5
+    assert 0.7 <= time.monotonic() - began < 20
 
 
 def test_a_result_that_a_stopped_job_has_is_its_last_word(play):
     folder = play(FINISHES + 'send("heartbeat")\ntime.sleep(60)')
     began = time.monotonic()
     assert run(folder, Ear(cancel_on="started"), KEEPING, grace_s=0.5) == {"stopped": True}
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 20
 
 
 def test_a_worker_that_does_not_end_after_its_result_is_ended(play, ear):
     folder = play('send("result", result={"fine": True}); time.sleep(60)')
     began = time.monotonic()
     assert run(folder, ear, grace_s=0.5) == {"fine": True}
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_a_child_left_behind_is_gone(play, ear):
@@ -276,7 +276,7 @@ os._exit(0)
     began = time.monotonic()
     child = run(folder, ear)["child"]
     assert wait_until_gone(child)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_closing_its_outputs_does_not_end_a_worker(play, ear, tmp_path):

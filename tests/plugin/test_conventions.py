@@ -16,7 +16,7 @@ GROUPS = {"runtime": "Runtime", "training": "Training", "roads": "Roads", "netwo
 # Ids stay for ever, since models and scripts of other people hold them.
 IDS = {
     "runtime": {"setupruntime"},
-    "training": {"finetune", "evaluate", "exportmodel", "quantize", "makescene"},
+    "training": {"createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize", "makescene"},
     "roads": {"segment", "vectorize", "extractroads"},
     "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks"},
 }

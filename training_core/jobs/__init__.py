@@ -10,7 +10,7 @@ import json
 
 from ..errors import JobError
 from .exchange import ExportModel, Quantize
-from .learning import Evaluate, FineTune, MakeScene
+from .learning import Evaluate, FineTune, MakeScene, SuggestLabels
 from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
 from .networks import METERS_PER_SECOND, CompareNetworks, ExportNetwork, GraphOptions, NodingOptions, ScoreNetwork
 from .option import (
@@ -95,6 +95,7 @@ __all__ = [
     "ScoreNetwork",
     "Segment",
     "SegmentOptions",
+    "SuggestLabels",
     "ThreadOptions",
     "Vectorize",
     "describe_range",
@@ -112,6 +113,7 @@ JOBS: dict[str, type[Job]] = {
         ExtractRoads,
         CleanNetwork,
         Evaluate,
+        SuggestLabels,
         ScoreNetwork,
         ExportNetwork,
         CompareNetworks,
