@@ -195,7 +195,7 @@ def measure_segment(options: dict[str, Any]) -> dict[str, Any]:
         with rasterio.open(job.mask) as mask:
             height, width = mask.shape
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    predictor = prepare_segmenter(job.model, job.raster, job, Reporter()).predictor
+    predictor = prepare_segmenter(job.model, job.raster, job.aoi, job, Reporter()).predictor
     tiles = tile_count(width, height, result["tile_px"], result["halo_px"])
     side = 32 * round((result["overhead"] * width * height / tiles) ** 0.5 / 32)
     tile = np.random.default_rng(0).standard_normal((1, len(predictor.bands), side, side), dtype=np.float32)

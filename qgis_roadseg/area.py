@@ -31,6 +31,12 @@ def check_extent(extent: QgsRectangle) -> None:
         raise JobError("The extent (EXTENT) is empty.", _CHOOSE_EXTENT)
 
 
+def check_image_crs(layer: QgsMapLayer) -> None:
+    """Raise ImageryError where an image has no coordinate reference system."""
+    if not layer.crs().isValid():
+        raise ImageryError(f"The layer {layer.name()} has no coordinate reference system.", "Set the layer's CRS.")
+
+
 def common_shape(
     extent: Optional[QgsGeometry],
     source: Optional[QgsFeatureSource],
@@ -62,8 +68,7 @@ def common_shape(
     JobError, LabelError
         Extent and area of interest, or the two and the layer, have no ground in common.
     """
-    if not layer.crs().isValid():
-        raise ImageryError(f"The layer {layer.name()} has no coordinate reference system.", "Set the layer's CRS.")
+    check_image_crs(layer)
     shapes = [] if extent is None else [extent]
     if source is not None:
         shapes.append(_shape_of(source, layer, context))

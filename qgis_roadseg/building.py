@@ -19,7 +19,7 @@ from qgis.core import QgsProcessingFeedback
 from qgis.PyQt.QtCore import QLockFile
 
 from ..training_core.errors import Cancelled, RuntimeEnvironmentError
-from .process import RUN_MODULE, run_to_end
+from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
 from .runtime import RequirementSet, check, interpreter, named
 
 _TELL_VERSION = "import sys; print(*sys.version_info[:2])"
@@ -170,12 +170,13 @@ def _uses_uv() -> bool:
 
 
 def _uv_steps(base: Path, folder: Path, what: list[str]) -> tuple[list[str], list[str]]:
-    uv = str(shutil.which("uv"))
+    lead = [str(base), "-I", "-c", RUN_PROGRAM] if POSIX else []
+    uv = [*lead, str(shutil.which("uv"))]
     # As pip does, take the best version of all indexes, not of the first that knows the package.
     options = ["--no-progress", "--index-strategy", "unsafe-best-match"]
     return (
-        [uv, "venv", "--no-progress", "--python", str(base), str(folder)],
-        [uv, "pip", "install", "--python", str(interpreter(folder)), *options, *what],
+        [*uv, "venv", "--no-progress", "--python", str(base), str(folder)],
+        [*uv, "pip", "install", "--python", str(interpreter(folder)), *options, *what],
     )
 
 

@@ -6,10 +6,9 @@ Knows how the worker is started, heard, stopped, and found dead; knows nothing o
 from __future__ import annotations
 
 import signal
-import tempfile
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional, Union
 
@@ -21,6 +20,7 @@ from ..training_core.jobs import Job
 from .narration import Narrator
 from .paths import ROOT
 from .process import LAST_WORDS, POSIX, ChildProcess, Ending
+from .temporary import working_folder
 
 SILENCE_S = 300.0
 # A stopped job that keeps its best model so far has to end a step, which may be long, and to write some 100 MB.
@@ -29,6 +29,9 @@ GRACE_S, FINISH_S = 15.0, 600.0
 # Nothing of the person's own packages, no waiting in buffers, nothing written into the plugin's folder, UTF-8 whatever
 # the locale. -m puts the working directory, the plugin's folder, on the module path.
 WORKER = ("-s", "-u", "-B", "-X", "utf8", "-m", "training_core", "run")
+
+# Where the worker and its libraries put temporary files; so what one leaves that was ended goes, too.
+TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 
 _ERRORS = {error_type.code: error_type for error_type in RoadSegError.__subclasses__()}
 
@@ -50,6 +53,8 @@ class WorkerClient:
         Seconds that a worker has to end by itself, after it was asked to or has sent its last event.
     finish_s : float
         Seconds that it has after it was asked to, where the job keeps the best of what it has done.
+    variables : mapping of str to str, optional
+        Environment variables for the worker, beside QGIS' own or in their place.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class WorkerClient:
         silence_s: float = SILENCE_S,
         grace_s: float = GRACE_S,
         finish_s: float = FINISH_S,
+        variables: Optional[Mapping[str, str]] = None,
     ) -> None:
         self._python = python
         self._feedback = feedback
@@ -67,6 +73,7 @@ class WorkerClient:
         self._silence_s = silence_s
         self._grace_s = grace_s
         self._finish_s = finish_s
+        self._variables = dict(variables or {})
 
     def run(self, job: Job) -> dict[str, Any]:
         """Do the job and return its result: paths and numbers under plain names.
@@ -82,10 +89,11 @@ class WorkerClient:
         RoadSegError
             Whatever the job itself found wrong.
         """
-        with tempfile.TemporaryDirectory(prefix="roadseg-") as temporary:
-            job_file = Path(temporary, "job.json")
+        with working_folder() as folder:
+            job_file = folder / "job.json"
             job_file.write_text(job.to_json(), encoding="utf-8")
-            with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder) as process:
+            variables = {**self._variables, **dict.fromkeys(TEMPORARY, str(folder))}
+            with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder, variables) as process:
                 conversation = _Conversation(process, Narrator(self._feedback))
                 self._attend(conversation, keeps_best=getattr(job, "keep_best", False))
                 ending = process.ending

@@ -14,8 +14,6 @@ from qgis.core import (
     QgsCoordinateReferenceSystem,
     QgsGeometry,
     QgsMapLayer,
-    QgsMeshLayer,
-    QgsProcessing,
     QgsProcessingContext,
     QgsProcessingException,
     QgsProcessingFeedback,
@@ -26,9 +24,10 @@ from qgis.core import (
     QgsProcessingParameterNumber,
 )
 
-from ..training_core.errors import ImageryError, JobError, ModelFileError, RoadSegError
+from ..training_core.errors import JobError, ModelFileError, RoadSegError
 from ..training_core.jobs import OptionField
 from . import area, layers, pictures, rendering
+from .image_layer import extent_on, image_layer, image_parameter
 from .job_algorithm import JobAlgorithm
 from .model_header import read_resolution_m
 from .parameters import INPUT
@@ -125,7 +124,7 @@ class ImageAlgorithm(JobAlgorithm):
         """Return what of the layer to work on; raise RoadSegError where that makes no sense or is too much."""
         layer = self._layer(parameters, context)
         why_no_file = layers.why_no_file(layer)
-        extent = self._extent(layer, parameters, context)
+        extent = extent_on(layer, self, EXTENT, parameters, context)
         if extent is None and not why_no_file:
             return Scope(layer.name(), layer.crs())
         source = self.parameterAsSource(parameters, AOI, context)
@@ -139,25 +138,7 @@ class ImageAlgorithm(JobAlgorithm):
         return Scope(layer.name(), layer.crs(), shape, frame)
 
     def _layer(self, parameters: dict[str, Any], context: QgsProcessingContext) -> QgsMapLayer:
-        layer = self.parameterAsRasterLayer(parameters, INPUT, context)
-        if layer is not None:
-            return layer
-        layers.check_no_container(str(parameters.get(INPUT)))  # which might be opened as something else
-        layer = self.parameterAsLayer(parameters, INPUT, context)
-        if layer is None:
-            raise QgsProcessingException(self.invalidRasterError(parameters, INPUT))
-        if not isinstance(layer, QgsMeshLayer):
-            raise ImageryError(f"The layer {layer.name()} is no image.", "Choose a raster or mesh layer.")
-        return layer
-
-    def _extent(
-        self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext
-    ) -> Optional[QgsGeometry]:
-        """Return the extent that was given, if any, in the layer's CRS."""
-        if parameters.get(EXTENT) in (None, ""):
-            return None
-        area.check_extent(self.parameterAsExtent(parameters, EXTENT, context))
-        return self.parameterAsExtentGeometry(parameters, EXTENT, context, layer.crs())
+        return image_layer(self, INPUT, parameters, context)
 
     def _make_frame(
         self, layer: QgsMapLayer, shape: QgsGeometry, parameters: dict[str, Any], context: QgsProcessingContext
@@ -207,10 +188,7 @@ class ImageAlgorithm(JobAlgorithm):
 
 def _of_any_layer(parameter: QgsProcessingParameterDefinition) -> QgsProcessingParameterMapLayer:
     """Return a parameter that takes what the given one takes, and layers that can only be painted."""
-    kinds = [QgsProcessing.SourceType.TypeRaster, QgsProcessing.SourceType.TypeMesh]
-    wider = QgsProcessingParameterMapLayer(parameter.name(), parameter.description(), types=kinds)
-    wider.setHelp(parameter.help())
-    return wider
+    return image_parameter(parameter.name(), parameter.description(), parameter.help())
 
 
 def _area_file(folder: Path) -> Path:

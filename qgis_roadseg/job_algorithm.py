@@ -7,7 +7,6 @@ single job.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Optional
@@ -25,11 +24,12 @@ from qgis.core import (
 from ..training_core import jobs
 from ..training_core.errors import OutputError, RoadSegError
 from ..training_core.jobs import Job, OptionField, from_options
-from . import layers, runtime
+from . import layers, model_files, runtime, settings
 from .algorithm import RoadSegAlgorithm, help_text
 from .client import WorkerClient
 from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, sink_destination
 from .styles import arrive, set_style
+from .temporary import working_folder
 
 
 class JobAlgorithm(RoadSegAlgorithm):
@@ -66,6 +66,9 @@ class JobAlgorithm(RoadSegAlgorithm):
         """Declare parameters and outputs."""
         for parameter in self._make_parameters():
             self.addParameter(parameter)
+        models_folder = settings.load().models_folder
+        for field in self._fields(jobs.MODEL, jobs.MODEL_OUTPUT, jobs.ONNX_OUTPUT):
+            self._parameter(field).setGuiDefaultValueOverride(model_files.suggestion(field, models_folder))
         for key, label in self.numbers.items():
             self.addOutput(QgsProcessingOutputNumber(_output_name(key), self.tr(label)))
         for key, label in self.words.items():
@@ -119,6 +122,7 @@ class JobAlgorithm(RoadSegAlgorithm):
 
         QGIS takes a preparation that fails for a person who cancels, and would leave out the rest of a batch.
         """
+        self._variables = settings.load(feedback.pushWarning).variables()
         try:
             self._prepare(parameters, context)
             self._refusal = ""
@@ -151,21 +155,30 @@ class JobAlgorithm(RoadSegAlgorithm):
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
         """Do the job in a worker process and hand its results to Processing."""
-        with tempfile.TemporaryDirectory(prefix="roadseg-") as folder:
-            try:
-                files = self._output_files(parameters, context)
-                inputs = self._write_inputs(parameters, context, Path(folder), feedback)
-                results = {
-                    field.name: str(Path(folder, f"{field.name}.gpkg"))
-                    for field in self._fields(jobs.VECTOR_OUTPUT)
-                    if parameters.get(self._name(field))
-                }
-                options = {**self._plain_options(parameters, context), **self._rasters, **inputs, **results}
-                options.update({name: os.path.abspath(path) for name, path in files.items()})
-                answer = WorkerClient(self._python, feedback).run(from_options(self.job_type, options))
-                sinks = {name: self._fill_sink(name, path, parameters, context) for name, path in results.items()}
-            except RoadSegError as error:
-                raise QgsProcessingException(self._with_layer_names(str(error), folder)) from error
+        try:
+            with working_folder() as folder:
+                return self._do(parameters, context, feedback, folder)
+        except RoadSegError as error:
+            raise QgsProcessingException(str(error)) from error
+
+    def _do(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback, folder: Path
+    ) -> dict[str, Any]:
+        client = WorkerClient(self._python, feedback, variables=self._variables)
+        try:
+            files = self._output_files(parameters, context)
+            inputs = self._write_inputs(parameters, context, folder, feedback)
+            results = {
+                field.name: str(folder / f"{field.name}.gpkg")
+                for field in self._fields(jobs.VECTOR_OUTPUT)
+                if parameters.get(self._name(field))
+            }
+            options = {**self._plain_options(parameters, context), **self._rasters, **inputs, **results}
+            options.update({name: os.path.abspath(path) for name, path in files.items()})
+            answer = client.run(from_options(self.job_type, options))
+            sinks = {name: self._fill_sink(name, path, parameters, context) for name, path in results.items()}
+        except RoadSegError as error:
+            raise QgsProcessingException(self._with_layer_names(str(error), str(folder))) from error
         destinations = {**files, **sinks}
         if answer.get("stopped"):
             told = ", ".join(destinations.values())
@@ -266,7 +279,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             for other in self._fields(jobs.FIELD)
             if self._parameter(other).parentLayerParameterName() == self._name(field)
         ]
-        return [column for column in chosen if column]
+        return list(dict.fromkeys(filter(None, chosen)))  # one may have been chosen twice
 
     def _output_files(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, str]:
         """Return the paths of the wanted outputs that the worker writes in their place."""

@@ -10,8 +10,11 @@ import time
 from qgis.core import QgsProcessingFeedback
 
 from ..training_core import events
+from .translation import tr
 
 LINE_EVERY_S = 10.0
+# Lines of libraries that are told in that time; a dialog that shows thousands holds up all of QGIS.
+FOREIGN_LINES = 100
 
 
 class Narrator:
@@ -31,11 +34,13 @@ class Narrator:
         self._told_s: dict[str, float] = {}
         self._numbers: dict[str, float] = {}
         self._step = 0
+        self._percent = -1.0
+        self._foreign_lines = 0
 
     def tell(self, event: events.Event) -> None:
         """Tell one event; the last one, a result or an error, is not for the log."""
         if isinstance(event, events.Progress):
-            self._feedback.setProgress(100 * event.fraction)
+            self._move_bar(round(100 * event.fraction, 1))
             if event.message and self._is_due(event.kind):
                 self._feedback.setProgressText(", ".join(filter(None, (event.message, events.time_left(event.eta_s)))))
         elif isinstance(event, events.Metric):
@@ -48,8 +53,19 @@ class Narrator:
             self._feedback.pushWarning(event.message)
 
     def tell_foreign(self, line: str) -> None:
-        """Tell a line that is no event, such as a library's print."""
-        self._feedback.pushDebugInfo(line)
+        """Tell a line that is no event, such as a library's print, unless there are too many of them."""
+        if self._is_due("foreign"):
+            self._foreign_lines = 0
+        self._foreign_lines += 1
+        if self._foreign_lines <= FOREIGN_LINES:
+            self._feedback.pushDebugInfo(line)
+        elif self._foreign_lines == FOREIGN_LINES + 1:
+            self._feedback.pushDebugInfo(tr("More lines like these are left out."))
+
+    def _move_bar(self, percent: float) -> None:
+        if percent != self._percent:  # each move is a message to QGIS' main thread
+            self._percent = percent
+            self._feedback.setProgress(percent)
 
     def _is_due(self, kind: str) -> bool:
         now = time.monotonic()

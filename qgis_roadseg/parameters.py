@@ -53,6 +53,7 @@ _POLYGON, _LINE, _POINT = (
 _SOURCE_TYPES = {
     "roads": [_LINE, _POLYGON],
     "aoi": [_POLYGON],
+    "labeled": [_POLYGON],
     "truth": [_LINE],
     "proposal": [_LINE],
     "lines": [_LINE],
@@ -62,7 +63,14 @@ _SOURCE_TYPES = {
     "origins": [_POINT],
     "damage": [_POLYGON],
 }
-_SINK_TYPES = {"roads": _LINE, "nodes": _POINT, "errors": _LINE, "changes": _LINE, "reached": _POINT}
+_SINK_TYPES = {
+    "roads": _LINE,
+    "nodes": _POINT,
+    "errors": _LINE,
+    "changes": _LINE,
+    "reached": _POINT,
+    "suggestions": _POLYGON,
+}
 _FIELD_TYPES = {
     "width_field": QgsProcessingParameterField.DataType.Numeric,
     "sure_field": QgsProcessingParameterField.DataType.Any,

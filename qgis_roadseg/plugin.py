@@ -1,6 +1,6 @@
-"""The plugin as QGIS loads it: registers the Processing provider, and takes it back.
+"""The plugin as QGIS loads it: registers the Processing provider and adds the menu, and takes both back.
 
-Knows when the provider comes and goes; knows nothing of what it offers.
+Knows when they come and go; knows nothing of what they offer.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class RoadSegPlugin:
     def __init__(self, iface: Optional[Any]) -> None:
         self.iface = iface
         self.provider: Optional[RoadSegProvider] = None
+        self._menu: Optional[Any] = None
         speak(QgsApplication.locale())
 
     def initProcessing(self) -> None:
@@ -34,11 +35,18 @@ class RoadSegPlugin:
         self.provider.refreshAlgorithms()  # models find RoadSeg's algorithms only now that they are registered
 
     def initGui(self) -> None:
-        """Start in a window: there is nothing beside the toolbox."""
+        """Start in a window: the provider, and a menu with a toolbar."""
+        from .desktop.menu import Menu  # which only a window has the libraries for
+
         self.initProcessing()
+        self._menu = Menu(self.iface)
+        self._menu.add()
 
     def unload(self) -> None:
-        """Take the provider out of the registry, which deletes it."""
+        """Take the menu out of the window, and the provider out of the registry, which deletes it."""
+        if self._menu is not None:
+            self._menu.remove()
+            self._menu = None
         if self.provider is not None:
             QgsApplication.processingRegistry().removeProvider(self.provider)
             self.provider = None

@@ -10,7 +10,7 @@ import os
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Optional
@@ -25,11 +25,23 @@ LAST_WORDS = 20
 LONGEST_LINE = 1 << 20
 POSIX = os.name == "posix"
 
-# Runs a module as `python -m` does, but first in a process group of its own, so that kill() reaches its children.
-RUN_MODULE = (
-    "import os, runpy, sys; hasattr(os, 'setpgid') and os.setpgid(0, 0); "
-    "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
-)
+# What a Python runs first that is to end with all that it starts: it leads a process group of its own, which kill()
+# reaches, and ends the group where the process that has started it goes.
+_LEAD = """
+import os, runpy, sys, threading, time
+
+def watch(parent):
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.killpg(0, 9)
+
+if hasattr(os, "setpgid"):
+    os.setpgid(0, 0)
+    threading.Thread(target=watch, args=(os.getppid(),), daemon=True).start()
+"""
+# Runs a module as `python -m` does, or a program; either with its arguments.
+RUN_MODULE = f"{_LEAD}\nrunpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+RUN_PROGRAM = f"{_LEAD}\nsys.exit(os.spawnv(os.P_WAIT, sys.argv[1], sys.argv[1:]))"
 
 
 class LineReader:
@@ -91,6 +103,8 @@ class ChildProcess:
         Its arguments.
     folder : Path, optional
         Its working directory.
+    variables : mapping of str to str, optional
+        Environment variables that it gets beside QGIS' own, or in their place.
 
     Raises
     ------
@@ -98,11 +112,17 @@ class ChildProcess:
         The program cannot be started.
     """
 
-    def __init__(self, program: "str | Path", arguments: Sequence[str], folder: Optional[Path] = None) -> None:
+    def __init__(
+        self,
+        program: "str | Path",
+        arguments: Sequence[str],
+        folder: Optional[Path] = None,
+        variables: Optional[Mapping[str, str]] = None,
+    ) -> None:
         self._readers = (LineReader(), LineReader())
         self._process = QProcess()
         environment = QProcessEnvironment()
-        for name, value in cleaned(os.environ).items():
+        for name, value in {**cleaned(os.environ), **(variables or {})}.items():
             environment.insert(name, value)
         self._process.setProcessEnvironment(environment)
         if folder is not None:

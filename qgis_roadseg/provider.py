@@ -10,25 +10,31 @@ from qgis.PyQt.QtGui import QIcon
 
 from ..algorithms.cleannetwork import CleanNetwork
 from ..algorithms.comparenetworks import CompareNetworks
+from ..algorithms.createlabellayers import CreateLabelLayers
 from ..algorithms.evaluate import Evaluate
 from ..algorithms.exportmodel import ExportModel
 from ..algorithms.exportnetwork import ExportNetwork
 from ..algorithms.extractroads import ExtractRoads
 from ..algorithms.finetune import FineTune
+from ..algorithms.makescene import MakeScene
 from ..algorithms.quantize import Quantize
 from ..algorithms.scorenetwork import ScoreNetwork
 from ..algorithms.segment import Segment
 from ..algorithms.setupruntime import SetUpRuntime
+from ..algorithms.suggestlabels import SuggestLabels
 from ..algorithms.vectorize import Vectorize
 from .model_algorithm import ModelAlgorithm, model_names
 from .paths import ICON
 
 ALGORITHMS = (
     SetUpRuntime,
+    CreateLabelLayers,
     FineTune,
     Evaluate,
+    SuggestLabels,
     ExportModel,
     Quantize,
+    MakeScene,
     Segment,
     Vectorize,
     ExtractRoads,

@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
-from qgis.core import QgsSettings
-from qgis.PyQt.QtCore import QStandardPaths
-
 from ..training_core.errors import RuntimeEnvironmentError
-from .paths import RESOURCES
+from .paths import RESOURCES, data_folder
 from .process import run_to_end
+from .settings import load
+from .translation import tr
 
 VARIABLE = "ROADSEG_PYTHON"
-SETTING = "roadseg/python"
-REMEDY = f"Run Set up runtime in the toolbox (group Runtime), or name a Python that has it in {VARIABLE}."
+REMEDY = (
+    "Run Set up runtime in the toolbox (group Runtime), or name a Python that has it in RoadSeg's settings or in the "
+    f"variable {VARIABLE}."
+)
 
 MODULES = (
     "torch", "torchvision", "segmentation_models_pytorch", "numpy", "scipy", "affine", "rasterio", "pyproj", "shapely",
@@ -80,9 +81,8 @@ REQUIREMENT_SETS = {
 
 
 def managed_folder() -> Path:
-    """Return the folder of all managed environments: in the person's data folder, outside QGIS and its plugins."""
-    data = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation)
-    return Path(data, "roadseg", "runtime")
+    """Return the folder of all managed environments."""
+    return data_folder() / "runtime"
 
 
 def interpreter(environment: Path) -> Path:
@@ -92,15 +92,20 @@ def interpreter(environment: Path) -> Path:
 
 def named() -> Optional[Path]:
     """Return the Python that the person has named: by the variable ROADSEG_PYTHON, else by the setting."""
-    value = os.environ.get(VARIABLE) or QgsSettings().value(SETTING, "")
+    value = os.environ.get(VARIABLE) or load().python
     return Path(value) if value else None
 
 
+def managed_set() -> Optional[RequirementSet]:
+    """Return what the managed environment is made of; of several, the one which was set up last."""
+    built = [each for each in REQUIREMENT_SETS.values() if interpreter(each.folder).is_file()]
+    return max(built, key=lambda each: each.folder.stat().st_mtime) if built else None
+
+
 def managed() -> Optional[Path]:
-    """Return the managed environment's Python; of several, that of the one which was set up last."""
-    folders = [requirements.folder for requirements in REQUIREMENT_SETS.values()]
-    built = [folder for folder in folders if interpreter(folder).is_file()]
-    return interpreter(max(built, key=lambda folder: folder.stat().st_mtime)) if built else None
+    """Return the managed environment's Python."""
+    requirements = managed_set()
+    return interpreter(requirements.folder) if requirements else None
 
 
 def find() -> Path:
@@ -118,6 +123,27 @@ def find() -> Path:
     if python is None:
         raise RuntimeEnvironmentError("RoadSeg has no runtime yet.", REMEDY)
     return python
+
+
+@dataclass(frozen=True)
+class Status:
+    """Whether there is a runtime, and which, in words for the person."""
+
+    is_ready: bool
+    words: str
+
+
+def status() -> Status:
+    """Return whether there is a runtime; whether its packages work is not tried."""
+    python = named()
+    if python is not None:
+        words = str(python) if python.is_file() else tr("{python} does not exist").format(python=python)
+        return Status(python.is_file(), words)
+    requirements = managed_set()
+    if requirements is not None:
+        return Status(True, tr("ready ({packages})").format(packages=requirements.name))
+    is_outdated = any(managed_folder().glob("*-*"))
+    return Status(False, tr("of another version of RoadSeg") if is_outdated else tr("missing"))
 
 
 def check(

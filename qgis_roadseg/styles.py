@@ -22,7 +22,7 @@ GROUP = "RoadSeg"
 _GROUPS_SINCE = 33200  # before, Processing knows one group for all results, which the person sets
 
 # Processing does not keep post-processors alive, so this does: one a destination.
-_POST_PROCESSORS: dict[str, "StylePostProcessor"] = {}
+_POST_PROCESSORS: dict[str, QgsProcessingLayerPostProcessorInterface] = {}
 
 
 class StylePostProcessor(QgsProcessingLayerPostProcessorInterface):
@@ -55,6 +55,26 @@ def arrive(destination: str, layer_name: str, context: QgsProcessingContext) -> 
             details.groupName = GROUP
 
 
+class StoredStylePostProcessor(QgsProcessingLayerPostProcessorInterface):
+    """Gives a loaded result the style and form that are stored with it, which Processing does not look for."""
+
+    def postProcessLayer(
+        self, layer: QgsMapLayer, context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> None:
+        """Load the style; Processing calls this in the main thread."""
+        message, loaded = layer.loadDefaultStyle()
+        if loaded:
+            layer.triggerRepaint()
+        else:
+            feedback.pushWarning(message)
+
+
+def use_stored_style(destination: str, context: QgsProcessingContext) -> None:
+    """Style a result, where it is loaded, by what is stored in its own file."""
+    if context.willLoadLayerOnCompletion(destination):
+        _set_post_processor(destination, StoredStylePostProcessor(), context)
+
+
 def set_style(destination: str, style_name: str, context: QgsProcessingContext) -> None:
     """Style a result when it is loaded, and beside its file for those who load it later.
 
@@ -71,9 +91,15 @@ def set_style(destination: str, style_name: str, context: QgsProcessingContext) 
     """
     style = RESOURCES / "styles" / f"{style_name}.qml"
     if context.willLoadLayerOnCompletion(destination):
-        _POST_PROCESSORS[destination] = StylePostProcessor(style)
-        context.layerToLoadOnCompletionDetails(destination).setPostProcessor(_POST_PROCESSORS[destination])
+        _set_post_processor(destination, StylePostProcessor(style), context)
     file = Path(destination)
     beside = file.with_suffix(".qml")
     if file.is_file() and not beside.exists():  # a style that is there may be the person's own
         shutil.copyfile(style, beside)
+
+
+def _set_post_processor(
+    destination: str, post_processor: QgsProcessingLayerPostProcessorInterface, context: QgsProcessingContext
+) -> None:
+    _POST_PROCESSORS[destination] = post_processor
+    context.layerToLoadOnCompletionDetails(destination).setPostProcessor(post_processor)

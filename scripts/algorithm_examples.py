@@ -27,6 +27,11 @@ class Example:
 
 EXAMPLES = {
     "setupruntime": Example({"WHEELS": "wheels"}, "VERSION", ("Troubleshooting",)),
+    "createlabellayers": Example(
+        {"INPUT": "town.tif", "CLASSES": "paved,unpaved", "OUTPUT": "labels.gpkg"},
+        "AOI",
+        ("Your first model, in five steps", "Layers of your own"),
+    ),
     "finetune": Example(
         {
             "INPUT": ["town.tif"],
@@ -41,6 +46,7 @@ EXAMPLES = {
         (
             "Your first model, in five steps",
             "Choosing well",
+            "Layers of your own",
             "Classes and speeds of roads",
             "Warnings before training",
             "Stopping, resuming, keeping the best",
@@ -62,6 +68,11 @@ EXAMPLES = {
         "RELAXED_F1",
         ("Scoring a model elsewhere",),
     ),
+    "suggestlabels": Example(
+        {"INPUT": "town_probability.tif", "LABELED": "area.gpkg", "COUNT": 10, "OUTPUT": "patches.gpkg"},
+        "MEAN_UNCERTAINTY",
+        ("Where to label next",),
+    ),
     "exportmodel": Example(
         {"INPUT": "town.safetensors", "OUTPUT": "town.onnx"}, "MEGABYTES", ("Giving a model to others",)
     ),
@@ -76,6 +87,11 @@ EXAMPLES = {
         },
         "IOU",
         ("A faster model",),
+    ),
+    "makescene": Example(
+        {"SIZE_PX": 1024, "SEED": 3, "RASTER": "scene.tif", "OUTPUT": "scene_roads.gpkg"},
+        "COUNT",
+        ("A first try, on a generated scene",),
     ),
     "segment": Example(
         {

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from . import limits
 from .engines import BF16, FP32, INT8, OPENVINO
 from .errors import ResourceError
 from .inference import Predictor
@@ -36,7 +37,8 @@ OPENVINO_BYTES_PER_PX = {FP32: 420, BF16: 260, INT8: 200}
 
 def default_budget_bytes() -> int:
     """Return what a job may take that is told no number."""
-    return int(SHARE_OF_FREE * available_bytes())
+    told_bytes = limits.memory_bytes()
+    return int(SHARE_OF_FREE * available_bytes()) if told_bytes is None else min(told_bytes, available_bytes())
 
 
 def bytes_per_px(predictor: Predictor) -> int:

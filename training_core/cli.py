@@ -165,4 +165,4 @@ def run_job_file(job_file: Path) -> None:
         _refuse(JobError(f"{job_file} is not a RoadSeg job file.", "Write it with the command line or from QGIS."))
     except RoadSegError as error:
         _refuse(error)
-    sys.exit(worker.run_for_client(job))
+    worker.run_for_client(job)

@@ -78,7 +78,9 @@ class Evaluation:
     def __post_init__(self) -> None:
         with self._timed("loading"):
             self._drawing: Drawing = read_drawing(self.job.roads, self.job.aoi, self.job)
-            self._segmenter: Segmenter = prepare_segmenter(self.job.model, self.job.rasters[0], self.job, self.reporter)
+            self._segmenter: Segmenter = prepare_segmenter(
+                self.job.model, self.job.rasters[0], "", self.job, self.reporter
+            )
 
     def add_image(self, path: str, reporter: Reporter) -> None:
         """Predict the labeled part of an image, and count it."""

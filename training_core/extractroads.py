@@ -29,7 +29,7 @@ from .vectors import check_vector_output
 def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExtractRoads`."""
     check_vector_output(job.roads)
-    segmenter = prepare_segmenter(job.model, job.raster, job, reporter)
+    segmenter = prepare_segmenter(job.model, job.raster, job.aoi, job, reporter)
     require_classes(job.classes, segmenter.card, job.model)
     with Outputs([job.raster, job.model, job.aoi]) as outputs:
         roads_path = outputs.stage(job.roads)

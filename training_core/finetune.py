@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from . import processor
+from . import ending, processor
 from .bundle import ModelCard, load_into, load_weights, save_model
 from .checkpoint import Checkpoint, CheckpointWriter, check_identity, checkpoint_path, identify, read_checkpoint
 from .chips import ChipSampler, prefetch
@@ -68,7 +68,8 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         if memory.is_recomputing:
             recompute_activations(network)
         training = _prepare(job, images, network, engine, former, reporter.part(0.02, 0.98))
-        with CheckpointWriter(path, job.checkpoint_minutes * 60, identify(job, images), engine, reporter) as writer:
+        writer = CheckpointWriter(path, job.checkpoint_minutes * 60, identify(job, images), engine, reporter)
+        with ending.uncut(), writer:  # so that a stopped run can be gone on with
             is_stopped = _train(job, training, images, writer)
         card = _describe(job, architecture, images, classes, engine, training)
         predictor = _predictor(card, engine, training)

@@ -19,6 +19,7 @@ import psutil
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+from . import limits
 from .engines import IPEX, Engine
 from .errors import ResourceError
 from .jobs import RecipeOptions
@@ -188,7 +189,7 @@ def plan_memory(
     """
     for is_recomputing in {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]:
         footprint = measure_footprint(architecture, engine, recipe, is_recomputing)
-        most_bytes = psutil.Process().memory_info().rss + int(SHARE_OF_FREE * available_bytes())
+        most_bytes = _most_bytes()
         peak_bytes = footprint.peak_bytes(recipe.batch_size, chip_px, recipe.accumulation)
         need = f"{peak_bytes / 1e9:.1f} GB of memory{', recomputing activations' * is_recomputing}"
         if peak_bytes <= most_bytes:
@@ -199,6 +200,12 @@ def plan_memory(
         f"{most_bytes / 1e9:.1f} GB can be had.",
         _what_would_fit(footprint, recipe, chip_px, most_bytes),
     )
+
+
+def _most_bytes() -> int:
+    """Return how large this process may become."""
+    can_be_had = psutil.Process().memory_info().rss + int(SHARE_OF_FREE * available_bytes())
+    return min(can_be_had, limits.memory_bytes() or can_be_had)
 
 
 def _what_would_fit(footprint: Footprint, recipe: RecipeOptions, chip_px: int, most_bytes: int) -> str:
@@ -217,4 +224,8 @@ def _what_would_fit(footprint: Footprint, recipe: RecipeOptions, chip_px: int, m
     ][-1:]
     if recipe.recompute == "no":
         ways.append("recompute (recompute) auto, which takes less")
-    return f"Choose {', or '.join(ways)}." if ways else "Close other programs, or take a machine with more memory."
+    return (
+        f"Choose {', or '.join(ways)}."
+        if ways
+        else ("Close other programs, allow more memory in RoadSeg's settings, or take a machine that has more.")
+    )

@@ -125,7 +125,8 @@ def trace_pixels(pixels: np.ndarray) -> Graph:
         Column and row of each pixel, in any order; they form lines one pixel wide. Of other pixels the topology is
         right, too, but not the shape.
     """
-    pixels = pixels[np.lexsort(pixels.T)]
+    stride = pixels[:, 0].max(initial=0) + 1
+    pixels = pixels[np.argsort(pixels[:, 1] * stride + pixels[:, 0], kind="stable")]
     nodes, links = pixels.astype(np.float64), _pixel_links(pixels)
     offsets = np.arange(0, 2 * len(links) + 1, 2)
     graph = join_chains(Graph(nodes, links, nodes[links.ravel()], offsets))

@@ -17,6 +17,7 @@ from typing import Optional
 
 import psutil
 
+from . import ending
 from .errors import OutputError
 
 PART = ".part"
@@ -41,13 +42,21 @@ class Outputs:
         self._staged: dict[Path, Path] = {}
 
     def __enter__(self) -> "Outputs":
+        ending.tidy_by(self._discard)
         return self
 
     def __exit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
+        try:
+            self._end(error)
+        finally:
+            ending.forget(self._discard)
+
+    def _end(self, error: Optional[BaseException]) -> None:
         if error is None:
-            self._commit()
+            with ending.uncut():
+                self._commit()
             return
         self._discard()
         told = self._tell(error)

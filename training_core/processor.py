@@ -12,6 +12,8 @@ import platform
 import sys
 from pathlib import Path
 
+from . import limits
+
 # Of /proc/cpuinfo, the flags that decide between engines and precisions.
 RELEVANT_FLAGS = ("amx_bf16", "amx_int8", "avx512_bf16", "avx512_vnni", "avx512f", "avx2")
 
@@ -51,8 +53,9 @@ def name() -> str:
 
 
 def core_count() -> int:
-    """Return the number of cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return the number of cores this process may use: those that are there, or as many of them as it is told to."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(there, limits.threads() or there)
 
 
 def prepare_process(threads: int = 0) -> None:
@@ -64,7 +67,7 @@ def prepare_process(threads: int = 0) -> None:
     Parameters
     ----------
     threads : int
-        Cores to use; 0 means all.
+        Cores to use; 0 means all that may be.
     """
     count = threads or core_count()
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

@@ -86,14 +86,16 @@ class Segmenter:
         return plan_image(raster, aoi, self.card.bands, self.card.resolution_m, self.core_px, self.halo, results)
 
 
-def prepare_segmenter(model: str, raster: str, options: SegmentOptions, reporter: Reporter) -> Segmenter:
-    """Load a model and choose how to run it.
+def prepare_segmenter(model: str, raster: str, aoi: str, options: SegmentOptions, reporter: Reporter) -> Segmenter:
+    """Load a model and choose how to run it, once an image is seen to fit it.
 
     Parameters
     ----------
     model : str
     raster : str
         An image of those to segment, on which the halo is measured where the model does not tell it.
+    aoi : str
+        File of the area of interest, or empty.
     options : SegmentOptions
     reporter : Reporter
 
@@ -102,8 +104,12 @@ def prepare_segmenter(model: str, raster: str, options: SegmentOptions, reporter
     ModelFileError, JobError, ResourceError, ImageryError
         The model cannot be used, the engine asked for is not there, the memory is too little, or the image does not fit
         the model.
+    LabelError
+        The area of interest cannot be used.
     """
     network, card = load_runnable(model)
+    # Told at once, and not only when all engines have been tried.
+    plan_image(raster, aoi, card.bands, card.resolution_m, options.tile_px or _TRIAL_PX, 0)
     is_quantized = isinstance(network, OnnxNetwork) and network.is_quantized
     torch.set_num_threads(options.threads or torch.get_num_threads())
     prepared: dict[str, Any] = {}
@@ -214,7 +220,7 @@ def _settle(plans: list[ImagePlan], tiles: int, segmenter: Segmenter, reporter: 
 
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Segment`."""
-    segmenter = prepare_segmenter(job.model, job.raster or job.rasters[0], job, reporter)
+    segmenter = prepare_segmenter(job.model, job.raster or job.rasters[0], job.aoi, job, reporter)
     require_classes(job.classes, segmenter.card, job.model)
     targets = _targets(job)
     missing = [target for target in targets if not (job.rasters and job.resume and _is_done(target, job.model))]

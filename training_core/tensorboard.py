@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Optional
 
+from . import ending
 from .errors import OutputError
 from .events import Event, Metric, Reporter
 
@@ -100,11 +101,17 @@ class TensorBoardLog:
             ) from error
 
     def __enter__(self) -> "TensorBoardLog":
+        ending.tidy_by(self._end)
         return self
 
     def __exit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
+        ending.forget(self._end)
+        self._end()
+
+    def _end(self) -> None:
+        """Close the log, and remove one that tells nothing."""
         self.close()
         if not self._count:
             with contextlib.suppress(OSError):

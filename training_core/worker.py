@@ -14,23 +14,25 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
-from . import events
+from . import ending, events, limits
 from .errors import Cancelled, RoadSegError
 from .events import Event, Reporter
 from .jobs import Job
 from .outputs import NO_ROOM
 
 HEARTBEAT_S = 2.0
-# How long a job may take to end once its client has closed the pipe: to drop its work, or to finish what it keeps.
-GRACE_S, FINISH_S = 20.0, 620.0
+# How long a job may take to end once its client has closed the pipe: to come to its next tile or step, to finish what
+# must not be cut off, or, where it keeps the best of what it has done, to write that.
+PATIENCE_S, GRACE_S, FINISH_S = 2.0, 20.0, 620.0
 EXIT_FAILED, EXIT_CANCELLED = 1, 130
 
 
 def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
     """Do the job and return its result: paths and numbers under plain names."""
     job.validate()
+    limits.check()
     from .processor import prepare_process
 
     prepare_process(getattr(job, "threads", 0))
@@ -76,16 +78,18 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
     )
 
 
-def run_for_client(job: Job) -> int:
+def run_for_client(job: Job) -> NoReturn:
     """Do the job for a client: events on the standard output alone, cancelled when the standard input closes."""
     cancelled = threading.Event()
     sink = line_sink(claim_stdout())
     if hasattr(os, "setpgid") and os.getpid() != os.getsid(0):
         os.setpgid(0, 0)  # so that the client can end this process and its children together
     listen_to_signals(cancelled)
-    grace_s = FINISH_S if getattr(job, "keep_best", False) else GRACE_S
-    threading.Thread(target=_watch_stdin, args=(cancelled, grace_s), daemon=True).start()
-    return run(job, sink, cancelled)
+    patience_s = FINISH_S if getattr(job, "keep_best", False) else PATIENCE_S
+    threading.Thread(target=_watch_stdin, args=(cancelled, sink, patience_s), daemon=True).start()
+    status = run(job, sink, cancelled)
+    sys.stderr.flush()
+    os._exit(status)  # without the seconds in which libraries take down what goes with the process anyway
 
 
 def claim_stdout() -> IO[str]:
@@ -120,13 +124,15 @@ def listen_to_signals(cancelled: threading.Event) -> None:
         signal.signal(number, lambda *_: cancelled.set())
 
 
-def _watch_stdin(cancelled: threading.Event, grace_s: float) -> None:
-    """Cancel when the client closes its end, or dies; end the process where the job does not heed that."""
+def _watch_stdin(cancelled: threading.Event, sink: Callable[[Event], None], patience_s: float) -> None:
+    """Cancel when the client closes its end, or dies; end the process where the job does not heed that soon."""
     with contextlib.suppress(OSError):  # there is no standard input
         while os.read(0, 4096):
             pass
     cancelled.set()
-    threading.Event().wait(grace_s)
+    threading.Event().wait(patience_s)
+    ending.cut(GRACE_S)
+    sink(explain(Cancelled(), Reporter()))
     os._exit(EXIT_CANCELLED)
 
 

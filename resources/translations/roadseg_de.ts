@@ -52,6 +52,38 @@
         <translation>Training</translation>
     </message>
     <message>
+        <source>Create label layers</source>
+        <translation>Layer zum Zeichnen anlegen</translation>
+    </message>
+    <message>
+        <source>draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road</source>
+        <translation>zeichnen,digitalisieren,annotieren,beschriften,interessengebiet,aoi,neuer layer,geopackage,formular,straße</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Bild</translation>
+    </message>
+    <message>
+        <source>Width of a new road (m)</source>
+        <translation>Breite einer neuen Straße (m)</translation>
+    </message>
+    <message>
+        <source>Road classes</source>
+        <translation>Straßenklassen</translation>
+    </message>
+    <message>
+        <source>Extent</source>
+        <translation>Ausdehnung</translation>
+    </message>
+    <message>
+        <source>Label layers</source>
+        <translation>Layer zum Zeichnen</translation>
+    </message>
+    <message>
+        <source>Area of interest</source>
+        <translation>Interessengebiet</translation>
+    </message>
+    <message>
         <source>Fine-tune a model</source>
         <translation>Modell nachtrainieren</translation>
     </message>
@@ -66,10 +98,6 @@
     <message>
         <source>Drawn roads</source>
         <translation>Gezeichnete Straßen</translation>
-    </message>
-    <message>
-        <source>Area of interest</source>
-        <translation>Interessengebiet</translation>
     </message>
     <message>
         <source>Road width field</source>
@@ -320,6 +348,46 @@
         <translation>Verwendete Engine</translation>
     </message>
     <message>
+        <source>Suggest where to label</source>
+        <translation>Vorschlagen, wo zu zeichnen ist</translation>
+    </message>
+    <message>
+        <source>active learning,uncertainty,entropy,annotate,draw,digitize,label,area of interest,road</source>
+        <translation>aktives lernen,unsicherheit,entropie,annotieren,zeichnen,digitalisieren,beschriften,interessengebiet,straße</translation>
+    </message>
+    <message>
+        <source>Road probability</source>
+        <translation>Straßenwahrscheinlichkeit</translation>
+    </message>
+    <message>
+        <source>Labeled areas</source>
+        <translation>Gebiete, in denen schon gezeichnet ist</translation>
+    </message>
+    <message>
+        <source>Number of patches</source>
+        <translation>Anzahl der Felder</translation>
+    </message>
+    <message>
+        <source>Patch size (m)</source>
+        <translation>Größe eines Feldes (m)</translation>
+    </message>
+    <message>
+        <source>Spread</source>
+        <translation>Streuung</translation>
+    </message>
+    <message>
+        <source>Patches to label</source>
+        <translation>Felder zum Zeichnen</translation>
+    </message>
+    <message>
+        <source>Number of suggestions</source>
+        <translation>Anzahl der Vorschläge</translation>
+    </message>
+    <message>
+        <source>Mean uncertainty of the scene</source>
+        <translation>Mittlere Unsicherheit der Szene</translation>
+    </message>
+    <message>
         <source>Export a model</source>
         <translation>Modell exportieren</translation>
     </message>
@@ -368,8 +436,28 @@
         <translation>APLS in voller Präzision, wo Straßen gezeichnet sind</translation>
     </message>
     <message>
+        <source>Make a scene</source>
+        <translation>Szene erzeugen</translation>
+    </message>
+    <message>
+        <source>demo,example,synthetic,generate,procedural,test,image,road</source>
+        <translation>demo,beispiel,synthetisch,erzeugen,prozedural,test,bild,straße</translation>
+    </message>
+    <message>
+        <source>Size (px)</source>
+        <translation>Größe (px)</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Straßen</translation>
+    </message>
+    <message>
+        <source>Number of lines</source>
+        <translation>Anzahl der Linien</translation>
+    </message>
+    <message>
+        <source>Length of all lines (m)</source>
+        <translation>Länge aller Linien (m)</translation>
     </message>
     <message>
         <source>Segment roads</source>
@@ -380,28 +468,12 @@
         <translation>maske,wahrscheinlichkeit,vorhersage,inferenz,klassifizierung,deep learning,straße</translation>
     </message>
     <message>
-        <source>Image</source>
-        <translation>Bild</translation>
-    </message>
-    <message>
-        <source>Extent</source>
-        <translation>Ausdehnung</translation>
-    </message>
-    <message>
         <source>Ground resolution of web maps (m)</source>
         <translation>Bodenauflösung von Webkarten (m)</translation>
     </message>
     <message>
         <source>Road mask</source>
         <translation>Straßenmaske</translation>
-    </message>
-    <message>
-        <source>Road probability</source>
-        <translation>Straßenwahrscheinlichkeit</translation>
-    </message>
-    <message>
-        <source>Road classes</source>
-        <translation>Straßenklassen</translation>
     </message>
     <message>
         <source>Megapixels a second</source>
@@ -482,14 +554,6 @@
     <message>
         <source>Nodes</source>
         <translation>Knoten</translation>
-    </message>
-    <message>
-        <source>Number of lines</source>
-        <translation>Anzahl der Linien</translation>
-    </message>
-    <message>
-        <source>Length of all lines (m)</source>
-        <translation>Länge aller Linien (m)</translation>
     </message>
     <message>
         <source>Extract roads</source>
@@ -872,8 +936,116 @@
         <translation>openstreetmap,änderung,unterschied,vergleich,fehlend,aktualisieren,karte,deep learning,arbeitsablauf,straße</translation>
     </message>
     <message>
+        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Zeichnen Sie im Layer roads die Mitte von Straßen nach, und umranden Sie im Layer aoi das Gebiet, in dem jede Straße gezeichnet ist. Speichern Sie die Änderungen beider, und führen Sie Modell nachtrainieren aus.</translation>
+    </message>
+    <message>
+        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Die Layer liegen in einer temporären Datei, die mit dem Schließen von QGIS verschwindet. Nennen Sie eine Datei, um Gezeichnetes zu behalten.</translation>
+    </message>
+    <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
         <translation>Die Laufzeitumgebung von RoadSeg ist {python}: {version}</translation>
+    </message>
+    <message>
+        <source>Generated scene</source>
+        <translation>Erzeugte Szene</translation>
+    </message>
+    <message>
+        <source>RoadSeg demo</source>
+        <translation>RoadSeg-Demo</translation>
+    </message>
+    <message>
+        <source>Set up runtime…</source>
+        <translation>Laufzeitumgebung einrichten…</translation>
+    </message>
+    <message>
+        <source>Try it on a generated scene</source>
+        <translation>An einer erzeugten Szene ausprobieren</translation>
+    </message>
+    <message>
+        <source>Settings…</source>
+        <translation>Einstellungen…</translation>
+    </message>
+    <message>
+        <source>Runtime: {status}…</source>
+        <translation>Laufzeitumgebung: {status}…</translation>
+    </message>
+    <message>
+        <source>Python</source>
+        <translation>Python</translation>
+    </message>
+    <message>
+        <source>RoadSeg's own runtime</source>
+        <translation>RoadSegs eigene Laufzeitumgebung</translation>
+    </message>
+    <message>
+        <source>Models folder</source>
+        <translation>Modellordner</translation>
+    </message>
+    <message>
+        <source>No folder</source>
+        <translation>Kein Ordner</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>Automatisch</translation>
+    </message>
+    <message>
+        <source>The Python in which RoadSeg computes. Set up runtime builds one; name another here only if it has all of the packages.</source>
+        <translation>Das Python, in dem RoadSeg rechnet. „Laufzeitumgebung einrichten“ baut eines; ein anderes nur angeben, wenn es alle Pakete hat.</translation>
+    </message>
+    <message>
+        <source>What a Job May Take</source>
+        <translation>Was eine Aufgabe beanspruchen darf</translation>
+    </message>
+    <message>
+        <source>They count where an algorithm's own threads and memory are left at 0.</source>
+        <translation>Sie gelten, wo Threads und Arbeitsspeicher eines Algorithmus auf 0 stehen.</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>Dateien</translation>
+    </message>
+    <message>
+        <source>Dialogs begin with the newest model in it, and propose a new name in it for models they write.</source>
+        <translation>Dialoge beginnen mit dem neuesten Modell darin und schlagen für Modelle, die sie schreiben, einen neuen Namen darin vor.</translation>
+    </message>
+    <message>
+        <source>All ({count})</source>
+        <translation>Alle ({count})</translation>
+    </message>
+    <message>
+        <source>Status</source>
+        <translation>Zustand</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>Arbeitsspeicher</translation>
+    </message>
+    <message>
+        <source>The variable {name} is set, and counts first.</source>
+        <translation>Die Variable {name} ist gesetzt und geht vor.</translation>
+    </message>
+    <message>
+        <source>The roads of the western half are drawn, and the eastern half shows what the model has learned. Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Die Straßen der westlichen Hälfte sind gezeichnet, die östliche zeigt, was das Modell gelernt hat. Erst ein Modell nachtrainieren, dann Straßen extrahieren; alles ist ausgefüllt.</translation>
+    </message>
+    <message>
+        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
+        <translation>Eine Szene zum Ausprobieren wird erzeugt; das dauert weniger als eine Minute.</translation>
+    </message>
+    <message>
+        <source>The scene is being generated; see the progress in the status bar.</source>
+        <translation>Die Szene wird erzeugt; den Fortschritt zeigt die Statusleiste.</translation>
+    </message>
+    <message>
+        <source>Fine-tune a model…</source>
+        <translation>Modell nachtrainieren…</translation>
+    </message>
+    <message>
+        <source>{folder} cannot be made ({reason}).</source>
+        <translation>{folder} kann nicht angelegt werden ({reason}).</translation>
     </message>
     <message>
         <source>the extent</source>
@@ -882,6 +1054,58 @@
     <message>
         <source>Stopped, as you wished; the best so far is in {files}</source>
         <translation>Wie gewünscht angehalten; das bisher Beste liegt in {files}</translation>
+    </message>
+    <message>
+        <source>(no class)</source>
+        <translation>(keine Klasse)</translation>
+    </message>
+    <message>
+        <source>Road class</source>
+        <translation>Straßenklasse</translation>
+    </message>
+    <message>
+        <source>Width (m)</source>
+        <translation>Breite (m)</translation>
+    </message>
+    <message>
+        <source>Sure that it is a road</source>
+        <translation>Sicher, dass es eine Straße ist</translation>
+    </message>
+    <message>
+        <source>More lines like these are left out.</source>
+        <translation>Weitere Zeilen wie diese werden ausgelassen.</translation>
+    </message>
+    <message>
+        <source>of another version of RoadSeg</source>
+        <translation>von einer anderen Version von RoadSeg</translation>
+    </message>
+    <message>
+        <source>missing</source>
+        <translation>fehlt</translation>
+    </message>
+    <message>
+        <source>{python} does not exist</source>
+        <translation>{python} gibt es nicht</translation>
+    </message>
+    <message>
+        <source>ready ({packages})</source>
+        <translation>bereit ({packages})</translation>
+    </message>
+    <message>
+        <source>The setting {key} is {value}; {taken} is taken.</source>
+        <translation>Die Einstellung {key} ist {value}; genommen wird {taken}.</translation>
+    </message>
+    <message>
+        <source>{path} is no program. Choose a Python, or none.</source>
+        <translation>{path} ist kein Programm. Ein Python wählen oder keines.</translation>
+    </message>
+    <message>
+        <source>{path} is no folder. Choose another one, or none.</source>
+        <translation>{path} ist kein Ordner. Einen anderen wählen oder keinen.</translation>
+    </message>
+    <message>
+        <source>The setting {key} is {text}, which is no number; it is not used.</source>
+        <translation>Die Einstellung {key} ist {text}, was keine Zahl ist; sie gilt nicht.</translation>
     </message>
 </context>
 </TS>

@@ -52,6 +52,38 @@
         <translation>Entrenamiento</translation>
     </message>
     <message>
+        <source>Create label layers</source>
+        <translation>Crear capas de etiquetas</translation>
+    </message>
+    <message>
+        <source>draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road</source>
+        <translation>dibujar,digitalizar,anotar,etiquetar,área de interés,aoi,capa nueva,geopackage,formulario,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Imagen</translation>
+    </message>
+    <message>
+        <source>Width of a new road (m)</source>
+        <translation>Ancho de una vía nueva (m)</translation>
+    </message>
+    <message>
+        <source>Road classes</source>
+        <translation>Clases de vía</translation>
+    </message>
+    <message>
+        <source>Extent</source>
+        <translation>Extensión</translation>
+    </message>
+    <message>
+        <source>Label layers</source>
+        <translation>Capas de etiquetas</translation>
+    </message>
+    <message>
+        <source>Area of interest</source>
+        <translation>Área de interés</translation>
+    </message>
+    <message>
         <source>Fine-tune a model</source>
         <translation>Ajustar un modelo</translation>
     </message>
@@ -66,10 +98,6 @@
     <message>
         <source>Drawn roads</source>
         <translation>Vías dibujadas</translation>
-    </message>
-    <message>
-        <source>Area of interest</source>
-        <translation>Área de interés</translation>
     </message>
     <message>
         <source>Road width field</source>
@@ -320,6 +348,46 @@
         <translation>Motor utilizado</translation>
     </message>
     <message>
+        <source>Suggest where to label</source>
+        <translation>Sugerir dónde dibujar</translation>
+    </message>
+    <message>
+        <source>active learning,uncertainty,entropy,annotate,draw,digitize,label,area of interest,road</source>
+        <translation>aprendizaje activo,incertidumbre,entropía,anotar,dibujar,digitalizar,etiquetar,área de interés,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Road probability</source>
+        <translation>Probabilidad de vía</translation>
+    </message>
+    <message>
+        <source>Labeled areas</source>
+        <translation>Áreas ya dibujadas</translation>
+    </message>
+    <message>
+        <source>Number of patches</source>
+        <translation>Número de parcelas</translation>
+    </message>
+    <message>
+        <source>Patch size (m)</source>
+        <translation>Tamaño de parcela (m)</translation>
+    </message>
+    <message>
+        <source>Spread</source>
+        <translation>Dispersión</translation>
+    </message>
+    <message>
+        <source>Patches to label</source>
+        <translation>Parcelas por dibujar</translation>
+    </message>
+    <message>
+        <source>Number of suggestions</source>
+        <translation>Número de sugerencias</translation>
+    </message>
+    <message>
+        <source>Mean uncertainty of the scene</source>
+        <translation>Incertidumbre media de la escena</translation>
+    </message>
+    <message>
         <source>Export a model</source>
         <translation>Exportar un modelo</translation>
     </message>
@@ -368,8 +436,28 @@
         <translation>APLS en precisión completa, donde hay vías dibujadas</translation>
     </message>
     <message>
+        <source>Make a scene</source>
+        <translation>Generar una escena</translation>
+    </message>
+    <message>
+        <source>demo,example,synthetic,generate,procedural,test,image,road</source>
+        <translation>demo,ejemplo,sintético,generar,procedural,prueba,imagen,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Size (px)</source>
+        <translation>Tamaño (px)</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Vías</translation>
+    </message>
+    <message>
+        <source>Number of lines</source>
+        <translation>Número de líneas</translation>
+    </message>
+    <message>
+        <source>Length of all lines (m)</source>
+        <translation>Longitud de todas las líneas (m)</translation>
     </message>
     <message>
         <source>Segment roads</source>
@@ -380,28 +468,12 @@
         <translation>máscara,probabilidad,predecir,inferencia,clasificación,aprendizaje profundo,carretera,vía</translation>
     </message>
     <message>
-        <source>Image</source>
-        <translation>Imagen</translation>
-    </message>
-    <message>
-        <source>Extent</source>
-        <translation>Extensión</translation>
-    </message>
-    <message>
         <source>Ground resolution of web maps (m)</source>
         <translation>Resolución sobre el terreno de los mapas web (m)</translation>
     </message>
     <message>
         <source>Road mask</source>
         <translation>Máscara de vías</translation>
-    </message>
-    <message>
-        <source>Road probability</source>
-        <translation>Probabilidad de vía</translation>
-    </message>
-    <message>
-        <source>Road classes</source>
-        <translation>Clases de vía</translation>
     </message>
     <message>
         <source>Megapixels a second</source>
@@ -482,14 +554,6 @@
     <message>
         <source>Nodes</source>
         <translation>Nodos</translation>
-    </message>
-    <message>
-        <source>Number of lines</source>
-        <translation>Número de líneas</translation>
-    </message>
-    <message>
-        <source>Length of all lines (m)</source>
-        <translation>Longitud de todas las líneas (m)</translation>
     </message>
     <message>
         <source>Extract roads</source>
@@ -872,8 +936,116 @@
         <translation>openstreetmap,cambio,diferencia,comparar,falta,actualizar,mapa,aprendizaje profundo,flujo de trabajo,vía</translation>
     </message>
     <message>
+        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Trace en la capa roads el eje de las vías y delimite en la capa aoi el terreno en el que todas las vías están dibujadas. Guarde los cambios de ambas y ejecute Ajustar un modelo.</translation>
+    </message>
+    <message>
+        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Las capas están en un archivo temporal, que desaparece al cerrar QGIS. Indique un archivo para conservar lo dibujado.</translation>
+    </message>
+    <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
         <translation>El entorno de ejecución de RoadSeg es {python}: {version}</translation>
+    </message>
+    <message>
+        <source>Generated scene</source>
+        <translation>Escena generada</translation>
+    </message>
+    <message>
+        <source>RoadSeg demo</source>
+        <translation>Demo de RoadSeg</translation>
+    </message>
+    <message>
+        <source>Set up runtime…</source>
+        <translation>Configurar el entorno de ejecución…</translation>
+    </message>
+    <message>
+        <source>Try it on a generated scene</source>
+        <translation>Probar con una escena generada</translation>
+    </message>
+    <message>
+        <source>Settings…</source>
+        <translation>Configuración…</translation>
+    </message>
+    <message>
+        <source>Runtime: {status}…</source>
+        <translation>Entorno de ejecución: {status}…</translation>
+    </message>
+    <message>
+        <source>Python</source>
+        <translation>Python</translation>
+    </message>
+    <message>
+        <source>RoadSeg's own runtime</source>
+        <translation>Entorno de ejecución propio de RoadSeg</translation>
+    </message>
+    <message>
+        <source>Models folder</source>
+        <translation>Carpeta de modelos</translation>
+    </message>
+    <message>
+        <source>No folder</source>
+        <translation>Ninguna carpeta</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>Automático</translation>
+    </message>
+    <message>
+        <source>The Python in which RoadSeg computes. Set up runtime builds one; name another here only if it has all of the packages.</source>
+        <translation>El Python en el que calcula RoadSeg. «Configurar el entorno de ejecución» crea uno; indique otro solo si tiene todos los paquetes.</translation>
+    </message>
+    <message>
+        <source>What a Job May Take</source>
+        <translation>Lo que puede ocupar una tarea</translation>
+    </message>
+    <message>
+        <source>They count where an algorithm's own threads and memory are left at 0.</source>
+        <translation>Se aplican donde los hilos y la memoria propios de un algoritmo se dejan en 0.</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>Archivos</translation>
+    </message>
+    <message>
+        <source>Dialogs begin with the newest model in it, and propose a new name in it for models they write.</source>
+        <translation>Los diálogos empiezan con el modelo más reciente de ella y proponen un nombre nuevo en ella para los modelos que escriben.</translation>
+    </message>
+    <message>
+        <source>All ({count})</source>
+        <translation>Todos ({count})</translation>
+    </message>
+    <message>
+        <source>Status</source>
+        <translation>Estado</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>Memoria</translation>
+    </message>
+    <message>
+        <source>The variable {name} is set, and counts first.</source>
+        <translation>La variable {name} está definida y tiene prioridad.</translation>
+    </message>
+    <message>
+        <source>The roads of the western half are drawn, and the eastern half shows what the model has learned. Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Las vías de la mitad oeste están dibujadas, y la mitad este muestra lo que el modelo ha aprendido. Ajuste un modelo y luego extraiga vías; todo está rellenado.</translation>
+    </message>
+    <message>
+        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
+        <translation>Se está generando una escena para probar RoadSeg, lo que tarda menos de un minuto.</translation>
+    </message>
+    <message>
+        <source>The scene is being generated; see the progress in the status bar.</source>
+        <translation>La escena se está generando; vea el progreso en la barra de estado.</translation>
+    </message>
+    <message>
+        <source>Fine-tune a model…</source>
+        <translation>Ajustar un modelo…</translation>
+    </message>
+    <message>
+        <source>{folder} cannot be made ({reason}).</source>
+        <translation>No se puede crear {folder} ({reason}).</translation>
     </message>
     <message>
         <source>the extent</source>
@@ -882,6 +1054,58 @@
     <message>
         <source>Stopped, as you wished; the best so far is in {files}</source>
         <translation>Detenido, como se pidió; lo mejor hasta ahora está en {files}</translation>
+    </message>
+    <message>
+        <source>(no class)</source>
+        <translation>(sin clase)</translation>
+    </message>
+    <message>
+        <source>Road class</source>
+        <translation>Clase de vía</translation>
+    </message>
+    <message>
+        <source>Width (m)</source>
+        <translation>Ancho (m)</translation>
+    </message>
+    <message>
+        <source>Sure that it is a road</source>
+        <translation>Seguro de que es una vía</translation>
+    </message>
+    <message>
+        <source>More lines like these are left out.</source>
+        <translation>Se omiten más líneas como estas.</translation>
+    </message>
+    <message>
+        <source>of another version of RoadSeg</source>
+        <translation>de otra versión de RoadSeg</translation>
+    </message>
+    <message>
+        <source>missing</source>
+        <translation>falta</translation>
+    </message>
+    <message>
+        <source>{python} does not exist</source>
+        <translation>{python} no existe</translation>
+    </message>
+    <message>
+        <source>ready ({packages})</source>
+        <translation>listo ({packages})</translation>
+    </message>
+    <message>
+        <source>The setting {key} is {value}; {taken} is taken.</source>
+        <translation>El ajuste {key} es {value}; se toma {taken}.</translation>
+    </message>
+    <message>
+        <source>{path} is no program. Choose a Python, or none.</source>
+        <translation>{path} no es un programa. Elija un Python, o ninguno.</translation>
+    </message>
+    <message>
+        <source>{path} is no folder. Choose another one, or none.</source>
+        <translation>{path} no es una carpeta. Elija otra, o ninguna.</translation>
+    </message>
+    <message>
+        <source>The setting {key} is {text}, which is no number; it is not used.</source>
+        <translation>El ajuste {key} es {text}, que no es un número; no se usa.</translation>
     </message>
 </context>
 </TS>

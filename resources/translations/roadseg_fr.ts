@@ -52,6 +52,38 @@
         <translation>Entraînement</translation>
     </message>
     <message>
+        <source>Create label layers</source>
+        <translation>Créer des couches d'étiquettes</translation>
+    </message>
+    <message>
+        <source>draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road</source>
+        <translation>dessiner,numériser,annoter,étiqueter,zone d'intérêt,aoi,nouvelle couche,geopackage,formulaire,route</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Image</translation>
+    </message>
+    <message>
+        <source>Width of a new road (m)</source>
+        <translation>Largeur d'une nouvelle route (m)</translation>
+    </message>
+    <message>
+        <source>Road classes</source>
+        <translation>Classes de route</translation>
+    </message>
+    <message>
+        <source>Extent</source>
+        <translation>Emprise</translation>
+    </message>
+    <message>
+        <source>Label layers</source>
+        <translation>Couches d'étiquettes</translation>
+    </message>
+    <message>
+        <source>Area of interest</source>
+        <translation>Zone d'intérêt</translation>
+    </message>
+    <message>
         <source>Fine-tune a model</source>
         <translation>Affiner un modèle</translation>
     </message>
@@ -66,10 +98,6 @@
     <message>
         <source>Drawn roads</source>
         <translation>Routes dessinées</translation>
-    </message>
-    <message>
-        <source>Area of interest</source>
-        <translation>Zone d'intérêt</translation>
     </message>
     <message>
         <source>Road width field</source>
@@ -320,6 +348,46 @@
         <translation>Moteur utilisé</translation>
     </message>
     <message>
+        <source>Suggest where to label</source>
+        <translation>Suggérer où dessiner</translation>
+    </message>
+    <message>
+        <source>active learning,uncertainty,entropy,annotate,draw,digitize,label,area of interest,road</source>
+        <translation>apprentissage actif,incertitude,entropie,annoter,dessiner,numériser,étiqueter,zone d'intérêt,route</translation>
+    </message>
+    <message>
+        <source>Road probability</source>
+        <translation>Probabilité de route</translation>
+    </message>
+    <message>
+        <source>Labeled areas</source>
+        <translation>Zones déjà dessinées</translation>
+    </message>
+    <message>
+        <source>Number of patches</source>
+        <translation>Nombre de carrés</translation>
+    </message>
+    <message>
+        <source>Patch size (m)</source>
+        <translation>Taille d'un carré (m)</translation>
+    </message>
+    <message>
+        <source>Spread</source>
+        <translation>Dispersion</translation>
+    </message>
+    <message>
+        <source>Patches to label</source>
+        <translation>Carrés à dessiner</translation>
+    </message>
+    <message>
+        <source>Number of suggestions</source>
+        <translation>Nombre de suggestions</translation>
+    </message>
+    <message>
+        <source>Mean uncertainty of the scene</source>
+        <translation>Incertitude moyenne de la scène</translation>
+    </message>
+    <message>
         <source>Export a model</source>
         <translation>Exporter un modèle</translation>
     </message>
@@ -368,8 +436,28 @@
         <translation>APLS en pleine précision, là où des routes sont dessinées</translation>
     </message>
     <message>
+        <source>Make a scene</source>
+        <translation>Générer une scène</translation>
+    </message>
+    <message>
+        <source>demo,example,synthetic,generate,procedural,test,image,road</source>
+        <translation>démo,exemple,synthétique,générer,procédural,test,image,route</translation>
+    </message>
+    <message>
+        <source>Size (px)</source>
+        <translation>Taille (px)</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Routes</translation>
+    </message>
+    <message>
+        <source>Number of lines</source>
+        <translation>Nombre de lignes</translation>
+    </message>
+    <message>
+        <source>Length of all lines (m)</source>
+        <translation>Longueur de toutes les lignes (m)</translation>
     </message>
     <message>
         <source>Segment roads</source>
@@ -380,28 +468,12 @@
         <translation>masque,probabilité,prédire,inférence,classification,apprentissage profond,route</translation>
     </message>
     <message>
-        <source>Image</source>
-        <translation>Image</translation>
-    </message>
-    <message>
-        <source>Extent</source>
-        <translation>Emprise</translation>
-    </message>
-    <message>
         <source>Ground resolution of web maps (m)</source>
         <translation>Résolution au sol des cartes web (m)</translation>
     </message>
     <message>
         <source>Road mask</source>
         <translation>Masque des routes</translation>
-    </message>
-    <message>
-        <source>Road probability</source>
-        <translation>Probabilité de route</translation>
-    </message>
-    <message>
-        <source>Road classes</source>
-        <translation>Classes de route</translation>
     </message>
     <message>
         <source>Megapixels a second</source>
@@ -482,14 +554,6 @@
     <message>
         <source>Nodes</source>
         <translation>Nœuds</translation>
-    </message>
-    <message>
-        <source>Number of lines</source>
-        <translation>Nombre de lignes</translation>
-    </message>
-    <message>
-        <source>Length of all lines (m)</source>
-        <translation>Longueur de toutes les lignes (m)</translation>
     </message>
     <message>
         <source>Extract roads</source>
@@ -872,8 +936,116 @@
         <translation>openstreetmap,changement,différence,comparer,manquant,mise à jour,carte,apprentissage profond,chaîne de traitement,route</translation>
     </message>
     <message>
+        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Tracez l'axe des routes dans la couche roads et délimitez dans la couche aoi le terrain dans lequel toutes les routes sont dessinées. Enregistrez les modifications des deux, puis exécutez Affiner un modèle.</translation>
+    </message>
+    <message>
+        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Les couches sont dans un fichier temporaire, qui disparaît à la fermeture de QGIS. Indiquez un fichier pour conserver ce qui est dessiné.</translation>
+    </message>
+    <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
         <translation>L'environnement d'exécution de RoadSeg est {python} : {version}</translation>
+    </message>
+    <message>
+        <source>Generated scene</source>
+        <translation>Scène générée</translation>
+    </message>
+    <message>
+        <source>RoadSeg demo</source>
+        <translation>Démo de RoadSeg</translation>
+    </message>
+    <message>
+        <source>Set up runtime…</source>
+        <translation>Installer l'environnement d'exécution…</translation>
+    </message>
+    <message>
+        <source>Try it on a generated scene</source>
+        <translation>Essayer sur une scène générée</translation>
+    </message>
+    <message>
+        <source>Settings…</source>
+        <translation>Paramètres…</translation>
+    </message>
+    <message>
+        <source>Runtime: {status}…</source>
+        <translation>Environnement d'exécution : {status}…</translation>
+    </message>
+    <message>
+        <source>Python</source>
+        <translation>Python</translation>
+    </message>
+    <message>
+        <source>RoadSeg's own runtime</source>
+        <translation>Environnement d'exécution propre à RoadSeg</translation>
+    </message>
+    <message>
+        <source>Models folder</source>
+        <translation>Dossier des modèles</translation>
+    </message>
+    <message>
+        <source>No folder</source>
+        <translation>Aucun dossier</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>Automatique</translation>
+    </message>
+    <message>
+        <source>The Python in which RoadSeg computes. Set up runtime builds one; name another here only if it has all of the packages.</source>
+        <translation>Le Python dans lequel RoadSeg calcule. « Installer l'environnement d'exécution » en crée un ; n'en indiquez un autre que s'il a tous les paquets.</translation>
+    </message>
+    <message>
+        <source>What a Job May Take</source>
+        <translation>Ce qu'une tâche peut occuper</translation>
+    </message>
+    <message>
+        <source>They count where an algorithm's own threads and memory are left at 0.</source>
+        <translation>Ils valent là où les fils d'exécution et la mémoire d'un algorithme sont laissés à 0.</translation>
+    </message>
+    <message>
+        <source>Files</source>
+        <translation>Fichiers</translation>
+    </message>
+    <message>
+        <source>Dialogs begin with the newest model in it, and propose a new name in it for models they write.</source>
+        <translation>Les dialogues commencent par le modèle le plus récent qu'il contient et y proposent un nouveau nom pour les modèles qu'ils écrivent.</translation>
+    </message>
+    <message>
+        <source>All ({count})</source>
+        <translation>Tous ({count})</translation>
+    </message>
+    <message>
+        <source>Status</source>
+        <translation>État</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>Mémoire</translation>
+    </message>
+    <message>
+        <source>The variable {name} is set, and counts first.</source>
+        <translation>La variable {name} est définie et l'emporte.</translation>
+    </message>
+    <message>
+        <source>The roads of the western half are drawn, and the eastern half shows what the model has learned. Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Les routes de la moitié ouest sont dessinées, et la moitié est montre ce que le modèle a appris. Affinez un modèle, puis extrayez les routes ; tout est rempli.</translation>
+    </message>
+    <message>
+        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
+        <translation>Une scène pour essayer RoadSeg est en cours de génération, ce qui prend moins d'une minute.</translation>
+    </message>
+    <message>
+        <source>The scene is being generated; see the progress in the status bar.</source>
+        <translation>La scène est en cours de génération ; la barre d'état montre l'avancement.</translation>
+    </message>
+    <message>
+        <source>Fine-tune a model…</source>
+        <translation>Affiner un modèle…</translation>
+    </message>
+    <message>
+        <source>{folder} cannot be made ({reason}).</source>
+        <translation>{folder} ne peut pas être créé ({reason}).</translation>
     </message>
     <message>
         <source>the extent</source>
@@ -882,6 +1054,58 @@
     <message>
         <source>Stopped, as you wished; the best so far is in {files}</source>
         <translation>Arrêté comme demandé ; le meilleur résultat jusqu'ici est dans {files}</translation>
+    </message>
+    <message>
+        <source>(no class)</source>
+        <translation>(aucune classe)</translation>
+    </message>
+    <message>
+        <source>Road class</source>
+        <translation>Classe de route</translation>
+    </message>
+    <message>
+        <source>Width (m)</source>
+        <translation>Largeur (m)</translation>
+    </message>
+    <message>
+        <source>Sure that it is a road</source>
+        <translation>Certain que c'est une route</translation>
+    </message>
+    <message>
+        <source>More lines like these are left out.</source>
+        <translation>D'autres lignes semblables sont omises.</translation>
+    </message>
+    <message>
+        <source>of another version of RoadSeg</source>
+        <translation>d'une autre version de RoadSeg</translation>
+    </message>
+    <message>
+        <source>missing</source>
+        <translation>absent</translation>
+    </message>
+    <message>
+        <source>{python} does not exist</source>
+        <translation>{python} n'existe pas</translation>
+    </message>
+    <message>
+        <source>ready ({packages})</source>
+        <translation>prêt ({packages})</translation>
+    </message>
+    <message>
+        <source>The setting {key} is {value}; {taken} is taken.</source>
+        <translation>Le réglage {key} vaut {value} ; {taken} est pris.</translation>
+    </message>
+    <message>
+        <source>{path} is no program. Choose a Python, or none.</source>
+        <translation>{path} n'est pas un programme. Choisissez un Python, ou aucun.</translation>
+    </message>
+    <message>
+        <source>{path} is no folder. Choose another one, or none.</source>
+        <translation>{path} n'est pas un dossier. Choisissez-en un autre, ou aucun.</translation>
+    </message>
+    <message>
+        <source>The setting {key} is {text}, which is no number; it is not used.</source>
+        <translation>Le réglage {key} vaut {text}, qui n'est pas un nombre ; il n'est pas utilisé.</translation>
     </message>
 </context>
 </TS>

@@ -18,13 +18,13 @@ from typing import Any, ClassVar
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from training_core import worker  # noqa: E402
+from training_core import ending, worker  # noqa: E402
 from training_core.errors import LabelError  # noqa: E402
 from training_core.events import Reporter  # noqa: E402
 from training_core.jobs import JOBS, RASTER_OUTPUT, Job, option  # noqa: E402
 from training_core.outputs import Outputs  # noqa: E402
 
-PARTS = ("chatter", "work", "deaf", "finish", "fail", "refuse", "full", "memory", "leave", "look")
+PARTS = ("chatter", "work", "deaf", "stubborn", "finish", "fail", "refuse", "full", "memory", "leave", "look")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,20 @@ def play_work(job: Act, reporter: Reporter) -> dict[str, Any]:
 
 
 def play_deaf(job: Act, reporter: Reporter) -> dict[str, Any]:
-    reporter.progress(0.5, "Working")
+    """Have written half of an output, and not look at whether to stop."""
+    with Outputs() as outputs:
+        outputs.stage(job.output).write_text("half")
+        reporter.progress(0.5, "Working")
+        time.sleep(60)
+        return {}
+
+
+def play_stubborn(job: Act, reporter: Reporter) -> dict[str, Any]:
+    """Take longer than the patience lasts for what must not be cut off, and then not look at whether to stop."""
+    with ending.uncut():
+        reporter.progress(0.5, "Working")
+        time.sleep(1.5)
+        Path(job.output).write_text("whole")
     time.sleep(60)
     return {}
 
@@ -120,7 +133,7 @@ if __name__ == "__main__":
     JOBS[Act.name] = Act
     sys.modules[f"training_core.{Act.name}"] = sys.modules["__main__"]
     worker.HEARTBEAT_S = 0.05
-    worker.GRACE_S = 0.5
+    worker.PATIENCE_S, worker.GRACE_S = 0.5, 10.0
     from training_core.cli import main
 
     main()

@@ -115,6 +115,13 @@ def test_recomputing_is_done_where_it_is_wished(short_of_memory):
     assert plan(recompute="yes")[0].is_recomputing
 
 
+def test_no_more_is_taken_than_the_settings_allow(short_of_memory, monkeypatch):
+    short_of_memory(10**12)
+    monkeypatch.setenv("ROADSEG_MEMORY_GB", "0.1")
+    with pytest.raises(ResourceError, match=r"0\.1 GB can be had"):
+        plan()
+
+
 def test_a_refusal_says_what_would_fit_and_that_fits(short_of_memory, recomputing):
     enough = recomputing.peak_bytes(2, 1312, accumulation=4) - recomputing.process_bytes
     short_of_memory(1.1 * enough / footprint.SHARE_OF_FREE)

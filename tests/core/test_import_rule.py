@@ -1,7 +1,8 @@
 """The house's import rule, read from the imports of every file.
 
 qgis_roadseg and algorithms import the standard library, qgis, and of the core only jobs, events and errors; those three
-import the standard library alone; the core never imports qgis; algorithms never import each other.
+import the standard library alone; the core never imports qgis; algorithms never import each other. Only
+qgis_roadseg.desktop imports what a window needs, and only the plugin imports that.
 """
 
 import ast
@@ -13,6 +14,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SHARED = tuple(f"training_core.{name}" for name in ("jobs", "events", "errors"))
 PLUGIN = ("qgis_roadseg", "algorithms")
+DESKTOP = "qgis_roadseg.desktop"
+WINDOWS = ("qgis.gui", "qgis.utils", "qgis.PyQt.QtWidgets", "qgis.processing")
 FILES = sorted(
     [ROOT / "__init__.py", *(path for top in (*PLUGIN, "training_core") for path in ROOT.glob(f"{top}/**/*.py"))]
 )
@@ -54,6 +57,10 @@ def is_allowed(name, module, top):
         return True
     if is_shared(module):
         return is_shared(name)
+    if name.startswith(WINDOWS) and not module.startswith(DESKTOP):
+        return False
+    if name.startswith(DESKTOP) and not module.startswith((DESKTOP, "qgis_roadseg.plugin")):
+        return False
     if top == "training_core":
         return first not in ("qgis", "PyQt5", "PyQt6", "processing", *PLUGIN)
     if top == "algorithms":
@@ -81,6 +88,11 @@ def test_every_part_of_the_house_is_read():
         ("qgis_roadseg/client.py", "from PyQt5.QtCore import QProcess", "PyQt5.QtCore"),
         ("qgis_roadseg/client.py", "from ..training_core.segment import run", "training_core.segment"),
         ("qgis_roadseg/client.py", "from ..training_core import jobs, model", "training_core.model"),
+        ("qgis_roadseg/runtime.py", "def f():\n    from qgis.gui import QgsSpinBox", "qgis.gui"),
+        ("qgis_roadseg/runtime.py", "from qgis.PyQt.QtWidgets import QAction", "qgis.PyQt.QtWidgets"),
+        ("qgis_roadseg/runtime.py", "from .desktop.dialogs import tell", "qgis_roadseg.desktop.dialogs"),
+        ("algorithms/segment.py", "from ..qgis_roadseg.desktop import menu", "qgis_roadseg.desktop.menu"),
+        ("qgis_roadseg/desktop/menu.py", "from ...training_core import model", "training_core.model"),
         ("algorithms/segment.py", "from .finetune import FineTune", "algorithms.finetune"),
         ("algorithms/segment.py", "from . import finetune", "algorithms.finetune"),
         ("algorithms/segment.py", "import rasterio.windows", "rasterio.windows"),
@@ -108,6 +120,8 @@ def test_a_violation_is_found(path, source, forbidden):
             "from __future__ import annotations\nimport json\nfrom qgis.PyQt.QtCore import QProcess",
         ),
         ("algorithms/segment.py", "from ..qgis_roadseg.algorithm import X\nfrom ..training_core.jobs import Segment"),
+        ("qgis_roadseg/plugin.py", "def f():\n    from .desktop.menu import Menu"),
+        ("qgis_roadseg/desktop/menu.py", "from qgis.gui import QgisInterface\nfrom .dialogs import tell"),
         ("training_core/events.py", "from .errors import Cancelled"),
         ("training_core/jobs/option.py", "from ..errors import JobError\nfrom .shared import ComputeOptions"),
         ("training_core/segment.py", "import torch\nfrom . import imagery"),

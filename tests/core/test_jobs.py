@@ -39,6 +39,7 @@ FILLED = {
     "vectorize": {"raster": "mask.tif", "roads": "roads.gpkg"},
     "extractroads": {"raster": "image.tif", "model": "model.safetensors", "roads": "roads.gpkg"},
     "evaluate": {"rasters": ["image.tif"], "roads": "roads.gpkg", "model": "model.safetensors"},
+    "suggestlabels": {"raster": "probability.tif", "suggestions": "suggestions.gpkg"},
     "cleannetwork": {"lines": "lines.gpkg", "roads": "roads.gpkg"},
     "scorenetwork": {
         "truth": "truth.gpkg",

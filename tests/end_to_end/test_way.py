@@ -44,10 +44,13 @@ def test_all_algorithms_are_listed():
     listed = headless.qgis_process("list").stdout
     for name in (
         "setupruntime",
+        "createlabellayers",
         "finetune",
         "evaluate",
+        "suggestlabels",
         "exportmodel",
         "quantize",
+        "makescene",
         "segment",
         "vectorize",
         "extractroads",
@@ -105,6 +108,12 @@ def test_segment_then_vectorize_lie_on_the_image(ground, tmp_path):
     assert (result.RasterXSize, result.RasterYSize) == (image.RasterXSize, image.RasterYSize)
     assert result.GetSpatialRef().IsSame(image.GetSpatialRef())
     assert set(np.unique(result.ReadAsArray())) == {0, 1}
+
+    patches = str(tmp_path / "patches.gpkg")
+    suggested = headless.run("roadseg:suggestlabels", {"INPUT": probability, "PATCH_M": 60, "OUTPUT": patches})
+    places, shapes = lines_of(patches)
+    assert places.IsSame(image.GetSpatialRef()) and len(shapes) == suggested["SUGGESTED"] == 10
+    assert [items["rank"] for items, _ in shapes] == list(range(1, 11)) and suggested["MEAN_UNCERTAINTY"] > 0
 
     network = headless.run("roadseg:vectorize", {"INPUT": probability, "OUTPUT": roads, "THRESHOLD": 0.5})
     reference, lines = lines_of(roads)

@@ -1,4 +1,7 @@
-"""What the package's tests share: the zip, and a fresh QGIS profile that it is installed in."""
+"""What the package's tests share: the zip, and a fresh QGIS profile that it is installed in.
+
+They need a process of their own, since the plugin's tests load the checkout under the same name.
+"""
 
 import os
 import sys

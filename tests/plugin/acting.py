@@ -62,7 +62,7 @@ def is_running(process_id):
         return file.read().rpartition(")")[2].split()[0] != "Z"
 
 
-def wait_until_gone(process_id, seconds=5):
+def wait_until_gone(process_id, seconds=20):
     end = time.monotonic() + seconds
     while is_running(process_id) and time.monotonic() < end:
         time.sleep(0.02)
@@ -87,10 +87,12 @@ def failure(algorithm, values, ear=None):
     ear = ear or Ear()
     with pytest.raises(QgsProcessingException) as caught:
         run(algorithm, values, ear)
-    return f"{ear.text}\n{caught.value}"
+    told = f"{ear.text}\n{caught.value}"
+    del caught  # whose traceback would keep layers alive until QGIS has gone
+    return told
 
 
-def run_in_task(algorithm, values, context, ear, application, seconds=20):
+def run_in_task(algorithm, values, context, ear, application, seconds=60):
     """Run an algorithm as the toolbox does, in another thread; return what each end of it told."""
     ends = []
     task = QgsProcessingAlgRunnerTask(algorithm, values, context, ear)

@@ -19,7 +19,7 @@ _PLUGINS = tempfile.TemporaryDirectory(prefix="roadseg-plugins-")
 Path(_PLUGINS.name, "roadseg").symlink_to(ROOT, target_is_directory=True)
 sys.path.insert(0, _PLUGINS.name)
 
-from qgis.core import QgsApplication  # noqa: E402
+from qgis.core import QgsApplication, QgsSettings  # noqa: E402
 
 from .acting import PLAY, Ear  # noqa: E402
 
@@ -61,6 +61,14 @@ def play_runtime(tmp_path, monkeypatch):
 def no_runtime(tmp_path, monkeypatch):
     monkeypatch.delenv("ROADSEG_PYTHON", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@pytest.fixture
+def no_settings():
+    """Take away what is set for RoadSeg, before the test and after it."""
+    QgsSettings().remove("roadseg")
+    yield
+    QgsSettings().remove("roadseg")
 
 
 @pytest.fixture(scope="session")

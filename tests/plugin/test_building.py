@@ -144,7 +144,7 @@ def test_uv_is_used_where_present_unless_pip_is_told_where_from(tiny, tmp_path, 
     uv.write_text('#!/bin/sh\necho uv "$@"\n[ "$1" = venv ] || exit 7\n')
     uv.chmod(0o755)
     monkeypatch.setenv("PATH", str(uv.parent), prepend=os.pathsep)
-    with pytest.raises(RuntimeEnvironmentError, match=r"uv failed with status 7"):
+    with pytest.raises(RuntimeEnvironmentError, match=r"failed with status 7"):
         set_up(tiny, Sources(extra_index_url="https://cpu.example.org"), BASE, False, ear)
     assert f"uv venv --no-progress --python {BASE}" in ear.text
     assert "--extra-index-url https://cpu.example.org -r" in ear.text

@@ -37,3 +37,14 @@ def test_logs_and_warnings_are_all_told(ear):
     narrator.tell_foreign("three")
     narrator.tell(events.Heartbeat())
     assert ear.told == ["one", "two", "three"]
+
+
+def test_a_flood_of_events_and_foreign_lines_does_not_hold_up_qgis(ear):
+    moves = []
+    ear.progressChanged.connect(moves.append)
+    narrator = Narrator(ear, every_s=60)
+    for step in range(50_000):
+        narrator.tell(events.Progress(step / 50_000, f"Step {step}"))
+        narrator.tell_foreign("a library's print")
+    assert len(moves) <= 1001 and moves[-1] == 100
+    assert len(ear.told) == 102 and ear.told[-1] == "More lines like these are left out."

@@ -15,9 +15,11 @@ from roadseg.algorithms.exportmodel import ExportModel
 from roadseg.algorithms.exportnetwork import ExportNetwork
 from roadseg.algorithms.extractroads import ExtractRoads
 from roadseg.algorithms.finetune import FineTune
+from roadseg.algorithms.makescene import MakeScene
 from roadseg.algorithms.quantize import Quantize
 from roadseg.algorithms.scorenetwork import ScoreNetwork
 from roadseg.algorithms.segment import Segment
+from roadseg.algorithms.suggestlabels import SuggestLabels
 from roadseg.algorithms.vectorize import Vectorize
 from roadseg.qgis_roadseg.parameters import read_plain
 from roadseg.training_core import jobs
@@ -26,8 +28,10 @@ from roadseg.training_core.errors import JobError
 ALGORITHMS = (
     FineTune,
     Evaluate,
+    SuggestLabels,
     ExportModel,
     Quantize,
+    MakeScene,
     Segment,
     Vectorize,
     ExtractRoads,
@@ -99,6 +103,8 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
                     "RESUME": "boolean", "KEEP_BEST": "boolean", "LOG_FOLDER": "file"}),
         (Evaluate, {"INPUT": "multilayer", "ROADS": "source", "AOI": "source", "MODEL": "file", "TOLERANCE_M": "number",
                     "REPORT": "fileDestination", "SCORES": "fileDestination"}),
+        (SuggestLabels, {"INPUT": "raster", "LABELED": "source", "COUNT": "number", "PATCH_M": "number",
+                         "SPREAD": "number", "OUTPUT": "sink"}),
         (ExportModel, {"INPUT": "file", "OUTPUT": "fileDestination", "TILE_PX": "number"}),
         (Quantize, {"INPUT": "multilayer", "MODEL": "file", "ROADS": "source", "AOI": "source", "WIDTH_FIELD": "field",
                     "OUTPUT": "fileDestination"}),
@@ -127,12 +133,20 @@ def test_the_types(algorithm_type, types):
     assert not found["INPUT"].flags() & QgsProcessingParameterDefinition.Flag.FlagOptional
 
 
+def test_a_scene_is_made_of_nothing_but_a_size_and_a_seed():
+    types = {name: parameter.type() for name, parameter in definitions(MakeScene).items()}
+    assert types == {"SIZE_PX": "number", "SEED": "number", "RASTER": "rasterDestination", "OUTPUT": "sink"}
+
+
 def test_geometries_and_parents():
     finetune = definitions(FineTune)
     source = QgsProcessing.SourceType
     assert finetune["ROADS"].dataTypes() == [source.TypeVectorLine, source.TypeVectorPolygon]
     assert finetune["AOI"].dataTypes() == [source.TypeVectorPolygon]
     assert finetune["WIDTH_FIELD"].parentLayerParameterName() == "ROADS"
+    suggest = definitions(SuggestLabels)
+    assert suggest["LABELED"].dataTypes() == [source.TypeVectorPolygon]
+    assert suggest["OUTPUT"].dataType() == source.TypeVectorPolygon
     clean = definitions(CleanNetwork)
     assert clean["INPUT"].dataTypes() == [source.TypeVectorLine]
     assert clean["BRIDGE_FIELD"].parentLayerParameterName() == "INPUT"
@@ -166,8 +180,10 @@ def test_what_is_written_where_nothing_is_said():
 
     assert created(FineTune) == {"MODEL", "REPORT"}
     assert created(Evaluate) == {"REPORT"}
+    assert created(SuggestLabels) == {"OUTPUT"}
     assert created(ExportModel) == {"OUTPUT"}
     assert created(Quantize) == {"OUTPUT"}
+    assert created(MakeScene) == {"RASTER", "OUTPUT"}
     assert created(Segment) == {"MASK"}
     assert created(Vectorize) == {"OUTPUT"}
     assert created(ExtractRoads) == {"OUTPUT"}

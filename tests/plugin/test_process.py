@@ -1,3 +1,4 @@
+import json
 import subprocess
 import sys
 import time
@@ -113,7 +114,38 @@ def test_cancelling_ends_the_process_and_its_children(tmp_path):
         "time.sleep(60)\n"
     )
     heard = []
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); " + RUN_MODULE
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n" + RUN_MODULE
     with pytest.raises(Cancelled):
         run_to_end(sys.executable, ["-I", "-c", code, "parent"], heard.append, lambda: bool(heard))
     assert wait_until_gone(int(heard[0]))
+
+
+PARENT = """
+import json, sys
+paths, folder, how, what = json.loads(sys.argv[1])
+sys.path[:0] = paths
+from roadseg.qgis_roadseg import process
+code = f"import sys; sys.path.insert(0, {folder!r})\\n" + getattr(process, how)
+with process.ChildProcess(sys.executable, ["-c", code, *what]) as child:
+    while True:
+        for line in child.poll().out:
+            print(line, flush=True)
+"""
+
+
+@pytest.mark.parametrize("how", ["RUN_MODULE", "RUN_PROGRAM"])
+def test_a_process_and_its_children_end_where_the_one_that_started_them_is_killed(how, tmp_path):
+    (tmp_path / "started.py").write_text(
+        "import os, subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "print(os.getpid(), child.pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    what = ["started"] if how == "RUN_MODULE" else [sys.executable, str(tmp_path / "started.py")]
+    paths = [path for path in sys.path if "roadseg-plugins" in path]
+    values = json.dumps([paths, str(tmp_path), how, what])
+    parent = subprocess.Popen([sys.executable, "-B", "-c", PARENT, values], stdout=subprocess.PIPE, text=True)
+    started = [int(number) for number in parent.stdout.readline().split()]
+    parent.kill()
+    parent.communicate()
+    assert len(started) == 2 and all(wait_until_gone(number) for number in started)

@@ -53,13 +53,13 @@ def test_the_variable_counts_before_the_setting_and_that_before_the_managed_one(
     by_setting, by_variable = tmp_path / "setting", tmp_path / "variable"
     by_setting.touch()
     by_variable.touch()
-    QgsSettings().setValue(runtime.SETTING, str(by_setting))
+    QgsSettings().setValue("roadseg/python", str(by_setting))
     try:
         assert runtime.find() == by_setting
         monkeypatch.setenv(runtime.VARIABLE, str(by_variable))
         assert runtime.find() == by_variable
     finally:
-        QgsSettings().remove(runtime.SETTING)
+        QgsSettings().remove("roadseg/python")
 
 
 def test_a_named_python_that_is_not_there(no_runtime, monkeypatch):

@@ -10,7 +10,7 @@ import json
 
 from ..errors import JobError
 from .exchange import ExportModel, Quantize
-from .learning import Evaluate, FineTune, MakeScene
+from .learning import Evaluate, FineTune, MakeScene, SuggestLabels
 from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
 from .networks import METERS_PER_SECOND, CompareNetworks, ExportNetwork, GraphOptions, NodingOptions, ScoreNetwork
 from .option import (
@@ -40,7 +40,16 @@ from .option import (
     option,
 )
 from .recipe import RecipeOptions
-from .shared import CleaningOptions, ComputeOptions, LabelOptions, NetworkOptions, SegmentOptions
+from .shared import (
+    MEMORY_VARIABLE,
+    THREADS_VARIABLE,
+    CleaningOptions,
+    ComputeOptions,
+    LabelOptions,
+    NetworkOptions,
+    SegmentOptions,
+    ThreadOptions,
+)
 
 __all__ = [
     "BANDS",
@@ -52,6 +61,7 @@ __all__ = [
     "HTML_OUTPUT",
     "JOBS",
     "JSON_OUTPUT",
+    "MEMORY_VARIABLE",
     "METERS_PER_SECOND",
     "MODEL",
     "MODEL_OUTPUT",
@@ -60,6 +70,7 @@ __all__ = [
     "RASTER",
     "RASTERS",
     "RASTER_OUTPUT",
+    "THREADS_VARIABLE",
     "VECTOR",
     "VECTOR_OUTPUT",
     "CleanNetwork",
@@ -84,6 +95,8 @@ __all__ = [
     "ScoreNetwork",
     "Segment",
     "SegmentOptions",
+    "SuggestLabels",
+    "ThreadOptions",
     "Vectorize",
     "describe_range",
     "from_json",
@@ -100,6 +113,7 @@ JOBS: dict[str, type[Job]] = {
         ExtractRoads,
         CleanNetwork,
         Evaluate,
+        SuggestLabels,
         ScoreNetwork,
         ExportNetwork,
         CompareNetworks,

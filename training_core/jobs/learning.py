@@ -1,4 +1,4 @@
-"""Jobs about what a model learns: fine-tuning it, scoring it, and scenes to learn from."""
+"""Jobs about what a model learns: fine-tuning it, scoring it, where to label next, and scenes to learn from."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .option import (
     JSON_OUTPUT,
     MODEL,
     MODEL_OUTPUT,
+    RASTER,
     RASTER_OUTPUT,
     RASTERS,
     VECTOR,
@@ -149,6 +150,61 @@ class Evaluate(LabelOptions, SegmentOptions):
     )
     report: str = option("", "Report", "Where to write the HTML report of the scores.", kind=HTML_OUTPUT)
     scores: str = option("", "Scores", "Where to write the scores as JSON.", kind=JSON_OUTPUT)
+
+
+@dataclass(frozen=True)
+class SuggestLabels(Job):
+    """Suggest the patches of a segmented scene in which a label would help the model most.
+
+    Looks for ground where the model is sure neither of road nor of its absence, as the entropy of its probability
+    tells, and rather for patches with both than with one of them. The patches lie side by side, spread over the scene
+    and away from what is labeled already, and are ranked: draw every road in the first ones, and take these as area of
+    interest of the next training. Where a model is sure and wrong is not found in this way.
+    """
+
+    name: ClassVar[str] = "suggestlabels"
+    title: ClassVar[str] = "Suggest where to label"
+
+    raster: str = option(
+        "",
+        "Road probability",
+        "What a model has found in the scene, as Segment roads writes it: the probability, not the mask.",
+        kind=RASTER,
+        required=True,
+    )
+    labeled: str = option(
+        "",
+        "Labeled areas",
+        "Polygons that are labeled already, such as the area of interest of the last training. No patch is suggested "
+        "there, and rather far from there than near.",
+        kind=VECTOR,
+    )
+    suggestions: str = option(
+        "",
+        "Patches to label",
+        "Where to write the patches, with rank, uncertainty and share of road; once every road in them is drawn, they "
+        "can be the area of interest of a training.",
+        kind=VECTOR_OUTPUT,
+        required=True,
+    )
+    count: int = option(10, "Number of patches", "How many patches to suggest at most.", minimum=1, maximum=1000)
+    patch_m: float = option(
+        100.0,
+        "Patch size",
+        "Side of a square patch on the ground. What lies in one should be drawn in some minutes.",
+        unit="m",
+        minimum=1,
+        maximum=100000,
+    )
+    spread: float = option(
+        0.5,
+        "Spread",
+        "How much a patch counts for less that lies near another one or labeled ground: 0 takes the most uncertain "
+        "patches wherever they lie, 1 spreads them over the scene as far as it is uncertain at all.",
+        minimum=0,
+        maximum=1,
+        advanced=True,
+    )
 
 
 @dataclass(frozen=True)

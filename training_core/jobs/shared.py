@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from ..errors import JobError
 from .option import FIELD, Job, option
 
+# Environment variables that say what a job may take of the machine where it does not say so itself.
+THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
+
 
 def _engine_option(*engines: str) -> str:
     """Return the field that chooses between engines."""
@@ -27,7 +30,7 @@ class ThreadOptions(Job):
     threads: int = option(
         0,
         "Threads",
-        "Processor cores to use; 0 uses all that are there.",
+        "Processor cores to use; 0 uses as many as RoadSeg's settings say, or else all that are there.",
         minimum=0,
         maximum=1024,
         advanced=True,
@@ -111,7 +114,8 @@ class SegmentOptions(ComputeOptions):
     memory_gb: float = option(
         0.0,
         "Memory",
-        "What the work may take of the memory: larger tiles waste less on halos. 0 takes a quarter of what is free.",
+        "What the work may take of the memory: larger tiles waste less on halos. 0 takes what RoadSeg's settings say, "
+        "or else a quarter of what is free.",
         unit="GB",
         minimum=0,
         maximum=4096,

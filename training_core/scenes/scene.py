@@ -5,7 +5,6 @@ Knows how the parts fit together, and where on Earth the scene is put; knows not
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from affine import Affine
 from rasterio.crs import CRS
 from shapely.geometry import box
 
+from ..processor import core_count
 from .land import plan_land
 from .painting import Scenery, margin_px, paint
 from .pavement import lay_pavement
@@ -111,7 +111,7 @@ def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np
     """Yield ((column, row, width, height), pixels) for all parts of the image, row by row, painting a few at a time."""
     starts, side = range(0, plan.size_px, TILE_PX), plan.size_px
     tiles = [(c, r, min(TILE_PX, side - c), min(TILE_PX, side - r)) for r in starts for c in starts]
-    workers = min(len(tiles), os.cpu_count() or 1, _MOST_WORKERS)
+    workers = min(len(tiles), core_count(), _MOST_WORKERS)
     with ThreadPoolExecutor(workers) as pool:
         for first in range(0, len(tiles), workers):
             batch = tiles[first : first + workers]

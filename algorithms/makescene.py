@@ -1,0 +1,23 @@
+"""Make a scene: what the job is to Processing."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..qgis_roadseg.job_algorithm import JobAlgorithm
+from ..training_core import jobs
+
+
+class MakeScene(JobAlgorithm):
+    """A size and a seed in; an image, generated, and its true roads out."""
+
+    job_type = jobs.MakeScene
+    group_id = "training"
+    keywords = "demo,example,synthetic,generate,procedural,test,image,road"
+    renamed: ClassVar = {"roads": "OUTPUT"}
+    numbers: ClassVar = {
+        "count": "Number of lines",
+        "length_m": "Length of all lines (m)",
+        "resolution_m": "Ground resolution (m)",
+    }
+    styles: ClassVar = {"roads": "roads"}

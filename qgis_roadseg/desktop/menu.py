@@ -1,0 +1,111 @@
+"""RoadSeg's menu under Raster, its toolbar and its page of settings: put into a window, and taken out again.
+
+Knows which entries there are, and their icons; knows nothing of what they open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Optional
+
+from qgis.core import QgsApplication
+from qgis.gui import QgisInterface
+from qgis.PyQt.QtGui import QIcon
+from qgis.PyQt.QtWidgets import QAction, QToolBar
+
+from .. import demo_project, runtime
+from ..paths import ICON
+from ..translation import tr
+from .dialogs import SET_UP, open_dialog
+from .settings_page import PAGE, SettingsPageFactory
+from .trial import Trial
+
+NAME = "RoadSeg"
+# The algorithms that most people need most often, each with an icon of QGIS' or, where it has none, RoadSeg's own.
+ALGORITHMS = {
+    "finetune": "/mActionCaptureLine.svg",
+    "segment": "/mIconRaster.svg",
+    "extractroads": "",
+    "comparenetworks": "/algorithms/mAlgorithmSymmetricalDifference.svg",
+}
+
+
+class Menu:
+    """What RoadSeg adds to a window of QGIS.
+
+    Parameters
+    ----------
+    window : QgisInterface
+        QGIS' window.
+    demo_folder : Path, optional
+        Where the demo lies; none means in the person's data folder.
+    """
+
+    def __init__(self, window: QgisInterface, demo_folder: Optional[Path] = None) -> None:
+        self._window = window
+        self._trial = Trial(window, demo_folder or demo_project.folder())
+        self._factory = SettingsPageFactory()
+        self._actions: list[QAction] = []
+        self._status: Optional[QAction] = None
+        self._toolbar: Optional[QToolBar] = None
+
+    def add(self) -> None:
+        """Put all of it into the window; the algorithms must be registered by now."""
+        algorithms = [self._algorithm_action(name, icon) for name, icon in ALGORITHMS.items()]
+        self._status = self._action("runtime", "", "/mIconPythonFile.svg", lambda: open_dialog(self._window, SET_UP))
+        self._actions = [
+            *algorithms,
+            self._separator(),
+            self._action("try", tr("Try it on a generated scene"), "/mActionPlay.svg", self._trial.start),
+            self._separator(),
+            self._status,
+            self._action("settings", tr("Settings…"), "/mActionOptions.svg", self._show_settings),
+        ]
+        for action in self._actions:
+            self._window.addPluginToRasterMenu(NAME, action)
+        self._toolbar = self._window.addToolBar(NAME)
+        self._toolbar.setObjectName("RoadSegToolBar")  # by which QGIS remembers its place
+        self._toolbar.addActions(algorithms)
+        self._window.registerOptionsWidgetFactory(self._factory)
+        self._window.rasterMenu().aboutToShow.connect(self._tell_status)
+        self._tell_status()
+
+    def remove(self) -> None:
+        """Take all of it out of the window."""
+        self._trial.stop()
+        self._window.rasterMenu().aboutToShow.disconnect(self._tell_status)
+        self._window.unregisterOptionsWidgetFactory(self._factory)
+        self._window.mainWindow().removeToolBar(self._toolbar)
+        self._toolbar.deleteLater()
+        for action in self._actions:
+            self._window.removePluginRasterMenu(NAME, action)
+            action.deleteLater()
+        self._actions = []
+
+    def _algorithm_action(self, name: str, icon: str) -> QAction:
+        algorithm = QgsApplication.processingRegistry().algorithmById(f"roadseg:{name}")
+        action = self._action(name, f"{algorithm.displayName()}…", icon, lambda: open_dialog(self._window, name))
+        action.setToolTip(f"<b>{algorithm.displayName()}</b><br>{algorithm.shortDescription()}")
+        return action
+
+    def _action(self, name: str, text: str, icon: str, act: Callable[[], None]) -> QAction:
+        picture = QgsApplication.getThemeIcon(icon) if icon else QIcon(str(ICON))
+        action = QAction(picture, text, self._window.mainWindow())
+        action.setObjectName(f"roadseg_{name}")
+        action.triggered.connect(lambda: act())
+        return action
+
+    def _separator(self) -> QAction:
+        separator = QAction(self._window.mainWindow())
+        separator.setSeparator(True)
+        return separator
+
+    def _tell_status(self) -> None:
+        status = runtime.status()
+        self._status.setText(tr("Runtime: {status}…").format(status=status.words))
+        icon = "/mIconSuccess.svg" if status.is_ready else "/mIconWarning.svg"
+        self._status.setIcon(QgsApplication.getThemeIcon(icon))
+
+    def _show_settings(self) -> None:
+        self._window.showOptionsDialog(self._window.mainWindow(), PAGE)

@@ -1,0 +1,143 @@
+"""RoadSeg's page in QGIS' options dialog.
+
+Knows its widgets; what the settings are, and which can be, is known to `settings`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from qgis.gui import (
+    QgsDoubleSpinBox,
+    QgsFileWidget,
+    QgsOptionsPageWidget,
+    QgsOptionsWidgetFactory,
+    QgsSpinBox,
+)
+from qgis.PyQt.QtCore import Qt
+from qgis.PyQt.QtGui import QIcon
+from qgis.PyQt.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidget
+
+from .. import runtime, settings
+from ..paths import ICON
+from ..translation import tr
+
+PAGE = "roadsegOptions"
+
+
+class SettingsPageFactory(QgsOptionsWidgetFactory):
+    """Makes the page whenever the options dialog is opened."""
+
+    def __init__(self) -> None:
+        super().__init__("RoadSeg", QIcon(str(ICON)), PAGE)
+
+    def createWidget(self, parent: QWidget) -> "SettingsPage":
+        """Return a page with the settings as they are."""
+        return SettingsPage(parent)
+
+
+class SettingsPage(QgsOptionsPageWidget):
+    """RoadSeg's settings, to be changed."""
+
+    def __init__(self, parent: "QWidget | None" = None) -> None:
+        super().__init__(parent)
+        self.setObjectName(PAGE)
+        self.python = _file_widget(QgsFileWidget.StorageMode.GetFile, tr("Python"), tr("RoadSeg's own runtime"))
+        self.models_folder = _file_widget(QgsFileWidget.StorageMode.GetDirectory, tr("Models folder"), tr("No folder"))
+        self.threads, self.memory_gb = QgsSpinBox(), QgsDoubleSpinBox()
+        self.threads.setRange(0, settings.most_threads())
+        self.threads.setClearValue(0, tr("All ({count})").format(count=settings.most_threads()))
+        self.memory_gb.setRange(0, settings.most_memory_gb())
+        self.memory_gb.setDecimals(1)
+        self.memory_gb.setSuffix(" GB")
+        self.memory_gb.setClearValue(0, tr("Automatic"))
+        self.refusal = QLabel()
+        self.refusal.setWordWrap(True)
+        self.refusal.setStyleSheet("color: red")
+        self._lay_out()
+        self._show(settings.load())
+        for field in (self.python, self.models_folder):
+            field.fileChanged.connect(self.isValid)
+        self.isValid()
+
+    def settings(self) -> settings.Settings:
+        """Return the settings as they stand on the page."""
+        return settings.Settings(
+            self.python.filePath().strip(),
+            self.threads.value(),
+            self.memory_gb.value(),
+            self.models_folder.filePath().strip(),
+        )
+
+    def isValid(self) -> bool:
+        """Say whether the settings can be; what cannot is told on the page."""
+        refusals = self.settings().refusals()
+        self.refusal.setText("\n".join(refusals))
+        self.refusal.setVisible(bool(refusals))
+        return not refusals
+
+    def apply(self) -> None:
+        """Keep the settings; QGIS calls this when the person accepts the dialog."""
+        if self.isValid():
+            settings.save(self.settings())
+
+    def _show(self, shown: settings.Settings) -> None:
+        self.python.setFilePath(shown.python)
+        self.threads.setValue(shown.threads)
+        self.memory_gb.setValue(shown.memory_gb)
+        self.models_folder.setFilePath(shown.models_folder)
+
+    def _lay_out(self) -> None:
+        computing = _group(
+            tr("Runtime"),
+            [(tr("Status"), QLabel(runtime.status().words)), (tr("Python"), self.python)],
+            tr(
+                "The Python in which RoadSeg computes. Set up runtime builds one; name another here only if it has all "
+                "of the packages."
+            ),
+        )
+        if os.environ.get(runtime.VARIABLE):
+            computing.layout().addRow(
+                _note(tr("The variable {name} is set, and counts first.").format(name=runtime.VARIABLE))
+            )
+        limits = _group(
+            tr("What a Job May Take"),
+            [(tr("Threads"), self.threads), (tr("Memory"), self.memory_gb)],
+            tr("They count where an algorithm's own threads and memory are left at 0."),
+        )
+        files = _group(
+            tr("Files"),
+            [(tr("Models folder"), self.models_folder)],
+            tr("Dialogs begin with the newest model in it, and propose a new name in it for models they write."),
+        )
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        for part in (computing, limits, files, self.refusal):
+            layout.addWidget(part)
+        layout.addStretch()
+
+
+def _file_widget(mode: QgsFileWidget.StorageMode, title: str, placeholder: str) -> QgsFileWidget:
+    widget = QgsFileWidget()
+    widget.setStorageMode(mode)
+    widget.setDialogTitle(title)
+    widget.setDefaultRoot(str(Path.home()))
+    widget.lineEdit().setPlaceholderText(placeholder)
+    return widget
+
+
+def _group(title: str, rows: "list[tuple[str, QWidget]]", note: str) -> QGroupBox:
+    group = QGroupBox(title)
+    form = QFormLayout(group)
+    for label, widget in rows:
+        form.addRow(label, widget)
+    form.addRow(_note(note))
+    return group
+
+
+def _note(text: str) -> QLabel:
+    note = QLabel(text)
+    note.setWordWrap(True)
+    note.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return note

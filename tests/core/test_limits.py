@@ -1,0 +1,39 @@
+import pytest
+
+from training_core import budget, limits, processor
+from training_core.errors import JobError
+from training_core.memory import available_bytes
+
+
+@pytest.fixture(autouse=True)
+def unset(monkeypatch):
+    monkeypatch.delenv("ROADSEG_THREADS", raising=False)
+    monkeypatch.delenv("ROADSEG_MEMORY_GB", raising=False)
+
+
+def test_where_nobody_says_there_is_no_limit():
+    limits.check()
+    assert limits.threads() is None and limits.memory_bytes() is None
+
+
+def test_no_more_cores_are_used_than_may_be_and_than_are_there(monkeypatch):
+    there = processor.core_count()
+    monkeypatch.setenv("ROADSEG_THREADS", "1")
+    assert processor.core_count() == 1
+    monkeypatch.setenv("ROADSEG_THREADS", str(there + 7))
+    assert processor.core_count() == there
+
+
+def test_tiles_are_fitted_to_the_memory_that_may_be_taken_if_it_is_there(monkeypatch):
+    monkeypatch.setenv("ROADSEG_MEMORY_GB", "0.75")
+    assert budget.default_budget_bytes() == 750_000_000
+    monkeypatch.setenv("ROADSEG_MEMORY_GB", "1e6")
+    assert budget.default_budget_bytes() == pytest.approx(available_bytes(), rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["ROADSEG_THREADS", "ROADSEG_MEMORY_GB"])
+@pytest.mark.parametrize("text", ["many", "0", "-3", "nan", "inf"])
+def test_what_is_no_limit_is_told(monkeypatch, name, text):
+    monkeypatch.setenv(name, text)
+    with pytest.raises(JobError, match=f"{name} is '{text}'"):
+        limits.check()

@@ -1,0 +1,124 @@
+"""The job vectorize: from a raster's file to the network's."""
+
+import geopandas
+import numpy as np
+import pytest
+import rasterio
+from affine import Affine
+from rasterio.features import rasterize
+from shapely.geometry import box
+
+from rasters import UTM, write_raster
+from training_core.errors import Cancelled, ImageryError, OutputError
+from training_core.events import Reporter
+from training_core.jobs import Vectorize
+from training_core.vectorize import run
+
+
+def drawn(*shapes):
+    """A mask of shapes given in columns and rows, their corners."""
+    return rasterize(shapes, out_shape=(200, 300), transform=Affine.identity()).astype(np.uint8)
+
+
+def road_raster(path, values=None, **profile):
+    if values is None:
+        values = drawn(box(0, 95, 300, 105), box(145, 0, 155, 200))
+    return write_raster(path, values, **profile)
+
+
+def test_the_job_writes_roads_and_nodes_and_tells_their_numbers(tmp_path):
+    raster = road_raster(tmp_path / "mask.tif")
+    job = Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg"), nodes=str(tmp_path / "nodes.geojson"))
+    heard = []
+    result = run(job, Reporter(heard.append))
+    roads, nodes = geopandas.read_file(result["roads"]), geopandas.read_file(result["nodes"])
+    assert result["count"] == len(roads) == 4
+    assert result["length_m"] == pytest.approx(500, abs=5)
+    assert result["components"] == 1
+    assert roads.crs == UTM
+    assert set(roads.geom_type) == {"LineString"}
+    assert {"length_m", "width_m", "confidence", "component"} < set(roads.columns)
+    assert sorted(nodes["degree"]) == [1, 1, 1, 1, 4]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mask.tif", "nodes.geojson", "roads.gpkg"]
+    fractions = [event.fraction for event in heard if event.kind == "progress"]
+    assert fractions == sorted(fractions)
+
+
+def test_roads_and_nodes_can_share_a_geopackage(tmp_path):
+    path = str(tmp_path / "network.gpkg")
+    run(Vectorize(raster=road_raster(tmp_path / "mask.tif"), roads=path, nodes=path), Reporter())
+    assert len(geopandas.read_file(path, layer="roads")) == 4
+    assert len(geopandas.read_file(path, layer="nodes")) == 5
+
+
+def test_an_empty_mask_gives_an_empty_layer(tmp_path):
+    raster = road_raster(tmp_path / "mask.tif", np.zeros((50, 50), dtype=np.uint8))
+    result = run(Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg")), Reporter())
+    assert (result["count"], result["length_m"], result["components"]) == (0, 0.0, 0)
+    roads = geopandas.read_file(result["roads"])
+    assert len(roads) == 0
+    assert roads.crs == UTM
+    assert "width_m" in roads.columns
+
+
+def test_a_probability_in_bytes_is_scaled_and_cut_at_the_threshold(tmp_path):
+    values = np.full((200, 300), 10, dtype=np.uint8)
+    values[95:105], values[150:160], values[:, 250:] = 203, 102, 255
+    raster = road_raster(tmp_path / "p.tif", values, nodata=255)
+    with rasterio.open(raster, "r+") as dataset:
+        dataset.scales = (1 / 254,)
+    found = [
+        geopandas.read_file(
+            run(Vectorize(raster=raster, roads=str(tmp_path / "r.gpkg"), threshold=threshold), Reporter())["roads"]
+        )
+        for threshold in (0.3, 0.5, 0.9)
+    ]
+    assert [len(roads) for roads in found] == [2, 1, 0]
+    assert found[1]["confidence"][0] == pytest.approx(203 / 254, abs=1e-3)
+    assert found[1]["length_m"][0] == pytest.approx(250, abs=2)
+
+
+def test_a_probability_in_floats_with_missing_values(tmp_path):
+    values = np.full((200, 300), 0.2, dtype=np.float32)
+    values[95:105], values[:, 250:] = 0.7, np.nan
+    raster = road_raster(tmp_path / "p.tif", values)
+    result = run(Vectorize(raster=raster, roads=str(tmp_path / "r.gpkg")), Reporter())
+    assert result["length_m"] == pytest.approx(250, abs=2)
+
+
+@pytest.mark.parametrize("nodata", [0, 255])
+def test_in_a_mask_of_road_and_no_data_only_the_rest_is_no_road(tmp_path, nodata):
+    values = drawn(box(20, 95, 280, 105))
+    values[values == 0] = nodata
+    raster = road_raster(tmp_path / "mask.tif", values, nodata=nodata)
+    result = run(Vectorize(raster=raster, roads=str(tmp_path / "r.gpkg")), Reporter())
+    assert result["count"] == 1
+    assert geopandas.read_file(result["roads"])["width_m"][0] == pytest.approx(10, abs=1)
+
+
+def test_what_cannot_be_used_is_told_by_name_and_leaves_nothing(tmp_path):
+    good = road_raster(tmp_path / "good.tif")
+    (tmp_path / "text.tif").write_text("not a raster")
+    whole = (tmp_path / "good.tif").read_bytes()
+    (tmp_path / "short.tif").write_bytes(whole[: len(whole) // 2])
+    with pytest.warns(rasterio.errors.NotGeoreferencedWarning):
+        rasters = [
+            tmp_path / "missing.tif", tmp_path / "text.tif", tmp_path / "short.tif",
+            road_raster(tmp_path / "nowhere.tif", crs=None, transform=Affine.identity()),
+            road_raster(tmp_path / "percent.tif", np.full((50, 50), 80, dtype=np.float32)),
+        ]  # fmt: skip
+        for raster in map(str, rasters):
+            with pytest.raises(ImageryError) as caught:
+                run(Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg")), Reporter())
+            assert raster in caught.value.message
+            assert caught.value.remedy
+    with pytest.raises(OutputError, match=r"roads\.dxf"):
+        run(Vectorize(raster=good, roads=str(tmp_path / "roads.dxf")), Reporter())
+    assert not list(tmp_path.glob("*roads*"))
+
+
+def test_a_stopped_job_leaves_nothing(tmp_path):
+    raster = road_raster(tmp_path / "mask.tif")
+    with pytest.raises(Cancelled):
+        run(Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg")), Reporter(is_cancelled=lambda: True))
+    assert [path.name for path in tmp_path.iterdir()] == ["mask.tif"]

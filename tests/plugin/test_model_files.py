@@ -1,0 +1,54 @@
+import os
+
+import pytest
+from qgis.core import QgsApplication
+from roadseg.qgis_roadseg import settings
+from roadseg.qgis_roadseg.settings import Settings
+
+pytestmark = pytest.mark.usefixtures("provider", "no_settings")
+
+
+def starts(algorithm):
+    """Return what an algorithm's dialog begins with, of its model files."""
+    made = QgsApplication.processingRegistry().createAlgorithmById(f"roadseg:{algorithm}")
+    values = {each.name(): (each.defaultValueForGui(), each.defaultValue()) for each in made.parameterDefinitions()}
+    assert all(default is None for name, (_, default) in values.items() if "MODEL" in name)  # scripts see none of it
+    return {name: start and os.path.basename(start) for name, (start, _) in values.items() if "MODEL" in name}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "Modelle ß"
+    folder.mkdir()
+    settings.save(Settings(models_folder=str(folder)))
+    return folder
+
+
+def write(folder, name, age_s):
+    path = folder / name
+    path.touch()
+    time_s = path.stat().st_mtime - age_s
+    os.utime(path, (time_s, time_s))
+
+
+def test_without_a_models_folder_dialogs_begin_empty():
+    assert starts("segment") == {"MODEL": None}
+    assert starts("finetune") == {"BASE_MODEL": None, "MODEL": None}
+
+
+def test_dialogs_begin_with_the_newest_model_and_a_new_name(folder):
+    assert starts("segment") == {"MODEL": None}
+    assert starts("finetune") == {"BASE_MODEL": None, "MODEL": "model.safetensors"}
+    write(folder, "town.safetensors", 10)
+    write(folder, "model.safetensors", 20)
+    write(folder, "newer.onnx", 0)
+    assert starts("segment") == starts("extractroads") == starts("evaluate") == {"MODEL": "town.safetensors"}
+    assert starts("finetune") == {"BASE_MODEL": None, "MODEL": "model 2.safetensors"}
+
+
+def test_a_models_folder_that_has_gone_is_none(folder):
+    write(folder, "town.safetensors", 0)
+    assert starts("segment") == {"MODEL": "town.safetensors"}
+    (folder / "town.safetensors").unlink()
+    folder.rmdir()
+    assert starts("segment") == {"MODEL": None} and starts("finetune")["MODEL"] is None

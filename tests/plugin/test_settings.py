@@ -1,0 +1,82 @@
+import os
+import sys
+
+import pytest
+from qgis.core import QgsSettings
+from roadseg.qgis_roadseg import settings
+from roadseg.qgis_roadseg.settings import Settings
+
+from .acting import failure
+
+pytestmark = pytest.mark.usefixtures("no_settings")
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch):
+    monkeypatch.delenv("ROADSEG_THREADS", raising=False)
+    monkeypatch.delenv("ROADSEG_MEMORY_GB", raising=False)
+
+
+def test_where_nothing_is_set_nothing_is_told_to_a_worker():
+    assert settings.load() == Settings("", 0, 0.0, "")
+    assert settings.load().variables() == {}
+
+
+def test_what_is_kept_is_found_again_and_what_is_taken_back_leaves_no_key(tmp_path):
+    kept = Settings(sys.executable, 1, 2.5, str(tmp_path))
+    settings.save(kept)
+    assert settings.load() == kept
+    assert kept.variables() == {"ROADSEG_THREADS": "1", "ROADSEG_MEMORY_GB": "2.5"}
+    settings.save(Settings())
+    assert settings.load() == Settings()
+    assert [key for key in QgsSettings().allKeys() if key.startswith("roadseg/")] == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "taken"),
+    [
+        ("threads", "10000", os.cpu_count()),
+        ("threads", "-3", 0),
+        ("threads", "many", 0),
+        ("memory_gb", "1e9", 4096),
+        ("memory_gb", "-1", 0),
+        ("memory_gb", "nan", 0),
+        ("memory_gb", "much", 0),
+    ],
+)
+def test_numbers_that_cannot_be_are_clipped_with_a_word(key, value, taken):
+    QgsSettings().setValue(f"roadseg/{key}", value)
+    told = []
+    assert getattr(settings.load(told.append), key) == taken
+    assert len(told) == 1 and f"The setting roadseg/{key} is " in told[0]
+
+
+def test_numbers_beyond_their_limits_are_not_kept():
+    settings.save(Settings(threads=10_000, memory_gb=1e9))
+    assert settings.load() == Settings(threads=os.cpu_count(), memory_gb=4096)
+
+
+def test_a_python_or_a_folder_that_is_not_there_is_refused(tmp_path):
+    text = tmp_path / "notes.txt"
+    text.touch()
+    for python in ("/no/such/python", str(tmp_path), str(text)):
+        assert Settings(python=python).refusals() == [f"{python} is no program. Choose a Python, or none."]
+    assert Settings(models_folder=str(text)).refusals() == [f"{text} is no folder. Choose another one, or none."]
+    assert Settings(sys.executable, models_folder=str(tmp_path)).refusals() == []
+
+
+def test_variables_of_the_environment_count_before_the_settings(monkeypatch):
+    monkeypatch.setenv("ROADSEG_MEMORY_GB", "3")
+    assert Settings(threads=1, memory_gb=2.5).variables() == {"ROADSEG_THREADS": "1"}
+
+
+def test_an_algorithm_hands_the_settings_on_and_tells_what_it_clips(provider, play_runtime, image):
+    play_runtime("""
+told = {name: os.environ.get(name) for name in ("ROADSEG_THREADS", "ROADSEG_MEMORY_GB")}
+send("error", code="job", message=f"{told}", remedy="")
+""")
+    QgsSettings().setValue("roadseg/threads", "10000")
+    QgsSettings().setValue("roadseg/memory_gb", "2.5")
+    told = failure("vectorize", {"INPUT": str(image), "OUTPUT": "TEMPORARY_OUTPUT"})
+    assert str({"ROADSEG_THREADS": str(os.cpu_count()), "ROADSEG_MEMORY_GB": "2.5"}) in told
+    assert "roadseg/threads is 10000" in told

@@ -1,0 +1,94 @@
+"""A main window with what RoadSeg asks of QGIS' own: a Raster menu, toolbars, a message bar, pages of options."""
+
+from qgis.core import QgsProject
+from qgis.gui import QgsMessageBar
+from qgis.PyQt.QtCore import QCoreApplication, QEvent
+from qgis.PyQt.QtWidgets import QAction, QMainWindow, QPushButton, QToolBar
+
+
+class Window:
+    """Has of QgisInterface the methods that RoadSeg calls."""
+
+    def __init__(self):
+        self._window = QMainWindow()
+        self._menu = self._window.menuBar().addMenu("Raster")
+        self._bar = QgsMessageBar(self._window)
+        self._menus = {}
+        self.factories = []
+        self.shown_pages = []
+        self.keeps_its_project = False
+
+    def mainWindow(self):  # noqa: N802
+        return self._window
+
+    def rasterMenu(self):  # noqa: N802
+        return self._menu
+
+    def messageBar(self):  # noqa: N802
+        return self._bar
+
+    def addPluginToRasterMenu(self, name, action):  # noqa: N802
+        if name not in self._menus:
+            self._menus[name] = self._menu.addMenu(name)
+        self._menus[name].addAction(action)
+
+    def removePluginRasterMenu(self, name, action):  # noqa: N802
+        menu = self._menus[name]
+        menu.removeAction(action)
+        if not menu.actions():
+            self._menu.removeAction(self._menus.pop(name).menuAction())
+
+    def addToolBar(self, name):  # noqa: N802
+        return self._window.addToolBar(name)
+
+    def registerOptionsWidgetFactory(self, factory):  # noqa: N802
+        self.factories.append(factory)
+
+    def unregisterOptionsWidgetFactory(self, factory):  # noqa: N802
+        self.factories.remove(factory)
+
+    def showOptionsDialog(self, parent, page):  # noqa: N802
+        self.shown_pages.append(page)
+
+    def newProject(self, asks):  # noqa: N802
+        assert asks
+        return not self.keeps_its_project
+
+    def addProject(self, path):  # noqa: N802
+        return QgsProject.instance().read(path)
+
+
+def entries(window):
+    """Return the actions of RoadSeg's menu."""
+    menus = [action.menu() for action in window.rasterMenu().actions() if action.text() == "RoadSeg"]
+    return [action for menu in menus for action in menu.actions()]
+
+
+def entry(window, name):
+    """Return an action of RoadSeg's menu."""
+    return next(action for action in entries(window) if action.objectName() == f"roadseg_{name}")
+
+
+def messages(window):
+    """Return the messages above the map, the newest first."""
+    return [item.text() for item in window.messageBar().items()]
+
+
+def button(window):
+    """Return the button of the newest message."""
+    return window.messageBar().currentItem().findChild(QPushButton)
+
+
+def left_behind(window):
+    """Return what there is of RoadSeg in a window, once what was to be deleted is."""
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    return [
+        *(action.text() for action in window.rasterMenu().actions()),
+        *(toolbar.windowTitle() for toolbar in window.mainWindow().findChildren(QToolBar)),
+        *(
+            name
+            for name in (action.objectName() for action in window.mainWindow().findChildren(QAction))
+            if "roadseg" in name
+        ),
+        *window.factories,
+    ]

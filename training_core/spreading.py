@@ -1,0 +1,73 @@
+"""A few places out of many: those of the most worth that do not crowd each other.
+
+Knows points in a plane and numbers that say what each is worth; knows nothing of where either come from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .events import Reporter
+
+
+@dataclass(frozen=True)
+class Places:
+    """What there is to choose among.
+
+    Parameters
+    ----------
+    at_m : ndarray (n, 2)
+        Where the places are, in a plane.
+    cells : ndarray (n, 2), int64
+        Their columns and rows in a lattice, by which it is told which of them overlap.
+    worth : ndarray (n,)
+        One that is worth nothing is not chosen.
+    distance_m : ndarray (n,)
+        How far each is from the nearest place that was taken earlier; infinite where none was.
+    """
+
+    at_m: np.ndarray
+    cells: np.ndarray
+    worth: np.ndarray
+    distance_m: np.ndarray
+
+
+def choose_spread(
+    places: Places, reach: int, count: int, spacing_m: float, spread: float, reporter: Reporter
+) -> np.ndarray:
+    """Return the numbers of the places that are chosen, (k,), int64, the first choice first.
+
+    Each choice is the place of the highest worth · (1 - spread + spread · min(1, distance / spacing)), with its
+    distance from the nearest place that was taken before it. So with a spread of 0 worth alone decides; with more of
+    it, a place beside one that is taken counts for less. Among places of equal worth the farthest is next, up to the
+    spacing: but for that bound, it is the greedy k-center of Gonzalez, "Clustering to minimize the maximum intercluster
+    distance", Theoretical Computer Science 38 (1985), by which Sener and Savarese, "Active learning for convolutional
+    neural networks: a core-set approach", ICLR 2018, choose what to label.
+
+    Parameters
+    ----------
+    places : Places
+    reach : int
+        Of two places whose cells differ by less than this in column and in row, one alone is chosen.
+    count : int
+        How many to choose at most.
+    spacing_m : float
+        Distance from which on places are far enough apart.
+    spread : float
+        From 0 to 1.
+    reporter : Reporter
+    """
+    worth, distance_m = places.worth.copy(), places.distance_m.copy()
+    chosen: list[int] = []
+    while len(chosen) < count and len(worth):
+        reporter.check_cancelled()
+        gain = worth * (1 - spread + spread * np.minimum(1, distance_m / spacing_m))
+        best = int(np.argmax(gain))
+        if not gain[best] > 0:
+            break
+        chosen.append(best)
+        worth[(np.abs(places.cells - places.cells[best]) < reach).all(axis=1)] = 0
+        distance_m = np.minimum(distance_m, np.hypot(*(places.at_m - places.at_m[best]).T))
+    return np.array(chosen, dtype=np.int64)
