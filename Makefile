@@ -14,7 +14,7 @@ demo: build/runtime-python.txt
 	@/usr/bin/python3 scripts/demo.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ROADS),--roads "$(ROADS)") \
 	    $(if $(AOI),--aoi "$(AOI)")
 
-# The algorithms' pages and the sources of translations; fails where a text has no translation yet, and says which.
+# The workflows, the pages of the algorithms and the sources of translations; fails where a text has no translation yet, and says which.
 docs: build/qgis.stamp
 	/usr/bin/python3 scripts/make_docs.py
 

@@ -30,6 +30,9 @@ GRACE_S, FINISH_S = 15.0, 600.0
 # the locale. -m puts the working directory, the plugin's folder, on the module path.
 WORKER = ("-s", "-u", "-B", "-X", "utf8", "-m", "training_core", "run")
 
+# Where the worker and its libraries put temporary files; so what one leaves that was ended goes, too.
+TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+
 _ERRORS = {error_type.code: error_type for error_type in RoadSegError.__subclasses__()}
 
 
@@ -51,7 +54,7 @@ class WorkerClient:
     finish_s : float
         Seconds that it has after it was asked to, where the job keeps the best of what it has done.
     variables : mapping of str to str, optional
-        Environment variables for the worker, where QGIS' own environment has none of the name.
+        Environment variables for the worker, beside QGIS' own or in their place.
     """
 
     def __init__(
@@ -70,7 +73,7 @@ class WorkerClient:
         self._silence_s = silence_s
         self._grace_s = grace_s
         self._finish_s = finish_s
-        self._variables = variables
+        self._variables = dict(variables or {})
 
     def run(self, job: Job) -> dict[str, Any]:
         """Do the job and return its result: paths and numbers under plain names.
@@ -89,7 +92,8 @@ class WorkerClient:
         with working_folder() as folder:
             job_file = folder / "job.json"
             job_file.write_text(job.to_json(), encoding="utf-8")
-            with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder, self._variables) as process:
+            variables = {**self._variables, **dict.fromkeys(TEMPORARY, str(folder))}
+            with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder, variables) as process:
                 conversation = _Conversation(process, Narrator(self._feedback))
                 self._attend(conversation, keeps_best=getattr(job, "keep_best", False))
                 ending = process.ending

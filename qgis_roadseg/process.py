@@ -104,7 +104,7 @@ class ChildProcess:
     folder : Path, optional
         Its working directory.
     variables : mapping of str to str, optional
-        Environment variables that it gets where QGIS' own environment has none of the name.
+        Environment variables that it gets beside QGIS' own, or in their place.
 
     Raises
     ------
@@ -122,7 +122,7 @@ class ChildProcess:
         self._readers = (LineReader(), LineReader())
         self._process = QProcess()
         environment = QProcessEnvironment()
-        for name, value in {**(variables or {}), **cleaned(os.environ)}.items():
+        for name, value in {**cleaned(os.environ), **(variables or {})}.items():
             environment.insert(name, value)
         self._process.setProcessEnvironment(environment)
         if folder is not None:

@@ -40,9 +40,9 @@ class Settings:
     models_folder: str = ""
 
     def variables(self) -> dict[str, str]:
-        """Return the environment variables that tell a worker what it may take."""
+        """Return the environment variables that tell a worker what it may take; those that are set count first."""
         limits = {THREADS_VARIABLE: self.threads, MEMORY_VARIABLE: self.memory_gb}
-        return {name: str(value) for name, value in limits.items() if value}
+        return {name: str(value) for name, value in limits.items() if value and not os.environ.get(name)}
 
     def refusals(self) -> list[str]:
         """Return, for the person, what of these settings cannot be."""

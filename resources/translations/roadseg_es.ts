@@ -908,6 +908,34 @@
         <translation>Lugares cuya ruta es más o menos la de antes</translation>
     </message>
     <message>
+        <source>Workflows</source>
+        <translation>Flujos de trabajo</translation>
+    </message>
+    <message>
+        <source>Fine-tune and map roads</source>
+        <translation>Ajustar un modelo y cartografiar vías</translation>
+    </message>
+    <message>
+        <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
+        <translation>entrenar,aprender,modelo,mapa,red,eje,línea central,aprendizaje profundo,flujo de trabajo,vía</translation>
+    </message>
+    <message>
+        <source>Map roads with a model</source>
+        <translation>Cartografiar vías con un modelo</translation>
+    </message>
+    <message>
+        <source>map,network,center-line,centerline,predict,probability,deep learning,workflow,road</source>
+        <translation>mapa,red,eje,línea central,predicción,probabilidad,aprendizaje profundo,flujo de trabajo,vía</translation>
+    </message>
+    <message>
+        <source>Update OSM: what is new or lost</source>
+        <translation>Actualizar OSM: qué es nuevo o se ha perdido</translation>
+    </message>
+    <message>
+        <source>openstreetmap,change,difference,compare,missing,update,map,deep learning,workflow,road</source>
+        <translation>openstreetmap,cambio,diferencia,comparar,falta,actualizar,mapa,aprendizaje profundo,flujo de trabajo,vía</translation>
+    </message>
+    <message>
         <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
         <translation>Trace en la capa roads el eje de las vías y delimite en la capa aoi el terreno en el que todas las vías están dibujadas. Guarde los cambios de ambas y ejecute Ajustar un modelo.</translation>
     </message>

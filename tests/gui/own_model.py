@@ -1,4 +1,4 @@
-"""A model as a person makes one in the Model Designer: an algorithm of RoadSeg's, and one of QGIS' own after it."""
+"""A model as a person makes one in the Model Designer: a workflow of RoadSeg's, and an algorithm of QGIS' own after it."""
 
 from pathlib import Path
 
@@ -23,19 +23,19 @@ def keep() -> None:
     model.addModelParameter(QgsProcessingParameterRasterLayer("image", "Image"), QgsProcessingModelParameter("image"))
     model.addModelParameter(QgsProcessingParameterFile("model", "Model"), QgsProcessingModelParameter("model"))
     source = QgsProcessingModelChildParameterSource
-    extract = QgsProcessingModelChildAlgorithm("roadseg:extractroads")
-    extract.setChildId("extract")
-    extract.addParameterSources("INPUT", [source.fromModelParameter("image")])
-    extract.addParameterSources("MODEL", [source.fromModelParameter("model")])
+    workflow = QgsProcessingModelChildAlgorithm("roadseg:maproads")
+    workflow.setChildId("workflow")
+    workflow.addParameterSources("INPUT", [source.fromModelParameter("image")])
+    workflow.addParameterSources("MODEL", [source.fromModelParameter("model")])
     buffer = QgsProcessingModelChildAlgorithm("native:buffer")
     buffer.setChildId("buffer")
-    buffer.addParameterSources("INPUT", [source.fromChildOutput("extract", "OUTPUT")])
+    buffer.addParameterSources("INPUT", [source.fromChildOutput("workflow", "OUTPUT")])
     buffer.addParameterSources("DISTANCE", [source.fromStaticValue(3)])
     areas = QgsProcessingModelOutput("Road areas", "Road areas")
     areas.setChildId("buffer")
     areas.setChildOutputName("OUTPUT")
     buffer.setModelOutputs({"Road areas": areas})
-    model.addChildAlgorithm(extract)
+    model.addChildAlgorithm(workflow)
     model.addChildAlgorithm(buffer)
     model.updateDestinationParameters()
     folder = Path(ModelerUtils.modelsFolders()[0])

@@ -158,7 +158,7 @@ def run_batch(stage: Stage, pictures: Path) -> Iterator[Until]:
 
 
 def run_model(stage: Stage, pictures: Path) -> Iterator[Until]:
-    """Run a model that the person has made, of an algorithm of RoadSeg's and one of QGIS' own."""
+    """Run a model that the person has made, of a workflow of RoadSeg's and an algorithm of QGIS' own."""
     stage.step("model")
     own_model.keep()
     hands.open_from_toolbox(own_model.NAME)

@@ -9,6 +9,10 @@ LONGEST_GAP_S = 2.0
 STEPS = ["start", "scene", "fine-tune", "segment", "vectorize", "route", "batch", "model"]
 
 
+def names(layer_tree):
+    return json.dumps(layer_tree)
+
+
 def test_the_story_came_to_its_end_without_an_error_and_qgis_ended_by_itself(seen):
     assert seen["error"] == ""
     assert seen["exceptions"] == []
@@ -41,20 +45,20 @@ def test_fine_tuning_leaves_a_model_and_a_report(seen):
 
 
 def test_mask_roads_and_way_are_in_the_layer_tree(seen):
-    names = json.dumps(seen["layers"])
-    assert "Road mask" in names and "Roads" in names
+    shown = names(seen["layers"])
+    assert "Road mask" in shown and "Roads" in shown
     assert seen["vectorize"]["results"]["COUNT"] > 0
     assert seen["route"]["results"]["TRAVEL_COST"] > 100
 
 
 def test_a_batch_runs_all_of_its_rows(seen, folder):
     assert "failed" not in seen["batch"]["log"]
-    assert len(seen["layers_after_batch"]) > len(seen["layers"])
+    assert names(seen["layers_after_batch"]).count('"Roads') == names(seen["layers"]).count('"Roads') + 2
     assert (folder / "joined.gpkg").is_file() and (folder / "open.gpkg").is_file()
 
 
 def test_a_model_of_ones_own_runs(seen):
-    assert "Road areas" in json.dumps(seen["layers_after_model"])
+    assert "Road areas" in names(seen["layers_after_model"])
 
 
 @pytest.mark.parametrize("step", STEPS[1:])

@@ -1,6 +1,7 @@
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from roadseg.qgis_roadseg.client import WorkerClient
@@ -60,6 +61,19 @@ send("result", result={"names": sorted(os.environ), "user_site": site.ENABLE_USE
     assert result["user_site"] is False
     assert result["folder"] == str(folder)
     assert not (folder / "training_core" / "__pycache__").exists()
+
+
+def test_what_a_worker_leaves_of_temporary_files_goes_with_its_run(play, ear):
+    folder = play("""
+import tempfile
+left = tempfile.mkdtemp()
+send("log", message=left)
+os.kill(os.getpid(), 9)
+""")
+    with pytest.raises(WorkerError):
+        run(folder, ear)
+    left = Path(ear.told[0])
+    assert left.parent.parent == Path(tempfile.gettempdir()) and not left.parent.exists()
 
 
 def test_foreign_lines_are_logged(play, ear):
@@ -197,7 +211,7 @@ while True:
     began = time.monotonic()
     with pytest.raises(Cancelled):
         run(folder, ear, grace_s=0.5)
-    assert 0.5 <= time.monotonic() - began < 5
+    assert 0.5 <= time.monotonic() - began < 20
     assert all(wait_until_gone(int(number)) for number in ear.told[0].split())
 
 
@@ -235,21 +249,21 @@ while True:
     began = time.monotonic()
     with pytest.raises(Cancelled):
         run(folder, Ear(cancel_on="started"), KEEPING, **limits)
-    assert 0.7 <= time.monotonic() - began < 5
+    assert 0.7 <= time.monotonic() - began < 20
 
 
 def test_a_result_that_a_stopped_job_has_is_its_last_word(play):
     folder = play(FINISHES + 'send("heartbeat")\ntime.sleep(60)')
     began = time.monotonic()
     assert run(folder, Ear(cancel_on="started"), KEEPING, grace_s=0.5) == {"stopped": True}
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 20
 
 
 def test_a_worker_that_does_not_end_after_its_result_is_ended(play, ear):
     folder = play('send("result", result={"fine": True}); time.sleep(60)')
     began = time.monotonic()
     assert run(folder, ear, grace_s=0.5) == {"fine": True}
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_a_child_left_behind_is_gone(play, ear):
@@ -262,7 +276,7 @@ os._exit(0)
     began = time.monotonic()
     child = run(folder, ear)["child"]
     assert wait_until_gone(child)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_closing_its_outputs_does_not_end_a_worker(play, ear, tmp_path):

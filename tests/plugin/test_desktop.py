@@ -55,7 +55,7 @@ def browser(qgis_iface, monkeypatch):
     monkeypatch.setattr(qgis_iface, "browserModel", lambda: model, raising=False)
 
 
-def wait_for(is_so, application, seconds=20):
+def wait_for(is_so, application, seconds=60):
     end = time.monotonic() + seconds
     while not is_so() and time.monotonic() < end:
         application.processEvents()

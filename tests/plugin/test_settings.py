@@ -4,13 +4,17 @@ import sys
 import pytest
 from qgis.core import QgsSettings
 from roadseg.qgis_roadseg import settings
-from roadseg.qgis_roadseg.client import WorkerClient
 from roadseg.qgis_roadseg.settings import Settings
 
-from .acting import Ear, failure
-from .test_client import JOB
+from .acting import failure
 
 pytestmark = pytest.mark.usefixtures("no_settings")
+
+
+@pytest.fixture(autouse=True)
+def no_variables(monkeypatch):
+    monkeypatch.delenv("ROADSEG_THREADS", raising=False)
+    monkeypatch.delenv("ROADSEG_MEMORY_GB", raising=False)
 
 
 def test_where_nothing_is_set_nothing_is_told_to_a_worker():
@@ -61,20 +65,12 @@ def test_a_python_or_a_folder_that_is_not_there_is_refused(tmp_path):
     assert Settings(sys.executable, models_folder=str(tmp_path)).refusals() == []
 
 
-def test_a_worker_is_told_what_it_may_take_unless_the_environment_says_otherwise(play, monkeypatch):
-    folder = play(
-        'send("result", result={name: os.environ.get(name) for name in ("ROADSEG_THREADS", "ROADSEG_MEMORY_GB")})'
-    )
-    limits = Settings(threads=1, memory_gb=2.5).variables()
-    monkeypatch.delenv("ROADSEG_THREADS", raising=False)
+def test_variables_of_the_environment_count_before_the_settings(monkeypatch):
     monkeypatch.setenv("ROADSEG_MEMORY_GB", "3")
-    result = WorkerClient(sys.executable, Ear(), folder, variables=limits).run(JOB)
-    assert result == {"ROADSEG_THREADS": "1", "ROADSEG_MEMORY_GB": "3"}
+    assert Settings(threads=1, memory_gb=2.5).variables() == {"ROADSEG_THREADS": "1"}
 
 
-def test_an_algorithm_hands_the_settings_on_and_tells_what_it_clips(provider, play_runtime, image, monkeypatch):
-    monkeypatch.delenv("ROADSEG_THREADS", raising=False)
-    monkeypatch.delenv("ROADSEG_MEMORY_GB", raising=False)
+def test_an_algorithm_hands_the_settings_on_and_tells_what_it_clips(provider, play_runtime, image):
     play_runtime("""
 told = {name: os.environ.get(name) for name in ("ROADSEG_THREADS", "ROADSEG_MEMORY_GB")}
 send("error", code="job", message=f"{told}", remedy="")
