@@ -1,4 +1,4 @@
-"""A model as a person makes one in the Model Designer: a workflow of RoadSeg's, and an algorithm of QGIS' own after it."""
+"""A model as one makes it in the Model Designer: a workflow of RoadSeg's, and an algorithm of QGIS' own after it."""
 
 from pathlib import Path
 
