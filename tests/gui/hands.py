@@ -16,7 +16,8 @@ from qgis.utils import iface
 
 from stage import Until, open_dialogs
 
-COLORS = 256
+# What keeps a picture of the main window below 250 kB, with words that can be read.
+WIDEST_PX, COLORS = 1000, 96
 
 
 def click(button: QWidget) -> None:
@@ -186,8 +187,11 @@ def fill_in_rows(batch, rows: list[dict]) -> None:
 
 
 def picture(widget: QWidget, path: Path) -> None:
-    """Save a picture of a window as a PNG of 256 colors, which windows look as well in."""
-    image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+    """Save a picture of a window as a PNG of few colors, smaller where it is large."""
+    image = widget.grab().toImage()
+    if image.width() > WIDEST_PX:
+        image = image.scaledToWidth(WIDEST_PX, Qt.TransformationMode.SmoothTransformation)
+    image = image.convertToFormat(QImage.Format.Format_RGB888)
     width, height, stride = image.width(), image.height(), image.bytesPerLine()
     bits = image.constBits().asstring(stride * height)
     full = gdal.GetDriverByName("MEM").Create("", width, height, 3)
