@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from xml.etree import ElementTree
 
 from qgis.core import (
     QgsApplication,
@@ -208,6 +209,10 @@ def write_models() -> None:
     """Write every model's file anew, and remove those of models that are no more."""
     FOLDER.mkdir(exist_ok=True)
     for name in MODELS:
-        make_model(name).toFile(str(FOLDER / f"{name}.model3"))
+        path = FOLDER / f"{name}.model3"
+        make_model(name).toFile(str(path))
+        path.write_text(
+            ElementTree.canonicalize(from_file=path), "utf-8"
+        )  # Qt's order of attributes is another each time
     for old in {path.stem for path in FOLDER.glob("*.model3")} - set(MODELS):
         (FOLDER / f"{old}.model3").unlink()
