@@ -4,6 +4,7 @@ Knows QGIS' and Processing's widgets; knows no story.
 """
 
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 from osgeo import gdal
@@ -122,13 +123,16 @@ def layer(name: str):
     return next((each for each in layers if each.name() == name or each.name().startswith(f"{name} (")), None)
 
 
-def draw_map() -> None:
-    """Have the map drawn to its end, with no messages above it but RoadSeg's."""
+def draw_map() -> Iterator[Until]:
+    """Have the map drawn anew, to its end, with no messages above it but RoadSeg's."""
     for item in iface.messageBar().items():
         if item.title() != "RoadSeg":
             iface.messageBar().popWidget(item)
-    iface.mapCanvas().refreshAllLayers()
-    iface.mapCanvas().waitWhileRendering()
+    canvas, drawn = iface.mapCanvas(), []
+    yield Until(lambda: not canvas.isDrawing(), "the map is drawn")
+    canvas.mapCanvasRefreshed.connect(lambda: drawn.append(True))
+    canvas.refreshAllLayers()
+    yield Until(lambda: drawn and not canvas.isDrawing(), "the map is drawn anew")
 
 
 def show_group(name: str) -> None:
@@ -168,7 +172,7 @@ def place(point, near) -> str:
 
 def highlight(line) -> None:
     """Draw a layer of lines so that it stands out."""
-    line.renderer().setSymbol(QgsLineSymbol.createSimple({"line_color": "255,0,0", "line_width": "1.4"}))
+    line.renderer().setSymbol(QgsLineSymbol.createSimple({"line_color": "255,0,0", "line_width": "2"}))
     line.triggerRepaint()
 
 

@@ -61,7 +61,7 @@ def try_it(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
     yield Until(lambda: layer("Generated scene"), "the demo is open", 120)
     yield Until(lambda: iface.messageBar().currentItem() is not None, "there is a message")
     hands.show_group("RoadSeg")
-    hands.draw_map()
+    yield from hands.draw_map()
     stage.seen["demo_layers"] = hands.layer_tree()
     hands.picture(iface.mainWindow(), pictures / "tutorial_demo.png")
 
@@ -95,7 +95,7 @@ def segment(stage: Stage, pictures: Path) -> Iterator[Until]:
     hands.picture(form, pictures / "segment.png")
     hands.click(form.runButton())
     yield from finish(stage, "segment", form)
-    hands.draw_map()
+    yield from hands.draw_map()
     hands.picture(iface.mainWindow(), pictures / "tutorial_mask.png")
 
 
@@ -112,7 +112,7 @@ def vectorize(stage: Stage, pictures: Path) -> Iterator[Until]:
     hands.click(form.runButton())
     yield from finish(stage, "vectorize", form)
     QgsProject.instance().layerTreeRoot().findLayer(layer("Road mask").id()).setItemVisibilityChecked(False)
-    hands.draw_map()
+    yield from hands.draw_map()
     hands.picture(iface.mainWindow(), pictures / "tutorial_roads.png")
     stage.seen["layers"] = hands.layer_tree()
 
@@ -129,7 +129,8 @@ def find_way(stage: Stage, pictures: Path) -> Iterator[Until]:
     hands.click(form.runButton())
     yield from finish(stage, "route", form)
     hands.highlight(layer("Shortest path"))
-    hands.draw_map()
+    yield from pause()
+    yield from hands.draw_map()
     hands.picture(iface.mainWindow(), pictures / "tutorial_route.png")
 
 
@@ -170,7 +171,7 @@ def run_model(stage: Stage, pictures: Path) -> Iterator[Until]:
     hands.picture(form, pictures / "model.png")
     hands.click(form.runButton())
     yield from finish(stage, "model", form)
-    hands.draw_map()
+    yield from hands.draw_map()
     hands.picture(iface.mainWindow(), pictures / "end.png")
     stage.seen["layers_after_model"] = hands.layer_tree()
 
