@@ -2,7 +2,7 @@
 # the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs package test test-core test-plugin test-package test-end-to-end lint runtime-python clean
+.PHONY: demo docs pictures package test test-core test-plugin test-package test-end-to-end test-gui lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 export PYTHONDONTWRITEBYTECODE := 1
@@ -18,11 +18,15 @@ demo: build/runtime-python.txt
 docs: build/qgis.stamp
 	/usr/bin/python3 scripts/make_docs.py
 
+# The tutorial's pictures, from QGIS itself on a screen that nobody sees; takes some seven minutes.
+pictures: build/qgis.stamp build/runtime-python.txt
+	/usr/bin/python3 scripts/desktop.py
+
 # The zip for the plugin hub and for QGIS' Install from ZIP: build/roadseg.<version>.zip.
 package: build/qgis-venv.stamp
 	@$(QGIS_PYTHON) scripts/package.py
 
-test: lint test-core test-plugin test-package test-end-to-end
+test: lint test-core test-plugin test-package test-end-to-end test-gui
 
 lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff check --no-cache .
@@ -40,6 +44,10 @@ test-package: build/qgis-venv.stamp build/runtime-python.txt
 
 test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) tests/end_to_end
+
+# QGIS' own window under Xvfb.
+test-gui: build/qgis-venv.stamp build/runtime-python.txt
+	$(QGIS_PYTHON) $(PYTEST) tests/gui
 
 # Prints the path of the runtime's Python, building the runtime first where it is missing.
 runtime-python: build/runtime-python.txt

@@ -171,7 +171,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             results = {
                 field.name: str(folder / f"{field.name}.gpkg")
                 for field in self._fields(jobs.VECTOR_OUTPUT)
-                if parameters.get(self._name(field))
+                if sink_destination(parameters.get(self._name(field)), context)
             }
             options = {**self._plain_options(parameters, context), **self._rasters, **inputs, **results}
             options.update({name: os.path.abspath(path) for name, path in files.items()})

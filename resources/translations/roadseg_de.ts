@@ -1028,8 +1028,8 @@
         <translation>Die Variable {name} ist gesetzt und geht vor.</translation>
     </message>
     <message>
-        <source>The roads of the western half are drawn, and the eastern half shows what the model has learned. Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Die Straßen der westlichen Hälfte sind gezeichnet, die östliche zeigt, was das Modell gelernt hat. Erst ein Modell nachtrainieren, dann Straßen extrahieren; alles ist ausgefüllt.</translation>
+        <source>Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Erst ein Modell nachtrainieren, dann Straßen extrahieren; alles ist ausgefüllt.</translation>
     </message>
     <message>
         <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>

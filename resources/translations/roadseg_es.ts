@@ -1028,8 +1028,8 @@
         <translation>La variable {name} está definida y tiene prioridad.</translation>
     </message>
     <message>
-        <source>The roads of the western half are drawn, and the eastern half shows what the model has learned. Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Las vías de la mitad oeste están dibujadas, y la mitad este muestra lo que el modelo ha aprendido. Ajuste un modelo y luego extraiga vías; todo está rellenado.</translation>
+        <source>Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Ajuste un modelo y luego extraiga vías; todo está rellenado.</translation>
     </message>
     <message>
         <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>

@@ -1028,8 +1028,8 @@
         <translation>La variable {name} est définie et l'emporte.</translation>
     </message>
     <message>
-        <source>The roads of the western half are drawn, and the eastern half shows what the model has learned. Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Les routes de la moitié ouest sont dessinées, et la moitié est montre ce que le modèle a appris. Affinez un modèle, puis extrayez les routes ; tout est rempli.</translation>
+        <source>Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Affinez un modèle, puis extrayez les routes ; tout est rempli.</translation>
     </message>
     <message>
         <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>

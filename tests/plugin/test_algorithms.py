@@ -426,6 +426,20 @@ def test_the_rows_of_a_batch_have_results_of_their_own(play_runtime, image, mode
     assert first != second and os.path.isfile(first) and os.path.isfile(second)
 
 
+def test_what_the_row_of_a_batch_leaves_empty_is_not_made(play_runtime, image, model, tmp_path):
+    def empty():  # as the panel of a batch says it
+        return QgsProcessingOutputLayerDefinition("", QgsProject.instance())
+
+    play_runtime(NETWORK)
+    roads = str(tmp_path / "roads.gpkg")
+    assert "NODES" not in run("vectorize", {"INPUT": str(image), "OUTPUT": roads, "NODES": empty()})
+    play_runtime(SEGMENT, "another")
+    mask = str(tmp_path / "mask.tif")
+    assert "PROBABILITY" not in run(
+        "segment", {"INPUT": str(image), "MODEL": model, "MASK": mask, "PROBABILITY": empty()}
+    )
+
+
 def test_in_a_model_one_step_hands_on_to_the_next(play_runtime, image, model):
     play_runtime(f"exec({SEGMENT!r} if job()['job'] == 'segment' else {NETWORK!r})")
     chain = QgsProcessingModelAlgorithm("chain", "test")
