@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs QGIS, what a virtual environment needs and a screen for tests, on Debian 12; does nothing where all are there.
+# Installs QGIS and what a virtual environment needs, on Debian 12; does nothing where both are there.
 # Knows Debian's package names and the form of apt's source files; knows no host: the backports source is derived
 # from the machine's own.
 set -eu
 
 minimum=33400
-packages="qgis python3-qgis python3-venv python3-pip xvfb"
+packages="qgis python3-qgis python3-venv python3-pip"
 
 installed_qgis_version() { # as QGIS counts: 3.40.6 -> 34006
     dpkg-query -W -f '${db:Status-Status} ${Version}\n' python3-qgis 2>/dev/null \

@@ -9,9 +9,11 @@ from qgis.core import (
     QgsProcessingOutputLayerDefinition,
     QgsProject,
     QgsRasterLayer,
+    QgsRenderContext,
     QgsVectorLayer,
 )
 from qgis.PyQt.QtWidgets import QTextEdit
+from roadseg.qgis_roadseg.paths import RESOURCES
 
 from .acting import Ear, memory_layer, run, run_in_task
 from .parts import CHANGES, NETWORK, SEGMENT
@@ -68,6 +70,28 @@ def test_a_file_that_is_added_later_is_styled_by_qgis_itself(play_runtime, image
     shipped = QgsVectorLayer(str(roads), "roads", "ogr", QgsVectorLayer.LayerOptions(False))
     shipped.loadNamedStyle(str(roads.with_suffix(".qml")))
     assert layer.renderer().dump() == shipped.renderer().dump()
+
+
+def color_of_a_road(**values):
+    """Return the color in which a road with such values is painted."""
+    layer = memory_layer("LineString", "roads", "LineString (0 0, 9 9)", "".join(f"&field={n}:double" for n in values))
+    layer.loadNamedStyle(str(RESOURCES / "styles" / "roads.qml"))
+    (road,) = layer.getFeatures()
+    for name, value in values.items():
+        road[name] = value
+    context, renderer = QgsRenderContext(), layer.renderer()
+    context.setExpressionContext(layer.createExpressionContext())
+    renderer.startRender(context, layer.fields())
+    (symbol,) = renderer.symbolsForFeature(road, context)
+    color = symbol.symbolLayer(1).color().name()
+    renderer.stopRender(context)
+    return color
+
+
+def test_roads_are_painted_by_confidence_and_where_there_is_none_too():
+    sure, middling, doubtful = (color_of_a_road(confidence=value) for value in (0.9, 0.7, 0.5))
+    assert len({sure, middling, doubtful}) == 3
+    assert color_of_a_road(confidence=None) == color_of_a_road(width_m=5.0) == sure
 
 
 def test_a_bad_row_of_a_batch_is_told_and_the_others_are_done(
