@@ -18,7 +18,7 @@ demo: build/runtime-python.txt
 docs: build/qgis.stamp
 	/usr/bin/python3 scripts/make_docs.py
 
-# The tutorial's pictures, from QGIS itself on a screen that nobody sees; takes some seven minutes.
+# The tutorial's pictures, from QGIS itself on a screen that nobody sees; takes some five minutes.
 pictures: build/screen.stamp build/runtime-python.txt
 	/usr/bin/python3 scripts/desktop.py
 
