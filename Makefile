@@ -2,7 +2,7 @@
 # the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs package test test-core test-plugin test-package test-end-to-end lint runtime-python clean
+.PHONY: demo docs pictures package test test-core test-plugin test-package test-end-to-end test-gui lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 export PYTHONDONTWRITEBYTECODE := 1
@@ -14,9 +14,13 @@ demo: build/runtime-python.txt
 	@/usr/bin/python3 scripts/demo.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ROADS),--roads "$(ROADS)") \
 	    $(if $(AOI),--aoi "$(AOI)")
 
-# The algorithms' pages and the sources of translations; fails where a text has no translation yet, and says which.
+# The workflows, the pages of the algorithms and the sources of translations; fails where a text has no translation yet, and says which.
 docs: build/qgis.stamp
 	/usr/bin/python3 scripts/make_docs.py
+
+# The tutorial's pictures, from QGIS itself on a screen that nobody sees; takes some five minutes.
+pictures: build/screen.stamp build/runtime-python.txt
+	/usr/bin/python3 scripts/desktop.py
 
 # The zip for the plugin hub and for QGIS' Install from ZIP: build/roadseg.<version>.zip.
 package: build/qgis-venv.stamp
@@ -41,6 +45,10 @@ test-package: build/qgis-venv.stamp build/runtime-python.txt
 test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) tests/end_to_end
 
+# QGIS' own window under Xvfb; no part of `make test`, since how long a window may be dead is a matter of the machine.
+test-gui: build/qgis-venv.stamp build/screen.stamp build/runtime-python.txt
+	$(QGIS_PYTHON) $(PYTEST) tests/gui
+
 # Prints the path of the runtime's Python, building the runtime first where it is missing.
 runtime-python: build/runtime-python.txt
 	@cat build/runtime-python.txt
@@ -51,6 +59,10 @@ clean:
 build/qgis.stamp: scripts/install_qgis_debian.sh
 	@mkdir -p build
 	@scripts/install_qgis_debian.sh >&2
+	@touch $@
+
+build/screen.stamp: build/qgis.stamp
+	@command -v Xvfb >/dev/null || $$([ "$$(id -u)" -eq 0 ] || echo sudo) apt-get install -q -y --no-install-recommends xvfb >&2
 	@touch $@
 
 build/qgis-venv.stamp: build/qgis.stamp tests/plugin/requirements.txt

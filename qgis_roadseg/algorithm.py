@@ -6,7 +6,6 @@ Knows how an algorithm is made anew, grouped, translated, pictured and helped wi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from qgis.core import QgsProcessingAlgorithm, QgsProcessingParameterDefinition
 from qgis.PyQt.QtGui import QIcon
@@ -16,26 +15,28 @@ from .paths import ICON
 from .translation import tr
 
 # The groups of the toolbox by their ids, which, like those of the algorithms, stay for ever.
-GROUPS = {"runtime": "Runtime", "training": "Training", "roads": "Roads", "network": "Network"}
+GROUPS = {
+    "runtime": "Runtime",
+    "training": "Training",
+    "roads": "Roads",
+    "network": "Network",
+    "workflows": "Workflows",
+}
 
 
-class RoadSegAlgorithm(QgsProcessingAlgorithm):
-    """An algorithm of the RoadSeg provider.
+class InToolbox:
+    """How the toolbox shows what RoadSeg has, whether written in Python or made in Model Designer.
 
     Attributes
     ----------
     group_id : str
         One of GROUPS.
     keywords : str
-        Words, separated by commas, that the toolbox also finds the algorithm by.
+        Words, separated by commas, that the toolbox also finds it by.
     """
 
-    group_id: ClassVar[str]
-    keywords: ClassVar[str]
-
-    def createInstance(self) -> "RoadSegAlgorithm":
-        """Return a new one, as Processing wants one a run."""
-        return type(self)()
+    group_id: str
+    keywords: str
 
     def tr(self, text: str) -> str:
         """Return the text in the person's language."""
@@ -64,6 +65,14 @@ class RoadSegAlgorithm(QgsProcessingAlgorithm):
     def svgIconPath(self) -> str:
         """Return the icon as a file."""
         return str(ICON)
+
+
+class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
+    """An algorithm of the RoadSeg provider, written in Python."""
+
+    def createInstance(self) -> "RoadSegAlgorithm":
+        """Return a new one, as Processing wants one a run."""
+        return type(self)()
 
 
 def help_text(what: str, parameters: Iterable[QgsProcessingParameterDefinition]) -> str:

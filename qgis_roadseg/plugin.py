@@ -32,6 +32,7 @@ class RoadSegPlugin:
         """Register the provider; qgis_process calls this alone."""
         self.provider = RoadSegProvider()
         QgsApplication.processingRegistry().addProvider(self.provider)
+        self.provider.refreshAlgorithms()  # models find RoadSeg's algorithms only now that they are registered
 
     def initGui(self) -> None:
         """Start in a window: the provider, and a menu with a toolbar."""

@@ -5,7 +5,7 @@ Knows which algorithms there are; knows nothing of what they do.
 
 from __future__ import annotations
 
-from qgis.core import QgsProcessingProvider
+from qgis.core import QgsProcessingAlgorithm, QgsProcessingProvider
 from qgis.PyQt.QtGui import QIcon
 
 from ..algorithms.cleannetwork import CleanNetwork
@@ -23,6 +23,7 @@ from ..algorithms.segment import Segment
 from ..algorithms.setupruntime import SetUpRuntime
 from ..algorithms.suggestlabels import SuggestLabels
 from ..algorithms.vectorize import Vectorize
+from .model_algorithm import ModelAlgorithm, model_names
 from .paths import ICON
 
 ALGORITHMS = (
@@ -44,13 +45,18 @@ ALGORITHMS = (
 )
 
 
+def make_algorithms() -> list[QgsProcessingAlgorithm]:
+    """Return a new one of each algorithm, the models last; these are complete once the provider is registered."""
+    return [*(algorithm() for algorithm in ALGORITHMS), *map(ModelAlgorithm, model_names())]
+
+
 class RoadSegProvider(QgsProcessingProvider):
     """All of RoadSeg's algorithms."""
 
     def loadAlgorithms(self) -> None:
         """Add every algorithm, whether or not there is a runtime to run it."""
-        for algorithm in ALGORITHMS:
-            self.addAlgorithm(algorithm())
+        for algorithm in make_algorithms():
+            self.addAlgorithm(algorithm)
 
     def id(self) -> str:
         """Return the id that stands before the colon: roadseg:segment."""

@@ -1,4 +1,4 @@
-"""How results look on the map.
+"""How results look on the map, what they are called there and where.
 
 Knows the style files in resources/styles; knows nothing of where results come from.
 """
@@ -8,9 +8,18 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from qgis.core import QgsMapLayer, QgsProcessingContext, QgsProcessingFeedback, QgsProcessingLayerPostProcessorInterface
+from qgis.core import (
+    Qgis,
+    QgsMapLayer,
+    QgsProcessingContext,
+    QgsProcessingFeedback,
+    QgsProcessingLayerPostProcessorInterface,
+)
 
 from .paths import RESOURCES
+
+GROUP = "RoadSeg"
+_GROUPS_SINCE = 33200  # before, Processing knows one group for all results, which the person sets
 
 # Processing does not keep post-processors alive, so this does: one a destination.
 _POST_PROCESSORS: dict[str, QgsProcessingLayerPostProcessorInterface] = {}
@@ -32,6 +41,18 @@ class StylePostProcessor(QgsProcessingLayerPostProcessorInterface):
             layer.triggerRepaint()
         else:
             feedback.pushWarning(message)
+
+
+def arrive(destination: str, layer_name: str, context: QgsProcessingContext) -> None:
+    """Say what a result is called in the layer tree, and put it into RoadSeg's group, where it is to be loaded.
+
+    A name that the person has chosen by naming the file stays, where QGIS is set to name layers for files.
+    """
+    if context.willLoadLayerOnCompletion(destination):
+        details = context.layerToLoadOnCompletionDetails(destination)
+        details.name = layer_name
+        if Qgis.QGIS_VERSION_INT >= _GROUPS_SINCE:
+            details.groupName = GROUP
 
 
 class StoredStylePostProcessor(QgsProcessingLayerPostProcessorInterface):

@@ -151,4 +151,40 @@ EXAMPLES = {
         "LOST_LENGTH_M",
         ("What has changed after a disaster",),
     ),
+    "maproads": Example(
+        {
+            "INPUT": "town.tif",
+            "MODEL": "town.safetensors",
+            "PROBABILITY": "town_probability.tif",
+            "OUTPUT": "town_roads.gpkg",
+        },
+        "OUTPUT",
+        ("Workflows", "What the results hold"),
+    ),
+    "finetuneandmap": Example(
+        {
+            "INPUT": "town.tif",
+            "ROADS": "roads.gpkg",
+            "AOI": "area.gpkg",
+            "MINUTES": 10,
+            "MODEL": "town.safetensors",
+            "REPORT": "town.html",
+            "OUTPUT": "town_roads.gpkg",
+        },
+        "OUTPUT",
+        ("Workflows", "Your first model, in five steps", "Reading the report"),
+    ),
+    "updateosm": Example(
+        {
+            "INPUT": "town.tif",
+            "MODEL": "town.safetensors",
+            "BEFORE": "osm.gpkg",
+            "EXTENT": "town.tif",
+            "ROADS": "town_roads.gpkg",
+            "OUTPUT": "changes.gpkg",
+            "REPORT": "changes.html",
+        },
+        "OUTPUT",
+        ("Workflows", "What has changed after a disaster"),
+    ),
 }

@@ -1,4 +1,4 @@
-"""Brings what is made from the algorithms up to date: their pages in docs, and the sources of translations.
+"""Brings what is made from the algorithms up to date: models, their pages in docs, and the sources of translations.
 
 Says which texts have no translation yet, and fails then.
 """
@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import processing_models
+from qgis.analysis import QgsNativeAlgorithms
 from qgis.core import QgsApplication
 
 import algorithm_pages
@@ -18,13 +20,20 @@ from translation_sources import ROOT, find_texts, source_text
 def main() -> int:
     """Write the files anew; return how many texts have no translation."""
     application = QgsApplication([], False)
+    application.initQgis()
+    application.processingRegistry().addProvider(QgsNativeAlgorithms(application.processingRegistry()))
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "roadseg").symlink_to(ROOT, target_is_directory=True)
         sys.path.insert(0, folder)
         from roadseg.qgis_roadseg import translation
-        from roadseg.qgis_roadseg.provider import ALGORITHMS
+        from roadseg.qgis_roadseg.plugin import RoadSegPlugin
+        from roadseg.qgis_roadseg.provider import make_algorithms
 
-        algorithms = [algorithm().create() for algorithm in ALGORITHMS]
+        plugin = RoadSegPlugin(None)
+        plugin.initProcessing()
+        translation.speak("en")
+        processing_models.write_models()
+        algorithms = [algorithm.create() for algorithm in make_algorithms()]
         texts = find_texts(algorithms)
         missing, names = [], {}
         for language in translation.languages():

@@ -55,6 +55,8 @@ def tell(
         return
     words, act = button
     message, pushed = bar.createMessage("RoadSeg", text), QPushButton(words)
-    pushed.clicked.connect(lambda: (bar.popWidget(message), act()))
+    # No function here holds the message: in a ring, Python takes both for garbage while the button can still be seen.
+    pushed.clicked.connect(message.dismiss)
+    pushed.clicked.connect(act)
     message.layout().addWidget(pushed)
     bar.pushWidget(message, level)

@@ -90,10 +90,7 @@ class Trial:
         if not self._window.newProject(True):
             return
         self._window.addProject(str(demo_project.files(self._folder)["project"]))
-        text = tr(
-            "The roads of the western half are drawn, and the eastern half shows what the model has learned. "
-            "Fine-tune a model, then extract roads; all is filled in."
-        )
+        text = tr("Fine-tune a model, then extract roads; all is filled in.")
         tell(self._window, text, button=(tr("Fine-tune a model…"), lambda: open_dialog(self._window, "finetune")))
 
 

@@ -4,7 +4,7 @@
     <rasterrenderer type="paletted" band="1" opacity="1" alphaBand="-1" nodataColor="">
       <colorPalette>
         <paletteEntry value="0" label="other" color="#000000" alpha="0"/>
-        <paletteEntry value="1" label="road" color="#e6007e" alpha="200"/>
+        <paletteEntry value="1" label="road" color="#e6007e" alpha="150"/>
       </colorPalette>
     </rasterrenderer>
   </pipe>

@@ -908,6 +908,34 @@
         <translation>Orte mit etwa gleicher Route</translation>
     </message>
     <message>
+        <source>Workflows</source>
+        <translation>Arbeitsabläufe</translation>
+    </message>
+    <message>
+        <source>Fine-tune and map roads</source>
+        <translation>Modell nachtrainieren und Straßen kartieren</translation>
+    </message>
+    <message>
+        <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
+        <translation>trainieren,lernen,modell,karte,netz,mittellinie,achse,deep learning,arbeitsablauf,straße</translation>
+    </message>
+    <message>
+        <source>Map roads with a model</source>
+        <translation>Straßen mit einem Modell kartieren</translation>
+    </message>
+    <message>
+        <source>map,network,center-line,centerline,predict,probability,deep learning,workflow,road</source>
+        <translation>karte,netz,mittellinie,achse,vorhersage,wahrscheinlichkeit,deep learning,arbeitsablauf,straße</translation>
+    </message>
+    <message>
+        <source>Update OSM: what is new or lost</source>
+        <translation>OSM aktualisieren: was neu oder verloren ist</translation>
+    </message>
+    <message>
+        <source>openstreetmap,change,difference,compare,missing,update,map,deep learning,workflow,road</source>
+        <translation>openstreetmap,änderung,unterschied,vergleich,fehlend,aktualisieren,karte,deep learning,arbeitsablauf,straße</translation>
+    </message>
+    <message>
         <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
         <translation>Zeichnen Sie im Layer roads die Mitte von Straßen nach, und umranden Sie im Layer aoi das Gebiet, in dem jede Straße gezeichnet ist. Speichern Sie die Änderungen beider, und führen Sie Modell nachtrainieren aus.</translation>
     </message>
@@ -1000,8 +1028,8 @@
         <translation>Die Variable {name} ist gesetzt und geht vor.</translation>
     </message>
     <message>
-        <source>The roads of the western half are drawn, and the eastern half shows what the model has learned. Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Die Straßen der westlichen Hälfte sind gezeichnet, die östliche zeigt, was das Modell gelernt hat. Erst ein Modell nachtrainieren, dann Straßen extrahieren; alles ist ausgefüllt.</translation>
+        <source>Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Erst ein Modell nachtrainieren, dann Straßen extrahieren; alles ist ausgefüllt.</translation>
     </message>
     <message>
         <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>

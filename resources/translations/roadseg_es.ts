@@ -908,6 +908,34 @@
         <translation>Lugares cuya ruta es más o menos la de antes</translation>
     </message>
     <message>
+        <source>Workflows</source>
+        <translation>Flujos de trabajo</translation>
+    </message>
+    <message>
+        <source>Fine-tune and map roads</source>
+        <translation>Ajustar un modelo y cartografiar vías</translation>
+    </message>
+    <message>
+        <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
+        <translation>entrenar,aprender,modelo,mapa,red,eje,línea central,aprendizaje profundo,flujo de trabajo,vía</translation>
+    </message>
+    <message>
+        <source>Map roads with a model</source>
+        <translation>Cartografiar vías con un modelo</translation>
+    </message>
+    <message>
+        <source>map,network,center-line,centerline,predict,probability,deep learning,workflow,road</source>
+        <translation>mapa,red,eje,línea central,predicción,probabilidad,aprendizaje profundo,flujo de trabajo,vía</translation>
+    </message>
+    <message>
+        <source>Update OSM: what is new or lost</source>
+        <translation>Actualizar OSM: qué es nuevo o se ha perdido</translation>
+    </message>
+    <message>
+        <source>openstreetmap,change,difference,compare,missing,update,map,deep learning,workflow,road</source>
+        <translation>openstreetmap,cambio,diferencia,comparar,falta,actualizar,mapa,aprendizaje profundo,flujo de trabajo,vía</translation>
+    </message>
+    <message>
         <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
         <translation>Trace en la capa roads el eje de las vías y delimite en la capa aoi el terreno en el que todas las vías están dibujadas. Guarde los cambios de ambas y ejecute Ajustar un modelo.</translation>
     </message>
@@ -1000,8 +1028,8 @@
         <translation>La variable {name} está definida y tiene prioridad.</translation>
     </message>
     <message>
-        <source>The roads of the western half are drawn, and the eastern half shows what the model has learned. Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Las vías de la mitad oeste están dibujadas, y la mitad este muestra lo que el modelo ha aprendido. Ajuste un modelo y luego extraiga vías; todo está rellenado.</translation>
+        <source>Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Ajuste un modelo y luego extraiga vías; todo está rellenado.</translation>
     </message>
     <message>
         <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>

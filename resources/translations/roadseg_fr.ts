@@ -908,6 +908,34 @@
         <translation>Lieux dont l'itinéraire est à peu près le même</translation>
     </message>
     <message>
+        <source>Workflows</source>
+        <translation>Chaînes de traitement</translation>
+    </message>
+    <message>
+        <source>Fine-tune and map roads</source>
+        <translation>Affiner un modèle et cartographier les routes</translation>
+    </message>
+    <message>
+        <source>train,learn,model,map,network,center-line,centerline,deep learning,workflow,road</source>
+        <translation>entraîner,apprendre,modèle,carte,réseau,axe,ligne médiane,apprentissage profond,chaîne de traitement,route</translation>
+    </message>
+    <message>
+        <source>Map roads with a model</source>
+        <translation>Cartographier les routes avec un modèle</translation>
+    </message>
+    <message>
+        <source>map,network,center-line,centerline,predict,probability,deep learning,workflow,road</source>
+        <translation>carte,réseau,axe,ligne médiane,prédiction,probabilité,apprentissage profond,chaîne de traitement,route</translation>
+    </message>
+    <message>
+        <source>Update OSM: what is new or lost</source>
+        <translation>Mettre OSM à jour : ce qui est nouveau ou perdu</translation>
+    </message>
+    <message>
+        <source>openstreetmap,change,difference,compare,missing,update,map,deep learning,workflow,road</source>
+        <translation>openstreetmap,changement,différence,comparer,manquant,mise à jour,carte,apprentissage profond,chaîne de traitement,route</translation>
+    </message>
+    <message>
         <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
         <translation>Tracez l'axe des routes dans la couche roads et délimitez dans la couche aoi le terrain dans lequel toutes les routes sont dessinées. Enregistrez les modifications des deux, puis exécutez Affiner un modèle.</translation>
     </message>
@@ -1000,8 +1028,8 @@
         <translation>La variable {name} est définie et l'emporte.</translation>
     </message>
     <message>
-        <source>The roads of the western half are drawn, and the eastern half shows what the model has learned. Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Les routes de la moitié ouest sont dessinées, et la moitié est montre ce que le modèle a appris. Affinez un modèle, puis extrayez les routes ; tout est rempli.</translation>
+        <source>Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Affinez un modèle, puis extrayez les routes ; tout est rempli.</translation>
     </message>
     <message>
         <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>

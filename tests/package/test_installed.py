@@ -26,8 +26,8 @@ def test_the_plugin_manager_takes_it_for_a_plugin_that_fits_this_qgis(installed)
 
 
 def test_it_is_loaded_with_all_its_algorithms(loaded, installed):
-    modules = {path.stem for path in (ROOT / "algorithms").glob("*.py")} - {"__init__"}
-    assert {algorithm.name() for algorithm in loaded.algorithms()} == modules
+    files = [*(ROOT / "algorithms").glob("*.py"), *(ROOT / "resources" / "models").glob("*.model3")]
+    assert {algorithm.name() for algorithm in loaded.algorithms()} == {path.stem for path in files} - {"__init__"}
     assert not loaded.icon().isNull()
     ours = [module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "roadseg"]
     assert ours and all(file.startswith(str(installed)) for file in ours)

@@ -6,7 +6,16 @@ import struct
 import time
 
 import pytest
-from qgis.core import QgsApplication, QgsProcessingAlgRunnerTask, QgsProcessingException, QgsProcessingFeedback
+from qgis.core import (
+    QgsApplication,
+    QgsFeature,
+    QgsGeometry,
+    QgsProcessingAlgRunnerTask,
+    QgsProcessingException,
+    QgsProcessingFeedback,
+    QgsProject,
+    QgsVectorLayer,
+)
 
 PLAY = """
 import json, os, subprocess, sys, time
@@ -94,3 +103,25 @@ def run_in_task(algorithm, values, context, ear, application, seconds=60):
         application.processEvents()
         time.sleep(0.01)
     return ends
+
+
+def saved_job(lines, tmp_path):
+    """Return the lines with one before them that saves the job, and where it is saved."""
+    path = tmp_path / "job-as-received.json"
+    return f"import shutil; shutil.copy(sys.argv[-1], {str(path)!r})\n{lines}", path
+
+
+def options_in(path):
+    """Return the options of a job that was saved."""
+    return json.loads(path.read_text(encoding="utf-8"))["options"]
+
+
+def memory_layer(kind, name, wkt, fields=""):
+    """Return a layer of one feature, which is in the project."""
+    layer = QgsVectorLayer(f"{kind}?crs=epsg:32645{fields}", name, "memory")
+    feature = QgsFeature(layer.fields())
+    feature.setGeometry(QgsGeometry.fromWkt(wkt))
+    layer.dataProvider().addFeature(feature)
+    layer.updateExtents()
+    QgsProject.instance().addMapLayer(layer)
+    return layer

@@ -97,3 +97,11 @@ def image(tmp_path):
         dataset.GetRasterBand(band).Fill(40 * band)
     dataset.FlushCache()
     return path
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A file that passes for a model where nobody opens it."""
+    path = tmp_path / "Modell ß.safetensors"
+    path.touch()
+    return str(path)

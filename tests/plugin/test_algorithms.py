@@ -1,13 +1,10 @@
 """The algorithms through Processing, with a worker that only plays its part: what goes to it, and what comes back."""
 
-import json
 import os
 
 import pytest
 from qgis.core import (
     QgsApplication,
-    QgsFeature,
-    QgsGeometry,
     QgsProcessingContext,
     QgsProcessingException,
     QgsProcessingFeatureSourceDefinition,
@@ -22,78 +19,12 @@ from qgis.core import (
     edit,
 )
 
-from .acting import Ear, failure, run, run_in_task
+from .acting import Ear, failure, memory_layer, options_in, run, run_in_task, saved_job
+from .parts import FINETUNE, NETWORK, SEGMENT, WRITE
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
 ANSWER = 'send("result", result={})\n'
-
-# The worker's part in vectorizing: two lines, and nodes where asked for.
-NETWORK = """
-sys.path.append("/usr/lib/python3/dist-packages")
-from osgeo import ogr, osr
-
-def write(path, layer_name, kind, fields, rows):
-    system = osr.SpatialReference()
-    system.ImportFromEPSG(32645)
-    dataset = ogr.GetDriverByName("GPKG").CreateDataSource(path)
-    layer = dataset.CreateLayer(layer_name, system, kind)
-    for name, type in fields.items():
-        layer.CreateField(ogr.FieldDefn(name, type))
-    for wkt, values in rows:
-        feature = ogr.Feature(layer.GetLayerDefn())
-        feature.SetGeometry(ogr.CreateGeometryFromWkt(wkt))
-        for name, value in values.items():
-            feature.SetField(name, value)
-        layer.CreateFeature(feature)
-
-real = {name: ogr.OFTReal for name in ("length_m", "width_m", "confidence")}
-whole = ogr.OFTInteger64
-options = job()["options"]
-road = {"length_m": 10.0, "width_m": 4.0, "confidence": 0.9, "component": 1}
-write(options["roads"], "roads", ogr.wkbLineString, {**real, "component": whole},
-      [("LINESTRING (350001 3059999, 350011 3059999)", road)] * 2)
-if options.get("nodes"):
-    write(options["nodes"], "nodes", ogr.wkbPoint, {"degree": whole, "component": whole},
-          [("POINT (350001 3059999)", {"degree": 1, "component": 1})])
-if options.get("mask"):
-    open(options["mask"], "wb").write(open(options["raster"], "rb").read())
-send("result", result={"count": 2, "length_m": 20.0, "engine": "native"})
-"""
-SEGMENT = """
-options = job()["options"]
-for name in ("mask", "probability"):
-    if options[name]:
-        open(options[name], "wb").write(open(options["raster"], "rb").read())
-send("result", result={"megapixels_per_s": 2.5, "overhead": 1.5, "halo_px": 64, "engine": "ipex", "precision": "bf16"})
-"""
-
-
-def saved_job(lines, tmp_path):
-    """Return the lines with one before them that saves the job, and where it is saved."""
-    path = tmp_path / "job-as-received.json"
-    return f"import shutil; shutil.copy(sys.argv[-1], {str(path)!r})\n{lines}", path
-
-
-def options_in(path):
-    return json.loads(path.read_text(encoding="utf-8"))["options"]
-
-
-def memory_layer(kind, name, wkt, fields=""):
-    layer = QgsVectorLayer(f"{kind}?crs=epsg:32645{fields}", name, "memory")
-    feature = QgsFeature(layer.fields())
-    feature.setGeometry(QgsGeometry.fromWkt(wkt))
-    layer.dataProvider().addFeature(feature)
-    layer.updateExtents()
-    QgsProject.instance().addMapLayer(layer)
-    return layer
-
-
-@pytest.fixture
-def model(tmp_path):
-    path = tmp_path / "Modell ß.safetensors"
-    path.touch()
-    return str(path)
 
 
 def test_vectorize(play_runtime, image, tmp_path):
@@ -233,7 +164,7 @@ send("result", result={"apls": {"score": 0.5}, "apls_time": None, "topo": {"f1":
 
 
 def test_scorenetwork_hands_each_layers_own_fields_on(play_runtime, tmp_path):
-    lines, job = saved_job(NETWORK.partition("real =")[0] + ERRORS, tmp_path)
+    lines, job = saved_job(WRITE + ERRORS, tmp_path)
     play_runtime(lines)
     road = "LineString (350000 3059990, 350010 3059990)"
     truth = memory_layer("LineString", "Wahrheit", road, "&field=bridge:string&field=mph:string&field=name:string")
@@ -272,7 +203,7 @@ send("result", result={"lost": {"length_m": 10.0, "share": 0.5}, "routes": {"cut
 
 
 def test_comparenetworks_hands_whole_layers_on_and_styles_both_results(play_runtime, tmp_path):
-    lines, job = saved_job(NETWORK.partition("real =")[0] + CHANGES, tmp_path)
+    lines, job = saved_job(WRITE + CHANGES, tmp_path)
     play_runtime(lines)
     road = "LineString (350000 3059990, 350010 3059990)"
     values = {
@@ -303,13 +234,7 @@ def test_relative_paths_are_meant_from_where_qgis_runs(play_runtime, image, tmp_
 
 
 def test_finetune(play_runtime, image, tmp_path):
-    lines, job = saved_job("""
-options = job()["options"]
-for name in ("model", "report"):
-    open(options[name], "w").close()
-scores = {"iou": 0.5, "f1": 0.6, "precision": 0.7, "recall": 0.8}
-send("result", result={"images_per_s": 2.0, "steps": 30, "validation": scores, "engine": "native"})
-""", tmp_path)  # fmt: skip
+    lines, job = saved_job(FINETUNE, tmp_path)
     play_runtime(lines)
     roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", "&field=width:double")
     values = {"INPUT": [str(image), QgsRasterLayer(str(image))], "ROADS": roads, "WIDTH_FIELD": "width", "BANDS": "1,3"}
@@ -491,7 +416,7 @@ def test_in_a_task_of_its_own_and_styled_when_loaded(play_runtime, image, tmp_pa
     layer = QgsVectorLayer(destination, "Roads", "ogr")
     assert context.layerToLoadOnCompletionDetails(destination).postProcessor() is not None
     context.layerToLoadOnCompletionDetails(destination).postProcessor().postProcessLayer(layer, context, ear)
-    assert layer.renderer().symbol().symbolLayerCount() == 2
+    assert len(layer.renderer().rootRule().children()) == 4  # by confidence
 
 
 def test_the_rows_of_a_batch_have_results_of_their_own(play_runtime, image, model):
@@ -499,6 +424,20 @@ def test_the_rows_of_a_batch_have_results_of_their_own(play_runtime, image, mode
     values = {"INPUT": str(image), "MODEL": model, "MASK": "TEMPORARY_OUTPUT"}
     first, second = (run("segment", values)["MASK"] for _ in range(2))
     assert first != second and os.path.isfile(first) and os.path.isfile(second)
+
+
+def test_what_the_row_of_a_batch_leaves_empty_is_not_made(play_runtime, image, model, tmp_path):
+    def empty():  # as the panel of a batch says it
+        return QgsProcessingOutputLayerDefinition("", QgsProject.instance())
+
+    play_runtime(NETWORK)
+    roads = str(tmp_path / "roads.gpkg")
+    assert "NODES" not in run("vectorize", {"INPUT": str(image), "OUTPUT": roads, "NODES": empty()})
+    play_runtime(SEGMENT, "another")
+    mask = str(tmp_path / "mask.tif")
+    assert "PROBABILITY" not in run(
+        "segment", {"INPUT": str(image), "MODEL": model, "MASK": mask, "PROBABILITY": empty()}
+    )
 
 
 def test_in_a_model_one_step_hands_on_to_the_next(play_runtime, image, model):

@@ -12,13 +12,20 @@ from roadseg.training_core import jobs
 
 from .conftest import ROOT
 
-GROUPS = {"runtime": "Runtime", "training": "Training", "roads": "Roads", "network": "Network"}
+GROUPS = {
+    "runtime": "Runtime",
+    "training": "Training",
+    "roads": "Roads",
+    "network": "Network",
+    "workflows": "Workflows",
+}
 # Ids stay for ever, since models and scripts of other people hold them.
 IDS = {
     "runtime": {"setupruntime"},
     "training": {"createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize", "makescene"},
     "roads": {"segment", "vectorize", "extractroads"},
     "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks"},
+    "workflows": {"maproads", "finetuneandmap", "updateosm"},
 }
 RARE = QgsProcessingParameterDefinition.Flag.FlagAdvanced
 SENTENCE = re.compile(r"[A-Z0-9].*[.]", re.DOTALL)

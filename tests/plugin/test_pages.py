@@ -6,7 +6,7 @@ import sys
 import pytest
 from qgis.core import QgsProcessingParameterDefinition
 from roadseg.qgis_roadseg import translation
-from roadseg.qgis_roadseg.provider import ALGORITHMS
+from roadseg.qgis_roadseg.provider import make_algorithms
 
 from .conftest import ROOT
 
@@ -21,7 +21,7 @@ OPTIONAL = QgsProcessingParameterDefinition.Flag.FlagOptional
 @pytest.fixture(scope="module")
 def algorithms(provider):
     translation.speak("en_US")
-    return [algorithm().create() for algorithm in ALGORITHMS]
+    return [algorithm.create() for algorithm in make_algorithms()]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from qgis.core import QgsSettings
 from roadseg.qgis_roadseg import translation
 from roadseg.qgis_roadseg.plugin import RoadSegPlugin
-from roadseg.qgis_roadseg.provider import ALGORITHMS
+from roadseg.qgis_roadseg.provider import ALGORITHMS, make_algorithms
 
 from .conftest import ROOT
 
@@ -32,7 +32,7 @@ def english():
 @pytest.fixture(scope="module")
 def texts():
     translation.speak("en_US")
-    return find_texts([algorithm().create() for algorithm in ALGORITHMS])
+    return find_texts([algorithm.create() for algorithm in make_algorithms()])
 
 
 def translations(language):

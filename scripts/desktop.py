@@ -1,0 +1,128 @@
+"""QGIS' window, on a screen that nobody sees, with a fresh profile: it acts a story out and tells what was seen.
+
+Knows how such a QGIS is started, watched and ended; what is done in it is known to `tests/gui/story.py`. Run by itself,
+it makes the tutorial's pictures.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from headless import BUILD, ROOT, environment, say
+
+STORY = ROOT / "tests" / "gui"
+SCREEN = "1600x1000x24"
+# What of a settings file makes QGIS load the plugin, as the plugin manager's tick does, and be quiet.
+SETTINGS = """[PythonPlugins]
+processing=true
+roadseg=true
+
+[locale]
+overrideFlag=true
+userLocale=en_US
+
+[qgis]
+checkVersion=false
+"""
+PICTURES = ROOT / "docs" / "images"
+
+
+@contextmanager
+def screen() -> Iterator[str]:
+    """Start an X server without hardware and yield its display's name."""
+    receive, send = os.pipe()
+    command = ["Xvfb", "-displayfd", str(send), "-screen", "0", SCREEN, "-nolisten", "tcp"]
+    server = subprocess.Popen(command, pass_fds=[send], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.close(send)
+    try:
+        with os.fdopen(receive) as told:
+            number = told.readline().strip()
+        if not number:
+            raise SystemExit("Xvfb did not start.")
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def act(folder: Path, plan: dict[str, Any], limit_s: float) -> dict[str, Any]:
+    """Start QGIS, have it act the story out, and return what it saw.
+
+    Parameters
+    ----------
+    folder : Path
+        For the profile, the person's data and the pictures; made where it is missing.
+    plan : dict
+        What the story is told with, as `story.py` says.
+    limit_s : float
+        After so long QGIS ends itself; a little later it is ended.
+    """
+    profile = folder / "profiles" / "profiles" / "default"
+    (profile / "python" / "plugins").mkdir(parents=True)
+    (profile / "python" / "plugins" / "roadseg").symlink_to(ROOT, target_is_directory=True)
+    (profile / "QGIS").mkdir()
+    (profile / "QGIS" / "QGIS3.ini").write_text(SETTINGS)
+    seen = folder / "seen.json"
+    paths = {"seen": str(seen), "pictures": str(folder), "limit_s": limit_s}
+    (folder / "plan.json").write_text(json.dumps({**plan, **paths}))
+    with screen() as display:
+        variables = {
+            "DISPLAY": display,
+            "QT_QPA_PLATFORM": "xcb",
+            "XDG_DATA_HOME": str(folder / "data"),
+            "ROADSEG_PYTHON": (BUILD / "runtime-python.txt").read_text().strip(),
+            "ROADSEG_STORY": str(STORY),
+            "ROADSEG_PLAN": str(folder / "plan.json"),
+        }
+        options = ["--nologo", "--noversioncheck", "--profiles-path", str(folder / "profiles")]
+        command = ["qgis", *options, "--code", str(STORY / "begin.py")]
+        with open(folder / "qgis.log", "wb") as log:
+            status = _run(command, environment(**variables), log, limit_s + 30)
+    if not seen.is_file():
+        tail = (folder / "qgis.log").read_text(errors="replace")[-4000:]
+        raise RuntimeError(f"QGIS ended ({status}) without a word of what it saw:\n{tail}")
+    return {**json.loads(seen.read_text()), "exit_status": status}
+
+
+def _run(command: list[str], env: dict[str, str], log: Any, limit_s: float) -> int:
+    process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
+    try:
+        return process.wait(limit_s)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def timings(seen: dict[str, Any]) -> str:
+    """Return a table of what took how long, and of how long QGIS did not answer meanwhile."""
+    rows = [
+        f"{name:<16}{each['seconds']:>8.1f} s{each['longest_gap_s']:>8.2f} s" for name, each in seen["steps"].items()
+    ]
+    return "\n".join([f"{'step':<16}{'took':>10}{'no answer':>10}", *rows])
+
+
+def main() -> None:
+    """Make the tutorial's pictures."""
+    with tempfile.TemporaryDirectory(prefix="roadseg-pictures-") as name:
+        folder = Path(name)
+        seen = act(folder, {}, limit_s=900)
+        say(timings(seen))
+        if seen["error"]:
+            raise SystemExit(seen["error"])
+        for picture in sorted(folder.glob("tutorial_*.png")):
+            shutil.copy(picture, PICTURES)
+            say(f"{PICTURES / picture.name}: {picture.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()

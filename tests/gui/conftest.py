@@ -1,0 +1,30 @@
+"""One QGIS for all of these tests: it acts the story out once, and they look at what it saw."""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "scripts")]
+
+import desktop  # noqa: E402
+
+PLAN = {"steps": 60, "scene_px": 768}
+LIMIT_S = 400
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("Person 1")
+
+
+@pytest.fixture(scope="session")
+def seen(folder, request):
+    if not shutil.which("qgis") or not shutil.which("Xvfb"):
+        pytest.skip("QGIS' window or Xvfb is not installed")
+    seen = desktop.act(folder, PLAN, LIMIT_S)
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(f"\n{desktop.timings(seen)}")
+    return seen

@@ -1,0 +1,68 @@
+"""The lines of workers that play the part of a job: they write files of a fixed content and tell of them."""
+
+# Writes a layer of features.
+WRITE = """
+sys.path.append("/usr/lib/python3/dist-packages")
+from osgeo import ogr, osr
+
+def write(path, layer_name, kind, fields, rows):
+    system = osr.SpatialReference()
+    system.ImportFromEPSG(32645)
+    dataset = ogr.GetDriverByName("GPKG").CreateDataSource(path)
+    layer = dataset.CreateLayer(layer_name, system, kind)
+    for name, type in fields.items():
+        layer.CreateField(ogr.FieldDefn(name, type))
+    for wkt, values in rows:
+        feature = ogr.Feature(layer.GetLayerDefn())
+        feature.SetGeometry(ogr.CreateGeometryFromWkt(wkt))
+        for name, value in values.items():
+            feature.SetField(name, value)
+        layer.CreateFeature(feature)
+"""
+
+# Two lines, and nodes and a mask where asked for.
+NETWORK = (
+    WRITE
+    + """
+real = {name: ogr.OFTReal for name in ("length_m", "width_m", "confidence")}
+whole = ogr.OFTInteger64
+options = job()["options"]
+road = {"length_m": 10.0, "width_m": 4.0, "confidence": 0.9, "component": 1}
+write(options["roads"], "roads", ogr.wkbLineString, {**real, "component": whole},
+      [("LINESTRING (350001 3059999, 350011 3059999)", road)] * 2)
+if options.get("nodes"):
+    write(options["nodes"], "nodes", ogr.wkbPoint, {"degree": whole, "component": whole},
+          [("POINT (350001 3059999)", {"degree": 1, "component": 1})])
+if options.get("mask"):
+    open(options["mask"], "wb").write(open(options["raster"], "rb").read())
+send("result", result={"count": 2, "length_m": 20.0, "engine": "native"})
+"""
+)
+
+SEGMENT = """
+options = job()["options"]
+for name in ("mask", "probability"):
+    if options[name]:
+        open(options[name], "wb").write(open(options["raster"], "rb").read())
+send("result", result={"megapixels_per_s": 2.5, "overhead": 1.5, "halo_px": 64, "engine": "ipex", "precision": "bf16"})
+"""
+
+FINETUNE = """
+options = job()["options"]
+for name in ("model", "report"):
+    if options[name]:
+        open(options[name], "w").close()
+scores = {"iou": 0.5, "f1": 0.6, "precision": 0.7, "recall": 0.8}
+send("result", result={"images_per_s": 2.0, "steps": 30, "validation": scores, "engine": "native"})
+"""
+
+# A road that is lost.
+CHANGES = (
+    WRITE
+    + """
+options = job()["options"]
+write(options["changes"], "changes", ogr.wkbLineString, {"change": ogr.OFTString, "length_m": ogr.OFTReal},
+      [("LINESTRING (350001 3059999, 350011 3059999)", {"change": "lost", "length_m": 10.0})])
+send("result", result={"lost": {"length_m": 10.0, "share": 0.5}})
+"""
+)
