@@ -82,7 +82,7 @@ def make(folder: Path) -> Path:
         (true, QgsLineSymbol.createSimple(_TRUE)),
         (area, QgsFillSymbol.createSimple(_AREA)),
     ):
-        layer.setRenderer(QgsSingleSymbolRenderer(symbol))
+        layer.setRenderer(QgsSingleSymbolRenderer(symbol))  # in place of the style that lies beside a result
     _write_project([image, true, drawn, area], true, folder)
     return paths["project"]
 

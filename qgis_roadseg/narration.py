@@ -34,13 +34,13 @@ class Narrator:
         self._told_s: dict[str, float] = {}
         self._numbers: dict[str, float] = {}
         self._step = 0
-        self._percent = -1.0
         self._foreign_lines = 0
 
     def tell(self, event: events.Event) -> None:
         """Tell one event; the last one, a result or an error, is not for the log."""
         if isinstance(event, events.Progress):
-            self._move_bar(round(100 * event.fraction, 1))
+            # Each move is a message to QGIS' main thread; the same number twice is none.
+            self._feedback.setProgress(round(100 * event.fraction, 1))
             if event.message and self._is_due(event.kind):
                 self._feedback.setProgressText(", ".join(filter(None, (event.message, events.time_left(event.eta_s)))))
         elif isinstance(event, events.Metric):
@@ -61,11 +61,6 @@ class Narrator:
             self._feedback.pushDebugInfo(line)
         elif self._foreign_lines == FOREIGN_LINES + 1:
             self._feedback.pushDebugInfo(tr("More lines like these are left out."))
-
-    def _move_bar(self, percent: float) -> None:
-        if percent != self._percent:  # each move is a message to QGIS' main thread
-            self._percent = percent
-            self._feedback.setProgress(percent)
 
     def _is_due(self, kind: str) -> bool:
         now = time.monotonic()
