@@ -23,6 +23,9 @@ LEFT_OUT = (
     "pyproject.toml", "scripts", "tests",
 )  # fmt: skip
 
+# What the Makefile's targets and tools leave in a checkout; see .gitignore.
+MADE = (".hypothesis", ".pytest_cache", ".qgis-settings", ".ruff_cache", "__pycache__", "build", "demo")
+
 
 def build(folder: Path, root: Path = ROOT) -> Path:
     """Build the zip of a checkout and return its path; the same files give the same bytes.
@@ -54,7 +57,11 @@ def version(root: Path) -> str:
 
 
 def tracked(root: Path) -> list[str]:
-    """Return the files under version control, relative to the root."""
+    """Return the files under version control, relative to the root; where there is none, all that was not made here."""
+    if not (root / ".git").exists():  # an unpacked archive
+        tops = [path for path in root.iterdir() if path.name not in MADE]
+        files = [path for top in tops for path in (top, *top.rglob("*")) if path.is_file()]
+        return [path.relative_to(root).as_posix() for path in files if path.parent.name != "__pycache__"]
     command = ["git", "-c", f"safe.directory={root}", "ls-files", "-z"]
     listed = subprocess.run(command, cwd=root, check=True, capture_output=True).stdout
     return listed.decode("utf-8").rstrip("\0").split("\0")

@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import zipfile
 
@@ -41,6 +42,15 @@ def test_scratch_stays_out(checkout, tmp_path):
     (checkout / "scratch").mkdir()
     (checkout / "scratch" / "notes.txt").touch()
     assert "scratch" not in " ".join(names_in(package.build(tmp_path, checkout)))
+
+
+def test_an_unpacked_archive_gives_the_same_zip_as_a_checkout(checkout, tmp_path):
+    expected = package.build(tmp_path / "first", checkout).read_bytes()
+    shutil.rmtree(checkout / ".git")
+    for name in ("build/roadseg.1.2.3.zip", "algorithms/__pycache__/segment.pyc"):
+        (checkout / name).parent.mkdir()
+        (checkout / name).touch()
+    assert package.build(tmp_path / "second", checkout).read_bytes() == expected
 
 
 def test_the_same_files_give_the_same_bytes(checkout, tmp_path):
