@@ -185,7 +185,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             feedback.pushInfo(self.tr("Stopped, as you wished; the best so far is in {files}").format(files=told))
         for name, destination in destinations.items():
             label = self.parameterDefinition(parameter_name(name, self.renamed)).description()
-            arrive(destination, f"{label} ({self._made_of})" if self._made_of else label, context)
+            arrive(destination, label, self._made_of, context)
             if name in self.styles:
                 set_style(destination, self.styles[name], context)
         outputs = {parameter_name(name, self.renamed): path for name, path in destinations.items()}

@@ -91,8 +91,7 @@ class ModelAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
         filled = {name: value for name, value in needed.items() if value is not None}
         results = super().processAlgorithm({**filled, **wanted}, context, feedback)
         for parameter in self.destinationParameterDefinitions():
-            label, destination = parameter.description(), results.get(parameter.name(), "")
-            arrive(destination, f"{label} ({self._made_of})" if self._made_of else label, context)
+            arrive(results.get(parameter.name(), ""), parameter.description(), self._made_of, context)
         return results
 
     def name(self) -> str:

@@ -6,6 +6,7 @@ Knows the style files in resources/styles; knows nothing of where results come f
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from qgis.core import (
@@ -26,53 +27,56 @@ _POST_PROCESSORS: dict[str, QgsProcessingLayerPostProcessorInterface] = {}
 
 
 class StylePostProcessor(QgsProcessingLayerPostProcessorInterface):
-    """Gives a loaded result its style."""
+    """Gives a loaded result its style.
 
-    def __init__(self, style: Path) -> None:
+    Parameters
+    ----------
+    load : callable
+        Loads the style into a layer; returns a message and whether that went well, as QGIS' own functions do.
+    """
+
+    def __init__(self, load: Callable[[QgsMapLayer], tuple[str, bool]]) -> None:
         super().__init__()
-        self._style = style
+        self._load = load
 
     def postProcessLayer(
         self, layer: QgsMapLayer, context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> None:
         """Load the style; Processing calls this in the main thread."""
-        message, loaded = layer.loadNamedStyle(str(self._style))
+        message, loaded = self._load(layer)
         if loaded:
             layer.triggerRepaint()
         else:
             feedback.pushWarning(message)
 
 
-def arrive(destination: str, layer_name: str, context: QgsProcessingContext) -> None:
+def arrive(destination: str, label: str, made_of: str, context: QgsProcessingContext) -> None:
     """Say what a result is called in the layer tree, and put it into RoadSeg's group, where it is to be loaded.
 
     A name that the person has chosen by naming the file stays, where QGIS is set to name layers for files.
+
+    Parameters
+    ----------
+    destination : str
+        The layer's destination, as Processing names it.
+    label : str
+        What the result is.
+    made_of : str
+        The name of the layer that it is made of; empty where there is no single one.
+    context : QgsProcessingContext
+        Processing's context.
     """
     if context.willLoadLayerOnCompletion(destination):
         details = context.layerToLoadOnCompletionDetails(destination)
-        details.name = layer_name
+        details.name = f"{label} ({made_of})" if made_of else label
         if Qgis.QGIS_VERSION_INT >= _GROUPS_SINCE:
             details.groupName = GROUP
 
 
-class StoredStylePostProcessor(QgsProcessingLayerPostProcessorInterface):
-    """Gives a loaded result the style and form that are stored with it, which Processing does not look for."""
-
-    def postProcessLayer(
-        self, layer: QgsMapLayer, context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> None:
-        """Load the style; Processing calls this in the main thread."""
-        message, loaded = layer.loadDefaultStyle()
-        if loaded:
-            layer.triggerRepaint()
-        else:
-            feedback.pushWarning(message)
-
-
 def use_stored_style(destination: str, context: QgsProcessingContext) -> None:
-    """Style a result, where it is loaded, by what is stored in its own file."""
+    """Style a result, where it is loaded, by what is stored in its own file, which Processing does not look for."""
     if context.willLoadLayerOnCompletion(destination):
-        _set_post_processor(destination, StoredStylePostProcessor(), context)
+        _set_post_processor(destination, StylePostProcessor(lambda layer: layer.loadDefaultStyle()), context)
 
 
 def set_style(destination: str, style_name: str, context: QgsProcessingContext) -> None:
@@ -91,7 +95,7 @@ def set_style(destination: str, style_name: str, context: QgsProcessingContext) 
     """
     style = RESOURCES / "styles" / f"{style_name}.qml"
     if context.willLoadLayerOnCompletion(destination):
-        _set_post_processor(destination, StylePostProcessor(style), context)
+        _set_post_processor(destination, StylePostProcessor(lambda layer: layer.loadNamedStyle(str(style))), context)
     file = Path(destination)
     beside = file.with_suffix(".qml")
     if file.is_file() and not beside.exists():  # a style that is there may be the person's own

@@ -92,7 +92,7 @@ def measure_footprint(
     options |= {name: getattr(RecipeOptions(), name) for name in ("minutes", "steps", "chip_px")}
     # A second batch finds the gradients of the first; further ones are like it.
     options |= {"batch_size": 1, "accumulation": min(recipe.accumulation, 2)}
-    step = _measured(architecture, engine, RecipeOptions(**options), is_recomputing)
+    step = _measure_step(architecture, engine, RecipeOptions(**options), is_recomputing)
     return Footprint(
         process_bytes=psutil.Process().memory_info().rss,
         library_bytes=LIBRARY_BYTES + (EXTENSION_COPIES * step.weights_bytes if engine.name == IPEX else 0),
@@ -104,7 +104,7 @@ def measure_footprint(
 
 
 @dataclass(frozen=True)
-class _Step:
+class _StepBytes:
     """What of a footprint is the same in every process; see Footprint."""
 
     weights_bytes: int
@@ -114,7 +114,9 @@ class _Step:
 
 
 @functools.lru_cache
-def _measured(architecture: Architecture, engine: Engine, recipe: RecipeOptions, is_recomputing: bool) -> _Step:
+def _measure_step(
+    architecture: Architecture, engine: Engine, recipe: RecipeOptions, is_recomputing: bool
+) -> _StepBytes:
     """Train for three steps and return what that took; see `measure_footprint`."""
     with torch.random.fork_rng(devices=[]), Ledger() as ledger:
         network = build_network(architecture)
@@ -128,11 +130,11 @@ def _measured(architecture: Architecture, engine: Engine, recipe: RecipeOptions,
     pixels = [size_px**2 for size_px in SMALL_CHIPS_PX]
     slope = (alive[1] - alive[0]) / (pixels[1] - pixels[0])
     weights_bytes = sum(tensor.nbytes for tensor in network.state_dict().values())
-    step = _Step(weights_bytes, _kept_bytes(trainer), alive[0] - slope * pixels[0], slope)
+    measured = _StepBytes(weights_bytes, _kept_bytes(trainer), alive[0] - slope * pixels[0], slope)
     del network, trainer
     gc.collect()  # the extension's parameters refer to each other
     give_free_blocks_back()
-    return step
+    return measured
 
 
 def _step(trainer: Trainer, chips: int, bands: int, size_px: int) -> None:

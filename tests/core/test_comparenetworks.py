@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import geopandas
@@ -12,35 +13,15 @@ import pytest
 import shapely
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from shapely import LineString, MultiLineString, MultiPoint, Point
+from shapely import MultiPoint
 
 from browser import Page
+from disasters import ALL_OUTPUTS, GRID, X, Y, line, run, write_grid, write_points, write_river
 from rasters import UTM, write_layer
 from road_graphs import town
 from training_core import comparenetworks
-from training_core.errors import Cancelled, JobError, LabelError, RoadSegError
+from training_core.errors import LabelError
 from training_core.events import Reporter
-from training_core.jobs import JOBS, from_options
-
-X, Y = 390000, 5820000
-GRID = [[(0, 70 * i), (210, 70 * i)] for i in range(4)] + [[(70 * i, 0), (70 * i, 210)] for i in range(4)]
-# A road over a bridge, from a depot in the west to a village in the east.
-WEST, BRIDGE, EAST = [(0, 0), (100, 0)], [(100, 0), (140, 0)], [(140, 0), (300, 0)]
-ALL_OUTPUTS = {"changes": "changes.gpkg", "reached": "reached.gpkg", "report": "report.html", "numbers": "numbers.json"}
-
-
-def line(*points):
-    """A line in meters from a corner of the map."""
-    return LineString([(X + x, Y + y) for x, y in points])
-
-
-def run(tmp_path, before, after, reporter=None, **options):
-    """Compare two files, all outputs asked for."""
-    wanted = {
-        name: str(tmp_path / file) for name, file in ALL_OUTPUTS.items() if "places" in options or name != "reached"
-    }
-    job = from_options(JOBS["comparenetworks"], {"before": before, "after": after, **wanted, **options})
-    return comparenetworks.run(job, reporter or Reporter())
 
 
 @pytest.fixture
@@ -53,29 +34,17 @@ def write(tmp_path):
 
 @pytest.fixture
 def points(tmp_path):
-    def write_points(name, **named):
-        places = [Point(X + x, Y + y) for x, y in named.values()]
-        return write_layer(tmp_path / f"{name}.gpkg", *places, name=list(named))
-
-    return write_points
+    return partial(write_points, tmp_path)
 
 
 @pytest.fixture
-def grid(write):
-    return write("grid", *(line(*way) for way in GRID), speed=[36] * len(GRID))
+def grid(tmp_path):
+    return write_grid(tmp_path)
 
 
 @pytest.fixture
-def river(write, points):
-    """The road over the bridge before and after it has gone, a village on either side, and a depot."""
-    return {
-        "before": write("before", *(line(*way) for way in (WEST, BRIDGE, EAST))),
-        "after": write("after", line(*WEST), line(*EAST)),
-        "places": points("places", near=(50, 0), far=(300, 0)),
-        "places_name_field": "name",
-        "origins": points("origins", depot=(0, 0)),
-        "origins_name_field": "name",
-    }
+def river(tmp_path):
+    return write_river(tmp_path)
 
 
 def places_of(result):
@@ -366,80 +335,3 @@ def test_both_layers_may_be_in_one_file(tmp_path, river):
 
 def test_the_same_job_gives_the_same_numbers(tmp_path, river):
     assert run(tmp_path, **river) == run(tmp_path, **river)
-
-
-def polygons(path):
-    write_layer(path, shapely.box(X, Y, X + 9, Y + 9))
-
-
-def points_in_one_place(path):
-    write_layer(path, line((0, 0), (0, 0)))
-
-
-def elsewhere(path):
-    write_layer(path, MultiLineString([line((5000, 0), (5100, 0))]))
-
-
-def missing(path):
-    pass
-
-
-@pytest.mark.parametrize("role", ["before", "after"])
-@pytest.mark.parametrize("spoil", [polygons, points_in_one_place, elsewhere, missing])
-def test_a_bad_layer_is_refused_and_nothing_left_behind(tmp_path, grid, spoil, role):
-    (tmp_path / "out").mkdir()
-    spoil(tmp_path / "bad roads.gpkg")
-    with pytest.raises(LabelError) as refused:
-        run(tmp_path / "out", **{"before": grid, "after": grid, role: str(tmp_path / "bad roads.gpkg")})
-    assert refused.value.message.endswith(".") and refused.value.remedy.endswith(".")
-    assert "bad roads.gpkg" in refused.value.message
-    assert list((tmp_path / "out").iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("spoiled", "words"),
-    [
-        ({"places": "lines"}, "places .* must be points, but it holds LineString"),
-        ({"origins": "lines"}, "origins .* must be points"),
-        ({"damage": "lines"}, "confirmed damage .* must be polygons"),
-        ({"aoi": "lines"}, "area of interest .* must be polygons"),
-        ({"places_name_field": "title"}, "places .* have no field 'title'.*They have: name"),
-        ({"before_bridge_field": "bridge"}, "roads before .* have no field 'bridge'"),
-        ({"origins": "far"}, "None of the origins .* check the layers' coordinate systems"),
-        ({"places": "one", "origins": ""}, "are one point, and there are no origins"),
-    ],
-)
-def test_what_does_not_fit_is_refused_by_name(tmp_path, river, write, points, spoiled, words):
-    files = {
-        "lines": write("lines", line((0, 0), (9, 9))),
-        "far": points("far", depot=(0, 9000)),
-        "one": points("one", village=(0, 0)),
-    }
-    with pytest.raises(LabelError, match=words):
-        run(tmp_path, **{**river, **{name: files.get(value, value) for name, value in spoiled.items()}})
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"before_speed_field": "speed"}, "after_speed_field"),
-        ({"origins": "depot.gpkg"}, "places"),
-        ({"damage": "flood.gpkg"}, "places"),
-        ({"reached": "reached.gpkg"}, "places"),
-    ],
-)
-def test_options_that_contradict_each_other_are_refused(options, words):
-    with pytest.raises(JobError, match=words):
-        from_options(JOBS["comparenetworks"], {"before": "a.gpkg", "after": "b.gpkg", **options})
-
-
-def test_inputs_are_never_written_over(tmp_path, grid):
-    with pytest.raises(RoadSegError, match="is an input"):
-        run(tmp_path, grid, grid, changes=grid)
-
-
-def test_a_job_that_is_stopped_leaves_nothing(tmp_path, grid):
-    (tmp_path / "out").mkdir()
-    with pytest.raises(Cancelled):
-        run(tmp_path / "out", grid, grid, Reporter(is_cancelled=lambda: True))
-    assert list((tmp_path / "out").iterdir()) == []

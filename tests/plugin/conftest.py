@@ -30,6 +30,14 @@ def ear():
 
 
 @pytest.fixture
+def short_waits(monkeypatch):
+    """Have what a server does not give asked for again at once."""
+    from roadseg.qgis_roadseg import blocks
+
+    monkeypatch.setattr(blocks, "WAITS_S", (0.02, 0.02))
+
+
+@pytest.fixture
 def play(tmp_path):
     """Return a function that makes a folder whose `training_core` does what the given lines say."""
 

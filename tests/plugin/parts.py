@@ -1,5 +1,8 @@
 """The lines of workers that play the part of a job: they write files of a fixed content and tell of them."""
 
+# Has a result in which nothing is.
+ANSWER = 'send("result", result={})\n'
+
 # Writes a layer of features.
 WRITE = """
 sys.path.append("/usr/lib/python3/dist-packages")

@@ -6,12 +6,7 @@ import pytest
 from qgis.core import (
     QgsApplication,
     QgsProcessingContext,
-    QgsProcessingException,
     QgsProcessingFeatureSourceDefinition,
-    QgsProcessingModelAlgorithm,
-    QgsProcessingModelChildAlgorithm,
-    QgsProcessingModelChildParameterSource,
-    QgsProcessingModelOutput,
     QgsProcessingOutputLayerDefinition,
     QgsProject,
     QgsRasterLayer,
@@ -20,11 +15,9 @@ from qgis.core import (
 )
 
 from .acting import Ear, failure, memory_layer, options_in, run, run_in_task, saved_job
-from .parts import FINETUNE, NETWORK, SEGMENT, WRITE
+from .parts import ANSWER, FINETUNE, NETWORK, SEGMENT, WRITE
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
-
-ANSWER = 'send("result", result={})\n'
 
 
 def test_vectorize(play_runtime, image, tmp_path):
@@ -347,62 +340,6 @@ def test_only_selected_roads_are_handed_on(play_runtime, image, tmp_path):
     assert QgsVectorLayer(str(tmp_path / "seen.gpkg"), "", "ogr").featureCount() == 0
 
 
-def test_the_workers_error_is_told_with_its_remedy_and_the_layers_name(play_runtime, image, tmp_path):
-    play_runtime("""
-send("error", code="labels", message=f"{job()['options']['roads']} is empty.", remedy="Draw some roads.")
-sys.exit(1)
-""")
-    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
-    values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": str(tmp_path / "model.safetensors")}
-    assert "Straßen is empty. Draw some roads." in failure("finetune", values)
-    assert not (tmp_path / "model.safetensors").exists()
-
-
-@pytest.mark.parametrize(
-    ("values", "told"),
-    [
-        ({"HALO": "much"}, r"Halo (halo) is 'much'"),
-        ({"MASK": None}, "There is nothing to write"),
-        ({"INPUT": "/no/such/image.tif"}, "/no/such/image.tif"),
-        ({"MASK": "/tmp/mask.png"}, "png"),
-        ({"THREADS": -1}, "THREADS"),
-    ],
-)
-def test_what_cannot_be_is_refused_before_the_work(play_runtime, image, tmp_path, model, values, told):
-    play_runtime(SEGMENT)
-    good = {"INPUT": str(image), "MODEL": model, "MASK": str(tmp_path / "mask.tif")}
-    with pytest.raises(QgsProcessingException) as caught:
-        run("segment", {**good, **values})
-    assert told in str(caught.value)
-
-
-def test_a_folder_that_is_missing_is_refused_before_the_work(play_runtime, image, tmp_path):
-    play_runtime(NETWORK)
-    with pytest.raises(QgsProcessingException, match="missing cannot be written to"):
-        run("vectorize", {"INPUT": str(image), "OUTPUT": str(tmp_path / "missing" / "roads.gpkg")})
-
-
-def test_an_image_that_only_lives_on_a_server_is_refused(play_runtime, tmp_path):
-    play_runtime(NETWORK)
-    tiles = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
-    QgsProject.instance().addMapLayer(tiles)
-    assert "The layer Kacheln comes from wms" in failure("vectorize", {"INPUT": tiles, "OUTPUT": "TEMPORARY_OUTPUT"})
-
-
-def test_a_worker_that_forgets_its_lines(play_runtime, image, tmp_path):
-    play_runtime(ANSWER)
-    told = failure("vectorize", {"INPUT": str(image), "OUTPUT": str(tmp_path / "roads.gpkg")})
-    assert "has not written the roads" in told
-    assert not (tmp_path / "roads.gpkg").exists()
-
-
-def test_a_crash_leaves_no_output(play_runtime, image, tmp_path):
-    play_runtime(NETWORK.replace("send(", "os.kill(os.getpid(), 9)  #"))
-    roads = tmp_path / "roads.gpkg"
-    assert "out of memory" in failure("vectorize", {"INPUT": str(image), "OUTPUT": str(roads)})
-    assert not roads.exists()
-
-
 def test_in_a_task_of_its_own_and_styled_when_loaded(play_runtime, image, tmp_path, qgis_app):
     """As the toolbox runs it: prepared here, done in another thread, loaded and styled here."""
     play_runtime(NETWORK)
@@ -438,31 +375,3 @@ def test_what_the_row_of_a_batch_leaves_empty_is_not_made(play_runtime, image, m
     assert "PROBABILITY" not in run(
         "segment", {"INPUT": str(image), "MODEL": model, "MASK": mask, "PROBABILITY": empty()}
     )
-
-
-def test_in_a_model_one_step_hands_on_to_the_next(play_runtime, image, model):
-    play_runtime(f"exec({SEGMENT!r} if job()['job'] == 'segment' else {NETWORK!r})")
-    chain = QgsProcessingModelAlgorithm("chain", "test")
-    source = QgsProcessingModelChildParameterSource
-    first = QgsProcessingModelChildAlgorithm("roadseg:segment")
-    first.setChildId("first")
-    first.addParameterSources("INPUT", [source.fromStaticValue(str(image))])
-    first.addParameterSources("MODEL", [source.fromStaticValue(model)])
-    first.addParameterSources("MASK", [source.fromStaticValue("TEMPORARY_OUTPUT")])
-    second = QgsProcessingModelChildAlgorithm("roadseg:vectorize")
-    second.setChildId("second")
-    second.addParameterSources("INPUT", [source.fromChildOutput("first", "MASK")])
-    roads = QgsProcessingModelOutput("roads", "roads")
-    roads.setChildOutputName("OUTPUT")
-    roads.setChildId("second")
-    second.setModelOutputs({"roads": roads})
-    chain.addChildAlgorithm(first)
-    chain.addChildAlgorithm(second)
-    chain.initAlgorithm()
-    context = QgsProcessingContext()
-    context.setProject(QgsProject.instance())
-    name = next(parameter.name() for parameter in chain.parameterDefinitions() if parameter.isDestination())
-    ear = Ear()
-    result, fine = chain.run({name: "memory:"}, context, ear)
-    assert fine, ear.text
-    assert context.getMapLayer(result[name]).featureCount() == 2

@@ -7,6 +7,9 @@ from qgis.core import (
     QgsApplication,
     QgsProcessingContext,
     QgsProcessingModelAlgorithm,
+    QgsProcessingModelChildAlgorithm,
+    QgsProcessingModelChildParameterSource,
+    QgsProcessingModelOutput,
     QgsProcessingOutputLayerDefinition,
     QgsProject,
     QgsVectorLayer,
@@ -149,3 +152,31 @@ def test_the_dialog_opens_with_all_that_a_person_can_give(provider, monkeypatch)
         wrappers = dialog.mainWidget().wrappers
         assert {parameter.name() for parameter in algorithm.parameterDefinitions()} <= set(wrappers)
         dialog.close()
+
+
+def test_in_a_model_one_step_hands_on_to_the_next(play_runtime, image, model):
+    play_runtime(f"exec({SEGMENT!r} if job()['job'] == 'segment' else {NETWORK!r})")
+    chain = QgsProcessingModelAlgorithm("chain", "test")
+    source = QgsProcessingModelChildParameterSource
+    first = QgsProcessingModelChildAlgorithm("roadseg:segment")
+    first.setChildId("first")
+    first.addParameterSources("INPUT", [source.fromStaticValue(str(image))])
+    first.addParameterSources("MODEL", [source.fromStaticValue(model)])
+    first.addParameterSources("MASK", [source.fromStaticValue("TEMPORARY_OUTPUT")])
+    second = QgsProcessingModelChildAlgorithm("roadseg:vectorize")
+    second.setChildId("second")
+    second.addParameterSources("INPUT", [source.fromChildOutput("first", "MASK")])
+    roads = QgsProcessingModelOutput("roads", "roads")
+    roads.setChildOutputName("OUTPUT")
+    roads.setChildId("second")
+    second.setModelOutputs({"roads": roads})
+    chain.addChildAlgorithm(first)
+    chain.addChildAlgorithm(second)
+    chain.initAlgorithm()
+    context = QgsProcessingContext()
+    context.setProject(QgsProject.instance())
+    name = next(parameter.name() for parameter in chain.parameterDefinitions() if parameter.isDestination())
+    ear = Ear()
+    result, fine = chain.run({name: "memory:"}, context, ear)
+    assert fine, ear.text
+    assert context.getMapLayer(result[name]).featureCount() == 2

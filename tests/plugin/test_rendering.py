@@ -4,7 +4,6 @@ import math
 import shutil
 import threading
 from collections import Counter
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -12,17 +11,17 @@ from osgeo import gdal
 from qgis.core import (
     Qgis,
     QgsCoordinateReferenceSystem,
-    QgsCoordinateTransformContext,
     QgsMessageLog,
     QgsRasterBlock,
     QgsRasterDataProvider,
     QgsRasterLayer,
     QgsRectangle,
 )
-from roadseg.qgis_roadseg import blocks, rendering
+from roadseg.qgis_roadseg import rendering
 from roadseg.training_core.errors import Cancelled, ImageryError, OutputError, ResourceError
 
 from .acting import Ear
+from .rendered import TRANSFORMS, color_of, frame_of, render
 from .tiles import (
     ALL,
     COLUMN,
@@ -32,36 +31,15 @@ from .tiles import (
     SQUARE,
     UNITS_PER_PX,
     paint_tiles,
-    png_of,
     serve,
     square_extent,
     tile_extent,
     tile_layer,
 )
 
-pytestmark = pytest.mark.usefixtures("qgis_app")
+pytestmark = pytest.mark.usefixtures("qgis_app", "short_waits")
 
-TRANSFORMS = QgsCoordinateTransformContext()
 NOTHING = "http://127.0.0.1:1/{z}/{x}/{y}.png"  # where nobody listens
-
-
-def frame_of(layer, extent=ALL, resolution_m=0.5):
-    return rendering.make_frame(layer.name(), layer.crs(), extent, resolution_m, TRANSFORMS)
-
-
-def render(layer, path, ear=None, **frame):
-    rendering.render(layer.dataProvider().clone(), frame_of(layer, **frame), path, ear or Ear())
-    dataset = gdal.Open(str(path))
-    return dataset, dataset.ReadAsArray()
-
-
-@pytest.fixture(autouse=True)
-def short_waits(monkeypatch):
-    monkeypatch.setattr(blocks, "WAITS_S", (0.02, 0.02))
-
-
-def color_of(values, row, column):
-    return tuple(int(value) for value in values[:3, row, column])
 
 
 def from_folder(folder):
@@ -205,74 +183,6 @@ def test_what_a_server_gives_after_a_while_is_fine(tmp_path):
         _, values = render(tile_layer(address + "/{z}/{x}/{y}.png"), tmp_path / "image.tif", ear)
     assert (values[3] == 255).all()
     assert "Kacheln: 127.0.0.1: HTTP status 503; trying again in 0.02 s" in ear.text
-
-
-CAPABILITIES = """<?xml version="1.0"?>
-<WMT_MS_Capabilities version="1.1.1"><Service><Name>OGC:WMS</Name><Title>Test</Title></Service><Capability><Request>
-<GetMap><Format>image/png</Format><DCPType><HTTP><Get><OnlineResource xmlns:xlink="http://www.w3.org/1999/xlink"
-xlink:type="simple" xlink:href="{address}/?"/></Get></HTTP></DCPType></GetMap></Request>
-<Layer><Title>All</Title><SRS>EPSG:25833</SRS><LatLonBoundingBox minx="12" miny="52" maxx="14" maxy="53"/>
-<BoundingBox SRS="EPSG:25833" minx="380000" miny="5810000" maxx="400000" maxy="5830000"/>
-<Layer queryable="0"><Name>photo</Name><Title>Photo</Title></Layer></Layer></Capability></WMT_MS_Capabilities>"""
-TEN_M = QgsRectangle(390000, 5820000, 390040, 5820040)
-
-
-def wms_layer(address):
-    source = f"crs=EPSG:25833&format=image/png&layers=photo&styles=&dpiMode=0&url={address}/"
-    layer = QgsRasterLayer(source, "Luftbild", "wms")
-    assert layer.isValid(), layer.error().message()
-    return layer
-
-
-@pytest.fixture
-def map_service():
-    """Return a function that serves maps as `get_map(query)` makes them."""
-
-    def make(get_map):
-        def answer(path):
-            query = {name.lower(): value[0] for name, value in parse_qs(urlsplit(path).query).items()}
-            if query.get("request") == "GetCapabilities":
-                return 200, "application/xml", CAPABILITIES.format(address=address[0]).encode()
-            return get_map(query)
-
-        address = []
-        server = serve(answer)
-        address.append(server.__enter__())
-        servers.append(server)
-        return address[0]
-
-    servers = []
-    yield make
-    for server in servers:
-        server.__exit__(None, None, None)
-
-
-def test_a_map_service_is_rendered_in_pieces_that_it_gives(tmp_path, map_service):
-    asked = []
-
-    def get_map(query):
-        asked.append((int(query["width"]), int(query["height"])))
-        return 200, "image/png", png_of(*asked[-1])
-
-    layer = wms_layer(map_service(get_map))
-    dataset, values = render(layer, tmp_path / "image.tif", extent=TEN_M, resolution_m=0.02)
-    assert dataset.GetSpatialRef().GetAuthorityCode(None) == "25833"
-    assert dataset.GetGeoTransform()[1] == pytest.approx(0.02, rel=0.02)  # UTM's scale is within 0.04 %
-    assert max(max(size) for size in asked) <= rendering.BLOCK_PX and len(asked) == 4
-    assert (values[3] == 255).all() and color_of(values, 0, 0) == (LAND.red(), LAND.green(), LAND.blue())
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        (200, "application/vnd.ogc.se_xml", b"<ServiceExceptionReport/>"),
-        (404, "text/html", b"gone"),
-    ],
-)
-def test_a_map_service_that_fails_is_an_error(tmp_path, map_service, answer):
-    layer = wms_layer(map_service(lambda query: answer))
-    with pytest.raises(ImageryError, match="The layer Luftbild could not be loaded whole"):
-        render(layer, tmp_path / "image.tif", extent=TEN_M)
 
 
 def write_in_memory(path, values, pixel, nodata=None):
