@@ -1107,5 +1107,9 @@
         <source>The setting {key} is {text}, which is no number; it is not used.</source>
         <translation>Die Einstellung {key} ist {text}, was keine Zahl ist; sie gilt nicht.</translation>
     </message>
+    <message>
+        <source>The style cannot be written beside {file} ({reason}).</source>
+        <translation>Der Stil kann nicht neben {file} geschrieben werden ({reason}).</translation>
+    </message>
 </context>
 </TS>

@@ -1107,5 +1107,9 @@
         <source>The setting {key} is {text}, which is no number; it is not used.</source>
         <translation>El ajuste {key} es {text}, que no es un número; no se usa.</translation>
     </message>
+    <message>
+        <source>The style cannot be written beside {file} ({reason}).</source>
+        <translation>El estilo no se puede escribir junto a {file} ({reason}).</translation>
+    </message>
 </context>
 </TS>

@@ -1107,5 +1107,9 @@
         <source>The setting {key} is {text}, which is no number; it is not used.</source>
         <translation>Le réglage {key} vaut {text}, qui n'est pas un nombre ; il n'est pas utilisé.</translation>
     </message>
+    <message>
+        <source>The style cannot be written beside {file} ({reason}).</source>
+        <translation>Le style ne peut pas être écrit à côté de {file} ({reason}).</translation>
+    </message>
 </context>
 </TS>
