@@ -115,31 +115,11 @@ class JobAlgorithm(RoadSegAlgorithm):
             return False, str(error)
         return True, ""
 
-    def prepareAlgorithm(
+    def _prepare(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> bool:
-        """Resolve what belongs to the main thread; what is wrong there is told when the work begins.
-
-        QGIS takes a preparation that fails for a person who cancels, and would leave out the rest of a batch.
-        """
+    ) -> None:
+        """Resolve settings, the runtime, layers and sources."""
         self._variables = settings.load(feedback.pushWarning).variables()
-        try:
-            self._prepare(parameters, context)
-            self._refusal = ""
-        except (RoadSegError, QgsProcessingException) as error:
-            self._refusal = str(error)
-        return True
-
-    def processAlgorithm(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
-        """Do the job, or say why it cannot be done."""
-        if self._refusal:
-            raise QgsProcessingException(self._refusal)
-        return self._do_job(parameters, context, feedback)
-
-    def _prepare(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
-        """Resolve the runtime, layers and sources."""
         self._python = runtime.find()
         self._rasters = {
             field.name: self._raster_paths(field, parameters, context)
@@ -151,15 +131,12 @@ class JobAlgorithm(RoadSegAlgorithm):
         }
         self._made_of = self._name_of_input(parameters, context)
 
-    def _do_job(
+    def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
         """Do the job in a worker process and hand its results to Processing."""
-        try:
-            with working_folder() as folder:
-                return self._do(parameters, context, feedback, folder)
-        except RoadSegError as error:
-            raise QgsProcessingException(str(error)) from error
+        with working_folder() as folder:
+            return self._do(parameters, context, feedback, folder)
 
     def _do(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback, folder: Path

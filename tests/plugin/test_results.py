@@ -1,7 +1,6 @@
 """Results as they arrive in a project: named, grouped and styled; and batches, as Processing runs them."""
 
 import shutil
-import time
 
 import pytest
 from qgis.core import (
@@ -13,7 +12,6 @@ from qgis.core import (
     QgsRenderContext,
     QgsVectorLayer,
 )
-from qgis.PyQt.QtWidgets import QTextEdit
 from roadseg.qgis_roadseg.paths import RESOURCES
 from roadseg.qgis_roadseg.styles import origin, set_style
 
@@ -187,29 +185,6 @@ def test_only_what_roadseg_itself_has_named_is_named_for_what_it_is_made_of():
     assert origin("Road probability (Bonn (2019))") == "Bonn (2019)"
     for name in ("Bonn (2019)", "Road mask", "Road mask of Bonn (2019)", "Road mask (a) b", ""):
         assert origin(name) == name
-
-
-@pytest.fixture
-def batch(monkeypatch, qgis_app):
-    """Return a function that runs rows of an algorithm in Processing's own batch dialog, and returns what it told."""
-    from processing.gui.BatchAlgorithmDialog import BatchAlgorithmDialog
-
-    for module in ("ParametersPanel", "BatchPanel", "Postprocessing", "BatchAlgorithmDialog"):
-        monkeypatch.setattr(f"processing.gui.{module}.iface", None)
-
-    def execute(name, rows, seconds=30):
-        dialog = BatchAlgorithmDialog(QgsApplication.processingRegistry().createAlgorithmById(f"roadseg:{name}"))
-        dialog.execute(rows)
-        end = time.monotonic() + seconds
-        told = ""
-        while "Batch execution completed" not in told and time.monotonic() < end:
-            qgis_app.processEvents()
-            time.sleep(0.01)
-            told = "\n".join(log.toPlainText() for log in dialog.findChildren(QTextEdit))
-        dialog.close()
-        return told
-
-    return execute
 
 
 def test_a_bad_row_of_a_batch_is_told_and_the_others_are_done(play_runtime, image, tmp_path, model, batch):
