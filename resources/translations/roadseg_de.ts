@@ -1076,20 +1076,24 @@
         <translation>Weitere Zeilen wie diese werden ausgelassen.</translation>
     </message>
     <message>
+        <source>settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>ready ({packages})</source>
+        <translation>bereit ({packages})</translation>
+    </message>
+    <message>
+        <source>missing ({packages})</source>
+        <translation>fehlt ({packages})</translation>
+    </message>
+    <message>
         <source>of another version of RoadSeg</source>
         <translation>von einer anderen Version von RoadSeg</translation>
     </message>
     <message>
         <source>missing</source>
         <translation>fehlt</translation>
-    </message>
-    <message>
-        <source>{python} does not exist</source>
-        <translation>{python} gibt es nicht</translation>
-    </message>
-    <message>
-        <source>ready ({packages})</source>
-        <translation>bereit ({packages})</translation>
     </message>
     <message>
         <source>The setting {key} is {value}; {taken} is taken.</source>

@@ -1076,20 +1076,24 @@
         <translation>Se omiten más líneas como estas.</translation>
     </message>
     <message>
+        <source>settings</source>
+        <translation>configuración</translation>
+    </message>
+    <message>
+        <source>ready ({packages})</source>
+        <translation>listo ({packages})</translation>
+    </message>
+    <message>
+        <source>missing ({packages})</source>
+        <translation>falta ({packages})</translation>
+    </message>
+    <message>
         <source>of another version of RoadSeg</source>
         <translation>de otra versión de RoadSeg</translation>
     </message>
     <message>
         <source>missing</source>
         <translation>falta</translation>
-    </message>
-    <message>
-        <source>{python} does not exist</source>
-        <translation>{python} no existe</translation>
-    </message>
-    <message>
-        <source>ready ({packages})</source>
-        <translation>listo ({packages})</translation>
     </message>
     <message>
         <source>The setting {key} is {value}; {taken} is taken.</source>

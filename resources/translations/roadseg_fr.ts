@@ -1076,20 +1076,24 @@
         <translation>D'autres lignes semblables sont omises.</translation>
     </message>
     <message>
+        <source>settings</source>
+        <translation>paramètres</translation>
+    </message>
+    <message>
+        <source>ready ({packages})</source>
+        <translation>prêt ({packages})</translation>
+    </message>
+    <message>
+        <source>missing ({packages})</source>
+        <translation>absent ({packages})</translation>
+    </message>
+    <message>
         <source>of another version of RoadSeg</source>
         <translation>d'une autre version de RoadSeg</translation>
     </message>
     <message>
         <source>missing</source>
         <translation>absent</translation>
-    </message>
-    <message>
-        <source>{python} does not exist</source>
-        <translation>{python} n'existe pas</translation>
-    </message>
-    <message>
-        <source>ready ({packages})</source>
-        <translation>prêt ({packages})</translation>
     </message>
     <message>
         <source>The setting {key} is {value}; {taken} is taken.</source>
