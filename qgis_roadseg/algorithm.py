@@ -21,7 +21,7 @@ from qgis.PyQt.QtGui import QIcon
 
 from ..training_core.errors import RoadSegError
 from .documentation import page_url
-from .paths import ICON
+from .paths import GROUP_ICONS
 from .translation import tr
 
 # The groups of the toolbox by their ids, which, like those of the algorithms, stay for ever.
@@ -69,12 +69,12 @@ class InToolbox:
         return page_url(self.name())
 
     def icon(self) -> QIcon:
-        """Return the provider's icon."""
-        return QIcon(str(ICON))
+        """Return the group's icon."""
+        return QIcon(self.svgIconPath())
 
     def svgIconPath(self) -> str:
         """Return the icon as a file."""
-        return str(ICON)
+        return str(GROUP_ICONS / f"{self.group_id}.svg")
 
 
 class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
