@@ -222,3 +222,10 @@ class MakeScene(Job):
     roads: str = option("", "Roads", "Where to write the true roads.", kind=VECTOR_OUTPUT, required=True)
     size_px: int = option(1024, "Size", "Side of the square image.", unit="px", minimum=64, maximum=32768)
     seed: int = option(0, "Seed", "The same seed gives the same scene.", minimum=0, maximum=2**31 - 1)
+    region: str = option(
+        "temperate",
+        "Region",
+        "What is built and grows there, and the colors of ground, roofs and roads; any draws a region by the seed, and "
+        "varies its colors.",
+        choices=("temperate", "himalayan", "desert", "tropical", "any"),
+    )

@@ -1,10 +1,21 @@
 """Procedural aerial scenes with their true roads, for demonstrations and tests.
 
-`streets` plans the roads, `pavement` their surfaces, `land` what lies beside them; `painting` turns all into an image,
+`streets` plans the roads, `pavement` their surfaces, `land` what lies beside them in one of the `regions`; `painting` turns all into an image,
 with `view` for its frame, `noise` for texture and `trees` on top; `scene` puts the parts together. None of them knows
 of networks, labels or files.
 """
 
+from .regions import REGIONS
 from .scene import SCENE_CRS, TILE_PX, Scene, ScenePlan, make_scene, paint_tiles, paint_window, plan_scene
 
-__all__ = ["SCENE_CRS", "TILE_PX", "Scene", "ScenePlan", "make_scene", "paint_tiles", "paint_window", "plan_scene"]
+__all__ = [
+    "REGIONS",
+    "SCENE_CRS",
+    "TILE_PX",
+    "Scene",
+    "ScenePlan",
+    "make_scene",
+    "paint_tiles",
+    "paint_window",
+    "plan_scene",
+]

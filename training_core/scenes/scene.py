@@ -20,6 +20,7 @@ from ..processor import core_count
 from .land import plan_land
 from .painting import Scenery, margin_px, paint
 from .pavement import lay_pavement
+from .regions import choose_region
 from .streets import plan_streets
 from .view import Look, View
 
@@ -64,7 +65,7 @@ class Scene:
     transform: Affine
 
 
-def plan_scene(size_px: int, seed: int, resolution_m: float = 0.5) -> ScenePlan:
+def plan_scene(size_px: int, seed: int, resolution_m: float = 0.5, region: str = "temperate") -> ScenePlan:
     """Return the plan of a square scene; the same arguments give the same plan.
 
     Parameters
@@ -75,11 +76,15 @@ def plan_scene(size_px: int, seed: int, resolution_m: float = 0.5) -> ScenePlan:
         Chooses the scene.
     resolution_m : float
         Side of a pixel in meters.
+    region : str
+        One of REGIONS, or `any`, by which the seed chooses one and varies its colors.
     """
     side_m = size_px * resolution_m
     rng = np.random.default_rng(seed)
     streets = plan_streets(side_m, rng)
-    scenery = Scenery(streets, lay_pavement(streets), plan_land(side_m, streets, rng), Look.random(rng))
+    place = choose_region(region, rng)
+    land = plan_land(side_m, streets, place, rng)
+    scenery = Scenery(streets, lay_pavement(streets), land, place, Look.random(rng))
     west, south = _CORNER
     transform = Affine(resolution_m, 0, west, 0, -resolution_m, south + side_m)
     return ScenePlan(size_px, resolution_m, transform, _true_roads(streets.roads, side_m), scenery)
@@ -118,9 +123,9 @@ def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np
             yield from zip(batch, pool.map(lambda tile: paint_window(plan, *tile), batch))
 
 
-def make_scene(size_px: int, seed: int, resolution_m: float = 0.5) -> Scene:
+def make_scene(size_px: int, seed: int, resolution_m: float = 0.5, region: str = "temperate") -> Scene:
     """Return a square aerial scene with its true roads; see `plan_scene` for the parameters."""
-    plan = plan_scene(size_px, seed, resolution_m)
+    plan = plan_scene(size_px, seed, resolution_m, region)
     image = np.empty((3, size_px, size_px), dtype=np.uint8)
     for (column, row, width, height), pixels in paint_tiles(plan):
         image[:, row : row + height, column : column + width] = pixels
