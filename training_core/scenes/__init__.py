@@ -1,8 +1,8 @@
 """Procedural aerial scenes with their true roads, for demonstrations and tests.
 
-`streets` plans the roads, `pavement` their surfaces, `land` what lies beside them in one of the `regions`; `painting` turns all into an image,
-with `view` for its frame, `noise` for texture and `trees` on top; `scene` puts the parts together. None of them knows
-of networks, labels or files.
+`streets` plans the roads, `pavement` their surfaces, `land` what lies beside them in one of the `regions`; `painting`
+turns all into an image, with `view` for its frame, `noise` for texture and `trees` on top; `scene` puts the parts
+together. None of them knows of networks, labels or files.
 """
 
 from .regions import REGIONS
