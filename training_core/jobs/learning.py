@@ -241,3 +241,10 @@ class MakeScene(Job):
         choices=("8", "11"),
         advanced=True,
     )
+    region: str = option(
+        "temperate",
+        "Region",
+        "What is built and grows there, and the colors of ground, roofs and roads; any draws a region by the seed, and "
+        "varies its colors.",
+        choices=("temperate", "himalayan", "desert", "tropical", "any"),
+    )

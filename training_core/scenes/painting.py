@@ -15,74 +15,34 @@ import numpy as np
 import shapely
 from scipy.ndimage import gaussian_filter
 
-from .land import BLOCK, COVERS, HALL, HOUSE, SHED, Land
+from .land import Land
 from .noise import hashed, smooth_noise
 from .pavement import Pavement
+from .regions import BLOCK, COVERS, HALL, HOUSE, SHED, Palette, Region
 from .sensor import Camera
-from .standing import moved, stand
+from .spectrum import of_palette, spectra
+from .standing import moved, on_roofs, stand
 from .streets import StreetPlan
 from .trees import Grove, grow, shaded_by
 from .view import Look, Texture, View
 
-
-def _colors(*colors: tuple[float, ...], leaves: bool = False) -> np.ndarray:
-    """Return (N, 4) colors from 0 to 1: red, green and blue as a screen shows them, and near infrared like them.
-
-    Where none is given, near infrared is as bright as red; of `leaves` brighter, the greener they are.
-    """
-    red, green, blue = np.array([color[:3] for color in colors], dtype=np.float32).T
-    greenness = np.clip((2 * green - red - blue) / (red + green + blue) / 0.15, 0, 1) * leaves
-    infrared = red + greenness * np.maximum(0.42 + 0.5 * green - red, 0)
-    given = np.array([color[3] if len(color) == 4 else np.nan for color in colors])
-    infrared = np.where(np.isnan(given), infrared, given)
-    return np.stack([red, green, blue, infrared], axis=1).astype(np.float32)
-
-
 # In the order of COVERS: garden, field, meadow, forest, yard, park.
-_COVER_COLORS = _colors(
-    (0.41, 0.42, 0.29), (0.50, 0.50, 0.30), (0.45, 0.46, 0.29), (0.25, 0.28, 0.18), (0.55, 0.51, 0.45),
-    (0.37, 0.42, 0.25), leaves=True,
-)  # fmt: skip
 _COVER_ROUGHNESS = np.array([0.12, 0.05, 0.10, 0.12, 0.10, 0.07], dtype=np.float32)
 _TREE_DENSITY = np.array([0.15, 0.0, 0.03, 0.88, 0.03, 0.28, 0.0], dtype=np.float32)  # the last one for no cover
-_CROP_COLORS = _colors(
-    (0.40, 0.44, 0.25), (0.34, 0.40, 0.22), (0.47, 0.49, 0.29), (0.61, 0.56, 0.39), (0.65, 0.60, 0.46),
-    (0.53, 0.44, 0.34), (0.47, 0.39, 0.31), (0.57, 0.50, 0.40), (0.44, 0.46, 0.30), (0.54, 0.53, 0.33),
-    leaves=True,
-)  # fmt: skip
-_GARDEN_COLORS = _colors(
-    (0.43, 0.46, 0.29), (0.50, 0.47, 0.37), (0.57, 0.55, 0.50), (0.38, 0.43, 0.26), (0.46, 0.48, 0.33),
-    leaves=True,
-)  # fmt: skip
-_ROOF_COLORS = {
-    HOUSE: _colors(
-        (0.60, 0.38, 0.31), (0.55, 0.34, 0.28), (0.48, 0.35, 0.30), (0.42, 0.40, 0.40), (0.36, 0.36, 0.38),
-        (0.63, 0.46, 0.38),
-    ),
-    SHED: _colors((0.50, 0.47, 0.43), (0.43, 0.40, 0.37), (0.62, 0.61, 0.59), (0.53, 0.40, 0.34)),
-    BLOCK: _colors((0.58, 0.57, 0.55), (0.52, 0.41, 0.36), (0.66, 0.64, 0.60), (0.45, 0.45, 0.46)),
-    HALL: _colors((0.68, 0.68, 0.67), (0.60, 0.62, 0.64), (0.42, 0.51, 0.61), (0.55, 0.53, 0.50)),
-}  # fmt: skip
-_CAR_COLORS = _colors(
+_CAR_COLORS = spectra(
     (0.88, 0.88, 0.88), (0.80, 0.80, 0.81), (0.68, 0.69, 0.71), (0.18, 0.18, 0.20), (0.27, 0.28, 0.30),
     (0.40, 0.41, 0.43), (0.46, 0.23, 0.21), (0.27, 0.32, 0.42),
 )  # fmt: skip
-_SURFACE_COLORS = {
-    "asphalt": (0.44, 0.44, 0.445),
-    "concrete": (0.60, 0.59, 0.56),
-    "gravel": (0.60, 0.57, 0.51),
-    "dirt": (0.56, 0.47, 0.37),
-}
-(_FENCE,) = _colors((0.26, 0.28, 0.20), leaves=True)
-_SOIL, _DRY, _RUT = _colors((0.54, 0.47, 0.38), (0.53, 0.50, 0.37), (0.45, 0.44, 0.29), leaves=True)
-_WATER, _BANK = _colors((0.22, 0.28, 0.26, 0.13), (0.36, 0.38, 0.26), leaves=True)
-_PAVING, _LINE, _LOT = _colors((0.58, 0.57, 0.54), (0.88, 0.88, 0.85), (0.47, 0.47, 0.47))
-_CROWN, _AUTUMN = _colors((0.23, 0.29, 0.16), (0.37, 0.37, 0.20), leaves=True)
-_TURNED = _colors((0.60, 0.50, 0.20), (0.53, 0.36, 0.19), (0.47, 0.29, 0.19), (0.48, 0.47, 0.21), leaves=True)
-(_TWIG,) = _colors((0.40, 0.36, 0.32))
-_SAND = _colors((0.66, 0.57, 0.46), (0.60, 0.55, 0.47))
-_WALL_COLORS = _colors((0.62, 0.60, 0.55), (0.55, 0.48, 0.42), (0.72, 0.70, 0.66), (0.48, 0.44, 0.42))
-(_SHADE,) = _colors((0.44, 0.47, 0.54, 0.40))
+_CLUTTER_COLORS = spectra(
+    (0.20, 0.20, 0.22), (0.82, 0.82, 0.80), (0.50, 0.48, 0.45), (0.62, 0.58, 0.52), (0.35, 0.45, 0.55)
+)
+_SURFACES = ("asphalt", "concrete", "gravel", "dirt")
+(_LINE,) = spectra((0.88, 0.88, 0.85))
+_TURNED = spectra((0.60, 0.50, 0.20), (0.53, 0.36, 0.19), (0.47, 0.29, 0.19), (0.48, 0.47, 0.21), leaves=True)
+(_TWIG,) = spectra((0.40, 0.36, 0.32))
+_SAND = spectra((0.66, 0.57, 0.46), (0.60, 0.55, 0.47))
+_WALL_COLORS = spectra((0.62, 0.60, 0.55), (0.55, 0.48, 0.42), (0.72, 0.70, 0.66), (0.48, 0.44, 0.42))
+_SHADE = np.array([0.44, 0.47, 0.54, 0.40], dtype=np.float32)
 _TREE_HEIGHT_M, _SHRUB_HEIGHT_M, _CAR_HEIGHT_M = 7.0, 1.6, 1.3
 
 
@@ -93,6 +53,7 @@ class Scenery:
     streets: StreetPlan
     pavement: Pavement
     land: Land
+    region: Region
     look: Look
     camera: Camera
 
@@ -110,6 +71,16 @@ class Scenery:
     def standing(self) -> gpd.GeoDataFrame:
         """Roofs and walls as the camera sees them."""
         return stand(self.land, self.camera.lean)
+
+    @cached_property
+    def clutter(self) -> gpd.GeoDataFrame:
+        """What lies on roofs, as the camera sees it."""
+        return on_roofs(self.land, self.camera.lean)
+
+    @cached_property
+    def palette(self) -> Palette:
+        """The region's colors in four bands."""
+        return of_palette(self.region.palette)
 
     @cached_property
     def river(self) -> gpd.GeoDataFrame:
@@ -134,10 +105,10 @@ def paint(scenery: Scenery, view: View) -> np.ndarray:
     texture = Texture(view, look.seed)
     cover, image = _ground(scenery, view, texture)
     _parch(image, look, texture)
-    _paint_gardens(image, land, view, look, texture)
+    _paint_gardens(image, scenery, view, texture)
     water = _paint_river(image, scenery, view, texture)
     verge, road = _paint_roads(image, scenery, view, texture)
-    lot = _paint_car_parks(image, land, view, texture)
+    lot = _paint_car_parks(image, scenery, view, texture)
     car, built = view.burn(land.cars), view.burn(land.buildings) >= 0
     trees, shrubs = _plant(scenery, view, cover, verge, road | lot | water | built, texture)
 
@@ -148,10 +119,10 @@ def paint(scenery: Scenery, view: View) -> np.ndarray:
     image *= 1 - (1 - _SHADE[:, None, None]) * gaussian_filter(shaded.astype(np.float32), 0.3 / view.pixel_m)
     standing = view.burn(scenery.standing)
     standing[road & built & (standing >= 0)] = -1
-    _paint_buildings(image, scenery, standing, texture)
+    _paint_buildings(image, scenery, view, standing, texture)
     above = np.append(scenery.standing.height_m.to_numpy() > 1.5 * _TREE_HEIGHT_M, False)[standing]
     for grove in (shrubs, trees):
-        _paint_crowns(image, replace(grove, inside=grove.inside & ~above), look, texture)
+        _paint_crowns(image, replace(grove, inside=grove.inside & ~above), scenery, texture)
     image *= 1 + np.float32(0.05) * smooth_noise(view.x, view.y, 350.0, look.seed + 31)
     return image
 
@@ -172,16 +143,17 @@ def _pick(colors: np.ndarray, number: np.ndarray, seed: int) -> np.ndarray:
 
 def _ground(scenery: Scenery, view: View, texture: Texture) -> tuple[np.ndarray, np.ndarray]:
     """Return the (H, W) land cover, -1 for none, and the (4, H, W) ground with furrows, grass and soil."""
-    look, covers = scenery.look, scenery.land.covers
+    look, region, covers = scenery.look, scenery.region, scenery.land.covers
+    palette = scenery.palette
     block = view.burn(covers)
     cover = np.append(covers.cover.to_numpy(), -1)[block]
-    image = np.take(_COVER_COLORS.T, cover, axis=1)
+    image = np.take(palette.covers.T, cover, axis=1)
     angle, strip_m = np.append(covers.angle.to_numpy(), 0), np.append(covers.strip_m.to_numpy(), 50)
     across_m = view.y[:, None] * np.cos(angle)[block] - view.x[None, :] * np.sin(angle)[block]
     across_m = across_m.astype(np.float32) + texture(60.0, 1) * np.float32(0.7)
     strip = np.floor(across_m / strip_m.astype(np.float32)[block]).astype(np.int64)
     is_field = cover == COVERS.index("field")
-    crop = _pick(_CROP_COLORS, block * 4096 + strip, look.seed)
+    crop = _pick(palette.crops, block * 4096 + strip, look.seed)
     np.copyto(image, crop, where=is_field)
 
     vigor = hashed(block, strip, look.seed + 1)
@@ -191,8 +163,9 @@ def _ground(scenery: Scenery, view: View, texture: Texture) -> tuple[np.ndarray,
     shade = 1 + rough * (0.75 * texture(35.0) + 0.5 * texture(4.0) + 0.45 * texture(1.1))
     shade += np.where(is_field, furrow, 0) - np.where(is_field & tramline & (vigor > 0.4), np.float32(0.05), 0)
     image *= np.clip(shade, 0.55, 1.5)
-    _blend(image, _DRY, np.clip(0.5 * look.dryness + 0.25 * texture(80.0, 2), 0, 0.8) * ~is_field)
-    _blend(image, _SOIL, np.clip(0.9 * texture(18.0, 3) - 1.0, 0, 0.7) * (rough > 0.06))
+    _blend(image, palette.dry[0], np.clip(0.5 * look.dryness + 0.25 * texture(80.0, 2), 0, 0.8) * ~is_field)
+    bare = np.clip(0.9 * texture(18.0, 3) - 1.0 + 2.2 * region.bare, 0, 0.7 + 0.2 * region.bare)
+    _blend(image, palette.soil[0], bare * (rough > 0.06) * (1 + 0.08 * texture(4.0)))
     return cover, image
 
 
@@ -205,38 +178,40 @@ def _parch(image: np.ndarray, look: Look, texture: Texture) -> None:
         _blend(image, sand, np.clip(look.aridity * (0.85 + 0.2 * texture(60.0, 13)), 0, 0.97))
 
 
-def _paint_gardens(image: np.ndarray, land: Land, view: View, look: Look, texture: Texture) -> None:
+def _paint_gardens(image: np.ndarray, scenery: Scenery, view: View, texture: Texture) -> None:
     """Paint the plots of houses, the fences around them, and the drives that lead to the street."""
+    land, palette, look = scenery.land, scenery.palette, scenery.look
     plot = view.burn(land.gardens)
     _blend(
         image,
-        _pick(_GARDEN_COLORS, plot, look.seed + 5) * (1 + 0.06 * texture(4.0)),
+        _pick(palette.gardens, plot, look.seed + 5) * (1 + 0.06 * texture(4.0)),
         (plot >= 0) * np.float32(0.55 * (1 - 0.7 * look.aridity)),
     )
-    _blend(image, _FENCE, (view.burn(land.fences) >= 0) * np.clip(0.3 + 0.25 * texture(8.0, 4), 0, 0.8))
-    _blend(image, _PAVING, (view.burn(land.drives) >= 0) * np.clip(0.65 + 0.15 * texture(4.0), 0, 1))
+    _blend(image, palette.fence[0], (view.burn(land.fences) >= 0) * np.clip(0.3 + 0.25 * texture(8.0, 4), 0, 0.8))
+    _blend(image, palette.paving[0], (view.burn(land.drives) >= 0) * np.clip(0.65 + 0.15 * texture(4.0), 0, 1))
 
 
 def _paint_river(image: np.ndarray, scenery: Scenery, view: View, texture: Texture) -> np.ndarray:
     """Paint the river and return where there is water, as an (H, W) bool array."""
-    wet = view.burn(scenery.river)
-    _blend(image, _BANK, (wet == 0) * np.clip(0.7 + 0.2 * texture(4.0), 0, 1))
-    _blend(image, _WATER, (wet == 1) * np.clip(0.94 + 0.03 * texture(8.0, 4), 0, 1))
+    wet, palette = view.burn(scenery.river), scenery.palette
+    _blend(image, palette.bank[0], (wet == 0) * np.clip(0.7 + 0.2 * texture(4.0), 0, 1))
+    _blend(image, palette.water[0], (wet == 1) * np.clip(0.94 + 0.03 * texture(8.0, 4), 0, 1))
     return wet == 1
 
 
 def _paint_roads(image: np.ndarray, scenery: Scenery, view: View, texture: Texture) -> tuple[np.ndarray, np.ndarray]:
     """Paint the roads; return how far a verge is in town, (H, W) and 0 off verges, and where roads are, (H, W) bool."""
-    pavement, roads = scenery.pavement, scenery.streets.roads
+    pavement, roads, region = scenery.pavement, scenery.streets.roads, scenery.region
+    palette = scenery.palette
     beside = view.burn(pavement.verges)
     urban = np.append(pavement.verges.urbanity.to_numpy(), 0).astype(np.float32)[beside]
-    kerb = np.where(urban > 0.4, 0.75, 0.22 + 0.12 * texture(4.0)) * (beside >= 0)
-    _blend(image, _PAVING, np.clip(kerb, 0, 1))
+    kerb = np.where(urban > 0.4, 0.75 * region.sidewalk, 0.22 + 0.12 * texture(4.0)) * (beside >= 0)
+    _blend(image, palette.paving[0], np.clip(kerb, 0, 1))
     way = view.burn(pavement.carriageways)
     on_road = way >= 0
     road = np.append(pavement.carriageways.road.to_numpy(), -1)[way]
     tone = (hashed(roads.street.to_numpy(), np.zeros(1, np.int64), scenery.look.seed + 3) - 0.5) * 0.16
-    colors = _colors(*(_SURFACE_COLORS[name] for name in [*roads.surface, "asphalt"]))
+    colors = palette.surfaces[[_SURFACES.index(name) for name in [*roads.surface, "asphalt"]]]
     colors[:-1] += tone[:, None]
     paved = np.append(roads.surface.isin(["asphalt", "concrete"]).to_numpy(), True)[road]
     wear = 0.04 * texture(12.0, 5) + 0.025 * texture(1.1, 6) - np.where(texture(18.0, 7) > 1.5, np.float32(0.07), 0)
@@ -248,14 +223,16 @@ def _paint_roads(image: np.ndarray, scenery: Scenery, view: View, texture: Textu
     asphalt = on_road & (np.append((roads.surface == "asphalt").to_numpy(), True)[road])
     _blend(image, _LINE, (view.burn(pavement.markings) >= 0) * asphalt * np.float32(strength))
     grown = (view.burn(pavement.ruts) >= 0) & on_road & ~paved
-    _blend(image, _RUT, grown * np.clip(0.3 + 0.3 * texture(18.0, 3), 0, 0.7))
+    _blend(image, palette.rut[0], grown * np.clip(0.3 + 0.3 * texture(18.0, 3), 0, 0.7))
     return np.where(beside >= 0, urban, 0), on_road
 
 
-def _paint_car_parks(image: np.ndarray, land: Land, view: View, texture: Texture) -> np.ndarray:
+def _paint_car_parks(image: np.ndarray, scenery: Scenery, view: View, texture: Texture) -> np.ndarray:
     """Paint car parks and return where they are, as an (H, W) bool array."""
+    land, palette = scenery.land, scenery.palette
     lot = view.burn(land.car_parks) >= 0
-    _blend(image, _LOT[:, None, None] * (1 + 0.05 * texture(12.0, 5)), lot)
+    _blend(image, palette.lot[0][:, None, None] * (1 + 0.05 * texture(12.0, 5)), lot)
+    _blend(image, palette.gardens[0], view.burn(land.islands) >= 0)
     _blend(image, _LINE, (view.burn(land.bays) >= 0) * np.float32(min(1.0, 0.2 / view.pixel_m)))
     return lot
 
@@ -267,6 +244,7 @@ def _plant(
     density = _TREE_DENSITY[cover]
     density = np.where(verge > 0, 0.25 + 0.3 * (texture(60.0, 1) > 0.3), density)
     density *= np.clip(1 + texture(35.0, 8) * np.where(cover == COVERS.index("forest"), 0.2, 1), 0.1, 3)
+    density *= scenery.region.trees
     density[bare] = 0
     look, lean = scenery.look, scenery.camera.lean
     density *= np.float32(1 - 0.85 * look.aridity)
@@ -286,12 +264,13 @@ def _own(grove: Grove, kind: int) -> np.ndarray:
     return grove.tint * np.float32(61 * kind) % 1
 
 
-def _paint_crowns(image: np.ndarray, grove: Grove, look: Look, texture: Texture) -> None:
+def _paint_crowns(image: np.ndarray, grove: Grove, scenery: Scenery, texture: Texture) -> None:
     """Paint crowns as hemispheres, bright toward the sun."""
+    look, (crown,), (autumn,) = scenery.look, scenery.palette.crown, scenery.palette.autumn
     facing = grove.east * look.sun[0] + grove.north * look.sun[1]
     light = 0.95 + 0.38 * facing + 0.12 * texture(1.1, 6) + 0.25 * (grove.tint - 0.5)
     share = np.clip((0.25 + 0.6 * look.dryness) * grove.tint + 0.05 * texture(4.0), 0, 1)
-    color = _CROWN[:, None, None] + share * (_AUTUMN - _CROWN)[:, None, None]
+    color = crown[:, None, None] + share * (autumn - crown)[:, None, None]
     if look.turned or look.bare:
         turned = np.take(_TURNED.T, (_own(grove, 3) * len(_TURNED)).astype(np.intp), axis=1)
         np.copyto(color, turned, where=_own(grove, 2) < look.turned)
@@ -299,14 +278,15 @@ def _paint_crowns(image: np.ndarray, grove: Grove, look: Look, texture: Texture)
     _blend(image, (color * np.maximum(light, 0.35)).astype(np.float32), grove.inside)
 
 
-def _paint_buildings(image: np.ndarray, scenery: Scenery, seen: np.ndarray, texture: Texture) -> None:
+def _paint_buildings(image: np.ndarray, scenery: Scenery, view: View, seen: np.ndarray, texture: Texture) -> None:
     """Paint roofs and walls, brighter the more they face the sun; `seen` holds rows of `Scenery.standing`."""
-    standing, look = scenery.standing, scenery.look
+    standing, look, palette = scenery.standing, scenery.look, scenery.palette
     building, down, wall = (standing[name].to_numpy() for name in ("building", "down", "wall"))
     kind = scenery.land.buildings.kind.to_numpy()[building]
     color = np.zeros((len(kind) + 1, _SHADE.size), dtype=np.float32)
-    for roof_kind, palette in _ROOF_COLORS.items():
-        color[:-1][kind == roof_kind] = _pick(palette, building[kind == roof_kind], look.seed + 4).T
+    roofs = {HALL: palette.hall, BLOCK: palette.block, HOUSE: palette.house, SHED: palette.shed}
+    for roof_kind, colors in roofs.items():
+        color[:-1][kind == roof_kind] = _pick(colors, building[kind == roof_kind], look.seed + 4).T
     color[:-1][wall] = _pick(_WALL_COLORS, building[wall], look.seed + 6).T
     facing = np.nan_to_num(np.cos(down) * look.sun[0] + np.sin(down) * look.sun[1])[:, None]
     upright = 0.5 + 0.75 * np.cos(look.sun_altitude) * np.maximum(facing, 0)
@@ -314,3 +294,5 @@ def _paint_buildings(image: np.ndarray, scenery: Scenery, seen: np.ndarray, text
     color[:-1] += 0.12 * (hashed(building, np.ones(1, np.int64), look.seed + 4)[:, None] - 0.5)
     grain = 1 + 0.04 * texture(1.1, 9) + 0.02 * texture(4.0, 9)
     _blend(image, np.take(color.T, seen, axis=1) * grain, seen >= 0)
+    thing = np.where(seen >= 0, view.burn(scenery.clutter), -1)
+    _blend(image, _pick(_CLUTTER_COLORS, thing, look.seed + 6), (thing >= 0) * np.float32(0.8))

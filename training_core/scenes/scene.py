@@ -20,6 +20,7 @@ from ..processor import core_count
 from .land import plan_land
 from .painting import Scenery, margin_px, paint
 from .pavement import lay_pavement
+from .regions import choose_region
 from .sensor import BANDS, BLOCK_PX, Camera, compressed, take
 from .streets import plan_streets
 from .view import Look, View
@@ -71,6 +72,7 @@ def plan_scene(
     size_px: int,
     seed: int,
     resolution_m: float = 0.5,
+    region: str = "temperate",
     bands: str = "rgb",
     bit_depth: int = 8,
     conditions: str = "fair",
@@ -85,6 +87,8 @@ def plan_scene(
         Chooses the scene.
     resolution_m : float
         Side of a pixel in meters.
+    region : str
+        One of REGIONS, or `any`, by which the seed chooses one and varies its colors.
     bands : str
         rgb, pan (one band) or rgbn (with near infrared).
     bit_depth : int
@@ -96,8 +100,10 @@ def plan_scene(
     side_m = size_px * resolution_m
     rng = np.random.default_rng(seed)
     streets = plan_streets(side_m, rng)
-    land, look = plan_land(side_m, streets, rng), look_for(rng)
-    scenery = Scenery(streets, lay_pavement(streets), land, look, camera_for(rng, bands, bit_depth, look.seed))
+    place = choose_region(region, rng)
+    land, look = plan_land(side_m, streets, place, rng), look_for(rng)
+    camera = camera_for(rng, bands, bit_depth, look.seed)
+    scenery = Scenery(streets, lay_pavement(streets), land, place, look, camera)
     west, south = _CORNER
     transform = Affine(resolution_m, 0, west, 0, -resolution_m, south + side_m)
     return ScenePlan(size_px, resolution_m, transform, _true_roads(streets.roads, side_m), scenery)

@@ -52,6 +52,15 @@ def stand(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:
     return shapes.iloc[np.lexsort((~is_wall, -(middle @ lean)[building]))].reset_index(drop=True)
 
 
+def on_roofs(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:
+    """Return what lies on roofs, moved as the roofs are."""
+    clutter = land.clutter.geometry.to_numpy()
+    thing, building = land.buildings.sindex.query(shapely.centroid(clutter), predicate="intersects")
+    height_m = np.zeros(len(clutter))
+    height_m[thing] = land.buildings.height_m.to_numpy()[building]
+    return gpd.GeoDataFrame(geometry=moved(clutter, height_m[:, None] * lean))
+
+
 def _walls(outlines: np.ndarray, height_m: np.ndarray, lean: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the walls that face the camera, the outline that each belongs to, and where it faces in radians."""
     rings = shapely.get_exterior_ring(outlines)
