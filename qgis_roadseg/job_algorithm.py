@@ -27,7 +27,15 @@ from ..training_core.jobs import Job, OptionField, from_options
 from . import layers, model_files, runtime, settings
 from .algorithm import RoadSegAlgorithm, help_text
 from .client import WorkerClient
-from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, sink_destination
+from .parameters import (
+    INPUT,
+    is_plain,
+    make_parameters,
+    parameter_name,
+    read_plain,
+    sink_destination,
+    usual_names,
+)
 from .styles import arrive, fitting_style, origin, set_style
 from .temporary import working_folder
 
@@ -241,6 +249,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         for field in self._fields(jobs.VECTOR):
             source: Optional[QgsProcessingFeatureSource] = self._sources[field.name]
             if source is not None:
+                self._tell_unused(field, source, parameters, context, feedback)
                 path = folder / f"{field.name}.gpkg"
                 layers.write_source(source, self._columns(field, source, parameters, context), path, context)
                 paths[field.name] = str(path)
@@ -262,6 +271,26 @@ class JobAlgorithm(RoadSegAlgorithm):
             if self._parameter(other).parentLayerParameterName() == self._name(field)
         ]
         return list(dict.fromkeys(filter(None, chosen)))  # one may have been chosen twice
+
+    def _tell_unused(
+        self,
+        field: OptionField,
+        source: QgsProcessingFeatureSource,
+        parameters: dict[str, Any],
+        context: QgsProcessingContext,
+        feedback: QgsProcessingFeedback,
+    ) -> None:
+        """Tell of a source's field that is named as if it were meant for a parameter that was left empty."""
+        for other in self._fields(jobs.FIELD):
+            parameter = self._parameter(other)
+            names = usual_names(other)
+            found = [each.name() for each in source.fields() if each.name().lower() in names]
+            is_its = parameter.parentLayerParameterName() == self._name(field)
+            if is_its and found and not read_plain(other, parameter, parameters, context):
+                message = self.tr("The field {field} of {layer} is not used; choose it as {label} if it is one.")
+                feedback.pushInfo(
+                    message.format(layer=source.sourceName(), field=found[0], label=parameter.description())
+                )
 
     def _output_files(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, str]:
         """Return the paths of the wanted outputs that the worker writes in their place."""

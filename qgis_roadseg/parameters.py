@@ -218,6 +218,13 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
 }
 
 
+def usual_names(field: OptionField) -> set[str]:
+    """Return how layers often name, in lower case, what a field chooses: width_m, width, road_width."""
+    name = field.option.usual
+    bare = name.removesuffix("_m")
+    return {name, bare, f"road_{bare}"} if name else set()
+
+
 def is_plain(field: OptionField) -> bool:
     """Whether the field's value is a number or words, and neither a layer nor an output."""
     return field.option.kind in ("", jobs.FIELD, jobs.BANDS, jobs.MODEL, jobs.FOLDER)

@@ -1060,6 +1060,10 @@
         <translation>der Ausdehnung</translation>
     </message>
     <message>
+        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
+        <translation>Das Feld {field} von {layer} wird nicht verwendet; wählen Sie es als {label}, wenn es eines ist.</translation>
+    </message>
+    <message>
         <source>Stopped, as you wished; the best so far is in {files}</source>
         <translation>Wie gewünscht angehalten; das bisher Beste liegt in {files}</translation>
     </message>

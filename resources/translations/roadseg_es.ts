@@ -1060,6 +1060,10 @@
         <translation>la extensión</translation>
     </message>
     <message>
+        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
+        <translation>El campo {field} de {layer} no se usa; elíjalo como {label} si lo es.</translation>
+    </message>
+    <message>
         <source>Stopped, as you wished; the best so far is in {files}</source>
         <translation>Detenido, como se pidió; lo mejor hasta ahora está en {files}</translation>
     </message>

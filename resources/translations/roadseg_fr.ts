@@ -1060,6 +1060,10 @@
         <translation>l'emprise</translation>
     </message>
     <message>
+        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
+        <translation>Le champ {field} de {layer} n’est pas utilisé ; choisissez-le comme {label} si c’en est un.</translation>
+    </message>
+    <message>
         <source>Stopped, as you wished; the best so far is in {files}</source>
         <translation>Arrêté comme demandé ; le meilleur résultat jusqu'ici est dans {files}</translation>
     </message>
