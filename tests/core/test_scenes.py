@@ -11,7 +11,10 @@ from training_core.jobs import MakeScene
 from training_core.makescene import run
 from training_core.scenes import make_scene, paint_window, plan_scene
 from training_core.scenes.noise import hashed, smooth_noise
-from training_core.scenes.streets import WIDTHS_M, Bend, nodes_of
+from training_core.scenes.layouts import LAYOUTS
+from training_core.scenes.road_table import nodes_of
+from training_core.scenes.sketch import Bend
+from training_core.scenes.surfacing import WIDTHS_M
 from training_core.vectors import read_layer
 
 SIZE_PX = 384
@@ -19,12 +22,12 @@ SIZE_PX = 384
 
 @pytest.fixture(scope="module")
 def plan():
-    return plan_scene(1024, 0)
+    return plan_scene(1024, 0, layout="mixed")
 
 
 @pytest.fixture(scope="module")
 def scene():
-    return make_scene(SIZE_PX, 3)
+    return make_scene(SIZE_PX, 3, layout="mixed")
 
 
 def burn(scene, geometries):
@@ -51,12 +54,12 @@ def test_the_seed_alone_decides():
 
 
 def test_a_part_is_painted_as_in_the_whole(scene):
-    part = paint_window(plan_scene(SIZE_PX, 3), 100, 50, 150, 120)
+    part = paint_window(plan_scene(SIZE_PX, 3, layout="mixed"), 100, 50, 150, 120)
     assert (part == scene.image[:, 50:170, 100:250]).mean() > 0.9999
 
 
 def test_roads_are_painted_where_the_truth_says():
-    scene = make_scene(768, 1)
+    scene = make_scene(768, 1, layout="mixed")
     roads = scene.roads[scene.roads.surface.isin(["asphalt", "concrete"])]
     inner = burn(scene, shapely.buffer(roads.geometry, roads.width_m / 2 - 1))
     reach = burn(scene, shapely.buffer(scene.roads.geometry, scene.roads.width_m / 2 + 12))
@@ -90,7 +93,7 @@ def test_roads_meet_at_nodes_only(plan):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_plan_has_main_roads_a_roundabout_bridges_and_dead_ends(seed):
-    plan = plan_scene(1024, seed)
+    plan = plan_scene(1024, seed, layout="mixed")
     roads = plan.scenery.streets.roads
     _, _, degree = nodes_of(roads)
     assert {"primary", "secondary", "residential", "track"} <= set(plan.roads.road_class)

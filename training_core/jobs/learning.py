@@ -222,3 +222,11 @@ class MakeScene(Job):
     roads: str = option("", "Roads", "Where to write the true roads.", kind=VECTOR_OUTPUT, required=True)
     size_px: int = option(1024, "Size", "Side of the square image.", unit="px", minimum=64, maximum=32768)
     seed: int = option(0, "Seed", "The same seed gives the same scene.", minimum=0, maximum=2**31 - 1)
+    layout: str = option(
+        "auto",
+        "Layout",
+        "The kind of street plan: villages among fields (mixed), straight blocks (grid), an old town of narrow lanes "
+        "(organic), rings and spokes (radial), curved streets with cul-de-sacs (suburb), few roads and tracks (rural), "
+        "or a motorway with an interchange (highway). The choice auto leaves it to the seed.",
+        choices=("auto", "mixed", "grid", "organic", "radial", "suburb", "rural", "highway"),
+    )

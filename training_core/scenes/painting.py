@@ -17,6 +17,7 @@ from scipy.ndimage import gaussian_filter
 from .land import BLOCK, COVERS, HALL, HOUSE, SHED, Land
 from .noise import hashed, smooth_noise
 from .pavement import Pavement
+from .rail_painting import bed_layer, rail_layer
 from .streets import StreetPlan
 from .trees import Grove, grow, shaded_by
 from .view import Look, Texture, View
@@ -67,6 +68,7 @@ _PAVING, _LINE, _LOT = _colors((0.58, 0.57, 0.54), (0.88, 0.88, 0.85), (0.47, 0.
 _CROWN, _AUTUMN = _colors((0.23, 0.29, 0.16), (0.37, 0.37, 0.20))
 _SHADE, _SKY = _colors((0.44, 0.47, 0.54), (0.66, 0.71, 0.77))
 _TREE_HEIGHT_M, _SHRUB_HEIGHT_M, _CAR_HEIGHT_M = 7.0, 1.6, 1.3
+_DECK_HEIGHT_M = 5.0
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,21 @@ class Scenery:
         pairs = np.column_stack([buildings.geometry.to_numpy(), thrown])
         hulls = shapely.convex_hull(shapely.geometrycollections(pairs))
         beside = _moved(cars, np.broadcast_to(self.look.shadow_m(_CAR_HEIGHT_M), (len(cars), 2)))
-        return gpd.GeoDataFrame(geometry=np.concatenate([hulls, beside]))
+        return gpd.GeoDataFrame(geometry=np.concatenate([hulls, beside, self._below_decks]))
+
+    @cached_property
+    def _below_decks(self) -> np.ndarray:
+        """The shadows of bridges, without the bridges themselves."""
+        decks = self.streets.decks
+        east, north = self.look.shadow_m(_DECK_HEIGHT_M)
+        moved = shapely.transform(decks, lambda points: points + (east, north))
+        return shapely.difference(shapely.union(decks, moved), shapely.union_all(decks))
+
+    @cached_property
+    def railway(self) -> tuple[gpd.GeoDataFrame, gpd.GeoDataFrame]:
+        """The railway's bed, and its rails."""
+        railway = self.streets.railway
+        return gpd.GeoDataFrame(geometry=[railway.bed]), gpd.GeoDataFrame(geometry=railway.rails)
 
     @cached_property
     def river(self) -> gpd.GeoDataFrame:
@@ -111,11 +127,14 @@ def paint(scenery: Scenery, view: View) -> np.ndarray:
     cover, image = _ground(scenery, view, texture)
     _paint_gardens(image, land, view, look, texture)
     water = _paint_river(image, scenery, view, texture)
+    bed, rails = (view.burn(table) >= 0 for table in scenery.railway)
+    _blend(image, *bed_layer(bed, texture))
     verge, road = _paint_roads(image, scenery, view, texture)
+    _blend(image, *rail_layer(rails, view.pixel_m))
     lot = _paint_car_parks(image, land, view, texture)
     car, roof = view.burn(land.cars), view.burn(land.roofs)
     roof[road & (roof >= 0)] = -1
-    bare = road | lot | water | (roof >= 0)
+    bare = road | lot | water | bed | (roof >= 0)
     trees, shrubs = _plant(scenery, view, cover, verge, bare, texture)
 
     shaded = view.burn(scenery.shadows) >= 0

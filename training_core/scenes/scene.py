@@ -18,6 +18,7 @@ from shapely.geometry import box
 
 from ..processor import core_count
 from .land import plan_land
+from .layouts import LAYOUTS
 from .painting import Scenery, margin_px, paint
 from .pavement import lay_pavement
 from .streets import plan_streets
@@ -42,8 +43,8 @@ class ScenePlan:
     transform : Affine
         From (column, row) of pixel corners to map coordinates.
     roads : GeoDataFrame
-        The true roads, cut where they meet and at the image's border, in `SCENE_CRS`, with road_class (primary,
-        secondary, residential or track), width_m, surface and bridge.
+        The true roads, cut where they meet and at the image's border, in `SCENE_CRS`, with road_class (motorway,
+        motorway_link, primary, secondary, residential or track), width_m, surface and bridge.
     scenery : Scenery
         All that there is to paint.
     """
@@ -64,7 +65,7 @@ class Scene:
     transform: Affine
 
 
-def plan_scene(size_px: int, seed: int, resolution_m: float = 0.5) -> ScenePlan:
+def plan_scene(size_px: int, seed: int, resolution_m: float = 0.5, layout: str = "auto") -> ScenePlan:
     """Return the plan of a square scene; the same arguments give the same plan.
 
     Parameters
@@ -75,10 +76,14 @@ def plan_scene(size_px: int, seed: int, resolution_m: float = 0.5) -> ScenePlan:
         Chooses the scene.
     resolution_m : float
         Side of a pixel in meters.
+    layout : str
+        The kind of street plan, one of LAYOUTS, or auto to leave it to the seed.
     """
     side_m = size_px * resolution_m
     rng = np.random.default_rng(seed)
-    streets = plan_streets(side_m, rng)
+    if layout == "auto":
+        layout = str(rng.choice(list(LAYOUTS)))
+    streets = plan_streets(side_m, layout, rng)
     scenery = Scenery(streets, lay_pavement(streets), plan_land(side_m, streets, rng), Look.random(rng))
     west, south = _CORNER
     transform = Affine(resolution_m, 0, west, 0, -resolution_m, south + side_m)
@@ -118,9 +123,9 @@ def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np
             yield from zip(batch, pool.map(lambda tile: paint_window(plan, *tile), batch))
 
 
-def make_scene(size_px: int, seed: int, resolution_m: float = 0.5) -> Scene:
+def make_scene(size_px: int, seed: int, resolution_m: float = 0.5, layout: str = "auto") -> Scene:
     """Return a square aerial scene with its true roads; see `plan_scene` for the parameters."""
-    plan = plan_scene(size_px, seed, resolution_m)
+    plan = plan_scene(size_px, seed, resolution_m, layout)
     image = np.empty((3, size_px, size_px), dtype=np.uint8)
     for (column, row, width, height), pixels in paint_tiles(plan):
         image[:, row : row + height, column : column + width] = pixels
