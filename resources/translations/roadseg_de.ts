@@ -448,6 +448,10 @@
         <translation>Größe (px)</translation>
     </message>
     <message>
+        <source>Layout</source>
+        <translation>Anlage</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Straßen</translation>
     </message>

@@ -448,6 +448,10 @@
         <translation>Tamaño (px)</translation>
     </message>
     <message>
+        <source>Layout</source>
+        <translation>Trazado</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Vías</translation>
     </message>

@@ -448,6 +448,10 @@
         <translation>Taille (px)</translation>
     </message>
     <message>
+        <source>Layout</source>
+        <translation>Plan</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Routes</translation>
     </message>

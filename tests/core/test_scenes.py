@@ -11,7 +11,6 @@ from training_core.jobs import MakeScene
 from training_core.makescene import run
 from training_core.scenes import make_scene, paint_window, plan_scene
 from training_core.scenes.noise import hashed, smooth_noise
-from training_core.scenes.layouts import LAYOUTS
 from training_core.scenes.road_table import nodes_of
 from training_core.scenes.sketch import Bend
 from training_core.scenes.surfacing import WIDTHS_M

@@ -43,7 +43,7 @@ def _crossings(half_m: float, rng: np.random.Generator) -> list[float]:
     """Return where roads cross the motorway: at 0, and on both sides at some distance from ramps and each other."""
     places = [0.0]
     for sign in (-1, 1):
-        x = rng.uniform(170, 330)
+        x = rng.uniform(270, 400)
         while x < half_m:
             places.append(sign * x)
             x += rng.uniform(200, 520)

@@ -29,8 +29,8 @@ class Pavement:
     verges : GeoDataFrame
         Strips along the roads, with urbanity.
     carriageways : GeoDataFrame
-        Where one drives, lesser roads first so that greater ones lie above them, and overpasses last; with road (a row of the street plan,
-        or -1 for rounded corners, turning places and decks).
+        Where one drives, lesser roads first so that greater ones lie above them, and overpasses last; with road (a row
+        of the street plan, or -1 for rounded corners, turning places and decks).
     markings : GeoDataFrame
         Painted lines.
     ruts : GeoDataFrame

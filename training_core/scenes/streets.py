@@ -24,7 +24,7 @@ from .surfacing import as_streets, random_mood
 
 RING_WIDTH_M = 7.0
 _RAILWAY_SHARE, _RIVER_SHARE = 0.36, 0.5
-_RIVER_TRIES = 6
+_RIVER_TRIES = 20
 
 
 @dataclass(frozen=True)
