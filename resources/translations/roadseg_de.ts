@@ -452,6 +452,10 @@
         <translation>Anlage</translation>
     </message>
     <message>
+        <source>Region</source>
+        <translation>Region</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Straßen</translation>
     </message>

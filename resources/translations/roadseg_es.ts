@@ -452,6 +452,10 @@
         <translation>Trazado</translation>
     </message>
     <message>
+        <source>Region</source>
+        <translation>Región</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Vías</translation>
     </message>

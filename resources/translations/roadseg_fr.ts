@@ -452,6 +452,10 @@
         <translation>Plan</translation>
     </message>
     <message>
+        <source>Region</source>
+        <translation>Région</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Routes</translation>
     </message>

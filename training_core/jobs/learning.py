@@ -230,3 +230,10 @@ class MakeScene(Job):
         "or a motorway with an interchange (highway). The choice auto leaves it to the seed.",
         choices=("auto", "mixed", "grid", "organic", "radial", "suburb", "rural", "highway"),
     )
+    region: str = option(
+        "temperate",
+        "Region",
+        "What is built and grows there, and the colors of ground, roofs and roads; any draws a region by the seed, and "
+        "varies its colors.",
+        choices=("temperate", "himalayan", "desert", "tropical", "any"),
+    )

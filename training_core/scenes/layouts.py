@@ -220,7 +220,7 @@ def _fill_superblock(
         return height_m / 2 + swing_m * np.sin(2 * np.pi * waves * at_m / width_m + phase)
 
     begin, stop = (0, len(along)) if rng.random() < 0.7 else (0, int(np.searchsorted(along, stem[-1])) + 1)
-    points = np.column_stack([along, spine(along)])[begin:stop] + (x0, y0)
+    points = np.column_stack([along, spine(along)])[begin:stop] + np.array([x0, y0])
     streets.append(Street("residential", LineString(points)))
     for side in (-1, 1):
         edge = 38 if side < 0 else height_m - 38
@@ -229,7 +229,7 @@ def _fill_superblock(
             reach = spine(at_m) + (edge - spine(at_m)) * rng.uniform(0.75, 1.0)
             share = np.linspace(0, 1, 12)
             x = at_m + rng.uniform(-9, 9) * share**2
-            tips.append(np.column_stack([x, spine(at_m) + share * (reach - spine(at_m))]) + (x0, y0))
+            tips.append(np.column_stack([x, spine(at_m) + share * (reach - spine(at_m))]) + np.array([x0, y0]))
         _branch(tips, rng, streets, ends)
 
 

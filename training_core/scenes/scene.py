@@ -21,6 +21,7 @@ from .land import plan_land
 from .layouts import LAYOUTS
 from .painting import Scenery, margin_px, paint
 from .pavement import lay_pavement
+from .regions import choose_region
 from .streets import plan_streets
 from .view import Look, View
 
@@ -65,7 +66,9 @@ class Scene:
     transform: Affine
 
 
-def plan_scene(size_px: int, seed: int, resolution_m: float = 0.5, layout: str = "auto") -> ScenePlan:
+def plan_scene(
+    size_px: int, seed: int, resolution_m: float = 0.5, layout: str = "auto", region: str = "temperate"
+) -> ScenePlan:
     """Return the plan of a square scene; the same arguments give the same plan.
 
     Parameters
@@ -77,14 +80,18 @@ def plan_scene(size_px: int, seed: int, resolution_m: float = 0.5, layout: str =
     resolution_m : float
         Side of a pixel in meters.
     layout : str
-        The kind of street plan, one of LAYOUTS, or auto to leave it to the seed.
+        The kind of street plan, one of LAYOUTS, or `auto` to leave it to the seed.
+    region : str
+        One of REGIONS, or `any`, by which the seed chooses one and varies its colors.
     """
     side_m = size_px * resolution_m
     rng = np.random.default_rng(seed)
     if layout == "auto":
         layout = str(rng.choice(list(LAYOUTS)))
     streets = plan_streets(side_m, layout, rng)
-    scenery = Scenery(streets, lay_pavement(streets), plan_land(side_m, streets, rng), Look.random(rng))
+    place = choose_region(region, rng)
+    land = plan_land(side_m, streets, place, rng)
+    scenery = Scenery(streets, lay_pavement(streets), land, place, Look.random(rng))
     west, south = _CORNER
     transform = Affine(resolution_m, 0, west, 0, -resolution_m, south + side_m)
     return ScenePlan(size_px, resolution_m, transform, _true_roads(streets.roads, side_m), scenery)
@@ -123,9 +130,11 @@ def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np
             yield from zip(batch, pool.map(lambda tile: paint_window(plan, *tile), batch))
 
 
-def make_scene(size_px: int, seed: int, resolution_m: float = 0.5, layout: str = "auto") -> Scene:
+def make_scene(
+    size_px: int, seed: int, resolution_m: float = 0.5, layout: str = "auto", region: str = "temperate"
+) -> Scene:
     """Return a square aerial scene with its true roads; see `plan_scene` for the parameters."""
-    plan = plan_scene(size_px, seed, resolution_m, layout)
+    plan = plan_scene(size_px, seed, resolution_m, layout, region)
     image = np.empty((3, size_px, size_px), dtype=np.uint8)
     for (column, row, width, height), pixels in paint_tiles(plan):
         image[:, row : row + height, column : column + width] = pixels
