@@ -100,7 +100,7 @@ def prepare(folder: Path, arguments: argparse.Namespace) -> str:
     labels = {"roads": arguments.roads, "aoi": arguments.aoi}
     if not image:
         image, labels = str(folder / "scene.tif"), {"roads": str(folder / "roads.gpkg"), "aoi": None}
-        core("makescene", raster=image, roads=labels["roads"], size_px=SCENE_PX, seed=3)
+        core("makescene", raster=image, roads=labels["roads"], size_px=SCENE_PX, seed=3, layout="mixed")
     if arguments.model:
         model.write_bytes(Path(arguments.model).read_bytes())
     else:

@@ -67,7 +67,7 @@ def timed(step: str) -> Iterator[None]:
 def generate_scene() -> Material:
     """Write a scene, its roads, and the areas where they count as drawn and where they are kept for scoring."""
     image, roads = FOLDER / "scene.tif", FOLDER / "scene_roads.gpkg"
-    core("makescene", raster=image, roads=roads, size_px=SCENE_PX, seed=SCENE_SEED)
+    core("makescene", raster=image, roads=roads, size_px=SCENE_PX, seed=SCENE_SEED, layout="mixed")
     dataset = gdal.Open(str(image))
     west, pixel_m, _, north, _, _ = dataset.GetGeoTransform()
     crs = {"type": "name", "properties": {"name": f"EPSG:{dataset.GetSpatialRef().GetAuthorityCode(None)}"}}

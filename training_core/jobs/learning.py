@@ -241,6 +241,14 @@ class MakeScene(Job):
         choices=("8", "11"),
         advanced=True,
     )
+    layout: str = option(
+        "auto",
+        "Layout",
+        "The kind of street plan: villages among fields (mixed), straight blocks (grid), an old town of narrow lanes "
+        "(organic), rings and spokes (radial), curved streets with cul-de-sacs (suburb), few roads and tracks (rural), "
+        "or a motorway with an interchange (highway). The choice auto leaves it to the seed.",
+        choices=("auto", "mixed", "grid", "organic", "radial", "suburb", "rural", "highway"),
+    )
     region: str = option(
         "temperate",
         "Region",
