@@ -16,6 +16,8 @@ COVERS = ("garden", "field", "meadow", "forest", "yard", "park")
 CAR_PARK, HALL, BLOCK, HOUSE, SHED = range(5)
 
 Range = tuple[float, float]
+# Deviation of the logarithm of a color's brightness where a region's colors are varied.
+_SPREAD, _ROAD_SPREAD = 0.08, 0.28
 
 
 def _colors(*colors: tuple[float, float, float]) -> np.ndarray:
@@ -72,13 +74,20 @@ class Palette:
     autumn: np.ndarray
 
     def varied(self, rng: np.random.Generator) -> "Palette":
-        """Return other colors of the same kinds: each list brighter or darker, warmer or colder as a whole."""
+        """Return other colors of the same kinds: each list brighter or darker, warmer or colder, and so each color.
 
-        def vary(colors: np.ndarray) -> np.ndarray:
-            gain = np.exp(rng.normal(0, 0.16)) * np.exp(rng.normal(0, 0.05, 3))
-            return np.clip(colors * gain + rng.normal(0, 0.02, colors.shape), 0.03, 0.95).astype(np.float32)
+        Roads vary most: some are darker than all around them, others brighter.
+        """
 
-        return Palette(**{each.name: vary(getattr(self, each.name)) for each in fields(self)})
+        def vary(name: str) -> np.ndarray:
+            colors = getattr(self, name)
+            own = _ROAD_SPREAD if name in ("surfaces", "lot") else _SPREAD
+            gain = np.exp(
+                rng.normal(0, 0.16) + rng.normal(0, 0.05, colors.shape[1]) + rng.normal(0, own, (len(colors), 1))
+            )
+            return np.clip(colors * gain, 0.05, 0.95).astype(np.float32)
+
+        return Palette(**{each.name: vary(each.name) for each in fields(self)})
 
 
 @dataclass(frozen=True)
