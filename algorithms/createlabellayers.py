@@ -132,32 +132,25 @@ class CreateLabelLayers(RoadSegAlgorithm):
             return False, str(error)
         return fine, message
 
-    def prepareAlgorithm(
+    def _prepare(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> bool:
+    ) -> None:
         """Look at the image, which belongs to the main thread."""
-        try:
-            layer = image_layer(self, self.INPUT, parameters, context)
-            self._wanted = label_layers.LabelLayers(
-                layer.crs(),
-                _split(self.parameterAsString(parameters, self.CLASSES, context)),
-                self.parameterAsDouble(parameters, self.WIDTH_M, context),
-                self._area(layer, parameters, context),
-            )
-        except RoadSegError as error:
-            raise QgsProcessingException(str(error)) from error
-        return True
+        layer = image_layer(self, self.INPUT, parameters, context)
+        self._wanted = label_layers.LabelLayers(
+            layer.crs(),
+            _split(self.parameterAsString(parameters, self.CLASSES, context)),
+            self.parameterAsDouble(parameters, self.WIDTH_M, context),
+            self._area(layer, parameters, context),
+        )
 
-    def processAlgorithm(
+    def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
         """Write the layers, and have those loaded that are wanted on the map."""
         destination = self.parameterAsOutputLayer(parameters, self.OUTPUT, context)
         path = os.path.abspath(destination)
-        try:
-            label_layers.write_label_layers(path, self._wanted, context.transformContext(), self.tr)
-        except RoadSegError as error:
-            raise QgsProcessingException(str(error)) from error
+        label_layers.write_label_layers(path, self._wanted, context.transformContext(), self.tr)
         uris = {name: label_layers.layer_uri(path, name) for name in (label_layers.AOI, label_layers.ROADS)}
         self._load(destination, uris, context)
         if sink_destination(parameters.get(self.OUTPUT), context) == QgsProcessing.TEMPORARY_OUTPUT:

@@ -10,7 +10,6 @@ from typing import Any
 
 from qgis.core import (
     QgsProcessingContext,
-    QgsProcessingException,
     QgsProcessingFeedback,
     QgsProcessingOutputString,
     QgsProcessingParameterBoolean,
@@ -22,7 +21,6 @@ from qgis.core import (
 
 from ..qgis_roadseg import building, runtime
 from ..qgis_roadseg.algorithm import RoadSegAlgorithm, help_text
-from ..training_core.errors import RoadSegError
 
 
 class SetUpRuntime(RoadSegAlgorithm):
@@ -101,7 +99,7 @@ class SetUpRuntime(RoadSegAlgorithm):
         )
         return help_text(what, self.parameterDefinitions())
 
-    def processAlgorithm(
+    def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
         """Find a runtime that works, or build one."""
@@ -113,10 +111,7 @@ class SetUpRuntime(RoadSegAlgorithm):
         )
         base = self._path(parameters, self.PYTHON, context)
         force = self.parameterAsBoolean(parameters, self.FORCE, context)
-        try:
-            python, versions = building.set_up(requirements, sources, Path(base) if base else None, force, feedback)
-        except RoadSegError as error:
-            raise QgsProcessingException(str(error)) from error
+        python, versions = building.set_up(requirements, sources, Path(base) if base else None, force, feedback)
         version = ", ".join(f"{name} {number}" for name, number in versions.items() if number)
         feedback.pushInfo(self.tr("RoadSeg's runtime is {python}: {version}").format(python=python, version=version))
         return {self.PYTHON: str(python), self.VERSION: version}

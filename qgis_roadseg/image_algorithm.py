@@ -104,21 +104,23 @@ class ImageAlgorithm(JobAlgorithm):
             return False, str(error)
         return fine, message
 
-    def _prepare(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
+    def _prepare(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> None:
         """See JobAlgorithm; a layer that is rendered gives a provider for the other thread."""
         self._scope = self._find_scope(parameters, context)
         if self._scope.frame is not None:
             self._provider = pictures.provider_of(self._layer(parameters, context))
-        super()._prepare(parameters, context)
+        super()._prepare(parameters, context, feedback)
         if self._scope.shape is not None:
             self._sources[AOI_FIELD] = None  # it is a part of the shape
 
-    def _do_job(
+    def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
         """Do the job; rendering the layer, where it is no file, is the first of two steps."""
         steps = feedback if self._scope.frame is None else QgsProcessingMultiStepFeedback(2, feedback)
-        return super()._do_job(parameters, context, steps)
+        return super()._work(parameters, context, steps)
 
     def _find_scope(self, parameters: dict[str, Any], context: QgsProcessingContext) -> Scope:
         """Return what of the layer to work on; raise RoadSegError where that makes no sense or is too much."""

@@ -28,7 +28,7 @@ from . import layers, model_files, runtime, settings
 from .algorithm import RoadSegAlgorithm, help_text
 from .client import WorkerClient
 from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, sink_destination
-from .styles import arrive, set_style
+from .styles import arrive, fitting_style, origin, set_style
 from .temporary import working_folder
 
 
@@ -115,31 +115,11 @@ class JobAlgorithm(RoadSegAlgorithm):
             return False, str(error)
         return True, ""
 
-    def prepareAlgorithm(
+    def _prepare(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> bool:
-        """Resolve what belongs to the main thread; what is wrong there is told when the work begins.
-
-        QGIS takes a preparation that fails for a person who cancels, and would leave out the rest of a batch.
-        """
+    ) -> None:
+        """Resolve settings, the runtime, layers and sources."""
         self._variables = settings.load(feedback.pushWarning).variables()
-        try:
-            self._prepare(parameters, context)
-            self._refusal = ""
-        except (RoadSegError, QgsProcessingException) as error:
-            self._refusal = str(error)
-        return True
-
-    def processAlgorithm(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
-        """Do the job, or say why it cannot be done."""
-        if self._refusal:
-            raise QgsProcessingException(self._refusal)
-        return self._do_job(parameters, context, feedback)
-
-    def _prepare(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
-        """Resolve the runtime, layers and sources."""
         self._python = runtime.find()
         self._rasters = {
             field.name: self._raster_paths(field, parameters, context)
@@ -151,15 +131,12 @@ class JobAlgorithm(RoadSegAlgorithm):
         }
         self._made_of = self._name_of_input(parameters, context)
 
-    def _do_job(
+    def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
         """Do the job in a worker process and hand its results to Processing."""
-        try:
-            with working_folder() as folder:
-                return self._do(parameters, context, feedback, folder)
-        except RoadSegError as error:
-            raise QgsProcessingException(str(error)) from error
+        with working_folder() as folder:
+            return self._do(parameters, context, feedback, folder)
 
     def _do(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback, folder: Path
@@ -183,25 +160,30 @@ class JobAlgorithm(RoadSegAlgorithm):
         if answer.get("stopped"):
             told = ", ".join(destinations.values())
             feedback.pushInfo(self.tr("Stopped, as you wished; the best so far is in {files}").format(files=told))
+        styles = {
+            name: fitting_style(style, layers.open_result(Path(results[name]))) if name in results else style
+            for name, style in self.styles.items()
+            if name in destinations
+        }
         for name, destination in destinations.items():
             label = self.parameterDefinition(parameter_name(name, self.renamed)).description()
             arrive(destination, label, self._made_of, context)
-            if name in self.styles:
-                set_style(destination, self.styles[name], context)
+            if name in styles:
+                set_style(destination, styles[name], context, feedback)
         outputs = {parameter_name(name, self.renamed): path for name, path in destinations.items()}
         return {**outputs, **{_output_name(key): _look_up(answer, key) for key in (*self.numbers, *self.words)}}
 
     def _name_of_input(self, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
-        """Return the name of the layer that the results are made of; empty where it is none, or several."""
+        """Return what the results are made of, as `styles.origin` has it; empty where it is none, or several."""
         if self.parameterDefinition(INPUT) is None:
             return ""
         layer = self.parameterAsLayer(parameters, INPUT, context)
         if layer is not None:
-            return layer.name()
+            return origin(layer.name())
         source = next(
             (self._sources[field.name] for field in self._fields(jobs.VECTOR) if self._name(field) == INPUT), None
         )
-        return "" if source is None else source.sourceName()
+        return "" if source is None else origin(source.sourceName())
 
     def _make_parameters(self) -> list[QgsProcessingParameterDefinition]:
         """Return the parameters, the outputs last."""

@@ -127,21 +127,33 @@ def find() -> Path:
 
 @dataclass(frozen=True)
 class Status:
-    """Whether there is a runtime, and which, in words for the person."""
+    """Whether there is a runtime, and which.
+
+    Parameters
+    ----------
+    is_ready : bool
+    words : str
+        In few words for the person, without a path.
+    python : Path, optional
+        The Python that it is about, where there is one or one is named.
+    """
 
     is_ready: bool
     words: str
+    python: Optional[Path] = None
 
 
 def status() -> Status:
     """Return whether there is a runtime; whether its packages work is not tried."""
     python = named()
     if python is not None:
-        words = str(python) if python.is_file() else tr("{python} does not exist").format(python=python)
-        return Status(python.is_file(), words)
+        named_in = VARIABLE if os.environ.get(VARIABLE) else tr("settings")
+        words = tr("ready ({packages})") if python.is_file() else tr("missing ({packages})")
+        return Status(python.is_file(), words.format(packages=named_in), python)
     requirements = managed_set()
     if requirements is not None:
-        return Status(True, tr("ready ({packages})").format(packages=requirements.name))
+        words = tr("ready ({packages})").format(packages=requirements.name)
+        return Status(True, words, interpreter(requirements.folder))
     is_outdated = any(managed_folder().glob("*-*"))
     return Status(False, tr("of another version of RoadSeg") if is_outdated else tr("missing"))
 

@@ -5,7 +5,9 @@ Knows the style files in resources/styles; knows nothing of where results come f
 
 from __future__ import annotations
 
+import os
 import shutil
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,12 +17,19 @@ from qgis.core import (
     QgsProcessingContext,
     QgsProcessingFeedback,
     QgsProcessingLayerPostProcessorInterface,
+    QgsVectorLayer,
+    QgsVectorLayerUtils,
 )
 
+from ..training_core import jobs
 from .paths import RESOURCES
+from .translation import tr
 
 GROUP = "RoadSeg"
 _GROUPS_SINCE = 33200  # before, Processing knows one group for all results, which the person sets
+
+# Styles of which there is another one for lines that tell their class.
+_BY_CLASS = {"roads": "roadsbyclass"}
 
 # Processing does not keep post-processors alive, so this does: one a destination.
 _POST_PROCESSORS: dict[str, QgsProcessingLayerPostProcessorInterface] = {}
@@ -73,13 +82,56 @@ def arrive(destination: str, label: str, made_of: str, context: QgsProcessingCon
             details.groupName = GROUP
 
 
+def origin(layer_name: str) -> str:
+    """Return what results of a layer are made of: of a result that is called "Road mask (Bonn)", Bonn; else the layer.
+
+    Parameters
+    ----------
+    layer_name : str
+        What the layer is called in the person's project.
+    """
+    for job_type in jobs.JOBS.values():
+        for field in job_type.option_fields():
+            start = f"{tr(field.option.caption)} ("
+            if field.option.kind in jobs.OUTPUT_KINDS and layer_name.startswith(start) and layer_name.endswith(")"):
+                return layer_name[len(start) : -1]
+    return layer_name
+
+
 def use_stored_style(destination: str, context: QgsProcessingContext) -> None:
     """Style a result, where it is loaded, by what is stored in its own file, which Processing does not look for."""
     if context.willLoadLayerOnCompletion(destination):
         _set_post_processor(destination, StylePostProcessor(lambda layer: layer.loadDefaultStyle()), context)
 
 
-def set_style(destination: str, style_name: str, context: QgsProcessingContext) -> None:
+def fitting_style(style_name: str, layer: QgsVectorLayer) -> str:
+    """Return the name of the style that fits what a layer holds.
+
+    Parameters
+    ----------
+    style_name : str
+        The style where the layer tells no classes.
+    layer : QgsVectorLayer
+        It gets the style by class where there is one.
+
+    Returns
+    -------
+    str
+        The style by class, where the lines are of several of those that it knows; else the style as named.
+    """
+    by_class = _BY_CLASS.get(style_name)
+    if by_class is None:
+        return style_name
+    layer.loadNamedStyle(str(_file_of(by_class)))
+    renderer = layer.renderer()
+    values, _ = QgsVectorLayerUtils.getValues(layer, renderer.classAttribute())
+    known = {renderer.categoryIndexForValue(value) for value in set(filter(None, values))} - {-1}
+    return by_class if len(known) > 1 else style_name
+
+
+def set_style(
+    destination: str, style_name: str, context: QgsProcessingContext, feedback: QgsProcessingFeedback
+) -> None:
     """Style a result when it is loaded, and beside its file for those who load it later.
 
     Models and qgis_process run no post-processors, but QGIS finds a style file beside a layer's file.
@@ -92,14 +144,36 @@ def set_style(destination: str, style_name: str, context: QgsProcessingContext) 
         The style's file is resources/styles/<style_name>.qml.
     context : QgsProcessingContext
         Processing's context.
+    feedback : QgsProcessingFeedback
+        Is told where the style cannot be written.
     """
-    style = RESOURCES / "styles" / f"{style_name}.qml"
+    style = _file_of(style_name)
     if context.willLoadLayerOnCompletion(destination):
         _set_post_processor(destination, StylePostProcessor(lambda layer: layer.loadNamedStyle(str(style))), context)
     file = Path(destination)
+    if file.is_file():
+        try:
+            _put_beside(file, style)
+        except OSError as error:
+            message = tr("The style cannot be written beside {file} ({reason}).")
+            feedback.pushWarning(message.format(file=file, reason=error.strerror))
+
+
+def _file_of(style_name: str) -> Path:
+    return RESOURCES / "styles" / f"{style_name}.qml"
+
+
+def _put_beside(file: Path, style: Path) -> None:
+    """Put a style beside a file, whole or not at all; one that is not as RoadSeg ships it may be the person's own."""
     beside = file.with_suffix(".qml")
-    if file.is_file() and not beside.exists():  # a style that is there may be the person's own
-        shutil.copyfile(style, beside)
+    if beside.exists() and beside.read_bytes() not in (each.read_bytes() for each in style.parent.glob("*.qml")):
+        return
+    draft = beside.with_name(f".{uuid.uuid4().hex}.qml")
+    try:
+        shutil.copyfile(style, draft)
+        os.replace(draft, beside)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _set_post_processor(

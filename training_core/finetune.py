@@ -176,6 +176,7 @@ def _read_images(
     known_bands = base.bands if base else ()
     images = read_labeled_images(job.rasters, drawing, resolution_m, job.bands, known_bands, reporter)
     images = split_for_validation(with_common_scaling(images), job.validation_share, 256, job.seed)
+    reporter.progress(0.01, "Comparing the drawn roads with the images")
     check_labels(images, drawing, reporter)
     if drawing.classes:
         told = ", ".join(f"{each.name} ({each.speed_kmh:g} km/h)" for each in drawing.classes)

@@ -104,6 +104,7 @@ class Menu:
     def _tell_status(self) -> None:
         status = runtime.status()
         self._status.setText(tr("Runtime: {status}…").format(status=status.words))
+        self._status.setStatusTip(str(status.python or ""))
         icon = "/mIconSuccess.svg" if status.is_ready else "/mIconWarning.svg"
         self._status.setIcon(QgsApplication.getThemeIcon(icon))
 

@@ -91,7 +91,7 @@ class SettingsPage(QgsOptionsPageWidget):
     def _lay_out(self) -> None:
         computing = _group(
             tr("Runtime"),
-            [(tr("Status"), QLabel(runtime.status().words)), (tr("Python"), self.python)],
+            [(tr("Status"), _note(_told(runtime.status()))), (tr("Python"), self.python)],
             tr(
                 "The Python in which RoadSeg computes. Set up runtime builds one; name another here only if it has all "
                 "of the packages."
@@ -134,6 +134,10 @@ def _group(title: str, rows: "list[tuple[str, QWidget]]", note: str) -> QGroupBo
         form.addRow(label, widget)
     form.addRow(_note(note))
     return group
+
+
+def _told(status: runtime.Status) -> str:
+    return "\n".join(filter(None, (status.words, str(status.python or ""))))
 
 
 def _note(text: str) -> QLabel:

@@ -1084,20 +1084,24 @@
         <translation>Weitere Zeilen wie diese werden ausgelassen.</translation>
     </message>
     <message>
+        <source>settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>ready ({packages})</source>
+        <translation>bereit ({packages})</translation>
+    </message>
+    <message>
+        <source>missing ({packages})</source>
+        <translation>fehlt ({packages})</translation>
+    </message>
+    <message>
         <source>of another version of RoadSeg</source>
         <translation>von einer anderen Version von RoadSeg</translation>
     </message>
     <message>
         <source>missing</source>
         <translation>fehlt</translation>
-    </message>
-    <message>
-        <source>{python} does not exist</source>
-        <translation>{python} gibt es nicht</translation>
-    </message>
-    <message>
-        <source>ready ({packages})</source>
-        <translation>bereit ({packages})</translation>
     </message>
     <message>
         <source>The setting {key} is {value}; {taken} is taken.</source>
@@ -1114,6 +1118,10 @@
     <message>
         <source>The setting {key} is {text}, which is no number; it is not used.</source>
         <translation>Die Einstellung {key} ist {text}, was keine Zahl ist; sie gilt nicht.</translation>
+    </message>
+    <message>
+        <source>The style cannot be written beside {file} ({reason}).</source>
+        <translation>Der Stil kann nicht neben {file} geschrieben werden ({reason}).</translation>
     </message>
 </context>
 </TS>

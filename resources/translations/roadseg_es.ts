@@ -1084,20 +1084,24 @@
         <translation>Se omiten más líneas como estas.</translation>
     </message>
     <message>
+        <source>settings</source>
+        <translation>configuración</translation>
+    </message>
+    <message>
+        <source>ready ({packages})</source>
+        <translation>listo ({packages})</translation>
+    </message>
+    <message>
+        <source>missing ({packages})</source>
+        <translation>falta ({packages})</translation>
+    </message>
+    <message>
         <source>of another version of RoadSeg</source>
         <translation>de otra versión de RoadSeg</translation>
     </message>
     <message>
         <source>missing</source>
         <translation>falta</translation>
-    </message>
-    <message>
-        <source>{python} does not exist</source>
-        <translation>{python} no existe</translation>
-    </message>
-    <message>
-        <source>ready ({packages})</source>
-        <translation>listo ({packages})</translation>
     </message>
     <message>
         <source>The setting {key} is {value}; {taken} is taken.</source>
@@ -1114,6 +1118,10 @@
     <message>
         <source>The setting {key} is {text}, which is no number; it is not used.</source>
         <translation>El ajuste {key} es {text}, que no es un número; no se usa.</translation>
+    </message>
+    <message>
+        <source>The style cannot be written beside {file} ({reason}).</source>
+        <translation>El estilo no se puede escribir junto a {file} ({reason}).</translation>
     </message>
 </context>
 </TS>

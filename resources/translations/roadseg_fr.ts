@@ -1084,20 +1084,24 @@
         <translation>D'autres lignes semblables sont omises.</translation>
     </message>
     <message>
+        <source>settings</source>
+        <translation>paramètres</translation>
+    </message>
+    <message>
+        <source>ready ({packages})</source>
+        <translation>prêt ({packages})</translation>
+    </message>
+    <message>
+        <source>missing ({packages})</source>
+        <translation>absent ({packages})</translation>
+    </message>
+    <message>
         <source>of another version of RoadSeg</source>
         <translation>d'une autre version de RoadSeg</translation>
     </message>
     <message>
         <source>missing</source>
         <translation>absent</translation>
-    </message>
-    <message>
-        <source>{python} does not exist</source>
-        <translation>{python} n'existe pas</translation>
-    </message>
-    <message>
-        <source>ready ({packages})</source>
-        <translation>prêt ({packages})</translation>
     </message>
     <message>
         <source>The setting {key} is {value}; {taken} is taken.</source>
@@ -1114,6 +1118,10 @@
     <message>
         <source>The setting {key} is {text}, which is no number; it is not used.</source>
         <translation>Le réglage {key} vaut {text}, qui n'est pas un nombre ; il n'est pas utilisé.</translation>
+    </message>
+    <message>
+        <source>The style cannot be written beside {file} ({reason}).</source>
+        <translation>Le style ne peut pas être écrit à côté de {file} ({reason}).</translation>
     </message>
 </context>
 </TS>

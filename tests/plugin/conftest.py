@@ -4,6 +4,7 @@ import os
 import stat
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -20,6 +21,7 @@ Path(_PLUGINS.name, "roadseg").symlink_to(ROOT, target_is_directory=True)
 sys.path.insert(0, _PLUGINS.name)
 
 from qgis.core import QgsApplication, QgsSettings  # noqa: E402
+from qgis.PyQt.QtWidgets import QTextEdit  # noqa: E402
 
 from .acting import PLAY, Ear  # noqa: E402
 
@@ -113,3 +115,26 @@ def model(tmp_path):
     path = tmp_path / "Modell ß.safetensors"
     path.touch()
     return str(path)
+
+
+@pytest.fixture
+def batch(monkeypatch, qgis_app):
+    """Return a function that runs rows of an algorithm in Processing's own batch dialog, and returns what it told."""
+    from processing.gui.BatchAlgorithmDialog import BatchAlgorithmDialog
+
+    for module in ("ParametersPanel", "BatchPanel", "Postprocessing", "BatchAlgorithmDialog"):
+        monkeypatch.setattr(f"processing.gui.{module}.iface", None)
+
+    def execute(name, rows, seconds=30):
+        dialog = BatchAlgorithmDialog(QgsApplication.processingRegistry().createAlgorithmById(f"roadseg:{name}"))
+        dialog.execute(rows)
+        end = time.monotonic() + seconds
+        told = ""
+        while "Batch execution completed" not in told and time.monotonic() < end:
+            qgis_app.processEvents()
+            time.sleep(0.01)
+            told = "\n".join(log.toPlainText() for log in dialog.findChildren(QTextEdit))
+        dialog.close()
+        return told
+
+    return execute

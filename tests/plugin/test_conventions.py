@@ -2,10 +2,11 @@
 
 import configparser
 import re
-from pathlib import Path
+from itertools import combinations
 
 from qgis.core import QgsProcessingContext, QgsProcessingParameterDefinition, QgsProject, QgsVectorLayer
 from qgis.gui import QgsGui, QgsProcessingContextGenerator, QgsProcessingGui
+from qgis.PyQt.QtSvg import QSvgRenderer
 from roadseg.qgis_roadseg.job_algorithm import JobAlgorithm
 from roadseg.qgis_roadseg.provider import ALGORITHMS
 from roadseg.training_core import jobs
@@ -88,10 +89,15 @@ def test_the_toolbox_finds_every_algorithm_by_other_words(provider):
         assert all(tag and tag == tag.strip().lower() for tag in tags), algorithm.name()
 
 
-def test_every_algorithm_has_an_icon(provider):
+def test_every_group_has_an_icon_of_its_own(provider):
+    looks = {}
     for algorithm in provider.algorithms():
-        assert not algorithm.icon().isNull()
-        assert Path(algorithm.svgIconPath()).is_file()
+        image = algorithm.icon().pixmap(32, 32).toImage()
+        assert QSvgRenderer(algorithm.svgIconPath()).isValid() and not image.isNull()
+        looks.setdefault(algorithm.groupId(), []).append(image)
+    assert all(image == images[0] for images in looks.values() for image in images)
+    of_groups = [*(images[0] for images in looks.values()), provider.icon().pixmap(32, 32).toImage()]
+    assert not any(one == other for one, other in combinations(of_groups, 2))
 
 
 def test_help_leads_to_a_page_in_the_repository(provider):

@@ -164,3 +164,19 @@ def test_both_layers_come_onto_the_map_in_order_and_with_their_styles(image, tmp
     assert [layer.name() for layer in loaded] == ["Drawn roads", "Area of interest"]
     assert widget(loaded[0], "road_class")[0] == "ValueMap"
     assert loaded[1].renderer().symbol().symbolLayer(0).layerType() == "SimpleLine"
+
+
+def test_a_bad_row_of_a_batch_does_not_stop_the_rest(image, tmp_path, batch):
+    rows = [
+        {"INPUT": path, "OUTPUT": str(tmp_path / f"{number}.gpkg"), "EXTENT": extent}
+        for number, (path, extent) in enumerate(
+            [
+                (str(tmp_path / "missing.tif"), None),
+                (str(image), "0,1,0,1 [EPSG:32645]"),
+                (str(image), None),
+            ]
+        )
+    ]
+    told = batch("createlabellayers", rows)
+    assert [path.name for path in tmp_path.glob("*.gpkg")] == ["2.gpkg"]
+    assert "missing.tif" in told and "outside of the layer" in told

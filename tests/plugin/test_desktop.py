@@ -126,9 +126,13 @@ def test_the_menu_tells_what_there_is_of_a_runtime(window, menu, no_runtime, tmp
     python.touch()
     assert told() == "Runtime: ready (native)…"
     monkeypatch.setenv("ROADSEG_PYTHON", sys.executable)
-    assert told() == f"Runtime: {sys.executable}…"
+    assert told() == "Runtime: ready (ROADSEG_PYTHON)…"
+    assert entry(window, "runtime").statusTip() == sys.executable
     monkeypatch.setenv("ROADSEG_PYTHON", "/no/such/python")
-    assert told() == "Runtime: /no/such/python does not exist…"
+    assert told() == "Runtime: missing (ROADSEG_PYTHON)…"
+    monkeypatch.delenv("ROADSEG_PYTHON")
+    settings.save(Settings(sys.executable))
+    assert told() == "Runtime: ready (settings)…"
     ((title, _),) = opened_by(entry(window, "runtime").trigger)
     assert title == "Set up runtime"
 

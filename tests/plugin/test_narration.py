@@ -15,19 +15,27 @@ def test_a_training_is_told_with_step_loss_pace_and_time_left(ear):
     assert ear.told == ["Step 120: loss 0.087, 2.31 images/s, about 3 min left"]
 
 
-def test_numbers_of_a_step_share_a_line(ear):
-    narrator = Narrator(ear, every_s=0)
-    narrator.tell(events.Metric("loss", 0.123456, 7))
-    narrator.tell(events.Metric("learning_rate", 0.001, 7))
-    narrator.tell(events.Metric("loss", 0.1, 8))
-    assert ear.told == ["Step 7: loss 0.1235, learning rate 0.001"]
-
-
-def test_many_numbers_make_few_lines(ear):
+def test_a_new_stage_is_told_at_once_and_stages_without_end_are_not(ear):
     narrator = Narrator(ear, every_s=60)
-    for step in range(1000):
-        narrator.tell(events.Metric("loss", 0.5, step))
-    assert len(ear.told) == 1
+    for message in ("Reading", "Checking", "Step 1: loss 0.5", "Step 2: loss 0.25", "Writing the report"):
+        narrator.tell(events.Progress(0.5, message))
+    assert ear.told == ["Reading", "Checking", "Step 1: loss 0.5", "Writing the report"]
+    for number in range(1000):
+        narrator.tell(events.Progress(0.5, "a" * number))
+    assert len(ear.told) < 60
+
+
+def test_a_step_and_a_validation_are_told_once(ear):
+    narrator = Narrator(ear, every_s=0)
+    step, validation = "Step 7: loss 0.123, 2.31 images/s", "Step 7: validation F1 0.700, IoU 0.540 at threshold 0.45"
+    for name in ("loss", "learning_rate", "images_per_s"):
+        narrator.tell(events.Metric(name, 0.123456, 7))
+    narrator.tell(events.Progress(0.1, step))
+    for name in ("validation_f1", "validation_iou"):
+        narrator.tell(events.Metric(name, 0.7, 7))
+    narrator.tell(events.Log(validation))
+    narrator.tell(events.Metric("loss", 0.1, 8))
+    assert ear.told == [step, validation]
 
 
 def test_logs_and_warnings_are_all_told(ear):
