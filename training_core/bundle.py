@@ -21,6 +21,7 @@ from .compact import STORAGE, compact, expand
 from .errors import ModelFileError
 from .imagery import Band
 from .model import STRIDE_PX, Architecture, build_network
+from .modelinput import MODEL, SCALINGS, ModelInput
 from .roadclasses import RoadClass, from_document, to_document
 
 FORMAT = "roadseg-model-1"
@@ -56,6 +57,9 @@ class ModelCard:
         Those that it tells apart, in the order of its channels, which follow that of road.
     quantization : dict
         Where it was made to compute with 8-bit integers, what of it was not, and what that cost.
+    scaling : str
+        Whether values are scaled by the bands' numbers (model), or by those of each image itself (image); see
+        `modelinput`.
     """
 
     architecture: Architecture
@@ -69,6 +73,12 @@ class ModelCard:
     versions: dict[str, str] = field(default_factory=dict)
     classes: tuple[RoadClass, ...] = ()
     quantization: dict[str, Any] = field(default_factory=dict)
+    scaling: str = MODEL
+
+    @property
+    def input(self) -> ModelInput:
+        """What of images it takes."""
+        return ModelInput(self.bands, self.resolution_m, self.scaling)
 
     @property
     def band_names(self) -> tuple[str, ...]:
@@ -115,6 +125,7 @@ class ModelCard:
                 }
             ],
             "roadseg:architecture": asdict(self.architecture),
+            "roadseg:scaling": self.scaling,
             "roadseg:resolution_m": self.resolution_m,
             "roadseg:threshold": self.threshold,
             "roadseg:halo_px": self.halo_px,
@@ -157,6 +168,7 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
             versions=dict(document["roadseg:versions"]),
             classes=from_document(document.get("roadseg:classes", [])),
             quantization=dict(document.get("roadseg:quantization", {})),
+            scaling=str(document.get("roadseg:scaling", MODEL)),
         )
         card.architecture.validate()
     except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -165,7 +177,7 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
     sound = all(math.isfinite(value) and value > 0 for value in numbers)
     sound = sound and 0 <= card.halo_px <= LARGEST_HALO_PX and card.halo_px % STRIDE_PX == 0
     sound = sound and (len(bands), 1 + len(card.classes)) == (card.architecture.in_channels, card.architecture.classes)
-    if not (sound and 0 <= card.threshold <= 1):
+    if not (sound and 0 <= card.threshold <= 1 and card.scaling in SCALINGS):
         raise ModelFileError("The model file's description makes no sense.", "Copy it anew or train it again.")
     return card
 
