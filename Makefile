@@ -2,7 +2,7 @@
 # the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs pictures package test test-core test-plugin test-package test-end-to-end test-gui lint runtime-python clean
+.PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-gui lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 export PYTHONDONTWRITEBYTECODE := 1
@@ -25,6 +25,10 @@ pictures: build/screen.stamp build/runtime-python.txt
 # The zip for the plugin hub and for QGIS' Install from ZIP: build/roadseg.<version>.zip.
 package: build/qgis-venv.stamp
 	@$(QGIS_PYTHON) scripts/package.py
+
+# Trains the starter model anew from generated scenes: an hour or more. Only what the recipe and the scenes decide changes.
+starter: build/runtime-python.txt
+	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/starter/pretrain.py build/starter.safetensors
 
 test: lint test-core test-plugin test-package test-end-to-end
 

@@ -69,13 +69,18 @@ def make_scenes(folder: Path) -> list[Scene]:
     """Return the scenes; the halves of their areas are written to the folder."""
     area = geopandas.read_file(DATA / "banepa_northwest_aoi.geojson")
     banepa = halves("banepa", area.total_bounds, area.crs, folder)
-    with rasterio.open(DATA / "vegas_pan.tif") as image:
-        vegas = halves("vegas", image.bounds, image.crs, folder)
     fields = {"width_field": "width_m", "sure_field": "sure"}
-    return [
-        Scene("banepa", str(DATA / "banepa_rgb.tif"), str(DATA / "banepa_northwest_roads.geojson"), *banepa, fields),
-        Scene("vegas", str(DATA / "vegas_pan.tif"), str(DATA / "vegas_pan_roads.geojson"), *vegas, {}),
+    scenes = [
+        Scene("banepa", str(DATA / "banepa_rgb.tif"), str(DATA / "banepa_northwest_roads.geojson"), *banepa, fields)
     ]
+    for name, raster, roads in (
+        ("vegas", "vegas_pan.tif", "vegas_pan_roads.geojson"),
+        ("car_parks", "vegas_img0_rgb.tif", "vegas_img0_roads.geojson"),
+    ):
+        with rasterio.open(DATA / raster) as image:
+            areas = halves(name, image.bounds, image.crs, folder)
+        scenes.append(Scene(name, str(DATA / raster), str(DATA / roads), *areas, {}))
+    return scenes
 
 
 def halves(name: str, bounds: tuple[float, ...], crs: object, folder: Path) -> tuple[str, str]:

@@ -9,16 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import rasterio
-from rasterio.enums import Resampling
+from rasterio.enums import ColorInterp, Resampling
 from rasterio.windows import Window
 
 from .events import Reporter
 from .jobs import MakeScene
 from .outputs import Outputs
-from .scenes import SCENE_CRS, TILE_PX, ScenePlan, paint_tiles, plan_scene
+from .scenes import BANDS, SCENE_CRS, TILE_PX, ScenePlan, paint_tiles, plan_scene
 from .vectors import check_vector_output, write_layers
 
 _PLANNED = 0.1  # share of the work
+_MEANINGS = {
+    "rgb": (ColorInterp.red, ColorInterp.green, ColorInterp.blue),
+    "pan": (ColorInterp.gray,),
+    # A GeoTIFF has no mark for near infrared: the band's description tells.
+    "rgbn": (ColorInterp.red, ColorInterp.green, ColorInterp.blue, ColorInterp.undefined),
+}
 
 
 def run(job: MakeScene, reporter: Reporter) -> dict[str, Any]:
@@ -27,7 +33,7 @@ def run(job: MakeScene, reporter: Reporter) -> dict[str, Any]:
     with Outputs() as outputs:
         raster_path, roads_path = outputs.stage(job.raster), outputs.stage(job.roads)
         reporter.progress(0, "Planning the scene")
-        plan = plan_scene(job.size_px, job.seed)
+        plan = plan_scene(job.size_px, job.seed, job.resolution_m, job.region, job.bands, int(job.bit_depth))
         _write_image(plan, raster_path, reporter.part(_PLANNED, 1))
         write_layers(roads_path, {"roads": plan.roads}, {"roads": "LineString"})
     if plan.roads.empty:
@@ -42,11 +48,15 @@ def run(job: MakeScene, reporter: Reporter) -> dict[str, Any]:
 
 
 def _write_image(plan: ScenePlan, path: Path, reporter: Reporter) -> None:
-    side_px = plan.size_px
-    profile = {"width": side_px, "height": side_px, "count": 3, "dtype": "uint8", "photometric": "rgb"}
+    side_px, camera = plan.size_px, plan.scenery.camera
+    names = BANDS[camera.bands]
+    kind = {"photometric": "rgb", "alpha": "no"} if len(names) > 1 else {"photometric": "minisblack"}
+    profile = {"width": side_px, "height": side_px, "count": len(names), "dtype": camera.dtype, **kind}
     storage = {"tiled": True, "blockxsize": TILE_PX, "blockysize": TILE_PX, "compress": "deflate", "predictor": 2}
     place = {"crs": SCENE_CRS, "transform": plan.transform}
     with rasterio.open(path, "w", driver="GTiff", **profile, **storage, **place, bigtiff="if_safer") as dataset:
+        dataset.colorinterp = _MEANINGS[camera.bands]
+        dataset.descriptions = names
         for (column, row, width, height), pixels in paint_tiles(plan):
             reporter.check_cancelled()
             dataset.write(pixels, window=Window(column, row, width, height))

@@ -448,6 +448,14 @@
         <translation>Größe (px)</translation>
     </message>
     <message>
+        <source>Region</source>
+        <translation>Region</translation>
+    </message>
+    <message>
+        <source>Bit depth</source>
+        <translation>Bittiefe</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Straßen</translation>
     </message>

@@ -448,6 +448,14 @@
         <translation>Tamaño (px)</translation>
     </message>
     <message>
+        <source>Region</source>
+        <translation>Región</translation>
+    </message>
+    <message>
+        <source>Bit depth</source>
+        <translation>Profundidad de bits</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Vías</translation>
     </message>

@@ -448,6 +448,14 @@
         <translation>Taille (px)</translation>
     </message>
     <message>
+        <source>Region</source>
+        <translation>Région</translation>
+    </message>
+    <message>
+        <source>Bit depth</source>
+        <translation>Profondeur de bits</translation>
+    </message>
+    <message>
         <source>Roads</source>
         <translation>Routes</translation>
     </message>

@@ -9,7 +9,7 @@ from training_core.errors import Cancelled, OutputError
 from training_core.events import Reporter
 from training_core.jobs import MakeScene
 from training_core.makescene import run
-from training_core.scenes import make_scene, paint_window, plan_scene
+from training_core.scenes import REGIONS, make_scene, paint_window, plan_scene
 from training_core.scenes.noise import hashed, smooth_noise
 from training_core.scenes.streets import WIDTHS_M, Bend, nodes_of
 from training_core.vectors import read_layer
@@ -124,6 +124,36 @@ def test_a_bend_neither_tears_nor_folds():
     points = bend(np.column_stack([x.ravel(), y.ravel()])).reshape(*x.shape, 2)
     along, across = points[:-1, 1:] - points[:-1, :-1], points[1:, :-1] - points[:-1, :-1]
     assert (along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0] > 0).all()
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_the_job_offers_every_region_and_each_has_colors_of_its_own(region):
+    MakeScene(raster="scene.tif", roads="roads.gpkg", region=region).validate()
+    image = make_scene(256, 7, region=region).image
+    others = [make_scene(256, 7, region=other).image for other in REGIONS if other != region]
+    assert all(abs(image.mean((1, 2)) - other.mean((1, 2))).max() > 2 for other in others)
+
+
+def test_old_towns_are_built_more_densely_than_suburbs():
+    share = {}
+    for region in ("himalayan", "desert"):
+        land = plan_scene(1024, 0, region=region).scenery.land
+        share[region] = len(land.buildings)
+    assert share["himalayan"] > 2 * share["desert"]
+
+
+def test_any_region_is_drawn_by_the_seed():
+    palettes = [plan_scene(96, seed, region="any").scenery.region.palette for seed in (1, 1, 2)]
+    assert np.array_equal(palettes[0].covers, palettes[1].covers)
+    assert not np.array_equal(palettes[0].covers, palettes[2].covers)
+
+
+def test_things_on_roofs_lie_on_flat_roofs_and_islands_in_car_parks():
+    land = plan_scene(1024, 1, region="desert").scenery.land
+    flat = shapely.union_all(land.roofs.geometry[land.roofs.down.isna()]).buffer(3)
+    assert len(land.clutter) > 20
+    assert land.clutter.intersects(flat).all()
+    assert len(land.islands) and land.islands.centroid.intersects(shapely.union_all(land.car_parks.geometry)).all()
 
 
 def test_noise_belongs_to_the_place_and_has_deviation_one():

@@ -218,8 +218,9 @@ class SuggestLabels(Job):
 class MakeScene(Job):
     """Generate an aerial scene with its true roads, for demonstrations and tests.
 
-    Generates streets of all kinds, houses, trees and fields, with shadows and noise, at half a meter a pixel. The roads
-    are lines with their widths, so that a model can be trained and scored without any data of one's own.
+    Generates streets of all kinds, houses, trees and fields, with shadows and noise, in color, with near infrared or
+    panchromatic. The roads are lines with their widths, so that a model can be trained and scored without any data of
+    one's own.
     """
 
     name: ClassVar[str] = "makescene"
@@ -229,3 +230,28 @@ class MakeScene(Job):
     roads: str = option("", "Roads", "Where to write the true roads.", kind=VECTOR_OUTPUT, required=True)
     size_px: int = option(1024, "Size", "Side of the square image.", unit="px", minimum=64, maximum=32768)
     seed: int = option(0, "Seed", "The same seed gives the same scene.", minimum=0, maximum=2**31 - 1)
+    resolution_m: float = option(
+        0.5, "Ground resolution", "Side of a pixel on the ground.", unit="m", minimum=0.25, maximum=1.0, advanced=True
+    )
+    bands: str = option(
+        "rgb",
+        "Bands",
+        "What the image holds: red, green and blue (rgb), the same and near infrared (rgbn), or a single panchromatic "
+        "band (pan).",
+        choices=("rgb", "rgbn", "pan"),
+        advanced=True,
+    )
+    bit_depth: str = option(
+        "8",
+        "Bit depth",
+        "Values from 0 to 255 as in most images (8), or from 0 to 2047 as from many satellites (11).",
+        choices=("8", "11"),
+        advanced=True,
+    )
+    region: str = option(
+        "temperate",
+        "Region",
+        "What is built and grows there, and the colors of ground, roofs and roads; any draws a region by the seed, and "
+        "varies its colors.",
+        choices=("temperate", "himalayan", "desert", "tropical", "any"),
+    )

@@ -1,10 +1,38 @@
 """Procedural aerial scenes with their true roads, for demonstrations and tests.
 
-`streets` plans the roads, `pavement` their surfaces, `land` what lies beside them; `painting` turns all into an image,
-with `view` for its frame, `noise` for texture and `trees` on top; `scene` puts the parts together. None of them knows
-of networks, labels or files.
+`streets` plans the roads, `pavement` their surfaces, `land` what lies beside them in one of the `regions`;
+`painting` turns all into an image, with `view` for its frame and day, `noise` for texture, `spectrum` for colors beyond
+those one sees, `standing` for buildings seen aslant and `trees` on top; `sensor` is the camera that takes it, and
+`scene` puts the parts together. None of them knows of networks, labels or files.
 """
 
-from .scene import SCENE_CRS, TILE_PX, Scene, ScenePlan, make_scene, paint_tiles, paint_window, plan_scene
+from .regions import REGIONS
+from .scene import (
+    SCENE_CRS,
+    TILE_PX,
+    Scene,
+    ScenePlan,
+    make_scene,
+    paint_scene,
+    paint_tiles,
+    paint_window,
+    plan_scene,
+)
+from .sensor import BANDS, Camera
+from .view import Look
 
-__all__ = ["SCENE_CRS", "TILE_PX", "Scene", "ScenePlan", "make_scene", "paint_tiles", "paint_window", "plan_scene"]
+__all__ = [
+    "BANDS",
+    "REGIONS",
+    "SCENE_CRS",
+    "TILE_PX",
+    "Camera",
+    "Look",
+    "Scene",
+    "ScenePlan",
+    "make_scene",
+    "paint_scene",
+    "paint_tiles",
+    "paint_window",
+    "plan_scene",
+]

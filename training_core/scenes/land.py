@@ -12,23 +12,10 @@ import numpy as np
 import shapely
 from shapely.geometry import box
 
+from .regions import BLOCK, CAR_PARK, HOUSE, SHED, Region
 from .streets import PAD_M, StreetPlan
 
-COVERS = ("garden", "field", "meadow", "forest", "yard", "park")
-# Shares of the covers above, in town and in the country.
-_TOWN_SHARES = (0.80, 0.0, 0.04, 0.02, 0.08, 0.06)
-_COUNTRY_SHARES = (0.03, 0.63, 0.17, 0.15, 0.02, 0.0)
 _TOWN_FROM = 0.30
-# Kinds of plots along a street: share; depth, frontage, height and distance from the road's edge in meters.
-CAR_PARK, HALL, BLOCK, HOUSE, SHED = range(5)
-_PLOTS = {
-    CAR_PARK: (0.006, (30, 40), (40, 60), (0, 0), (5, 8)),
-    HALL: (0.012, (20, 32), (28, 50), (6, 9), (6, 11)),
-    BLOCK: (0.055, (11, 14), (22, 40), (9, 15), (5, 9)),
-    HOUSE: (0.657, (8, 10.5), (9, 15), (5, 8), (3, 8)),
-    SHED: (0.27, (3, 6), (3, 8), (2.5, 3.5), (16, 34)),
-}
-_SPACING_M = 4.0
 _GARDEN_M = 30.0
 _CAR_M = (4.4, 1.9)
 _BAY_M = (5.0, 2.6)
@@ -56,6 +43,10 @@ class Land:
         The lines between parking bays.
     cars : GeoDataFrame
         Outlines of vehicles, parked and moving.
+    clutter : GeoDataFrame
+        What stands on flat roofs: tanks, stairs, sheets.
+    islands : GeoDataFrame
+        Planted strips within car parks.
     """
 
     covers: gpd.GeoDataFrame
@@ -67,26 +58,31 @@ class Land:
     car_parks: gpd.GeoDataFrame
     bays: gpd.GeoDataFrame
     cars: gpd.GeoDataFrame
+    clutter: gpd.GeoDataFrame
+    islands: gpd.GeoDataFrame
 
 
-def plan_land(side_m: float, streets: StreetPlan, rng: np.random.Generator) -> Land:
-    """Return what lies beside the given streets of a square scene."""
-    plots = _plots(side_m, streets, rng)
+def plan_land(side_m: float, streets: StreetPlan, region: Region, rng: np.random.Generator) -> Land:
+    """Return what lies beside the given streets of a square scene in a region."""
+    plots = _plots(streets, region, rng)
     is_car_park = plots.kind == CAR_PARK
     buildings, car_parks = plots[~is_car_park].reset_index(drop=True), plots[is_car_park].reset_index(drop=True)
-    bays, parked = _parking(car_parks, rng)
+    roofs = _roofs(buildings, region, rng)
+    bays, parked, islands = _parking(car_parks, rng)
     cars = np.concatenate([parked, _traffic(streets.roads, rng)])
     gardens, drives = _grounds(buildings[buildings.kind == HOUSE], rng)
     return Land(
-        covers=_covers(side_m, streets, rng),
+        covers=_covers(side_m, streets, region, rng),
         buildings=buildings,
-        roofs=_roofs(buildings),
+        roofs=roofs,
         gardens=_table(gardens),
         fences=_table(shapely.boundary(gardens)),
         drives=_table(drives),
         car_parks=car_parks,
         bays=_table(bays),
         cars=_table(cars),
+        clutter=_table(_clutter(roofs[np.isnan(roofs.down)], region.clutter, rng)),
+        islands=_table(islands),
     )
 
 
@@ -94,13 +90,13 @@ def _table(geometry: np.ndarray, **columns: np.ndarray) -> gpd.GeoDataFrame:
     return gpd.GeoDataFrame(columns, geometry=np.asarray(geometry, dtype=object))
 
 
-def _covers(side_m: float, streets: StreetPlan, rng: np.random.Generator) -> gpd.GeoDataFrame:
+def _covers(side_m: float, streets: StreetPlan, region: Region, rng: np.random.Generator) -> gpd.GeoDataFrame:
     """Return the blocks between roads and river, each with what covers it."""
     edge = box(-PAD_M, -PAD_M, side_m + PAD_M, side_m + PAD_M).exterior
     lines = [*streets.roads.geometry, streets.river.boundary, edge]
     blocks = shapely.get_parts(shapely.polygonize(shapely.get_parts(shapely.union_all(lines, grid_size=0.01))))
     urbanity = streets.towns.urbanity(shapely.get_coordinates(shapely.point_on_surface(blocks)))
-    shares = np.where(urbanity[:, None] > _TOWN_FROM, _TOWN_SHARES, _COUNTRY_SHARES)
+    shares = np.where(urbanity[:, None] > _TOWN_FROM, region.town_covers, region.country_covers)
     cover = (rng.random((len(blocks), 1)) > shares.cumsum(axis=1)[:, :-1]).sum(axis=1)
     # Furrows run along the block's longer side.
     corners = shapely.get_coordinates(shapely.oriented_envelope(blocks)).reshape(-1, 5, 2)
@@ -110,16 +106,17 @@ def _covers(side_m: float, streets: StreetPlan, rng: np.random.Generator) -> gpd
     return _table(blocks, cover=cover, angle=angle, strip_m=rng.uniform(35, 110, len(blocks)))
 
 
-def _plots(side_m: float, streets: StreetPlan, rng: np.random.Generator) -> gpd.GeoDataFrame:
+def _plots(streets: StreetPlan, region: Region, rng: np.random.Generator) -> gpd.GeoDataFrame:
     """Return rectangles along both sides of the streets in town that keep clear of roads, water and each other."""
     roads = streets.roads[(streets.roads.road_class != "track") & ~streets.roads.bridge]
-    row, center, along = _spots(roads, _SPACING_M, rng)
+    row, center, along = _spots(roads, region.spacing_m, rng)
     urbanity = streets.towns.urbanity(center)
-    kind = rng.choice(len(_PLOTS), len(row), p=[plot[0] for plot in _PLOTS.values()])
+    plot = rng.choice(len(region.plots), len(row), p=[plot.share for plot in region.plots])
     kept = np.flatnonzero(urbanity > rng.uniform(_TOWN_FROM - 0.18, _TOWN_FROM + 0.1, len(center)))
-    kept = kept[np.argsort(kind[kept], kind="stable")]  # the large ones choose first
-    row, center, along, kind = row[kept], center[kept], along[kept], kind[kept]
-    ranges = np.array([plot[1:] for plot in _PLOTS.values()])[kind]
+    kept = kept[np.argsort(plot[kept], kind="stable")]  # the large ones choose first
+    row, center, along, plot = row[kept], center[kept], along[kept], plot[kept]
+    kind = np.array([each.kind for each in region.plots])[plot]
+    ranges = np.array([(each.depth_m, each.front_m, each.height_m, each.setback_m) for each in region.plots])[plot]
     depth_m, front_m, height_m, setback_m = (rng.uniform(ranges[:, k, 0], ranges[:, k, 1]) for k in range(4))
     side = rng.choice([-1, 1], len(kind))
     along = along + np.where(side > 0, 0, np.pi)  # with the street on the right
@@ -196,13 +193,15 @@ def _corners(center: np.ndarray, length_m: np.ndarray, breadth_m: np.ndarray, an
     return np.stack([center - ahead - aside, center + ahead - aside, center + ahead + aside, center - ahead + aside], 1)
 
 
-def _roofs(buildings: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
-    """Return the roofs: houses and most blocks have a gable along their longer side, the others are flat."""
+def _roofs(buildings: gpd.GeoDataFrame, region: Region, rng: np.random.Generator) -> gpd.GeoDataFrame:
+    """Return the roofs: some houses and blocks have a gable along their longer side, the others are flat."""
     corners = shapely.get_coordinates(buildings.geometry.to_numpy()).reshape(-1, 5, 2)[:, :4]
     sides = np.hypot(*(corners[:, 1:3] - corners[:, :2]).T).T
     turned = sides[:, 1] > sides[:, 0]
     corners[turned] = np.roll(corners[turned], -1, axis=1)  # now the first side is the longer one
-    gabled = (buildings.kind == HOUSE).to_numpy() | ((buildings.kind == BLOCK) & (buildings.index % 3 > 0)).to_numpy()
+    share = np.zeros(SHED + 1)
+    share[[BLOCK, HOUSE]] = region.gabled
+    gabled = rng.random(len(buildings)) < share[buildings.kind.to_numpy()]
     a, b, c, d = corners[gabled].transpose(1, 0, 2)
     left, right, down = (a + d) / 2, (b + c) / 2, a - d
     slopes = np.concatenate([np.stack([a, b, right, left], 1), np.stack([c, d, left, right], 1)])
@@ -215,9 +214,20 @@ def _roofs(buildings: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
     )
 
 
-def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lines between bays and the parked cars of car parks."""
-    bays, cars = [np.empty(0, dtype=object)], [np.empty(0, dtype=object)]
+def _clutter(roofs: gpd.GeoDataFrame, mean: float, rng: np.random.Generator) -> np.ndarray:
+    """Return small rectangles on flat roofs, parallel to their sides."""
+    corners = shapely.get_coordinates(roofs.geometry.to_numpy()).reshape(-1, 5, 2)[:, :3]
+    corners = np.repeat(corners, rng.poisson(mean, len(corners)), axis=0)
+    along, across = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 1]
+    at = rng.uniform(0.15, 0.85, (len(corners), 2))
+    center = corners[:, 0] + at[:, :1] * along + at[:, 1:] * across
+    size_m = rng.uniform(0.8, np.minimum(np.hypot(*along.T), np.hypot(*across.T)) / 3 + 0.9, (2, len(corners)))
+    return rectangles(center, *size_m, np.arctan2(along[:, 1], along[:, 0]))
+
+
+def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the lines between bays, the parked cars, and the planted islands of car parks."""
+    bays, cars, islands = ([np.empty(0, dtype=object)] for _ in range(3))
     deep_m, wide_m = _BAY_M
     for lot, along in zip(car_parks.geometry, car_parks.along):
         corners = shapely.get_coordinates(lot)
@@ -231,9 +241,11 @@ def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.
         edge = np.column_stack([x + wide_m / 2, y]) @ turn.T + middle
         across = turn[:, 1] * deep_m / 2
         bays.append(shapely.linestrings(np.stack([edge - across, edge + across], axis=1)))
-        taken = rng.random(len(center)) < rng.uniform(0.3, 0.8)
+        planted = rng.random(len(center)) < 0.05
+        islands.append(rectangles(center[planted], *_BAY_M, np.full(planted.sum(), along + np.pi / 2)))
+        taken = (rng.random(len(center)) < rng.uniform(0.05, 0.8)) & ~planted
         cars.append(rectangles(center[taken], *_CAR_M, np.full(taken.sum(), along + np.pi / 2)))
-    return np.concatenate(bays), np.concatenate(cars)
+    return np.concatenate(bays), np.concatenate(cars), np.concatenate(islands)
 
 
 def _traffic(roads: gpd.GeoDataFrame, rng: np.random.Generator) -> np.ndarray:

@@ -20,12 +20,16 @@ from ..processor import core_count
 from .land import plan_land
 from .painting import Scenery, margin_px, paint
 from .pavement import lay_pavement
+from .regions import choose_region
+from .sensor import BANDS, BLOCK_PX, Camera, compressed, take
 from .streets import plan_streets
 from .view import Look, View
 
 SCENE_CRS = CRS.from_epsg(32633)
 _CORNER = (500_000.0, 5_400_000.0)  # map coordinates of the south-west corner, where UTM is true to 0.04 %
 TILE_PX = 512
+# How the day and the camera are drawn.
+CONDITIONS = {"fair": (Look.fair, Camera.fair), "varied": (Look.varied, Camera.varied)}
 _MOST_WORKERS = 8  # each needs some 100 MB
 
 
@@ -57,14 +61,22 @@ class ScenePlan:
 
 @dataclass(frozen=True)
 class Scene:
-    """A painted scene: (3, H, W) uint8 `image`; see ScenePlan for `roads` and `transform`."""
+    """A painted scene: (bands, H, W) `image`; see ScenePlan for `roads` and `transform`."""
 
     image: np.ndarray
     roads: gpd.GeoDataFrame
     transform: Affine
 
 
-def plan_scene(size_px: int, seed: int, resolution_m: float = 0.5) -> ScenePlan:
+def plan_scene(
+    size_px: int,
+    seed: int,
+    resolution_m: float = 0.5,
+    region: str = "temperate",
+    bands: str = "rgb",
+    bit_depth: int = 8,
+    conditions: str = "fair",
+) -> ScenePlan:
     """Return the plan of a square scene; the same arguments give the same plan.
 
     Parameters
@@ -75,11 +87,23 @@ def plan_scene(size_px: int, seed: int, resolution_m: float = 0.5) -> ScenePlan:
         Chooses the scene.
     resolution_m : float
         Side of a pixel in meters.
+    region : str
+        One of REGIONS, or `any`, by which the seed chooses one and varies its colors.
+    bands : str
+        rgb, pan (one band) or rgbn (with near infrared).
+    bit_depth : int
+        8, in uint8, or 11, in uint16.
+    conditions : str
+        fair, a summer's day and a good camera straight above, or varied: any season, climate, sun and camera.
     """
+    look_for, camera_for = CONDITIONS[conditions]
     side_m = size_px * resolution_m
     rng = np.random.default_rng(seed)
     streets = plan_streets(side_m, rng)
-    scenery = Scenery(streets, lay_pavement(streets), plan_land(side_m, streets, rng), Look.random(rng))
+    place = choose_region(region, rng)
+    land, look = plan_land(side_m, streets, place, rng), look_for(rng)
+    camera = camera_for(rng, bands, bit_depth, look.seed)
+    scenery = Scenery(streets, lay_pavement(streets), land, place, look, camera)
     west, south = _CORNER
     transform = Affine(resolution_m, 0, west, 0, -resolution_m, south + side_m)
     return ScenePlan(size_px, resolution_m, transform, _true_roads(streets.roads, side_m), scenery)
@@ -94,9 +118,20 @@ def _true_roads(roads: gpd.GeoDataFrame, side_m: float) -> gpd.GeoDataFrame:
 
 
 def paint_window(plan: ScenePlan, column: int, row: int, width: int, height: int) -> np.ndarray:
-    """Return the (3, height, width) uint8 part of the image that begins at (column, row)."""
-    margin = margin_px(plan.resolution_m)
-    pixel_m = plan.resolution_m
+    """Return the (bands, height, width) part of the image that begins at (column, row)."""
+    quality = plan.scenery.camera.jpeg_quality
+    if quality is None:
+        return _take_window(plan, column, row, width, height)
+    # Whole blocks of the scene, and those around them, to which compression smooths color.
+    left, top = (BLOCK_PX * (start // BLOCK_PX - 1) for start in (column, row))
+    right, bottom = (BLOCK_PX * (-(-end // BLOCK_PX) + 1) for end in (column + width, row + height))
+    image = compressed(_take_window(plan, left, top, right - left, bottom - top), quality)
+    return image[:, row - top : row - top + height, column - left : column - left + width]
+
+
+def _take_window(plan: ScenePlan, column: int, row: int, width: int, height: int) -> np.ndarray:
+    """Return a part of the picture as it is before compression."""
+    margin, pixel_m = margin_px(plan.scenery, plan.resolution_m), plan.resolution_m
     view = View(
         west_m=(column - margin) * pixel_m,
         north_m=(plan.size_px - row + margin) * pixel_m,
@@ -104,7 +139,8 @@ def paint_window(plan: ScenePlan, column: int, row: int, width: int, height: int
         height=height + 2 * margin,
         pixel_m=pixel_m,
     )
-    return paint(plan.scenery, view)[:, margin : margin + height, margin : margin + width]
+    image = take(paint(plan.scenery, view), view, plan.scenery.camera)
+    return image[:, margin : margin + height, margin : margin + width]
 
 
 def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np.ndarray]]:
@@ -118,10 +154,15 @@ def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np
             yield from zip(batch, pool.map(lambda tile: paint_window(plan, *tile), batch))
 
 
-def make_scene(size_px: int, seed: int, resolution_m: float = 0.5) -> Scene:
+def make_scene(size_px: int, seed: int, resolution_m: float = 0.5, **options: object) -> Scene:
     """Return a square aerial scene with its true roads; see `plan_scene` for the parameters."""
-    plan = plan_scene(size_px, seed, resolution_m)
-    image = np.empty((3, size_px, size_px), dtype=np.uint8)
+    return paint_scene(plan_scene(size_px, seed, resolution_m, **options))
+
+
+def paint_scene(plan: ScenePlan) -> Scene:
+    """Return the planned scene, painted."""
+    camera = plan.scenery.camera
+    image = np.empty((len(BANDS[camera.bands]), plan.size_px, plan.size_px), dtype=camera.dtype)
     for (column, row, width, height), pixels in paint_tiles(plan):
         image[:, row : row + height, column : column + width] = pixels
     return Scene(image, plan.roads, plan.transform)

@@ -40,6 +40,7 @@ def grow(
     radius_m: tuple[float, float],
     ragged: np.ndarray,
     seed: int,
+    lean_m: np.ndarray,
 ) -> Grove:
     """Return the crowns of plants of one size.
 
@@ -57,6 +58,8 @@ def grow(
         Noise of deviation 1 that frays the crowns' outline.
     seed : int
         Gives other plants.
+    lean_m : (2,) ndarray
+        How far, as (east, north), crowns are seen from their stems' feet.
     """
     cell_x, cell_y = (np.arange(np.floor(a.min() / cell_m), np.floor(a.max() / cell_m) + 1) for a in (view.x, view.y))
     cells = cell_x[None, :].astype(np.int64), cell_y[:, None].astype(np.int64)
@@ -66,6 +69,9 @@ def grow(
     row = np.floor((view.north_m - stem_y) / view.pixel_m).astype(np.int64)
     grows = (column >= 0) & (column < view.width) & (row >= 0) & (row < view.height)
     grows[grows] = density[row[grows], column[grows]] > draw[3][grows]
+    stem_x, stem_y = stem_x + lean_m[0], stem_y + lean_m[1]  # from here on, of the crowns' middles
+    column = np.floor((stem_x - view.west_m) / view.pixel_m).astype(np.int64)
+    row = np.floor((view.north_m - stem_y) / view.pixel_m).astype(np.int64)
     low_m, high_m = radius_m
     reciprocal = 1 / (low_m + (high_m - low_m) * draw[2][grows])
 
@@ -93,12 +99,16 @@ def grow(
     return Grove(*(field.reshape(view.height, view.width) for field in (nearest < 1, *fields)))
 
 
-def shaded_by(grove: Grove, shadow_px: np.ndarray) -> np.ndarray:
-    """Return the (H, W) bool shadow of crowns whose middle casts it (east, north) pixels away."""
+def shaded_by(grove: Grove, shadow_px: np.ndarray, lean_px: np.ndarray) -> np.ndarray:
+    """Return the (H, W) bool shadow of crowns whose middle casts it (east, north) pixels away from their feet.
+
+    `lean_px` is how far crowns are seen from their feet.
+    """
     shaded = np.zeros_like(grove.inside)
     height, width = shaded.shape
-    for share in (0.35, 0.7, 1.0):
-        right, down = round(share * shadow_px[0]), round(-share * shadow_px[1])
+    for share in np.linspace(0.35, 1.0, max(3, int(np.hypot(*shadow_px) / 5))):
+        east_px, north_px = share * shadow_px - lean_px
+        right, down = round(east_px), round(-north_px)
         target = shaded[max(down, 0) : height + min(down, 0), max(right, 0) : width + min(right, 0)]
         target |= grove.inside[max(-down, 0) : height + min(-down, 0), max(-right, 0) : width + min(-right, 0)]
     return shaded

@@ -1,4 +1,4 @@
-"""The frame of a picture: its pixels on the ground, the light of the day, the camera, and textures that fill the frame.
+"""The frame of a picture: its pixels on the ground, the light and season of the day, and textures that fill the frame.
 
 Knows nothing of what is in the picture.
 """
@@ -18,11 +18,19 @@ from shapely.geometry import box
 from .noise import fractal_noise
 
 _ONE_AT_A_TIME = threading.Lock()  # rasterize silences a warning for the whole process while it works
+# Ranges of dryness, turned and bare in spring, summer, autumn and winter.
+_SEASONS = (
+    ((0.0, 0.2), (0.0, 0.0), (0.0, 0.35)),
+    ((0.0, 0.9), (0.0, 0.05), (0.0, 0.0)),
+    ((0.2, 0.8), (0.2, 0.8), (0.05, 0.4)),
+    ((0.5, 1.0), (0.0, 0.1), (0.6, 0.95)),
+)
+_ARID_SHARE = 0.25
 
 
 @dataclass(frozen=True)
 class Look:
-    """The day and the camera.
+    """The day: where the sun stands, and what the season and the climate have made of all that grows.
 
     Parameters
     ----------
@@ -33,37 +41,45 @@ class Look:
     sun_altitude : float
         Radians above the horizon.
     dryness : float
-        From 0, lush, to 1, late summer.
-    exposure, saturation : float
-        Factors of brightness and of color.
-    haze, blur_px, grain : float
-        Share of sky light, deviation of the camera's blur, deviation of its noise on a scale from 0 to 1.
+        Of grass, from 0, lush, to 1, late summer.
+    turned, bare : float
+        Share of trees in autumn's colors, share of trees that have shed their leaves.
+    aridity : float
+        From 0 to 1, a desert.
     """
 
     seed: int
     sun: np.ndarray
     sun_altitude: float
     dryness: float
-    exposure: float
-    saturation: float
-    haze: float
-    blur_px: float
-    grain: float
+    turned: float = 0.0
+    bare: float = 0.0
+    aridity: float = 0.0
 
     @classmethod
-    def random(cls, rng: np.random.Generator) -> "Look":
-        """Return a day's hours around noon on the northern hemisphere."""
+    def fair(cls, rng: np.random.Generator) -> "Look":
+        """Return a summer day's hours around noon on the northern hemisphere."""
         azimuth = np.radians(rng.uniform(110, 250))
         return cls(
             seed=int(rng.integers(2**31)),
             sun=np.array([np.sin(azimuth), np.cos(azimuth)]),
             sun_altitude=float(np.radians(rng.uniform(38, 58))),
             dryness=float(rng.uniform(0, 0.7)),
-            exposure=float(rng.uniform(1.0, 1.18)),
-            saturation=float(rng.uniform(0.8, 1.15)),
-            haze=float(rng.uniform(0.02, 0.10)),
-            blur_px=float(rng.uniform(0.55, 0.8)),
-            grain=float(rng.uniform(0.006, 0.013)),
+        )
+
+    @classmethod
+    def varied(cls, rng: np.random.Generator) -> "Look":
+        """Return any season's day on either hemisphere, now and then in a dry country."""
+        azimuth = rng.choice([0, np.pi]) + np.radians(rng.uniform(-70, 70))
+        dryness, turned, bare = _SEASONS[rng.integers(len(_SEASONS))]
+        return cls(
+            seed=int(rng.integers(2**31)),
+            sun=np.array([np.sin(azimuth), np.cos(azimuth)]),
+            sun_altitude=float(np.radians(rng.uniform(25, 70))),
+            dryness=float(rng.uniform(*dryness)),
+            turned=float(rng.uniform(*turned)),
+            bare=float(rng.uniform(*bare)),
+            aridity=float(rng.uniform(0.6, 1.0)) if rng.random() < _ARID_SHARE else 0.0,
         )
 
     def shadow_m(self, height_m: np.ndarray) -> np.ndarray:

@@ -1,0 +1,140 @@
+"""Train the starter model: a ResNet34-UNet that learns from generated scenes alone what a road is.
+
+Run as `make starter`. It takes an hour or more on two cores; a run that was cut off goes on from its checkpoint, as
+long as the recipe is the same. See recipe.py for all figures, and resources/starter/CARD.md for what came of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+from recipe import Recipe
+from training_core import processor
+from training_core.bundle import ModelCard, save_model
+from training_core.engines import NATIVE, Engine, choose_precision
+from training_core.imagery import Band
+from training_core.jobs import RecipeOptions
+from training_core.model import Architecture, build_network
+from training_core.optimizers import rate_at
+from training_core.trainer import Trainer
+from training_core.versions import versions
+from worlds import World, draw_batch, make_worlds
+
+TELL_STEPS = 50
+# What a picture of 8 bits has on the average; each image is scaled by its own.
+BANDS = tuple(Band(name, 110.0, 45.0) for name in ("red", "green", "blue"))
+
+
+def main() -> None:
+    """Train, or go on training, and write the model."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--steps", type=int, default=Recipe.steps)
+    parser.add_argument("--scenes", type=int, default=Recipe.scenes)
+    arguments = parser.parse_args()
+    recipe = replace(Recipe(), steps=arguments.steps, scenes=arguments.scenes)
+    run = Run(recipe, arguments.model.with_suffix(".checkpoint"))
+    run.to_the_end()
+    save_model(arguments.model, run.trainer.weights(), card(run))
+
+
+class Run:
+    """A training under way.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    checkpoint : Path
+        Where its state is kept, and taken from if there is one of the same recipe.
+    """
+
+    def __init__(self, recipe: Recipe, checkpoint: Path) -> None:
+        torch.manual_seed(recipe.seed)
+        self.recipe, self.step, self.elapsed_s, self._checkpoint = recipe, 0, 0.0, checkpoint
+        self.engine = Engine(NATIVE, choose_precision("auto", print))
+        options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px, averaging=recipe.averaging)
+        self.trainer = Trainer(build_network(Architecture()), self.engine, options)
+        if checkpoint.exists():
+            self._resume()
+
+    def to_the_end(self) -> None:
+        """Train all steps that are left."""
+        recipe, losses = self.recipe, []
+        with ThreadPoolExecutor(1) as painter, ThreadPoolExecutor(1) as drawer:
+            coming = painter.submit(self._worlds)
+            while self.step < recipe.steps:
+                worlds = coming.result()
+                until = min(recipe.steps, (self.step // recipe.steps_per_world + 1) * recipe.steps_per_world)
+                coming = painter.submit(self._worlds, until) if until < recipe.steps else Future()
+                batch = drawer.submit(draw_batch, recipe, worlds, self.step)
+                while self.step < until:
+                    chips, labels = batch.result()
+                    batch = drawer.submit(draw_batch, recipe, worlds, self.step + 1)
+                    losses.append(self._learn(chips, labels))
+                    if self.step % TELL_STEPS == 0:
+                        print(f"step {self.step}, {self.elapsed_s / 60:.1f} min: "
+                              f"loss {np.mean(losses[-TELL_STEPS:]):.4f}", flush=True)  # fmt: skip
+                self._keep()
+
+    def _worlds(self, step: int = -1) -> list[World]:
+        """Return the worlds of a step, of the present one by default."""
+        first = (self.step if step < 0 else step) // self.recipe.steps_per_world * self.recipe.scenes
+        return make_worlds(self.recipe, range(first, first + self.recipe.scenes))
+
+    def _learn(self, chips: np.ndarray, labels: np.ndarray) -> float:
+        recipe, began_s = self.recipe, time.monotonic()
+        loss = self.trainer.step(chips, labels, rate_at(self.step / recipe.steps, recipe.learning_rate,
+                                                        recipe.warm_up_share))  # fmt: skip
+        self.step += 1
+        self.elapsed_s += time.monotonic() - began_s
+        return loss
+
+    def _keep(self) -> None:
+        told = {"step": str(self.step), "elapsed_s": str(self.elapsed_s), "recipe": json.dumps(asdict(self.recipe))}
+        beside = self._checkpoint.with_suffix(".part")
+        save_file(self.trainer.state(), beside, metadata=told)
+        beside.replace(self._checkpoint)
+
+    def _resume(self) -> None:
+        with safe_open(self._checkpoint, framework="pt") as file:
+            told = file.metadata()
+            if json.loads(told["recipe"]) != json.loads(json.dumps(asdict(self.recipe))):
+                raise SystemExit(f"{self._checkpoint} is of another recipe; move it away to start afresh.")
+            self.trainer.restore({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+        self.step, self.elapsed_s = int(told["step"]), float(told["elapsed_s"])
+        print(f"going on from step {self.step}", flush=True)
+
+
+def card(run: Run) -> ModelCard:
+    """Return what is known of the model."""
+    return ModelCard(
+        architecture=Architecture(),
+        bands=BANDS,
+        resolution_m=run.recipe.resolution_m,
+        threshold=0.5,
+        chip_px=run.recipe.chip_px,
+        training={
+            "images": "generated scenes",
+            "minutes": round(run.elapsed_s / 60, 1),
+            "steps": run.step,
+            "recipe": asdict(run.recipe),
+            "engine": run.engine.name,
+            "precision": run.engine.precision,
+            "processor": processor.name(),
+        },
+        versions=versions(),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""How the starter model is trained: every figure that decides what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """See the fields; they go into the model file's header.
+
+    Parameters
+    ----------
+    steps : int
+        Of `batch_size` chips of `chip_px`.
+    learning_rate, warm_up_share, averaging : float
+        AdamW's peak rate, the share of the steps in which it rises to it before it falls along a cosine, and how much
+        of the running average of the weights a step keeps; the average is what is stored.
+    resolution_m : float
+        Ground size of the pixels that the network sees.
+    scene_px : int
+        Side of a scene.
+    scenes, steps_per_world : int
+        Scenes that are learned from at a time, and after how many steps others take their place, so that none is ever
+        learned by heart.
+    scale_range : tuple of float
+        Ground size of a pixel as painted, which the network takes for `resolution_m`: roads of all widths in pixels.
+    coarse_share, coarse_range : float, tuple of float
+        Share of the scenes painted at a coarser ground size and enlarged, as images of up to 1 m are.
+    road_share : float
+        Share of the chips near a road.
+    gray_share, mixed_share : float
+        Shares of chips whose bands are all the same gray, or mixed at random, so that colors are no evidence alone.
+    seed : int
+    """
+
+    steps: int = 5000
+    batch_size: int = 8
+    chip_px: int = 256
+    learning_rate: float = 1.5e-3
+    warm_up_share: float = 0.02
+    averaging: float = 0.998
+    resolution_m: float = 0.3
+    scene_px: int = 896
+    scenes: int = 40
+    steps_per_world: int = 300
+    scale_range: tuple[float, float] = (0.22, 0.5)
+    coarse_share: float = 0.15
+    coarse_range: tuple[float, float] = (0.5, 1.0)
+    road_share: float = 0.6
+    gray_share: float = 0.25
+    mixed_share: float = 0.4
+    seed: int = 0

@@ -1,0 +1,206 @@
+"""The camera above a scene: where it looks from, what it takes of the light, and what becomes of it until it is a file.
+
+Knows four bands of light (red, green, blue, near infrared) on a scale from 0, black, to 1, white; knows nothing of what
+they show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+import numpy as np
+from affine import Affine
+from rasterio.io import MemoryFile
+from scipy.ndimage import gaussian_filter
+
+from .noise import hashed
+from .view import View
+
+# What a picture of each kind holds.
+BANDS = {
+    "rgb": ("red", "green", "blue"),
+    "pan": ("panchromatic",),
+    "rgbn": ("red", "green", "blue", "near infrared"),
+}
+BIT_DEPTHS = (8, 11)
+# JPEG codes squares of this side each by itself, but smooths color over their borders when it is read.
+BLOCK_PX = 16
+_PAN_WEIGHTS = np.array([0.34, 0.22, 0.08, 0.36], dtype=np.float32)
+_SKY = np.array([0.66, 0.71, 0.77, 0.52], dtype=np.float32)
+_GRAY = 0.5  # the light that `Camera.gray` speaks of
+_LINEAR = 2.2  # the scene's colors are as a screen shows them; this power makes them proportional to light
+
+
+@dataclass(frozen=True)
+class Camera:
+    """How a picture is taken, developed and stored.
+
+    Parameters
+    ----------
+    bands : str
+        A key of BANDS.
+    bit_depth : int
+        8, in uint8, or 11, in uint16.
+    seed : int
+        Of the noise.
+    lean : (2,) ndarray
+        How far, as (east, north), the top of something one meter high is seen from its foot; zero from straight above.
+    blur_px, grain : float
+        Deviation of the blur, deviation of the noise as a share of full scale at the exposure of a bright picture.
+    haze : float
+        Share of the sky's light.
+    balance : (3,) ndarray
+        Factors of red, green and blue in the picture.
+    saturation : float
+        Factor of color in the picture.
+    black : float
+        The light that comes out as 0.
+    gamma : float
+        Power of the tone curve: 1 as a screen shows it, 2.2 proportional to light.
+    gray : float
+        The level, from 0 to 1, that a middle gray comes out as: the exposure.
+    jpeg_quality : int, optional
+        Of the compression that a picture of 8 bits has been through; None for none.
+    """
+
+    bands: str
+    bit_depth: int
+    seed: int
+    lean: np.ndarray
+    blur_px: float
+    grain: float
+    haze: float
+    balance: np.ndarray
+    saturation: float
+    black: float
+    gamma: float
+    gray: float
+    jpeg_quality: Optional[int] = None
+
+    @classmethod
+    def fair(cls, rng: np.random.Generator, bands: str, bit_depth: int, seed: int) -> "Camera":
+        """Return a good camera, straight above, that is set right."""
+        exposure = float(rng.uniform(1.0, 1.18))
+        return cls(
+            bands=bands,
+            bit_depth=bit_depth,
+            seed=seed,
+            lean=np.zeros(2),
+            saturation=float(rng.uniform(0.8, 1.15)),
+            haze=float(rng.uniform(0.02, 0.10)),
+            blur_px=float(rng.uniform(0.55, 0.8)),
+            grain=float(rng.uniform(0.006, 0.013)),
+            balance=np.ones(3),
+            black=0.0,
+            gamma=1.0 if bit_depth == 8 else _LINEAR,
+            gray=_GRAY * exposure * (1.0 if bit_depth == 8 else 0.5),
+        )
+
+    @classmethod
+    def varied(cls, rng: np.random.Generator, bands: str, bit_depth: int, seed: int) -> "Camera":
+        """Return any camera from a dark satellite's, aslant, to a bright drone's."""
+        azimuth, off_nadir = rng.uniform(0, 2 * np.pi), np.radians(rng.uniform(0, 30))
+        has_jpeg = bit_depth == 8 and rng.random() < 0.6
+        return cls(
+            bands=bands,
+            bit_depth=bit_depth,
+            seed=seed,
+            lean=np.tan(off_nadir) * np.array([np.sin(azimuth), np.cos(azimuth)]),
+            blur_px=float(rng.uniform(0.4, 1.6)),
+            grain=float(np.exp(rng.uniform(np.log(0.003), np.log(0.03)))),
+            haze=float(rng.uniform(0, 0.25)),
+            balance=np.exp(rng.uniform(-0.12, 0.12, 3) * (1, 0.3, 1)),
+            saturation=float(rng.uniform(0.3, 1.3)),
+            black=float(rng.uniform(0, 0.22)),
+            gamma=float(rng.uniform(0.75, _LINEAR)),
+            gray=float(np.exp(rng.uniform(np.log(0.1), np.log(0.65 if bit_depth == 8 else 0.4)))),
+            jpeg_quality=int(rng.integers(35, 95)) if has_jpeg else None,
+        )
+
+    @property
+    def top(self) -> int:
+        """The greatest value of a pixel."""
+        return 2**self.bit_depth - 1
+
+    @property
+    def dtype(self) -> str:
+        """The type of a pixel."""
+        return "uint8" if self.bit_depth == 8 else "uint16"
+
+    @property
+    def contrast(self) -> float:
+        """How many times its share of light a small difference is at middle gray."""
+        return self.gamma * _GRAY / (_GRAY - self.black)
+
+    @property
+    def reach_px(self) -> int:
+        """How far off a pixel something may lie and still show in it."""
+        return int(np.ceil(4 * self.blur_px)) + 1
+
+
+def take(light: np.ndarray, view: View, camera: Camera) -> np.ndarray:
+    """Return the picture, (bands, H, W) in the camera's type, of (4, H, W) light; not compressed yet.
+
+    Parameters
+    ----------
+    light : (4, H, W) ndarray
+        Red, green, blue and near infrared.
+    view : View
+        Where the pixels lie, to which the noise belongs.
+    camera : Camera
+        What takes it.
+    """
+    hazy = light * (1 - camera.haze) + camera.haze * _SKY[:, None, None]
+    if camera.bands == "pan":
+        image = np.tensordot(_PAN_WEIGHTS, hazy, axes=1)[None]
+    else:
+        image = hazy[: len(BANDS[camera.bands])]
+        _color(image[:3], camera.balance ** (1 / camera.contrast), camera.saturation / camera.contrast)
+    for number, band in enumerate(image):
+        band[:] = gaussian_filter(band, camera.blur_px)
+        band += camera.grain * _noise(view, camera.seed + number)
+    image = np.maximum(image - np.float32(camera.black), 0) ** np.float32(camera.gamma)
+    image *= camera.top * camera.gray / (_GRAY - camera.black) ** camera.gamma
+    return np.clip(np.rint(image), 0, camera.top).astype(camera.dtype)
+
+
+def _color(image: np.ndarray, balance: np.ndarray, saturation: float) -> None:
+    """Multiply the color of a (3, H, W) image, and red, green and blue by the three of `balance`."""
+    gray = image.mean(axis=0)
+    image -= gray
+    image *= np.float32(saturation)
+    image += gray
+    image *= balance.astype(np.float32)[:, None, None]
+
+
+def _noise(view: View, seed: int) -> np.ndarray:
+    """Return (H, W) noise of deviation 1; the sum of two uniform numbers is bell-shaped enough."""
+    column = np.floor(view.x / view.pixel_m + 1e-6).astype(np.int64)[None, :]
+    row = np.floor(view.y / view.pixel_m + 1e-6).astype(np.int64)[:, None]
+    return np.float32(np.sqrt(6)) * (hashed(column, row, seed + 41) + hashed(column, row, seed + 51) - 1)
+
+
+def compressed(image: np.ndarray, quality: int) -> np.ndarray:
+    """Return a (bands, H, W) uint8 image, of sides divisible by BLOCK_PX, as it comes back out of a JPEG file.
+
+    Blocks at the border come out a little otherwise than they do with their neighbors around them. Near infrared goes
+    through a file of its own, as it has no place in one of colors.
+    """
+    if len(image) == 1:
+        return _through_jpeg(image, quality, photometric="minisblack")
+    parts = [_through_jpeg(image[:3], quality, photometric="ycbcr")]
+    parts += [_through_jpeg(band[None], quality, photometric="minisblack") for band in image[3:]]
+    return np.concatenate(parts)
+
+
+def _through_jpeg(image: np.ndarray, quality: int, photometric: str) -> np.ndarray:
+    count, height, width = image.shape
+    size = {"count": count, "height": height, "width": width, "blockysize": height, "blockxsize": width}
+    storage = {"driver": "GTiff", "dtype": "uint8", "tiled": True, "compress": "jpeg", "jpeg_quality": quality}
+    place = {"transform": Affine(1, 0, 0, 0, -1, height)}  # else a warning for each
+    with MemoryFile() as file:
+        with file.open(**size, **storage, **place, photometric=photometric) as dataset:
+            dataset.write(image)
+        with file.open() as dataset:
+            return dataset.read()

@@ -1,0 +1,30 @@
+"""Colors in four bands: what near infrared light does where red, green and blue are known.
+
+Knows that leaves shine in it, that water swallows it, and that all else is about as bright in it as in red.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from .regions import Palette
+
+_LEAVES = {"covers", "crops", "gardens", "fence", "dry", "rut", "bank", "crown", "autumn"}
+_WATER_SHARE = 0.55
+
+
+def spectra(*colors: tuple[float, float, float], leaves: bool = False) -> np.ndarray:
+    """Return (N, 4) red, green, blue and near infrared from 0 to 1; `leaves` are bright in it, the greener the more."""
+    red, green, blue = np.array(colors, dtype=np.float32).T
+    greenness = np.clip((2 * green - red - blue) / (red + green + blue) / 0.15, 0, 1) * leaves
+    infrared = red + greenness * np.maximum(0.42 + 0.5 * green - red, 0)
+    return np.stack([red, green, blue, infrared], axis=1).astype(np.float32)
+
+
+def of_palette(palette: Palette) -> Palette:
+    """Return a palette of (N, 3) colors as one of (N, 4)."""
+    bands = {each.name: spectra(*getattr(palette, each.name), leaves=each.name in _LEAVES) for each in fields(palette)}
+    bands["water"][:, 3] *= _WATER_SHARE
+    return Palette(**bands)

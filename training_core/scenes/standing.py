@@ -1,0 +1,76 @@
+"""Buildings as they are seen aslant: roofs moved away from the point below the camera, and the walls that then show.
+
+Knows shapes on a plane in meters; knows nothing of colors and pixels.
+"""
+
+from __future__ import annotations
+
+import geopandas as gpd
+import numpy as np
+import shapely
+
+from .land import Land
+
+
+def moved(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
+    """Return each of (N,) shapes moved by its (N, 2) vector."""
+    points, shape = shapely.get_coordinates(shapes, return_index=True)
+    return shapely.set_coordinates(shapes.copy(), points + by_m[shape])
+
+
+def stand(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:
+    """Return roofs and visible walls in the order in which to draw them, what the camera has before it last.
+
+    Parameters
+    ----------
+    land : Land
+        With buildings and roofs.
+    lean : (2,) ndarray
+        How far, as (east, north), the top of something one meter high is seen from its foot.
+
+    Returns
+    -------
+    GeoDataFrame
+        With building (a row of `land.buildings`), wall (whether it is one), down (the direction it faces in radians
+        from east, NaN for flat roofs) and height_m (of its middle above ground).
+    """
+    height_m = land.buildings.height_m.to_numpy()
+    roof_of = land.roofs.building.to_numpy()
+    walls, wall_of, outward = _walls(land.buildings.geometry.to_numpy(), height_m, lean)
+    building = np.concatenate([roof_of, wall_of])
+    is_wall = np.repeat([False, True], [len(roof_of), len(wall_of)])
+    shapes = gpd.GeoDataFrame(
+        {
+            "building": building,
+            "wall": is_wall,
+            "down": np.concatenate([land.roofs.down.to_numpy(), outward]),
+            "height_m": height_m[building] * np.where(is_wall, 0.5, 1),
+        },
+        geometry=np.concatenate([moved(land.roofs.geometry.to_numpy(), height_m[roof_of, None] * lean), walls]),
+    )
+    middle = shapely.get_coordinates(shapely.centroid(land.buildings.geometry.to_numpy()))
+    return shapes.iloc[np.lexsort((~is_wall, -(middle @ lean)[building]))].reset_index(drop=True)
+
+
+def on_roofs(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:
+    """Return what lies on roofs, moved as the roofs are."""
+    clutter = land.clutter.geometry.to_numpy()
+    thing, building = land.buildings.sindex.query(shapely.centroid(clutter), predicate="intersects")
+    height_m = np.zeros(len(clutter))
+    height_m[thing] = land.buildings.height_m.to_numpy()[building]
+    return gpd.GeoDataFrame(geometry=moved(clutter, height_m[:, None] * lean))
+
+
+def _walls(outlines: np.ndarray, height_m: np.ndarray, lean: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the walls that face the camera, the outline that each belongs to, and where it faces in radians."""
+    rings = shapely.get_exterior_ring(outlines)
+    points, ring = shapely.get_coordinates(rings, return_index=True)
+    starts = np.flatnonzero(ring[:-1] == ring[1:])
+    foot, next_foot, owner = points[starts], points[starts + 1], ring[starts]
+    along = (next_foot - foot) * np.where(shapely.is_ccw(rings), 1, -1)[owner, None]
+    outward = np.column_stack([along[:, 1], -along[:, 0]])
+    seen = outward @ lean < 0
+    foot, next_foot, owner, outward = foot[seen], next_foot[seen], owner[seen], outward[seen]
+    up = height_m[owner, None] * lean
+    corners = np.stack([foot, next_foot, next_foot + up, foot + up], axis=1)
+    return shapely.polygons(corners), owner, np.arctan2(outward[:, 1], outward[:, 0])
