@@ -26,6 +26,7 @@ from qgis.core import (
 )
 
 from ..training_core.errors import OutputError
+from ..training_core.jobs import has_starter
 from . import layers
 from .paths import data_folder
 from .translation import tr
@@ -133,6 +134,8 @@ def _write_project(from_below: list[QgsMapLayer], hidden: QgsMapLayer, folder: P
     project.viewSettings().setDefaultViewExtent(QgsReferencedRectangle(image.extent(), image.crs()))
     model = str(folder / "demo.safetensors")
     learning = {"INPUT": [image.id()], "ROADS": drawn.id(), "WIDTH_FIELD": "width_m", "AOI": area.id()}
+    if not has_starter():
+        learning["BASE_MODEL"] = ""
     found = {"INPUT": image.id(), "MODEL": model}
     values = {
         "finetune": {**learning, "MINUTES": MINUTES, "MODEL": model},

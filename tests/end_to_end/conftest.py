@@ -37,6 +37,7 @@ def ground(tmp_path_factory):
             "INPUT": [str(image)],
             "ROADS": str(roads),
             "WIDTH_FIELD": "width_m",
+            "BASE_MODEL": "",  # fresh: what is told of learning is then not the starter's merit
             "STEPS": 80,  # not minutes, so that a busy machine learns as much
             "CHIP_PX": 192,
             "MODEL": str(model),
