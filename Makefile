@@ -28,7 +28,8 @@ package: build/qgis-venv.stamp
 
 # Trains the starter model anew from generated scenes: an hour or more. Only what the recipe and the scenes decide changes.
 starter: build/runtime-python.txt
-	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/starter/pretrain.py build/starter.safetensors
+	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/starter/pretrain.py build/starter.safetensors \
+	    resources/starter/roads.safetensors
 
 test: lint test-core test-plugin test-package test-end-to-end
 

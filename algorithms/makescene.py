@@ -9,7 +9,7 @@ from ..training_core import jobs
 
 
 class MakeScene(JobAlgorithm):
-    """A size and a seed in; an image, generated, and its true roads out."""
+    """A size, a seed and a layout in; an image, generated, and its true roads out."""
 
     job_type = jobs.MakeScene
     group_id = "training"

@@ -97,7 +97,8 @@ def halves(name: str, bounds: tuple[float, ...], crs: object, folder: Path) -> t
 def learn(scene: Scene, minutes: float, options: dict[str, str], folder: Path) -> tuple[int, str]:
     """Fine-tune, and return the steps and the model."""
     model = str(folder / "model.safetensors")
-    asked = {"aoi": scene.learned, "model": model, "minutes": str(minutes), **scene.options, **options}
+    asked = {"aoi": scene.learned, "model": model, "minutes": str(minutes)}
+    asked = {"base_model": "", **asked, **scene.options, **options}
     lines = run_core("finetune", {"rasters": scene.raster, "roads": scene.roads, **asked})
     return lines["steps"], model
 

@@ -100,11 +100,19 @@ def prepare(folder: Path, arguments: argparse.Namespace) -> str:
     labels = {"roads": arguments.roads, "aoi": arguments.aoi}
     if not image:
         image, labels = str(folder / "scene.tif"), {"roads": str(folder / "roads.gpkg"), "aoi": None}
-        core("makescene", raster=image, roads=labels["roads"], size_px=SCENE_PX, seed=3)
+        core("makescene", raster=image, roads=labels["roads"], size_px=SCENE_PX, seed=3, layout="mixed")
     if arguments.model:
         model.write_bytes(Path(arguments.model).read_bytes())
     else:
-        core("finetune", rasters=image, model=model, steps=arguments.steps, width_field="width_m", **labels)
+        core(
+            "finetune",
+            rasters=image,
+            base_model="",
+            model=model,
+            steps=arguments.steps,
+            width_field="width_m",
+            **labels,
+        )
     core("exportmodel", model=model, onnx=folder / "fp32.onnx", tile_px=0)
     given = {**labels, "width_field": "width_m"} if labels["roads"] else {}
     began_s = time.perf_counter()

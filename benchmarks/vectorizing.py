@@ -80,7 +80,7 @@ def write_city(path: Path, size_px: int) -> float:
 
     from training_core.scenes.scene import SCENE_CRS, plan_scene
 
-    plan = plan_scene(SCENE_PX, SEED)
+    plan = plan_scene(SCENE_PX, SEED, layout="mixed")
     shapes = plan.roads.geometry.buffer(plan.roads.width_m / 2)
     streets = rasterize(shapes, out_shape=(SCENE_PX, SCENE_PX), transform=plan.transform) > 0
     streets |= streets.T

@@ -26,12 +26,13 @@ from qgis.core import (
 )
 
 from ..training_core.errors import OutputError
+from ..training_core.jobs import has_starter
 from . import layers
 from .paths import data_folder
 from .translation import tr
 
-# What the makescene job is asked for: with this seed, streets of all kinds lie in both halves.
-SCENE = {"SIZE_PX": 2048, "SEED": 3}
+# What the makescene job is asked for: with this seed and the layout mixed, streets of all kinds lie in both halves.
+SCENE = {"SIZE_PX": 2048, "SEED": 3, "LAYOUT": 1}
 MINUTES = 4
 
 _SCOPE = "RoadSeg"
@@ -133,6 +134,8 @@ def _write_project(from_below: list[QgsMapLayer], hidden: QgsMapLayer, folder: P
     project.viewSettings().setDefaultViewExtent(QgsReferencedRectangle(image.extent(), image.crs()))
     model = str(folder / "demo.safetensors")
     learning = {"INPUT": [image.id()], "ROADS": drawn.id(), "WIDTH_FIELD": "width_m", "AOI": area.id()}
+    if not has_starter():
+        learning["BASE_MODEL"] = ""
     found = {"INPUT": image.id(), "MODEL": model}
     values = {
         "finetune": {**learning, "MINUTES": MINUTES, "MODEL": model},

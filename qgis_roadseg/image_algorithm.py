@@ -25,7 +25,7 @@ from qgis.core import (
 )
 
 from ..training_core.errors import JobError, ModelFileError, RoadSegError
-from ..training_core.jobs import OptionField
+from ..training_core.jobs import OptionField, model_path
 from . import area, layers, pictures, rendering
 from .image_layer import extent_on, image_layer, image_parameter
 from .job_algorithm import JobAlgorithm
@@ -153,7 +153,7 @@ class ImageAlgorithm(JobAlgorithm):
 
     def _resolution_m(self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext) -> float:
         model = self.parameterAsFile(parameters, MODEL, context)
-        resolution_m = self.parameterAsDouble(parameters, RESOLUTION_M, context) or read_resolution_m(model)
+        resolution_m = self.parameterAsDouble(parameters, RESOLUTION_M, context) or read_resolution_m(model_path(model))
         if resolution_m is None:
             raise ModelFileError(
                 f"The model {model} does not tell at which ground resolution the layer {layer.name()} is to be taken.",

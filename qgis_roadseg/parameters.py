@@ -37,7 +37,7 @@ INPUT = "INPUT"
 MODEL_FILTER = "RoadSeg model (*.safetensors)"
 ONNX_FILTER = "ONNX model (*.onnx)"
 ANY_MODEL_FILTER = "RoadSeg model (*.safetensors *.onnx)"
-ANY_FILTER = "Any file (*.*)"  # what is no model gets the worker's own message, which says more than Processing's
+ANY_FILTER = "Any file (*)"  # what is no model gets the worker's own message, which says more than Processing's
 HTML_FILTER = "HTML file (*.html)"
 JSON_FILTER = "JSON file (*.json)"
 GRAPHML_FILTER = "GraphML file (*.graphml)"
@@ -186,8 +186,9 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     jobs.FIELD: _field,
     # A Band parameter belongs to one raster layer; beside several it stays empty and complains.
     jobs.BANDS: lambda field, common, renamed: QgsProcessingParameterString(**common),
+    # The starter is a word without an ending, which the filter must let through.
     jobs.MODEL: lambda field, common, renamed: QgsProcessingParameterFile(
-        **common, fileFilter=f"{ANY_MODEL_FILTER};;{ANY_FILTER}"
+        **common, fileFilter=f"{ANY_MODEL_FILTER};;{ANY_FILTER}", defaultValue=field.default or None
     ),
     # A folder of logs is one that is there and grows; as a destination, it would be a new one each time.
     jobs.FOLDER: lambda field, common, renamed: QgsProcessingParameterFile(
@@ -261,7 +262,8 @@ def read_plain(
     if field.item_type is float:
         return read.parameterAsDouble(definition, values, context)
     text = read.parameterAsString(definition, values, context)
-    return os.path.abspath(text) if text and field.option.kind in (jobs.MODEL, jobs.FOLDER) else text
+    is_path = field.option.kind in (jobs.MODEL, jobs.FOLDER) and text not in ("", jobs.STARTER)
+    return os.path.abspath(text) if is_path else text
 
 
 def _numbers(field: OptionField, text: str) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,10 @@ from typing import Any, Optional
 from osgeo import gdal
 
 from headless import ROOT, environment, run, say
+
+sys.path.append(str(ROOT))
+
+from training_core.jobs import has_starter
 
 FOLDER = ROOT / "demo"
 SCENE_PX, SCENE_SEED = 2048, 3
@@ -67,7 +72,7 @@ def timed(step: str) -> Iterator[None]:
 def generate_scene() -> Material:
     """Write a scene, its roads, and the areas where they count as drawn and where they are kept for scoring."""
     image, roads = FOLDER / "scene.tif", FOLDER / "scene_roads.gpkg"
-    core("makescene", raster=image, roads=roads, size_px=SCENE_PX, seed=SCENE_SEED)
+    core("makescene", raster=image, roads=roads, size_px=SCENE_PX, seed=SCENE_SEED, layout="mixed")
     dataset = gdal.Open(str(image))
     west, pixel_m, _, north, _, _ = dataset.GetGeoTransform()
     crs = {"type": "name", "properties": {"name": f"EPSG:{dataset.GetSpatialRef().GetAuthorityCode(None)}"}}
@@ -101,6 +106,8 @@ def map_roads(material: Material) -> dict[str, Path]:
     files = {name: FOLDER / name for name in ("model.safetensors", "report.html", "mask.tif", "roads.gpkg")}
     model, report, mask, roads = map(str, files.values())
     learn = {"INPUT": [str(material.image)], "ROADS": str(material.roads), "MINUTES": MINUTES, "MODEL": model}
+    if not has_starter():
+        learn["BASE_MODEL"] = ""
     if material.aoi:
         learn["AOI"] = str(material.aoi)
     if material.width_field:

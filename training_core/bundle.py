@@ -17,13 +17,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import nn
 
+from .compact import STORAGE, compact, expand
 from .errors import ModelFileError
 from .imagery import Band
 from .model import STRIDE_PX, Architecture, build_network
+from .modelinput import MODEL, SCALINGS, ModelInput
 from .roadclasses import RoadClass, from_document, to_document
 
 FORMAT = "roadseg-model-1"
-_HEADER_KEY = "roadseg"
+_HEADER_KEY, _STORAGE_KEY = "roadseg", "roadseg:storage"
 LARGEST_HALO_PX = 4096
 _STAC_EXTENSION = "https://stac-extensions.github.io/mlm/v1.5.0/schema.json"
 
@@ -55,6 +57,9 @@ class ModelCard:
         Those that it tells apart, in the order of its channels, which follow that of road.
     quantization : dict
         Where it was made to compute with 8-bit integers, what of it was not, and what that cost.
+    scaling : str
+        Whether values are scaled by the bands' numbers (model), or by those of each image itself (image); see
+        `modelinput`.
     """
 
     architecture: Architecture
@@ -68,6 +73,12 @@ class ModelCard:
     versions: dict[str, str] = field(default_factory=dict)
     classes: tuple[RoadClass, ...] = ()
     quantization: dict[str, Any] = field(default_factory=dict)
+    scaling: str = MODEL
+
+    @property
+    def input(self) -> ModelInput:
+        """What of images it takes."""
+        return ModelInput(self.bands, self.resolution_m, self.scaling)
 
     @property
     def band_names(self) -> tuple[str, ...]:
@@ -114,6 +125,7 @@ class ModelCard:
                 }
             ],
             "roadseg:architecture": asdict(self.architecture),
+            "roadseg:scaling": self.scaling,
             "roadseg:resolution_m": self.resolution_m,
             "roadseg:threshold": self.threshold,
             "roadseg:halo_px": self.halo_px,
@@ -156,6 +168,7 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
             versions=dict(document["roadseg:versions"]),
             classes=from_document(document.get("roadseg:classes", [])),
             quantization=dict(document.get("roadseg:quantization", {})),
+            scaling=str(document.get("roadseg:scaling", MODEL)),
         )
         card.architecture.validate()
     except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -164,7 +177,7 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
     sound = all(math.isfinite(value) and value > 0 for value in numbers)
     sound = sound and 0 <= card.halo_px <= LARGEST_HALO_PX and card.halo_px % STRIDE_PX == 0
     sound = sound and (len(bands), 1 + len(card.classes)) == (card.architecture.in_channels, card.architecture.classes)
-    if not (sound and 0 <= card.threshold <= 1):
+    if not (sound and 0 <= card.threshold <= 1 and card.scaling in SCALINGS):
         raise ModelFileError("The model file's description makes no sense.", "Copy it anew or train it again.")
     return card
 
@@ -175,7 +188,17 @@ def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) ->
         name: (tensor.float() if tensor.is_floating_point() else tensor).detach().contiguous()
         for name, tensor in weights.items()
     }
-    path.write_bytes(save(tensors, metadata={_HEADER_KEY: json.dumps(card.to_document(), ensure_ascii=False)}))
+    _write(path, tensors, card.to_document())
+
+
+def save_compact_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) -> None:
+    """Write weights and card to a file of a quarter of the size; see `compact` for what that costs."""
+    tensors = {name: tensor.contiguous() for name, tensor in compact(weights).items()}
+    _write(path, tensors, {**card.to_document(), _STORAGE_KEY: STORAGE})
+
+
+def _write(path: Path, tensors: dict[str, torch.Tensor], document: dict[str, Any]) -> None:
+    path.write_bytes(save(tensors, metadata={_HEADER_KEY: json.dumps(document, ensure_ascii=False)}))
 
 
 def load_model(path: str) -> tuple[nn.Module, ModelCard]:
@@ -198,7 +221,7 @@ def load_into(network: nn.Module, weights: dict[str, torch.Tensor], path: str) -
 
 
 def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
-    """Return a model file's weights and card.
+    """Return a model file's weights, in FP32 however they are stored, and card.
 
     Raises
     ------
@@ -210,13 +233,17 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
         with safe_open(path, framework="pt") as file:
             document = json.loads((file.metadata() or {})[_HEADER_KEY])
             card = card_from_document(document)
-            return {name: file.get_tensor(name) for name in file.keys()}, card  # noqa: SIM118  # not a dict
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
     except (SafetensorError, OSError, ValueError) as error:
         raise ModelFileError(f"{path} is damaged or no model file.", "Copy it anew or choose another.") from error
     except KeyError as error:
         raise ModelFileError(
             f"{path} is a safetensors file, but no RoadSeg model.", "Choose a model made by Fine-tune a model."
         ) from error
+    storage = document.get(_STORAGE_KEY)
+    if storage not in (None, STORAGE):
+        raise ModelFileError(f"RoadSeg does not know how the weights in {path} are stored ({storage!r}).")
+    return (expand(weights) if storage else weights), card
 
 
 def _refuse_other_kinds(path: str) -> None:

@@ -81,7 +81,7 @@ def _click_option(field: OptionField) -> click.Option:
     return click.Option(
         [flag, field.name],
         help=" ".join([option.help, *filter(None, notes)]),
-        required=option.required,
+        required=option.required and not field.default,
         multiple=field.is_list,
         metavar=option.kind.upper().replace(" ", "_") or None,
         **kwargs,

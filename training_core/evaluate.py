@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,12 @@ from .evaluation_report import EvaluationRecord, write_evaluation_report
 from .events import Reporter
 from .examples import Drawing, nothing_labeled, read_drawing
 from .grid import Grid
-from .imagery import Image, match_bands, open_raster
-from .inference import NO_DATA, predict_tiles, to_mask
+from .imagery import Image
+from .inference import NO_DATA, Predictor, predict_tiles, to_mask
 from .jobs import Evaluate
 from .labels import IGNORE, ROAD, Labels, burn_area, limit_to
 from .metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
+from .modelinput import open_for_model
 from .outputs import Outputs
 from .pages import ImageSummary
 from .panels import ScoredPlace, scored_places, worth_showing
@@ -84,14 +85,14 @@ class Evaluation:
 
     def add_image(self, path: str, reporter: Reporter) -> None:
         """Predict the labeled part of an image, and count it."""
-        card = self._segmenter.card
-        with open_raster(path) as dataset, Image(dataset, match_bands(dataset, card.bands), card.resolution_m) as image:
+        with open_for_model(path, self._segmenter.card.input) as (image, bands):
             labels = self._drawing.burn(image.grid)
             if labels is None:
                 reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
                 return
             with self._timed("predicting"):
-                probability = _predict_labeled(image, labels, self._segmenter, reporter)
+                predictor = replace(self._segmenter.predictor, bands=bands)
+                probability = _predict_labeled(image, labels, self._segmenter, predictor, reporter)
             truth = np.where(probability == NO_DATA, IGNORE, labels.values)
             if not (truth != IGNORE).any():
                 reporter.warning(f"{path} has no data where roads are known; it is left out.")
@@ -200,13 +201,15 @@ def _areas(drawing: Drawing, grid: Grid, labels: Labels) -> Iterator[tuple[int, 
         yield number, (slice(top, top + height), slice(left, left + width)), burn_area(grid, shape, window)
 
 
-def _predict_labeled(image: Image, labels: Labels, segmenter: Segmenter, reporter: Reporter) -> np.ndarray:
+def _predict_labeled(
+    image: Image, labels: Labels, segmenter: Segmenter, predictor: Predictor, reporter: Reporter
+) -> np.ndarray:
     """Return the probability bytes of the labeled part of an image; its surroundings serve as halo."""
     height, width = labels.values.shape
     probability = np.full((height, width), NO_DATA, dtype=np.uint8)
     window = (labels.column, labels.row, width, height)
     tiles = list(tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo, window))
-    predicted = predict_tiles(segmenter.predictor, image.read, tiles, segmenter.tile_px)
+    predicted = predict_tiles(predictor, image.read, tiles, segmenter.tile_px)
     for number, (tile, values) in enumerate(predicted, 1):
         reporter.check_cancelled()
         rows, columns = (slice(part.start - origin, part.stop - origin)

@@ -8,6 +8,7 @@ from .bundle import load_model
 from .events import Reporter
 from .jobs import ExportModel
 from .model import STRIDE_PX
+from .modelinput import IMAGE
 from .onnx_model import export_network, save_onnx
 from .outputs import Outputs
 
@@ -17,6 +18,11 @@ def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:
     with Outputs([job.model]) as outputs:
         path = outputs.stage(job.onnx)
         network, card = load_model(job.model)
+        if card.scaling == IMAGE:
+            reporter.warning(
+                "RoadSeg scales values for this model by the mean and deviation of each image. Other programs are told "
+                "those of the images that it learned from, and do well on images like these alone."
+            )
         reporter.progress(0.2, "Tracing the network")
         model = export_network(network)
         reporter.check_cancelled()

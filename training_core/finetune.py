@@ -23,7 +23,9 @@ from .errors import Cancelled, JobError
 from .events import Reporter
 from .examples import LabeledImage, read_drawing, read_labeled_images, split_for_validation, with_common_scaling
 from .footprint import MemoryPlan, plan_memory
+from .grid import grid_of
 from .halo import AGREEMENT, middles, sufficient_halo_px
+from .imagery import open_raster
 from .inference import Predictor
 from .jobs import FineTune, RecipeOptions
 from .labelchecks import check_labels
@@ -41,6 +43,8 @@ from .versions import versions
 
 # Trying the engines out takes some ten steps; below this budget they are better spent on learning.
 SHORTEST_BUDGET_WITH_TRIAL_MIN, FEWEST_STEPS_WITH_TRIAL = 3.0, 200
+# An image is not enlarged by more than this, each way, for its base model: it would show no more than before.
+LARGEST_ENLARGEMENT = 4.0
 PANELS = 6
 # What of the recipe stands in the model file.
 _TOLD = ("batch_size", "accumulation", "optimizer", "learning_rate", "averaging", "frozen_stages", "seed")
@@ -172,7 +176,7 @@ def _read_images(
     """Return the images with their labels, and the classes that the network is to tell."""
     reporter.progress(0.0, "Reading images and drawn roads")
     drawing = read_drawing(job.roads, job.aoi, job, job.class_field, job.speed_field)
-    resolution_m = job.resolution_m or (base.resolution_m if base else 0.0)
+    resolution_m = _resolution_m(job, base, reporter)
     known_bands = base.bands if base else ()
     images = read_labeled_images(job.rasters, drawing, resolution_m, job.bands, known_bands, reporter)
     images = split_for_validation(with_common_scaling(images), job.validation_share, 256, job.seed)
@@ -184,6 +188,21 @@ def _read_images(
     elif base and base.classes:
         reporter.warning("The drawn roads tell no classes: those of the base model are kept, but not learned from.")
     return images, drawing.classes or (base.classes if base else ())
+
+
+def _resolution_m(job: FineTune, base: Optional[ModelCard], reporter: Reporter) -> float:
+    """Return the ground resolution at which to learn; 0 for the first image's own."""
+    if job.resolution_m or base is None:
+        return job.resolution_m
+    with open_raster(job.rasters[0]) as dataset:
+        own_m = grid_of(dataset).resolution_m
+    if own_m <= LARGEST_ENLARGEMENT * base.resolution_m:
+        return base.resolution_m
+    reporter.warning(
+        f"The pixels of {job.rasters[0]} are {own_m:.3g} m on the ground, and those of the base model "
+        f"{base.resolution_m:.3g} m. The image is learned from at its own resolution."
+    )
+    return 0.0
 
 
 def _start_network(

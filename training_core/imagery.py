@@ -72,8 +72,17 @@ def band_names(dataset: DatasetReader) -> dict[int, str]:
     names = {}
     for index, color, description in zip(dataset.indexes, dataset.colorinterp, dataset.descriptions):
         if color != ColorInterp.alpha:
-            names[index] = color.name if color in _NAMED_BANDS else description or f"band {index}"
+            names[index] = color.name if color in _NAMED_BANDS else description or _numbered(index)
     return names
+
+
+def unnamed(dataset: DatasetReader) -> bool:
+    """Whether a dataset tells of none of its bands what it shows."""
+    return all(name == _numbered(index) for index, name in band_names(dataset).items())
+
+
+def _numbered(index: int) -> str:
+    return f"band {index}"
 
 
 def choose_bands(dataset: DatasetReader, wanted: tuple[int, ...]) -> dict[int, str]:

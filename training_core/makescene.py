@@ -33,7 +33,9 @@ def run(job: MakeScene, reporter: Reporter) -> dict[str, Any]:
     with Outputs() as outputs:
         raster_path, roads_path = outputs.stage(job.raster), outputs.stage(job.roads)
         reporter.progress(0, "Planning the scene")
-        plan = plan_scene(job.size_px, job.seed, job.resolution_m, job.region, job.bands, int(job.bit_depth))
+        plan = plan_scene(
+            job.size_px, job.seed, job.resolution_m, job.layout, job.region, job.bands, int(job.bit_depth)
+        )
         _write_image(plan, raster_path, reporter.part(_PLANNED, 1))
         write_layers(roads_path, {"roads": plan.roads}, {"roads": "LineString"})
     if plan.roads.empty:

@@ -18,9 +18,10 @@ import numpy as np
 
 from .errors import ImageryError, ResourceError
 from .grid import Grid, grid_at, grid_of
-from .imagery import Band, Image, match_bands, open_raster
+from .imagery import open_raster
 from .inference import Piece, read_piece
 from .labels import burn_area, limit_to
+from .modelinput import ModelInput, find_bands, open_for_model
 from .tiling import Tile, tile_count, tile_grid
 from .vectors import read_area
 
@@ -105,8 +106,7 @@ class ImagePlan:
 def plan_image(
     raster: str,
     aoi: str,
-    bands: tuple[Band, ...],
-    resolution_m: float,
+    wanted: ModelInput,
     core_px: int,
     halo: int,
     results: Results = Results(),  # it is frozen
@@ -119,9 +119,9 @@ def plan_image(
         It has no such bands, or is far too coarse for the model.
     """
     with open_raster(raster) as dataset:
-        match_bands(dataset, bands)
+        find_bands(dataset, wanted)
         own = grid_of(dataset)
-        own_m = own.resolution_m
+        own_m, resolution_m = own.resolution_m, wanted.resolution_m
         if own_m > LARGEST_ENLARGEMENT * resolution_m:
             width, height = (round(size * own_m / resolution_m) for size in (own.width, own.height))
             raise ImageryError(
@@ -194,10 +194,9 @@ def _duration(seconds: float) -> str:
     return f"about {seconds / 3600:,.0f} h"
 
 
-def read_plans(plans: Iterable[ImagePlan], bands: tuple[Band, ...], resolution_m: float) -> Iterator[Piece]:
+def read_plans(plans: Iterable[ImagePlan], wanted: ModelInput) -> Iterator[Piece]:
     """Yield the pieces of all images, one image after the other."""
     for plan in plans:
-        with open_raster(plan.raster) as dataset:
-            with Image(dataset, match_bands(dataset, bands), resolution_m) as image:
-                for tile in plan.tiles():
-                    yield read_piece(tile, image.read, bands, plan.area.burn(tile) if plan.area else None, plan)
+        with open_for_model(plan.raster, wanted) as (image, bands):
+            for tile in plan.tiles():
+                yield read_piece(tile, image.read, bands, plan.area.burn(tile) if plan.area else None, plan)

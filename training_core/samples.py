@@ -14,10 +14,11 @@ from .bundle import ModelCard
 from .errors import ImageryError
 from .events import Reporter
 from .examples import nothing_labeled, read_drawing
-from .imagery import Image, match_bands, normalize, open_raster
+from .imagery import Band, Image, normalize
 from .jobs import Quantize
 from .labels import IGNORE, Labels
 from .model import STRIDE_PX
+from .modelinput import open_for_model
 from .tiling import Tile
 
 # A piece with less data than this tells little.
@@ -69,7 +70,7 @@ def collect_samples(job: Quantize, card: ModelCard, reporter: Reporter) -> list[
 def _samples_of(
     path: str, job: Quantize, card: ModelCard, wanted: int, rng: np.random.Generator, reporter: Reporter
 ) -> list[Sample]:
-    with open_raster(path) as dataset, Image(dataset, match_bands(dataset, card.bands), card.resolution_m) as image:
+    with open_for_model(path, card.input) as (image, bands):
         labels = read_drawing(job.roads, job.aoi, job).burn(image.grid) if job.roads else None
         if job.roads and labels is None:
             reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
@@ -83,7 +84,7 @@ def _samples_of(
             reporter.check_cancelled()
             truth = _truth(tiles[index], labels) if labels is not None else None
             if truth is None or (truth != IGNORE).any():
-                sample = _read(image, tiles[index], card, truth)
+                sample = _read(image, tiles[index], bands, truth)
                 samples += [sample] if sample.known.mean() >= LEAST_KNOWN else []
         return samples
 
@@ -114,9 +115,9 @@ def _span(numbers: range, origin: int) -> slice:
     return slice(numbers.start - origin, numbers.stop - origin)
 
 
-def _read(image: Image, tile: Tile, card: ModelCard, truth: Optional[np.ndarray]) -> Sample:
+def _read(image: Image, tile: Tile, bands: tuple[Band, ...], truth: Optional[np.ndarray]) -> Sample:
     values, known = image.read(*tile.read_window)
     missing = [(0, -extent % STRIDE_PX) for extent in known.shape]
-    images = np.pad(normalize(values, known, card.bands), [(0, 0), *missing])
+    images = np.pad(normalize(values, known, bands), [(0, 0), *missing])
     padded = None if truth is None else np.pad(truth, missing, constant_values=IGNORE)
     return Sample(images[None], np.pad(known, missing), padded)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -24,10 +24,10 @@ from .engines import INT8, Engine, choose_engine, engines_for
 from .errors import JobError
 from .events import Reporter
 from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
-from .imagery import Image, match_bands, open_raster
 from .inference import NO_DATA, Prediction, Predictor, padded_size, predict_pieces, to_mask
 from .jobs import Segment, SegmentOptions
 from .model import STRIDE_PX, Architecture, build_network
+from .modelinput import open_for_model
 from .onnx_model import OnnxNetwork, load_runnable
 from .outputs import Outputs
 from .pipeline import ahead
@@ -83,7 +83,7 @@ class Segmenter:
 
     def plan(self, raster: str, aoi: str, results: Results) -> ImagePlan:
         """Return the plan for an image; see `plans.plan_image`."""
-        return plan_image(raster, aoi, self.card.bands, self.card.resolution_m, self.core_px, self.halo, results)
+        return plan_image(raster, aoi, self.card.input, self.core_px, self.halo, results)
 
 
 def prepare_segmenter(model: str, raster: str, aoi: str, options: SegmentOptions, reporter: Reporter) -> Segmenter:
@@ -109,7 +109,7 @@ def prepare_segmenter(model: str, raster: str, aoi: str, options: SegmentOptions
     """
     network, card = load_runnable(model)
     # Told at once, and not only when all engines have been tried.
-    plan_image(raster, aoi, card.bands, card.resolution_m, options.tile_px or _TRIAL_PX, 0)
+    plan_image(raster, aoi, card.input, options.tile_px or _TRIAL_PX, 0)
     is_quantized = isinstance(network, OnnxNetwork) and network.is_quantized
     torch.set_num_threads(options.threads or torch.get_num_threads())
     prepared: dict[str, Any] = {}
@@ -160,7 +160,7 @@ def _measured_halo_px(
 ) -> int:
     """Return the halo that suffices on the middle of a large image, or the usual one where that shows too little."""
     side = min(SAMPLE_PX, budget.core_px(predictor, 0, _budget(options)))
-    with open_raster(raster) as dataset, Image(dataset, match_bands(dataset, card.bands), card.resolution_m) as image:
+    with open_for_model(raster, card.input) as (image, bands):
         if image.grid.width * image.grid.height < MEASURED_FROM_PX:
             reporter.log(f"The model file does not say which halo suffices; {USUAL_HALO_PX} px is taken.")
             return USUAL_HALO_PX
@@ -171,7 +171,7 @@ def _measured_halo_px(
             f"The model file does not say which halo suffices, and {raster} shows too little: {USUAL_HALO_PX} px."
         )
         return USUAL_HALO_PX
-    halo = sufficient_halo_px(predictor, [sample], options.threshold or card.threshold)
+    halo = sufficient_halo_px(replace(predictor, bands=bands), [sample], options.threshold or card.threshold)
     reporter.log(f"The model file does not say which halo suffices; on the middle of {raster} {halo} px do.")
     return halo
 
@@ -192,7 +192,7 @@ def segmented(
     together_px = _settle(plans, total, segmenter, reporter)
 
     def compute() -> Iterator[tuple[ImagePlan, Tile, Prediction]]:
-        with closing(ahead(read_plans(plans, segmenter.card.bands, segmenter.card.resolution_m), 1)) as pieces:
+        with closing(ahead(read_plans(plans, segmenter.card.input), 1)) as pieces:
             for piece, prediction in predict_pieces(segmenter.predictor, pieces, together_px):
                 reporter.check_cancelled()
                 yield piece.source, piece.tile, prediction

@@ -19,7 +19,7 @@ from typing import IO, Any, NoReturn
 from . import ending, events, limits
 from .errors import Cancelled, RoadSegError
 from .events import Event, Reporter
-from .jobs import Job
+from .jobs import Job, with_model_paths
 from .outputs import NO_ROOM
 
 HEARTBEAT_S = 2.0
@@ -32,6 +32,7 @@ EXIT_FAILED, EXIT_CANCELLED = 1, 130
 def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
     """Do the job and return its result: paths and numbers under plain names."""
     job.validate()
+    job = with_model_paths(job)
     limits.check()
     from .processor import prepare_process
 

@@ -448,6 +448,10 @@
         <translation>Größe (px)</translation>
     </message>
     <message>
+        <source>Layout</source>
+        <translation>Straßenplan</translation>
+    </message>
+    <message>
         <source>Region</source>
         <translation>Region</translation>
     </message>

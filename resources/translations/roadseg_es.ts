@@ -448,6 +448,10 @@
         <translation>Tamaño (px)</translation>
     </message>
     <message>
+        <source>Layout</source>
+        <translation>Trazado de calles</translation>
+    </message>
+    <message>
         <source>Region</source>
         <translation>Región</translation>
     </message>

@@ -448,6 +448,10 @@
         <translation>Taille (px)</translation>
     </message>
     <message>
+        <source>Layout</source>
+        <translation>Plan des rues</translation>
+    </message>
+    <message>
         <source>Region</source>
         <translation>Région</translation>
     </message>

@@ -20,11 +20,17 @@ from safetensors.torch import save_file
 
 from recipe import Recipe
 from training_core import processor
-from training_core.bundle import ModelCard, save_model
+from training_core.bundle import ModelCard, save_compact_model, save_model
 from training_core.engines import NATIVE, Engine, choose_precision
+from training_core.examples import LabeledImage
+from training_core.halo import middles, sufficient_halo_px
+from training_core.history import Trained, judge
 from training_core.imagery import Band
+from training_core.inference import Predictor
 from training_core.jobs import RecipeOptions
+from training_core.labels import IGNORE
 from training_core.model import Architecture, build_network
+from training_core.modelinput import IMAGE
 from training_core.optimizers import rate_at
 from training_core.trainer import Trainer
 from training_core.versions import versions
@@ -38,14 +44,20 @@ BANDS = tuple(Band(name, 110.0, 45.0) for name in ("red", "green", "blue"))
 def main() -> None:
     """Train, or go on training, and write the model."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", type=Path)
-    parser.add_argument("--steps", type=int, default=Recipe.steps)
-    parser.add_argument("--scenes", type=int, default=Recipe.scenes)
-    arguments = parser.parse_args()
-    recipe = replace(Recipe(), steps=arguments.steps, scenes=arguments.scenes)
-    run = Run(recipe, arguments.model.with_suffix(".checkpoint"))
+    parser.add_argument("model", type=Path, help="where to write the model as it was trained")
+    parser.add_argument("compact", type=Path, help="where to write the model that is shipped")
+    for name in ("steps", "scenes", "scene_px", "chip_px"):
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=getattr(Recipe, name))
+    arguments = vars(parser.parse_args())
+    model, compact = arguments.pop("model"), arguments.pop("compact")
+    recipe = replace(Recipe(), **arguments)
+    run = Run(recipe, model.with_suffix(".checkpoint"))
     run.to_the_end()
-    save_model(arguments.model, run.trainer.weights(), card(run))
+    unseen = [as_labeled(world) for world in make_worlds(recipe, range(-recipe.scenes, 0))]
+    best = judge(run.trainer.weights(), run.trainer.validate(unseen))
+    weights, described = best.weights, card(run, best, unseen)
+    save_model(model, weights, described)
+    save_compact_model(compact, weights, described)
 
 
 class Run:
@@ -115,14 +127,27 @@ class Run:
         print(f"going on from step {self.step}", flush=True)
 
 
-def card(run: Run) -> ModelCard:
-    """Return what is known of the model."""
+def as_labeled(world: World) -> LabeledImage:
+    """Return a world whose labels are all to validate on."""
+    labels = world.labels
+    nothing = np.full_like(labels, IGNORE)
+    bands = tuple(Band(band.name, 0.0, 1.0) for band in BANDS)
+    known = np.ones(labels.shape, dtype=bool)
+    return LabeledImage("a scene", None, world.image.astype(np.float32), known, nothing, labels, bands)
+
+
+def card(run: Run, best: Trained, unseen: list[LabeledImage]) -> ModelCard:
+    """Return what is known of the model, with its scores on scenes that it has not learned from."""
+    network = build_network(Architecture())
+    network.load_state_dict(best.weights)
+    predictor = Predictor(run.engine.prepare_inference(network), run.engine, unseen[0].bands)
     return ModelCard(
         architecture=Architecture(),
         bands=BANDS,
         resolution_m=run.recipe.resolution_m,
-        threshold=0.5,
+        threshold=best.threshold,
         chip_px=run.recipe.chip_px,
+        halo_px=sufficient_halo_px(predictor, middles((each.values, each.known) for each in unseen), best.threshold),
         training={
             "images": "generated scenes",
             "minutes": round(run.elapsed_s / 60, 1),
@@ -132,7 +157,9 @@ def card(run: Run) -> ModelCard:
             "precision": run.engine.precision,
             "processor": processor.name(),
         },
+        metrics=asdict(best.scores),
         versions=versions(),
+        scaling=IMAGE,
     )
 
 

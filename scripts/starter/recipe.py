@@ -34,15 +34,15 @@ class Recipe:
     seed : int
     """
 
-    steps: int = 5000
+    steps: int = 5200
     batch_size: int = 8
-    chip_px: int = 256
+    chip_px: int = 192
     learning_rate: float = 1.5e-3
     warm_up_share: float = 0.02
     averaging: float = 0.998
     resolution_m: float = 0.3
     scene_px: int = 896
-    scenes: int = 40
+    scenes: int = 32
     steps_per_world: int = 300
     scale_range: tuple[float, float] = (0.22, 0.5)
     coarse_share: float = 0.15

@@ -47,7 +47,7 @@ def make_worlds(recipe: Recipe, numbers: Iterable[int]) -> list[World]:
 
 def make_world(recipe: Recipe, number: int) -> World:
     """Return the world of a number."""
-    rng = np.random.default_rng([recipe.seed, number])
+    rng = np.random.default_rng([recipe.seed, abs(number), number < 0])
     is_coarse = rng.random() < recipe.coarse_share
     pixel_m = float(np.exp(rng.uniform(*np.log(recipe.coarse_range if is_coarse else recipe.scale_range))))
     enlarged = pixel_m / recipe.resolution_m if is_coarse else 1.0

@@ -57,7 +57,7 @@ def test_help_tells_every_option_with_unit_range_and_default(job):
         assert option.help in line
         assert describe_range(option) in line and option.unit in line
         assert all(choice in line for choice in option.choices)
-        assert ("[required]" in line) == option.required
+        assert ("[required]" in line) == (option.required and not field.default)
         if not option.required and not field.is_list and field.default != "" and field.item_type is not bool:
             assert f"[default: {field.default}" in line
         if field.is_list:

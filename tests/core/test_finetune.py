@@ -29,6 +29,7 @@ def fine_tune(folder, reporter=None, **options):
         "width_m": ROAD_M,
         "engine": "native",
         "threads": 1,
+        "base_model": "",
         "model": str(folder / "model.safetensors"),
     }
     result = finetune.run(FineTune(**{**defaults, **options}), reporter or Reporter())
@@ -136,6 +137,13 @@ def test_a_base_model_of_other_bands_adapts(planted, tmp_path):
     torch.testing.assert_close(network.encoder.conv1.weight, filters.mean(1, keepdim=True) * 3, atol=1e-4, rtol=0)
     warnings = [event.message for event in told if isinstance(event, Warning)]
     assert any("gray.tif has 1 image bands" in message and "all bands" in message for message in warnings)
+
+
+def test_an_image_far_coarser_than_the_base_model_is_not_enlarged(town, tmp_path):
+    base, told = plant_model(tmp_path / "base.safetensors", resolution_m=0.2), []
+    _, _, card = fine_tune(tmp_path, Reporter(told.append), **on_town(town, base_model=base))
+    assert card.resolution_m == pytest.approx(1.0, rel=0.01)
+    assert any(isinstance(event, Warning) and "at its own resolution" in event.message for event in told)
 
 
 def test_the_base_models_resolution_is_kept_unless_asked_otherwise(town, tmp_path):

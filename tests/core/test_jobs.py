@@ -97,6 +97,15 @@ def test_the_least_that_a_job_wants_is_enough(job):
     ("job", "missing"),
     [(job, field.name) for job, field in FIELDS if field.option.required],
 )
+def test_a_required_field_that_is_empty_is_named(job, missing):
+    with pytest.raises(JobError, match=rf"\({missing}\) is missing"):
+        from_options(job, {**FILLED[job.name], missing: () if missing == "rasters" else ""})
+
+
+@pytest.mark.parametrize(
+    ("job", "missing"),
+    [(job, field.name) for job, field in FIELDS if field.option.required and not field.default],
+)
 def test_a_missing_field_is_named(job, missing):
     options = {key: value for key, value in FILLED[job.name].items() if key != missing}
     with pytest.raises(JobError, match=rf"\({missing}\) is missing"):

@@ -17,6 +17,7 @@ from towns import SIDE_PX, image_of, on_map, true_roads
 from training_core.errors import ImageryError, ResourceError
 from training_core.grid import Grid
 from training_core.imagery import Band
+from training_core.modelinput import ModelInput
 from training_core.plans import Area, ImagePlan, Results, check_plans, plan_image, read_plans
 
 ROOT = Path(__file__).parents[2]
@@ -69,15 +70,15 @@ def test_an_image_far_coarser_than_the_model_is_refused_with_numbers(tmp_path):
         tmp_path / "ten.tif", np.ones((3, 500, 400), np.uint8), transform=NORTH_UP @ Affine.scale(10)
     )
     with pytest.raises(ImageryError, match=r"pixels of 10 m .* from pixels of 0\.3 m.*13,3\d\d x 16,6\d\d") as refusal:
-        plan_image(satellite, "", RGB, 0.3, 1024, 64)
+        plan_image(satellite, "", ModelInput(RGB, 0.3), 1024, 64)
     assert "tiles" in refusal.value.message
-    assert plan_image(satellite, "", RGB, 5.0, 1024, 64).grid.width == 800
+    assert plan_image(satellite, "", ModelInput(RGB, 5.0), 1024, 64).grid.width == 800
 
 
 def test_pieces_come_image_by_image(tmp_path):
     rasters = [write_raster(tmp_path / f"{number}.tif", image_of(true_roads(), seed=number)) for number in range(2)]
-    images = [plan_image(raster, "", RGB, 1.0, 96, 32) for raster in rasters]
-    pieces = list(read_plans(images, RGB, 1.0))
+    images = [plan_image(raster, "", ModelInput(RGB, 1.0), 96, 32) for raster in rasters]
+    pieces = list(read_plans(images, ModelInput(RGB, 1.0)))
     assert [piece.source for piece in pieces] == [images[0]] * 4 + [images[1]] * 4
     for plan, raster in zip(images, rasters):
         seen = np.zeros((SIDE_PX, SIDE_PX), int)
@@ -91,8 +92,8 @@ def test_nothing_is_read_where_nothing_is_wanted(tmp_path):
     """A frame of roads around a field: the tiles of the field lie within the bounds of the area, but not in it."""
     raster = write_raster(tmp_path / "town.tif", image_of(true_roads()))
     frame = box(0, 0, SIDE_PX, SIDE_PX).difference(box(32, 32, SIDE_PX - 32, SIDE_PX - 32))
-    plan = plan_image(raster, write_layer(tmp_path / "aoi.gpkg", on_map(frame)), RGB, 1.0, 32, 0)
-    pieces = list(read_plans([plan], RGB, 1.0))
+    plan = plan_image(raster, write_layer(tmp_path / "aoi.gpkg", on_map(frame)), ModelInput(RGB, 1.0), 32, 0)
+    pieces = list(read_plans([plan], ModelInput(RGB, 1.0)))
     assert len(pieces) == (SIDE_PX // 32) ** 2 and sum(not piece.is_empty for piece in pieces) == 4 * 5
     assert all(piece.image.size == 0 for piece in pieces if piece.is_empty)
 

@@ -11,7 +11,9 @@ from training_core.jobs import MakeScene
 from training_core.makescene import run
 from training_core.scenes import REGIONS, make_scene, paint_window, plan_scene
 from training_core.scenes.noise import hashed, smooth_noise
-from training_core.scenes.streets import WIDTHS_M, Bend, nodes_of
+from training_core.scenes.road_table import nodes_of
+from training_core.scenes.sketch import Bend
+from training_core.scenes.surfacing import WIDTHS_M
 from training_core.vectors import read_layer
 
 SIZE_PX = 384
@@ -19,12 +21,12 @@ SIZE_PX = 384
 
 @pytest.fixture(scope="module")
 def plan():
-    return plan_scene(1024, 0)
+    return plan_scene(1024, 0, layout="mixed")
 
 
 @pytest.fixture(scope="module")
 def scene():
-    return make_scene(SIZE_PX, 3)
+    return make_scene(SIZE_PX, 3, layout="mixed")
 
 
 def burn(scene, geometries):
@@ -51,12 +53,12 @@ def test_the_seed_alone_decides():
 
 
 def test_a_part_is_painted_as_in_the_whole(scene):
-    part = paint_window(plan_scene(SIZE_PX, 3), 100, 50, 150, 120)
+    part = paint_window(plan_scene(SIZE_PX, 3, layout="mixed"), 100, 50, 150, 120)
     assert (part == scene.image[:, 50:170, 100:250]).mean() > 0.9999
 
 
 def test_roads_are_painted_where_the_truth_says():
-    scene = make_scene(768, 1)
+    scene = make_scene(768, 1, layout="mixed")
     roads = scene.roads[scene.roads.surface.isin(["asphalt", "concrete"])]
     inner = burn(scene, shapely.buffer(roads.geometry, roads.width_m / 2 - 1))
     reach = burn(scene, shapely.buffer(scene.roads.geometry, scene.roads.width_m / 2 + 12))
@@ -90,7 +92,7 @@ def test_roads_meet_at_nodes_only(plan):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_plan_has_main_roads_a_roundabout_bridges_and_dead_ends(seed):
-    plan = plan_scene(1024, seed)
+    plan = plan_scene(1024, seed, layout="mixed")
     roads = plan.scenery.streets.roads
     _, _, degree = nodes_of(roads)
     assert {"primary", "secondary", "residential", "track"} <= set(plan.roads.road_class)
@@ -129,27 +131,27 @@ def test_a_bend_neither_tears_nor_folds():
 @pytest.mark.parametrize("region", REGIONS)
 def test_the_job_offers_every_region_and_each_has_colors_of_its_own(region):
     MakeScene(raster="scene.tif", roads="roads.gpkg", region=region).validate()
-    image = make_scene(256, 7, region=region).image
-    others = [make_scene(256, 7, region=other).image for other in REGIONS if other != region]
+    image = make_scene(256, 7, layout="mixed", region=region).image
+    others = [make_scene(256, 7, layout="mixed", region=other).image for other in REGIONS if other != region]
     assert all(abs(image.mean((1, 2)) - other.mean((1, 2))).max() > 2 for other in others)
 
 
 def test_old_towns_are_built_more_densely_than_suburbs():
     share = {}
     for region in ("himalayan", "desert"):
-        land = plan_scene(1024, 0, region=region).scenery.land
+        land = plan_scene(1024, 0, layout="mixed", region=region).scenery.land
         share[region] = len(land.buildings)
     assert share["himalayan"] > 2 * share["desert"]
 
 
 def test_any_region_is_drawn_by_the_seed():
-    palettes = [plan_scene(96, seed, region="any").scenery.region.palette for seed in (1, 1, 2)]
+    palettes = [plan_scene(96, seed, layout="mixed", region="any").scenery.region.palette for seed in (1, 1, 2)]
     assert np.array_equal(palettes[0].covers, palettes[1].covers)
     assert not np.array_equal(palettes[0].covers, palettes[2].covers)
 
 
 def test_things_on_roofs_lie_on_flat_roofs_and_islands_in_car_parks():
-    land = plan_scene(1024, 1, region="desert").scenery.land
+    land = plan_scene(1024, 1, layout="mixed", region="desert").scenery.land
     flat = shapely.union_all(land.roofs.geometry[land.roofs.down.isna()]).buffer(3)
     assert len(land.clutter) > 20
     assert land.clutter.intersects(flat).all()

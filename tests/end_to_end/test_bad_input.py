@@ -94,6 +94,7 @@ def test_labels_that_cannot_be_learned_from(tmp_path, out, roads, aoi, words):
     parameters = {
         "INPUT": [write_image(tmp_path / "image.tif")],
         "ROADS": write_layer(tmp_path / "roads.gpkg", roads),
+        "BASE_MODEL": "",
         "MODEL": str(out / "m.safetensors"),
         "REPORT": str(out / "report.html"),
     }

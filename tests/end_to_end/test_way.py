@@ -229,6 +229,7 @@ def test_real_suburb_with_one_band_of_11_bits(real_data, tmp_path):
             "INPUT": [image],
             "ROADS": str(real_data / "vegas_pan_roads.geojson"),
             "WIDTH_M": 8,
+            "BASE_MODEL": "",
             "STEPS": 60,
             "CHIP_PX": 192,
             "MODEL": model,

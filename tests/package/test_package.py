@@ -78,8 +78,8 @@ def test_of_this_checkout_all_that_runs_is_in_the_zip(zipped):
         assert f"roadseg/{name}" in names_in(zipped)
 
 
-def test_there_is_room_for_a_starter_model_of_21_megabytes(zipped):
+def test_there_is_room_for_a_compact_starter_model(zipped):
     with zipfile.ZipFile(zipped) as opened:
         beside = sum(entry.compress_size for entry in opened.infolist() if not entry.filename.endswith(MODELS))
     left = hub.LARGEST_BYTES - beside
-    assert left > 21_000_000, f"Beside models the zip has {beside:,} bytes, which leaves {left:,} to them."
+    assert left > 23_000_000, f"Beside models the zip has {beside:,} bytes, which leaves {left:,} to them."

@@ -241,7 +241,7 @@ def test_finetune(play_runtime, image, tmp_path):
     options = options_in(job)
     assert options["rasters"] == [str(image), str(image)]
     assert (options["width_field"], options["bands"], options["minutes"]) == ("width", [1, 3], 1)
-    assert options["aoi"] == options["base_model"] == options["sure_field"] == ""
+    assert options["aoi"] == options["sure_field"] == "" and options["base_model"] == "starter"
 
 
 def test_evaluate(play_runtime, image, tmp_path, model):

@@ -4,6 +4,7 @@ import pytest
 from qgis.core import QgsProject
 from roadseg.qgis_roadseg import demo_project
 from roadseg.training_core.errors import OutputError
+from roadseg.training_core.jobs import starter
 
 from .scene import NORTH, WEST, write_scene
 
@@ -49,6 +50,18 @@ def test_dialogs_begin_with_the_demos_layers_there_and_with_nothing_elsewhere(fo
     found = demo_project.starting_values(project, "extractroads")
     assert found["MODEL"] == start["MODEL"] and found["INPUT"] == start["INPUT"][0]
     assert demo_project.starting_values(project, "comparenetworks") == {}
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_learning_begins_with_the_starter_where_there_is_one(folder, tmp_path, monkeypatch, is_there):
+    path = tmp_path / "roads.safetensors"
+    monkeypatch.setattr(starter, "PATH", path)
+    if is_there:
+        path.touch()
+    project = QgsProject.instance()
+    project.read(str(demo_project.make(folder)))
+    start = demo_project.starting_values(project, "finetune")
+    assert start.get("BASE_MODEL") == (None if is_there else "")  # nothing said: the starter, by default
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "null"])

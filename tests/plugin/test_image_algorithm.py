@@ -25,6 +25,7 @@ from qgis.core import (
     QgsVectorLayer,
 )
 from roadseg.qgis_roadseg import blocks
+from roadseg.training_core.jobs import starter
 
 from .acting import Ear, run_in_task, write_model
 from .meshes import SQUARE, mesh_layer, write_mesh
@@ -227,6 +228,15 @@ def test_the_resolution_can_be_given(tiles, seen, values, tmp_path):
     told = refusal(wanted)
     assert "model.onnx does not tell at which ground resolution the layer Kacheln" in told and "RESOLUTION_M" in told
     segment({**wanted, "RESOLUTION_M": 1.0})
+    assert gdal.Open(str(seen / "raster.tif")).RasterXSize == pytest.approx(280, abs=2)
+
+
+def test_the_starter_tells_its_resolution_too(tiles, seen, values, tmp_path, monkeypatch):
+    monkeypatch.setattr(starter, "PATH", tmp_path / "roads.safetensors")
+    wanted = {"INPUT": tiles, "EXTENT": in_mercator(ALL), "MASK": values["MASK"]}
+    assert "comes without its starter model" in refusal(wanted)
+    write_model(starter.PATH, 1.0)
+    segment(wanted)
     assert gdal.Open(str(seen / "raster.tif")).RasterXSize == pytest.approx(280, abs=2)
 
 

@@ -12,7 +12,8 @@ def starts(algorithm):
     """Return what an algorithm's dialog begins with, of its model files."""
     made = QgsApplication.processingRegistry().createAlgorithmById(f"roadseg:{algorithm}")
     values = {each.name(): (each.defaultValueForGui(), each.defaultValue()) for each in made.parameterDefinitions()}
-    assert all(default is None for name, (_, default) in values.items() if "MODEL" in name)  # scripts see none of it
+    defaults = {default for name, (_, default) in values.items() if "MODEL" in name}
+    assert defaults <= {None, "starter"}  # scripts see nothing of the folder
     return {name: start and os.path.basename(start) for name, (start, _) in values.items() if "MODEL" in name}
 
 
@@ -31,19 +32,20 @@ def write(folder, name, age_s):
     os.utime(path, (time_s, time_s))
 
 
-def test_without_a_models_folder_dialogs_begin_empty():
-    assert starts("segment") == {"MODEL": None}
-    assert starts("finetune") == {"BASE_MODEL": None, "MODEL": None}
+def test_without_a_models_folder_dialogs_begin_with_the_starter():
+    assert starts("segment") == starts("extractroads") == {"MODEL": "starter"}
+    assert starts("evaluate") == {"MODEL": None}
+    assert starts("finetune") == {"BASE_MODEL": "starter", "MODEL": None}
 
 
 def test_dialogs_begin_with_the_newest_model_and_a_new_name(folder):
-    assert starts("segment") == {"MODEL": None}
-    assert starts("finetune") == {"BASE_MODEL": None, "MODEL": "model.safetensors"}
+    assert starts("segment") == {"MODEL": "starter"}
+    assert starts("finetune") == {"BASE_MODEL": "starter", "MODEL": "model.safetensors"}
     write(folder, "town.safetensors", 10)
     write(folder, "model.safetensors", 20)
     write(folder, "newer.onnx", 0)
     assert starts("segment") == starts("extractroads") == starts("evaluate") == {"MODEL": "town.safetensors"}
-    assert starts("finetune") == {"BASE_MODEL": None, "MODEL": "model 2.safetensors"}
+    assert starts("finetune") == {"BASE_MODEL": "starter", "MODEL": "model 2.safetensors"}
 
 
 def test_a_models_folder_that_has_gone_is_none(folder):
@@ -51,4 +53,4 @@ def test_a_models_folder_that_has_gone_is_none(folder):
     assert starts("segment") == {"MODEL": "town.safetensors"}
     (folder / "town.safetensors").unlink()
     folder.rmdir()
-    assert starts("segment") == {"MODEL": None} and starts("finetune")["MODEL"] is None
+    assert starts("segment") == {"MODEL": "starter"} and starts("finetune")["MODEL"] is None

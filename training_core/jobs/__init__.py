@@ -30,6 +30,7 @@ from .option import (
     RASTER,
     RASTER_OUTPUT,
     RASTERS,
+    STARTER,
     VECTOR,
     VECTOR_OUTPUT,
     Job,
@@ -50,6 +51,7 @@ from .shared import (
     SegmentOptions,
     ThreadOptions,
 )
+from .starter import has_starter, model_path, with_model_paths
 
 __all__ = [
     "BANDS",
@@ -70,6 +72,7 @@ __all__ = [
     "RASTER",
     "RASTERS",
     "RASTER_OUTPUT",
+    "STARTER",
     "THREADS_VARIABLE",
     "VECTOR",
     "VECTOR_OUTPUT",
@@ -101,7 +104,10 @@ __all__ = [
     "describe_range",
     "from_json",
     "from_options",
+    "has_starter",
+    "model_path",
     "option",
+    "with_model_paths",
 ]
 
 JOBS: dict[str, type[Job]] = {

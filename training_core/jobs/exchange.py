@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
-from .option import MODEL, ONNX_OUTPUT, RASTERS, VECTOR, Job, option
-from .shared import LabelOptions, ThreadOptions
+from .option import ONNX_OUTPUT, RASTERS, VECTOR, Job, option
+from .shared import LabelOptions, ThreadOptions, model_option
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ExportModel(OnnxOptions):
     name: ClassVar[str] = "exportmodel"
     title: ClassVar[str] = "Export a model"
 
-    model: str = option("", "Model", "The model file.", kind=MODEL, required=True)
+    model: str = model_option()
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
     name: ClassVar[str] = "quantize"
     title: ClassVar[str] = "Quantize a model"
 
-    model: str = option("", "Model", "The model file.", kind=MODEL, required=True)
+    model: str = model_option()
     rasters: tuple[str, ...] = option(
         (),
         "Images",

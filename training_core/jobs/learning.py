@@ -17,13 +17,14 @@ from .option import (
     RASTER,
     RASTER_OUTPUT,
     RASTERS,
+    STARTER,
     VECTOR,
     VECTOR_OUTPUT,
     Job,
     option,
 )
 from .recipe import RecipeOptions
-from .shared import ComputeOptions, LabelOptions, SegmentOptions
+from .shared import ComputeOptions, LabelOptions, SegmentOptions, model_option
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
     """Teach a network the roads drawn in an image.
 
     Learns from roads drawn as lines or polygons, best within an area of interest in which every road is drawn, and
-    starts afresh or from a base model. Before it learns, it warns of roads that lie beside those of the image, lie
+    starts from a base model or afresh. Before it learns, it warns of roads that lie beside those of the image, lie
     outside of the area of interest, or are too few. A part of the ground is kept apart to score the model on. The
     result is a model file, a report with charts and pictures, and the scores.
 
@@ -53,7 +54,13 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
         "Polygons within which every road is drawn, so that all else in them is known to be no road.",
         kind=VECTOR,
     )
-    base_model: str = option("", "Base model", "Model to start from; without one, learning starts fresh.", kind=MODEL)
+    base_model: str = option(
+        STARTER,
+        "Base model",
+        f"Model to start from: a file, or {STARTER} for the model that comes with RoadSeg. Left empty, learning starts "
+        "fresh.",
+        kind=MODEL,
+    )
     model: str = option("", "Model", "Where to write the model.", kind=MODEL_OUTPUT, required=True)
     report: str = option("", "Report", "Where to write the HTML report of the training.", kind=HTML_OUTPUT)
     class_field: str = option(
@@ -139,7 +146,7 @@ class Evaluate(LabelOptions, SegmentOptions):
     rasters: tuple[str, ...] = option((), "Images", "The images to score on.", kind=RASTERS, required=True)
     roads: str = option("", "Drawn roads", "The true roads, as lines or polygons.", kind=VECTOR, required=True)
     aoi: str = option("", "Area of interest", "Polygons within which every road is drawn.", kind=VECTOR)
-    model: str = option("", "Model", "The model file.", kind=MODEL, required=True)
+    model: str = model_option()
     tolerance_m: float = option(
         3.0,
         "Tolerance",
@@ -240,6 +247,14 @@ class MakeScene(Job):
         "Values from 0 to 255 as in most images (8), or from 0 to 2047 as from many satellites (11).",
         choices=("8", "11"),
         advanced=True,
+    )
+    layout: str = option(
+        "auto",
+        "Layout",
+        "The kind of street plan: villages among fields (mixed), straight blocks (grid), an old town of narrow lanes "
+        "(organic), rings and spokes (radial), curved streets with cul-de-sacs (suburb), few roads and tracks (rural), "
+        "or a motorway with an interchange (highway). The choice auto leaves it to the seed.",
+        choices=("auto", "mixed", "grid", "organic", "radial", "suburb", "rural", "highway"),
     )
     region: str = option(
         "temperate",

@@ -7,13 +7,14 @@ from typing import ClassVar
 
 from ..errors import JobError
 from .networks import NodingOptions, bridge_option
-from .option import FOLDER, MODEL, RASTER, RASTER_OUTPUT, RASTERS, VECTOR, VECTOR_OUTPUT, option
+from .option import FOLDER, RASTER, RASTER_OUTPUT, RASTERS, STARTER, VECTOR, VECTOR_OUTPUT, option
 from .shared import (
     CleaningOptions,
     NetworkOptions,
     SegmentOptions,
     gap_option,
     min_length_option,
+    model_option,
     simplify_option,
     snap_option,
     spur_option,
@@ -56,7 +57,7 @@ class Segment(SegmentOptions):
         "was cut off.",
         advanced=True,
     )
-    model: str = option("", "Model", "The model file.", kind=MODEL, required=True)
+    model: str = model_option(STARTER)
     aoi: str = option("", "Area of interest", "Polygons to which the work is limited.", kind=VECTOR)
     mask: str = option("", "Road mask", "Where to write the mask: 1 road, 0 other, 255 no data.", kind=RASTER_OUTPUT)
     probability: str = option(
@@ -124,7 +125,7 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
     title: ClassVar[str] = "Extract roads"
 
     raster: str = option("", "Image", "The image to map roads in.", kind=RASTER, required=True)
-    model: str = option("", "Model", "The model file.", kind=MODEL, required=True)
+    model: str = model_option(STARTER)
     aoi: str = option("", "Area of interest", "Polygons to which the work is limited.", kind=VECTOR)
     roads: str = option("", "Roads", "Where to write the lines.", kind=VECTOR_OUTPUT, required=True)
     mask: str = option("", "Road mask", "Where to write the mask: 1 road, 0 other, 255 no data.", kind=RASTER_OUTPUT)

@@ -26,6 +26,8 @@ RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
 MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
 HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
 GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT = "graphml output", "geopackage output"
+# In place of a model's file, the one that comes with RoadSeg.
+STARTER = "starter"
 # What a person chooses first: layers, then fields of them, then all else.
 _LAYERS = (RASTER, RASTERS, VECTOR)
 # Files that no one but the worker writes, of whatever it likes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import JobError
-from .option import FIELD, Job, option
+from .option import FIELD, MODEL, STARTER, Job, option
 
 # Environment variables that say what a job may take of the machine where it does not say so itself.
 THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
@@ -21,6 +21,12 @@ def _engine_option(*engines: str) -> str:
         choices=("auto", *engines),
         advanced=True,
     )
+
+
+def model_option(default: str = "") -> str:
+    """Return the field of the model to use."""
+    text = f"The model file, or {STARTER} for the model that comes with RoadSeg."
+    return option(default, "Model", text, kind=MODEL, required=True)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ _TOWN_FROM = 0.30
 _GARDEN_M = 30.0
 _CAR_M = (4.4, 1.9)
 _BAY_M = (5.0, 2.6)
+# Classes of roads with meters between cars, and how far these are from the middle as a share of the width.
+_TRAFFIC = (("motorway", 40, 0.25), ("primary", 45, 0.25), ("secondary", 60, 0.25), ("residential", 45, 0.36))
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def plan_land(side_m: float, streets: StreetPlan, region: Region, rng: np.random
     buildings, car_parks = plots[~is_car_park].reset_index(drop=True), plots[is_car_park].reset_index(drop=True)
     roofs = _roofs(buildings, region, rng)
     bays, parked, islands = _parking(car_parks, rng)
-    cars = np.concatenate([parked, _traffic(streets.roads, rng)])
+    cars = np.concatenate([parked, _traffic(streets, rng)])
     gardens, drives = _grounds(buildings[buildings.kind == HOUSE], rng)
     return Land(
         covers=_covers(side_m, streets, region, rng),
@@ -108,7 +110,8 @@ def _covers(side_m: float, streets: StreetPlan, region: Region, rng: np.random.G
 
 def _plots(streets: StreetPlan, region: Region, rng: np.random.Generator) -> gpd.GeoDataFrame:
     """Return rectangles along both sides of the streets in town that keep clear of roads, water and each other."""
-    roads = streets.roads[(streets.roads.road_class != "track") & ~streets.roads.bridge]
+    is_built_up = ~streets.roads.road_class.isin(("track", "motorway", "motorway_link"))
+    roads = streets.roads[is_built_up & ~streets.roads.bridge]
     row, center, along = _spots(roads, region.spacing_m, rng)
     urbanity = streets.towns.urbanity(center)
     plot = rng.choice(len(region.plots), len(row), p=[plot.share for plot in region.plots])
@@ -157,13 +160,14 @@ def _spots(
 
 
 def _clear_of(outline: np.ndarray, streets: StreetPlan) -> np.ndarray:
-    """Return which outlines stand clear of every road, roundabout, turning place and the river."""
+    """Return which outlines stand clear of every road, roundabout, turning place, river and railway."""
     lines, half_m = streets.roads.geometry.to_numpy(), streets.roads.width_m.to_numpy() / 2
     taken = [
         shapely.buffer(lines, half_m + 2.0),
         streets.roundabouts,
         shapely.buffer(streets.turning, 9.0),
         shapely.get_parts(streets.river.buffer(5.0)),
+        shapely.get_parts(streets.railway.bed.buffer(6.0)),
     ]
     built = _table(np.concatenate(taken))
     hit, _ = built.sindex.query(outline, predicate="intersects")
@@ -248,12 +252,14 @@ def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.
     return np.concatenate(bays), np.concatenate(cars), np.concatenate(islands)
 
 
-def _traffic(roads: gpd.GeoDataFrame, rng: np.random.Generator) -> np.ndarray:
+def _traffic(streets: StreetPlan, rng: np.random.Generator) -> np.ndarray:
     """Return cars in the lanes of larger roads and parked along the smaller ones."""
-    cars = []
-    for road_class, spacing_m, offset in (("primary", 45, 0.25), ("secondary", 60, 0.25), ("residential", 45, 0.36)):
+    roads, cars = streets.roads, []
+    for road_class, spacing_m, offset in _TRAFFIC:
         chosen = roads[(roads.road_class == road_class) & ~roads.bridge]
         row, center, along = _spots(chosen, spacing_m, rng)
         aside_m = rng.choice([-1, 1], len(row)) * chosen.width_m.to_numpy()[row] * offset
         cars.append(rectangles(_aside(center, along, aside_m), *_CAR_M, along))
-    return np.concatenate(cars)
+    driven = np.concatenate(cars)
+    hidden, _ = _table(streets.decks).sindex.query(driven, predicate="intersects")
+    return np.delete(driven, np.unique(hidden))

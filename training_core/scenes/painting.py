@@ -18,6 +18,7 @@ from scipy.ndimage import gaussian_filter
 from .land import Land
 from .noise import hashed, smooth_noise
 from .pavement import Pavement
+from .rail_painting import bed_layer, rail_layer
 from .regions import BLOCK, COVERS, HALL, HOUSE, SHED, Palette, Region
 from .sensor import Camera
 from .spectrum import of_palette, spectra
@@ -44,6 +45,7 @@ _SAND = spectra((0.66, 0.57, 0.46), (0.60, 0.55, 0.47))
 _WALL_COLORS = spectra((0.62, 0.60, 0.55), (0.55, 0.48, 0.42), (0.72, 0.70, 0.66), (0.48, 0.44, 0.42))
 _SHADE = np.array([0.44, 0.47, 0.54, 0.40], dtype=np.float32)
 _TREE_HEIGHT_M, _SHRUB_HEIGHT_M, _CAR_HEIGHT_M = 7.0, 1.6, 1.3
+_DECK_HEIGHT_M = 5.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,21 @@ class Scenery:
         pairs = np.column_stack([buildings.geometry.to_numpy(), thrown])
         hulls = shapely.convex_hull(shapely.geometrycollections(pairs))
         beside = moved(cars, np.broadcast_to(self.look.shadow_m(_CAR_HEIGHT_M), (len(cars), 2)))
-        return gpd.GeoDataFrame(geometry=np.concatenate([hulls, beside]))
+        return gpd.GeoDataFrame(geometry=np.concatenate([hulls, beside, self._below_decks]))
+
+    @cached_property
+    def _below_decks(self) -> np.ndarray:
+        """The shadows of bridges, without the bridges themselves."""
+        decks = self.streets.decks
+        by_m = self.look.shadow_m(np.float64(_DECK_HEIGHT_M))
+        thrown = shapely.transform(decks, lambda points: points + by_m)
+        return shapely.difference(shapely.union(decks, thrown), shapely.union_all(decks))
+
+    @cached_property
+    def railway(self) -> tuple[gpd.GeoDataFrame, gpd.GeoDataFrame]:
+        """The railway's bed, and its rails."""
+        railway = self.streets.railway
+        return gpd.GeoDataFrame(geometry=[railway.bed]), gpd.GeoDataFrame(geometry=railway.rails)
 
     @cached_property
     def standing(self) -> gpd.GeoDataFrame:
@@ -107,10 +123,13 @@ def paint(scenery: Scenery, view: View) -> np.ndarray:
     _parch(image, look, texture)
     _paint_gardens(image, scenery, view, texture)
     water = _paint_river(image, scenery, view, texture)
+    bed, rails = (view.burn(table) >= 0 for table in scenery.railway)
+    _blend(image, *bed_layer(bed, texture))
     verge, road = _paint_roads(image, scenery, view, texture)
+    _blend(image, *rail_layer(rails, view.pixel_m))
     lot = _paint_car_parks(image, scenery, view, texture)
     car, built = view.burn(land.cars), view.burn(land.buildings) >= 0
-    trees, shrubs = _plant(scenery, view, cover, verge, road | lot | water | built, texture)
+    trees, shrubs = _plant(scenery, view, cover, verge, road | lot | water | bed | built, texture)
 
     shaded = view.burn(scenery.shadows) >= 0
     for grove, height_m in ((trees, _TREE_HEIGHT_M), (shrubs, _SHRUB_HEIGHT_M)):

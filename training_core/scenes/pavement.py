@@ -11,11 +11,13 @@ import geopandas as gpd
 import numpy as np
 import shapely
 
-from .streets import RING_WIDTH_M, StreetPlan, nodes_of
+from .road_table import nodes_of
+from .streets import RING_WIDTH_M, StreetPlan
 
 _TURNING_M = 8.0
 _CORNER_M, _JUNCTION_M = 4.0, 25.0
-_MAIN = ("primary", "secondary")
+_MAIN = ("primary", "secondary", "motorway")
+_EDGED = ("primary", "motorway", "motorway_link")
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,8 @@ class Pavement:
     verges : GeoDataFrame
         Strips along the roads, with urbanity.
     carriageways : GeoDataFrame
-        Where one drives, lesser roads first so that greater ones lie above them; with road (a row of the street plan,
-        or -1 for rounded corners and turning places).
+        Where one drives, lesser roads first so that greater ones lie above them, and overpasses last; with road (a row
+        of the street plan, or -1 for rounded corners, turning places and decks).
     markings : GeoDataFrame
         Painted lines.
     ruts : GeoDataFrame
@@ -46,20 +48,24 @@ def lay_pavement(streets: StreetPlan) -> Pavement:
     roads = streets.roads
     lines, half_m = roads.geometry.to_numpy(), roads.width_m.to_numpy() / 2
     surfaces = shapely.buffer(lines, half_m)
-    order = np.argsort(half_m, kind="stable")
+    over = roads.overpass.to_numpy()
+    order = np.lexsort((half_m, over))
+    below = order[: (~over).sum()]
     extras = np.concatenate([_corners(roads, surfaces), shapely.buffer(streets.turning, _TURNING_M)])
     middle = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
     is_track = (roads.road_class == "track").to_numpy()
+    has_verge = ~is_track & ~over
+    verge_m = np.clip(2 * half_m - 3.0, 0.3, 1.8)[has_verge]  # narrow lanes have no pavement
     return Pavement(
         verges=gpd.GeoDataFrame(
-            {"urbanity": streets.towns.urbanity(middle[~is_track])},
-            geometry=shapely.buffer(lines[~is_track], half_m[~is_track] + 1.8),
+            {"urbanity": streets.towns.urbanity(middle[has_verge])},
+            geometry=shapely.buffer(lines[has_verge], half_m[has_verge] + verge_m),
         ),
         carriageways=gpd.GeoDataFrame(
-            {"road": np.concatenate([np.full(len(extras), -1), order])},
-            geometry=np.concatenate([extras, surfaces[order]]),
+            {"road": np.concatenate([np.full(len(extras), -1), below, np.full(over.sum(), -1), order[len(below) :]])},
+            geometry=np.concatenate([extras, surfaces[below], streets.decks, surfaces[order[len(below) :]]]),
         ),
-        markings=gpd.GeoDataFrame(geometry=_markings(roads)),
+        markings=gpd.GeoDataFrame(geometry=_markings(streets)),
         ruts=gpd.GeoDataFrame(geometry=lines[is_track]),
     )
 
@@ -79,17 +85,23 @@ def _corners(roads: gpd.GeoDataFrame, surfaces: np.ndarray) -> np.ndarray:
     return corners[shapely.area(corners) > 0.2]
 
 
-def _markings(roads: gpd.GeoDataFrame) -> np.ndarray:
-    """Return dashed middle lines of main roads and, on primary ones, lines along both edges."""
+def _markings(streets: StreetPlan) -> np.ndarray:
+    """Return dashed middle lines of main roads, lines along both edges of the greatest, and the edges of decks."""
+    roads = streets.roads
     main = roads[roads.road_class.isin(_MAIN) & (roads.width_m > RING_WIDTH_M)]
-    first = main[main.road_class == "primary"]
-    edge_m = first.width_m.to_numpy() / 2 - 0.7
-    return np.concatenate(
-        [
-            _dashes(main.geometry.to_numpy(), np.zeros(len(main)), spacing_m=9.0, length_m=4.0),
+    lines = []
+    for is_over in (False, True):
+        level, first = (table[table.overpass == is_over] for table in (main, roads[roads.road_class.isin(_EDGED)]))
+        first = first[(first.width_m > RING_WIDTH_M) | (first.road_class == "motorway_link")]
+        edge_m = first.width_m.to_numpy() / 2 - 0.7
+        painted = [
+            _dashes(level.geometry.to_numpy(), np.zeros(len(level)), spacing_m=9.0, length_m=4.0),
             *(_dashes(first.geometry.to_numpy(), side * edge_m, spacing_m=3.0, length_m=3.0) for side in (-1, 1)),
         ]
-    )
+        lines.append(np.concatenate(painted))
+    hidden, _ = gpd.GeoSeries(streets.decks).sindex.query(lines[0], predicate="intersects")
+    seen = np.delete(lines[0], np.unique(hidden))
+    return np.concatenate([seen, lines[1], shapely.boundary(streets.decks)])
 
 
 def _dashes(lines: np.ndarray, aside_m: np.ndarray, spacing_m: float, length_m: float) -> np.ndarray:

@@ -18,6 +18,7 @@ from shapely.geometry import box
 
 from ..processor import core_count
 from .land import plan_land
+from .layouts import LAYOUTS
 from .painting import Scenery, margin_px, paint
 from .pavement import lay_pavement
 from .regions import choose_region
@@ -46,8 +47,8 @@ class ScenePlan:
     transform : Affine
         From (column, row) of pixel corners to map coordinates.
     roads : GeoDataFrame
-        The true roads, cut where they meet and at the image's border, in `SCENE_CRS`, with road_class (primary,
-        secondary, residential or track), width_m, surface and bridge.
+        The true roads, cut where they meet and at the image's border, in `SCENE_CRS`, with road_class (motorway,
+        motorway_link, primary, secondary, residential or track), width_m, surface and bridge.
     scenery : Scenery
         All that there is to paint.
     """
@@ -72,6 +73,7 @@ def plan_scene(
     size_px: int,
     seed: int,
     resolution_m: float = 0.5,
+    layout: str = "auto",
     region: str = "temperate",
     bands: str = "rgb",
     bit_depth: int = 8,
@@ -87,6 +89,8 @@ def plan_scene(
         Chooses the scene.
     resolution_m : float
         Side of a pixel in meters.
+    layout : str
+        The kind of street plan, one of LAYOUTS, or `auto` to leave it to the seed.
     region : str
         One of REGIONS, or `any`, by which the seed chooses one and varies its colors.
     bands : str
@@ -99,7 +103,9 @@ def plan_scene(
     look_for, camera_for = CONDITIONS[conditions]
     side_m = size_px * resolution_m
     rng = np.random.default_rng(seed)
-    streets = plan_streets(side_m, rng)
+    if layout == "auto":
+        layout = str(rng.choice(list(LAYOUTS)))
+    streets = plan_streets(side_m, layout, rng)
     place = choose_region(region, rng)
     land, look = plan_land(side_m, streets, place, rng), look_for(rng)
     camera = camera_for(rng, bands, bit_depth, look.seed)

@@ -1,0 +1,224 @@
+"""Models that scale values by each image: of any range, and gray ones for red, green and blue."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import rasterio
+import torch
+
+from rasters import write_raster
+from towns import RGB, image_of, plant_model, true_roads
+from training_core import evaluate, exportmodel, finetune, quantize, segment
+from training_core.bundle import load_model, load_weights, save_model
+from training_core.errors import ImageryError, ModelFileError
+from training_core.events import Reporter, Warning
+from training_core.imagery import Band, Image, open_raster
+from training_core.jobs import Evaluate, ExportModel, FineTune, Quantize, Segment
+from training_core.model import adapt_first_layer, build_network
+from training_core.modelinput import IMAGE, MODEL, ModelInput, find_bands, measure_scaling, open_for_model
+from training_core.onnx_model import read_card
+
+COLORS = tuple(map(Band, RGB))
+COMPUTE = {"engine": "native", "precision": "fp32", "threads": 1}
+
+
+def scaled_by_the_image(path, source):
+    """Write a model as one that scales by the image, with numbers of its own that are far off."""
+    weights, card = load_weights(source)
+    bands = tuple(Band(name, 1e6, 3.0) for name in card.band_names)
+    save_model(path, weights, dataclasses.replace(card, bands=bands, scaling=IMAGE))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory, learned):
+    return scaled_by_the_image(tmp_path_factory.mktemp("scaled") / "model.safetensors", learned.model)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    """Return one image in three ranges of values, of which two are whole numbers of a step of the first."""
+    folder = tmp_path_factory.mktemp("images")
+    values = image_of(true_roads()).astype(float)
+    ranges = {"uint8": (1, 0), "uint16": (250, 1000), "float32": (1 / 256, -3)}
+    return {
+        dtype: write_raster(folder / f"{dtype}.tif", (values * gain + offset).astype(dtype), photometric="rgb")
+        for dtype, (gain, offset) in ranges.items()
+    }
+
+
+def probability(folder, raster, model, **options):
+    path = folder / "probability.tif"
+    segment.run(Segment(raster=raster, model=model, probability=str(path), **{**COMPUTE, **options}), Reporter())
+    with rasterio.open(path) as dataset:
+        return dataset.read(1).astype(int)
+
+
+def test_images_of_any_range_of_values_are_segmented_alike(images, model, town, tmp_path):
+    found = {dtype: probability(tmp_path, raster, model) for dtype, raster in images.items()}
+    for each in found.values():
+        assert abs(each - found["uint8"]).max() <= 1
+    roads = found["uint8"] > 127
+    assert (roads & town.truth).sum() / (roads | town.truth).sum() > 0.7
+
+
+def test_tiles_are_scaled_by_the_whole_image(images, model, tmp_path):
+    whole = probability(tmp_path, images["uint16"], model)
+    in_tiles = probability(tmp_path, images["uint16"], model, tile_px=64, halo="exact")
+    assert abs(whole - in_tiles).max() <= 1
+
+
+def test_a_model_of_its_own_scaling_knows_its_own_range_alone(images, learned, tmp_path):
+    found = [probability(tmp_path, images[dtype], learned.model) for dtype in ("uint8", "uint16")]
+    assert abs(found[0] - found[1]).max() > 100
+
+
+def test_images_of_any_range_of_values_score_alike(images, model, town):
+    labels = {"roads": town.roads, "aoi": town.aoi, "width_m": 10.0}
+    told = [
+        evaluate.run(Evaluate(rasters=(raster,), model=model, **labels, **COMPUTE), Reporter())
+        for raster in images.values()
+    ]
+    assert told[0]["pixel"]["iou"] > 0.7
+    for each in told:
+        assert each["pixel"]["iou"] == pytest.approx(told[0]["pixel"]["iou"], abs=0.005)
+
+
+def test_a_quantized_model_scales_by_the_image_too(images, model, tmp_path):
+    path = str(tmp_path / "model.onnx")
+    job = Quantize(rasters=(images["uint16"],), model=model, onnx=path, chips=4, chip_px=96, threads=1)
+    quantize.run(job, Reporter())
+    assert read_card(path).scaling == IMAGE
+    found = probability(tmp_path, images["float32"], path, engine="auto", precision="auto")
+    assert ((found > 127) == (probability(tmp_path, images["uint8"], model) > 127)).mean() > 0.98
+
+
+def test_an_exported_model_scales_by_the_image_in_roadseg_and_warns_of_other_programs(images, model, tmp_path):
+    path, told = str(tmp_path / "model.onnx"), []
+    exportmodel.run(ExportModel(model=model, onnx=path), Reporter(told.append))
+    (warning,) = [event.message for event in told if isinstance(event, Warning)]
+    assert "Other programs" in warning
+    found = probability(tmp_path, images["uint16"], path, engine="auto", precision="fp32")
+    assert abs(found - probability(tmp_path, images["uint8"], model)).max() <= 2
+
+
+def test_a_fine_tuned_model_holds_the_scaling_of_its_images(images, model, town, tmp_path):
+    path = str(tmp_path / "new.safetensors")
+    job = FineTune(rasters=(images["uint16"],), roads=town.roads, aoi=town.aoi, base_model=model, model=path,
+                   steps=1, chip_px=64, **COMPUTE)  # fmt: skip
+    finetune.run(job, Reporter())
+    card = load_weights(path)[1]
+    with rasterio.open(images["uint16"]) as dataset:
+        values = dataset.read().astype(float)
+    assert card.scaling == MODEL
+    assert [band.mean for band in card.bands] == pytest.approx(values.mean(axis=(1, 2)), rel=0.01)
+
+
+def test_the_header_tells_the_scaling_and_typical_numbers(model):
+    card = load_model(model)[1]
+    document = card.to_document()
+    assert card.scaling == document["roadseg:scaling"] == IMAGE
+    assert document["mlm:input"][0]["value_scaling"][0] == {"type": "z-score", "mean": 1e6, "stddev": 3.0}
+
+
+def test_an_unknown_scaling_is_refused(model, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    document = {**load_model(model)[1].to_document(), "roadseg:scaling": "by eye"}
+    path = tmp_path / "bad.safetensors"
+    save_file(load_file(model), path, metadata={"roadseg": json.dumps(document)})
+    with pytest.raises(ModelFileError, match="makes no sense"):
+        load_model(str(path))
+
+
+def measured(path):
+    with open_raster(str(path)) as dataset, Image(dataset, (1,)) as image:
+        return measure_scaling(image, (Band("gray", 5.0, 7.0),))[0]
+
+
+def test_a_sample_tells_mean_and_deviation_of_a_large_image(tmp_path):
+    rows, columns = np.mgrid[:1500, :2300]
+    slope = 300 + 0.1 * columns + 50 * (rows > 900)
+    values = (slope + np.random.default_rng(0).normal(0, 60, slope.shape)).astype(np.uint16)
+    band = measured(write_raster(tmp_path / "image.tif", values[None]))
+    assert band.mean == pytest.approx(values.mean(), rel=0.02)
+    assert band.std == pytest.approx(values.std(), rel=0.03)
+
+
+def test_of_an_image_with_little_data_only_that_counts(tmp_path):
+    values = np.zeros((1, 2100, 2100), np.uint8)
+    values[0, 200:260, 200:260] = 40  # where the first and largest squares do not look
+    values[0, 260:320, 200:260] = 60
+    band = measured(write_raster(tmp_path / "image.tif", values, nodata=0))
+    assert band == Band("gray", pytest.approx(50, abs=4), pytest.approx(10, abs=1))
+
+
+def test_an_image_without_data_and_a_flat_one_give_numbers_to_go_on_with(tmp_path):
+    assert measured(write_raster(tmp_path / "none.tif", np.zeros((1, 64, 64), np.uint8), nodata=0)).std == 7.0
+    assert measured(write_raster(tmp_path / "flat.tif", np.full((1, 64, 64), 9, np.uint8))) == Band("gray", 9.0, 1.0)
+
+
+def test_gray_is_seen_as_red_green_and_blue_alike(model, tmp_path):
+    gray = image_of(true_roads(), bands=1, dtype="uint16")
+    pan = write_raster(tmp_path / "pan.tif", gray)
+    color = write_raster(tmp_path / "color.tif", np.repeat(gray, 3, axis=0), photometric="rgb")
+    found = probability(tmp_path, pan, model)
+    np.testing.assert_array_equal(found, probability(tmp_path, color, model))
+    assert ((found > 127) == true_roads()).mean() > 0.9
+
+
+def indexes(path, scaling=IMAGE, bands=COLORS):
+    with open_raster(str(path)) as dataset:
+        return find_bands(dataset, ModelInput(bands, 1.0, scaling))
+
+
+def named(path, *names):
+    """Write an image of named bands."""
+    write_raster(path, np.zeros((len(names), 8, 8), np.uint8), photometric="minisblack")
+    with rasterio.open(path, "r+") as dataset:
+        dataset.descriptions = names
+    return path
+
+
+def test_bands_are_found_by_name_and_where_there_are_none_by_order(tmp_path):
+    assert indexes(named(tmp_path / "named.tif", "nir", "blue", "green", "red")) == (4, 3, 2)
+    unnamed = write_raster(tmp_path / "unnamed.tif", np.zeros((5, 8, 8), np.uint16), photometric="minisblack")
+    assert indexes(unnamed) == (1, 2, 3)
+    with pytest.raises(ImageryError, match="5 image bands"):
+        indexes(unnamed, scaling=MODEL)
+
+
+@pytest.mark.parametrize("names", [("coastal", "blue", "green", "yellow"), ("red", "green")])
+def test_other_bands_than_red_green_and_blue_are_refused(tmp_path, names):
+    with pytest.raises(ImageryError, match=f"{len(names)} image bands"):
+        indexes(named(tmp_path / "image.tif", *names))
+
+
+def test_gray_stands_for_colors_alone_and_for_models_that_have_seen_it(tmp_path):
+    pan = write_raster(tmp_path / "pan.tif", np.zeros((1, 8, 8), np.uint8))
+    assert indexes(pan) == (1, 1, 1)
+    for scaling, bands in ((MODEL, COLORS), (IMAGE, (Band("red"), Band("nir")))):
+        with pytest.raises(ImageryError, match="1 image bands"):
+            indexes(pan, scaling, bands)
+
+
+def test_alpha_is_no_band_of_a_gray_image(tmp_path):
+    path = write_raster(tmp_path / "pan.tif", np.full((2, 8, 8), 255, np.uint8), alpha="YES")
+    assert indexes(path) == (1, 1, 1)
+    with open_for_model(str(path), ModelInput(COLORS, 1.0, IMAGE)) as (image, bands):
+        assert image.read(0, 0, 4, 4)[0].shape == (3, 4, 4) and [band.name for band in bands] == list(RGB)
+
+
+def test_a_first_layer_of_one_band_answers_as_that_of_colors_to_gray(tmp_path):
+    weights, card = load_weights(plant_model(tmp_path / "model.safetensors"))
+    color = build_network(card.architecture)
+    color.load_state_dict(weights)
+    gray = build_network(dataclasses.replace(card.architecture, in_channels=1))
+    gray.load_state_dict(adapt_first_layer(weights, card.band_names, ("band 1",)))
+    image = torch.randn(2, 1, 64, 64)
+    with torch.inference_mode():
+        torch.testing.assert_close(gray.encoder.conv1(image), color.encoder.conv1(image.expand(-1, 3, -1, -1)))
+        answers = gray.eval()(image), color.eval()(image.expand(-1, 3, -1, -1))
+    torch.testing.assert_close(*answers, rtol=1e-3, atol=1e-3)

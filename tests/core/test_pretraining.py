@@ -1,0 +1,95 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file
+
+from training_core.bundle import load_model, load_weights
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "starter"))
+
+from recipe import Recipe  # noqa: E402
+from worlds import draw_batch, make_world, make_worlds, varied  # noqa: E402
+
+SMALL = Recipe(scene_px=256, chip_px=64, batch_size=6, scenes=2)
+
+
+def pretrain(folder, *options):
+    command = [
+        sys.executable,
+        "scripts/starter/pretrain.py",
+        folder / "model.safetensors",
+        folder / "compact.safetensors",
+    ]
+    small = ["--steps=2", "--scenes=1", "--scene-px=96", "--chip-px=64"]
+    env = {"PYTHONPATH": f"{ROOT}:{':'.join(sys.path)}", "PATH": "", "HOME": str(folder)}
+    return subprocess.run([*command, *small, *options], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("starter")
+    done = pretrain(folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_script_makes_a_model_of_any_image_and_a_compact_one(pretrained):
+    _, card = load_model(str(pretrained / "model.safetensors"))
+    weights, compact = load_weights(str(pretrained / "compact.safetensors"))
+    assert card == compact
+    assert (card.band_names, card.scaling, card.resolution_m) == (("red", "green", "blue"), "image", 0.3)
+    assert card.training["recipe"]["steps"] == card.training["steps"] == 2
+    full = load_file(pretrained / "model.safetensors")
+    assert weights.keys() == full.keys()
+    assert (pretrained / "compact.safetensors").stat().st_size < 0.27 * (
+        pretrained / "model.safetensors"
+    ).stat().st_size
+
+
+def test_a_run_goes_on_from_its_checkpoint_only_with_the_same_recipe(pretrained):
+    again = pretrain(pretrained)
+    assert again.returncode == 0 and "going on from step 2" in again.stdout
+    other = pretrain(pretrained, "--steps=3")
+    assert other.returncode != 0 and "another recipe" in other.stderr
+
+
+def test_a_world_is_its_number_and_its_labels_lie_on_roads():
+    first, again = make_worlds(SMALL, [5, 5])
+    assert np.array_equal(first.image, again.image)
+    assert not np.array_equal(first.image, make_world(SMALL, -5).image)
+    assert abs(first.image.astype(float).mean(axis=(1, 2))).max() < 0.01
+    assert first.labels.shape == first.image.shape[1:] == (256, 256)
+    assert 0 < first.labels.mean() < 0.6
+    assert np.array_equal(first.roads, np.flatnonzero(first.labels))
+
+
+def test_coarse_worlds_are_enlarged_to_the_size_of_the_others():
+    world = make_world(Recipe(scene_px=250, coarse_share=1.0), 3)
+    assert world.image.shape == (3, 250, 250)
+    rough = np.abs(np.diff(world.image[1].astype(float), axis=1)).mean()
+    fine = make_world(Recipe(scene_px=250, coarse_share=0.0), 3).image[1].astype(float)
+    assert rough < np.abs(np.diff(fine, axis=1)).mean()
+
+
+def test_a_batch_is_decided_by_its_number():
+    worlds = make_worlds(SMALL, range(2))
+    images, labels = draw_batch(SMALL, worlds, 7)
+    again, _ = draw_batch(SMALL, worlds, 7)
+    other, _ = draw_batch(SMALL, worlds, 8)
+    assert images.shape == (6, 3, 64, 64) and labels.shape == (6, 64, 64)
+    assert images.dtype == np.float32 and set(np.unique(labels)) <= {0, 1}
+    assert np.array_equal(images, again) and not np.array_equal(images, other)
+    assert labels.any()
+
+
+def test_gray_chips_are_gray_and_colors_are_mixed():
+    image = make_world(SMALL, 1).image.astype(np.float32)
+    rng = np.random.default_rng(0)
+    gray = varied(image, Recipe(gray_share=1.0, mixed_share=0.0), rng)
+    assert np.allclose(gray[0], gray[1], atol=1.2) and np.corrcoef(gray[0].ravel(), gray[2].ravel())[0, 1] > 0.95
+    mixed = varied(image, Recipe(gray_share=0.0, mixed_share=1.0), rng)
+    assert mixed.shape == image.shape and not np.allclose(mixed, image, atol=0.1)

@@ -1,0 +1,106 @@
+"""The word starter in place of a model's file."""
+
+import threading
+
+import pytest
+from click.testing import CliRunner
+
+from towns import plant_model
+from training_core import cli, worker
+from training_core.bundle import load_weights
+from training_core.errors import ModelFileError
+from training_core.events import Error, Result
+from training_core.jobs import (
+    JOBS,
+    MODEL,
+    STARTER,
+    ExtractRoads,
+    FineTune,
+    Segment,
+    has_starter,
+    model_path,
+    starter,
+    with_model_paths,
+)
+
+COMPUTE = {"engine": "native", "threads": 1}
+
+
+@pytest.fixture
+def planted_starter(tmp_path, monkeypatch):
+    """A starter, whether or not this copy comes with one."""
+    (tmp_path / "starter").mkdir()
+    path = tmp_path / "starter" / "roads.safetensors"
+    monkeypatch.setattr(starter, "PATH", path)
+    plant_model(path)
+    return path
+
+
+@pytest.fixture
+def no_starter(tmp_path, monkeypatch):
+    monkeypatch.setattr(starter, "PATH", tmp_path / "resources" / "roads.safetensors")
+
+
+def do(job):
+    """Do a job as every client has it done, and return its last event."""
+    told = []
+    worker.run(job, told.append, threading.Event())
+    return told[-1]
+
+
+def test_every_model_may_be_the_starter(planted_starter):
+    fields = [(job, field) for job in JOBS.values() for field in job.option_fields() if field.option.kind == MODEL]
+    assert {job.name for job, _ in fields} == {
+        "finetune", "segment", "extractroads", "evaluate", "exportmodel", "quantize",
+    }  # fmt: skip
+    for job, field in fields:
+        meant = with_model_paths(job(**{field.name: STARTER}))
+        assert getattr(meant, field.name) == str(planted_starter)
+        assert STARTER in field.option.help
+
+
+def test_other_models_are_the_files_that_they_name(planted_starter):
+    job = Segment(raster="image.tif", mask="mask.tif", model="./starter")
+    assert with_model_paths(job) == job
+    assert model_path("") == "" and with_model_paths(FineTune(base_model="")).base_model == ""
+
+
+def test_the_first_run_needs_no_model(planted_starter, town, tmp_path):
+    assert Segment().model == ExtractRoads().model == FineTune().base_model == STARTER
+    mask = tmp_path / "mask.tif"
+    assert isinstance(do(Segment(raster=town.raster, mask=str(mask), **COMPUTE)), Result) and mask.is_file()
+    model = str(tmp_path / "model.safetensors")
+    job = FineTune(rasters=(town.raster,), roads=town.roads, aoi=town.aoi, model=model, steps=1, chip_px=64, **COMPUTE)
+    assert isinstance(do(job), Result)
+    card = load_weights(model)[1]
+    assert card.architecture.encoder == "resnet18"  # as that of the one planted here, and not what starts fresh
+    assert card.training["base_model"] == planted_starter.name
+
+
+def test_left_empty_learning_starts_fresh(planted_starter, town, tmp_path):
+    model = str(tmp_path / "model.safetensors")
+    job = FineTune(rasters=(town.raster,), roads=town.roads, model=model, base_model="", steps=1, chip_px=64, **COMPUTE)
+    assert isinstance(do(job), Result)
+    card = load_weights(model)[1]
+    assert card.architecture.encoder == "resnet34" and card.training["base_model"] == ""
+
+
+def test_a_job_may_not_write_over_the_starter(planted_starter, town):
+    job = FineTune(rasters=(town.raster,), roads=town.roads, model=str(planted_starter), steps=1, **COMPUTE)
+    last = do(job)
+    assert isinstance(last, Error) and last.code == "output"
+
+
+def test_a_copy_without_the_starter_says_what_to_do(no_starter, town, tmp_path):
+    assert not has_starter()
+    with pytest.raises(ModelFileError, match="without its starter model"):
+        model_path(STARTER)
+    last = do(Segment(raster=town.raster, mask=str(tmp_path / "mask.tif")))
+    assert isinstance(last, Error) and last.code == "model" and "Choose a model file" in last.remedy
+
+
+def test_the_command_line_tells_of_the_starter():
+    for command in ("segment", "extractroads", "finetune", "evaluate"):
+        told = " ".join(CliRunner().invoke(cli.main, [command, "--help"]).output.split())
+        assert "starter for the model that comes with RoadSeg" in told
+        assert ("[default: starter" in told) == (command != "evaluate")
