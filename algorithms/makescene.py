@@ -9,15 +9,11 @@ from ..training_core import jobs
 
 
 class MakeScene(JobAlgorithm):
-    """A size, a seed and a layout in; an image, generated, and its true roads out."""
+    """What kind of scene in; an image, generated, and its true roads out."""
 
     job_type = jobs.MakeScene
     group_id = "training"
     keywords = "demo,example,synthetic,generate,procedural,test,image,road"
     renamed: ClassVar = {"roads": "OUTPUT"}
-    numbers: ClassVar = {
-        "count": "Number of lines",
-        "length_m": "Length of all lines (m)",
-        "resolution_m": "Ground resolution (m)",
-    }
+    numbers: ClassVar = {"count": "Number of lines", "length_m": "Length of all lines (m)"}
     styles: ClassVar = {"roads": "roads"}

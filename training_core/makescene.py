@@ -45,7 +45,6 @@ def run(job: MakeScene, reporter: Reporter) -> dict[str, Any]:
         "roads": job.roads,
         "count": len(plan.roads),
         "length_m": float(plan.roads.length.sum()),
-        "resolution_m": plan.resolution_m,
     }
 
 

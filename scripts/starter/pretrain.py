@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -82,12 +82,11 @@ class Run:
     def to_the_end(self) -> None:
         """Train all steps that are left."""
         recipe, losses = self.recipe, []
-        with ThreadPoolExecutor(1) as painter, ThreadPoolExecutor(1) as drawer:
-            coming = painter.submit(self._worlds)
+        with ThreadPoolExecutor(1) as drawer:
             while self.step < recipe.steps:
-                worlds = coming.result()
+                # Not painted meanwhile: the threads of a step wait for each other, and so for what takes one's core.
+                worlds = self._worlds()
                 until = min(recipe.steps, (self.step // recipe.steps_per_world + 1) * recipe.steps_per_world)
-                coming = painter.submit(self._worlds, until) if until < recipe.steps else Future()
                 batch = drawer.submit(draw_batch, recipe, worlds, self.step)
                 while self.step < until:
                     chips, labels = batch.result()
@@ -98,9 +97,9 @@ class Run:
                               f"loss {np.mean(losses[-TELL_STEPS:]):.4f}", flush=True)  # fmt: skip
                 self._keep()
 
-    def _worlds(self, step: int = -1) -> list[World]:
-        """Return the worlds of a step, of the present one by default."""
-        first = (self.step if step < 0 else step) // self.recipe.steps_per_world * self.recipe.scenes
+    def _worlds(self) -> list[World]:
+        """Return the worlds of the present step."""
+        first = self.step // self.recipe.steps_per_world * self.recipe.scenes
         return make_worlds(self.recipe, range(first, first + self.recipe.scenes))
 
     def _learn(self, chips: np.ndarray, labels: np.ndarray) -> float:

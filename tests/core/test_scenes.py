@@ -190,7 +190,7 @@ def test_the_job_writes_image_and_roads_that_lie_on_each_other(tmp_path):
         assert np.array_equal(dataset.read(), make_scene(600, 4).image)
     assert result["count"] == len(roads)
     assert result["length_m"] == pytest.approx(roads.length.sum())
-    assert (result["raster"], result["roads"], result["resolution_m"]) == (job.raster, job.roads, 0.5)
+    assert (result["raster"], result["roads"]) == (job.raster, job.roads)
     fractions = [event.fraction for event in events if event.kind == "progress"]
     assert fractions == sorted(fractions) and fractions[-1] == 1
     assert isinstance(roads.geometry[0], LineString)

@@ -133,9 +133,12 @@ def test_the_types(algorithm_type, types):
     assert not found["INPUT"].flags() & QgsProcessingParameterDefinition.Flag.FlagOptional
 
 
-def test_a_scene_is_made_of_nothing_but_a_size_and_a_seed():
+def test_a_scene_is_made_of_nothing_but_numbers_and_choices():
     types = {name: parameter.type() for name, parameter in definitions(MakeScene).items()}
-    assert types == {"SIZE_PX": "number", "SEED": "number", "RASTER": "rasterDestination", "OUTPUT": "sink"}
+    outputs = {"RASTER": "rasterDestination", "OUTPUT": "sink"}
+    numbers = dict.fromkeys(("SIZE_PX", "SEED", "RESOLUTION_M"), "number")
+    choices = dict.fromkeys(("LAYOUT", "REGION", "BANDS", "BIT_DEPTH"), "enum")
+    assert types == {**outputs, **numbers, **choices}
 
 
 def test_geometries_and_parents():
