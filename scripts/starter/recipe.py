@@ -29,15 +29,23 @@ class Recipe:
         Share of the scenes painted at a coarser ground size and enlarged, as images of up to 1 m are.
     road_share : float
         Share of the chips near a road.
+    conditions_share : float
+        Share of the varied scenes seen in any season, light and camera; the others on a summer's day from straight
+        above.
+    plain_steps : int
+        Until then the share of varied scenes and chips rises from none to all. Before that they are of one region, on a
+        summer's day: what a network that knows nothing learns fastest from.
     gray_share, mixed_share : float
         Shares of chips whose bands are all the same gray, or mixed at random, so that colors are no evidence alone.
+    disturbed_share : float
+        Share of the chips that are blurred, and share of those with noise added.
     seed : int
     """
 
-    steps: int = 5200
+    steps: int = 5000
     batch_size: int = 8
     chip_px: int = 192
-    learning_rate: float = 1.5e-3
+    learning_rate: float = 1e-3
     warm_up_share: float = 0.02
     averaging: float = 0.998
     resolution_m: float = 0.3
@@ -45,9 +53,12 @@ class Recipe:
     scenes: int = 32
     steps_per_world: int = 300
     scale_range: tuple[float, float] = (0.22, 0.5)
-    coarse_share: float = 0.15
+    coarse_share: float = 0.1
     coarse_range: tuple[float, float] = (0.5, 1.0)
     road_share: float = 0.6
-    gray_share: float = 0.25
-    mixed_share: float = 0.4
+    conditions_share: float = 0.6
+    plain_steps: int = 1200
+    gray_share: float = 0.2
+    mixed_share: float = 0.25
+    disturbed_share: float = 0.15
     seed: int = 0

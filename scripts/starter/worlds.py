@@ -32,11 +32,14 @@ class World:
         1 on roads.
     roads : ndarray (N,), int
         Flat indexes of the road's pixels.
+    is_varied : bool
+        Whether its chips are to differ in their colors.
     """
 
     image: np.ndarray
     labels: np.ndarray
     roads: np.ndarray
+    is_varied: bool
 
 
 def make_worlds(recipe: Recipe, numbers: Iterable[int]) -> list[World]:
@@ -46,13 +49,19 @@ def make_worlds(recipe: Recipe, numbers: Iterable[int]) -> list[World]:
 
 
 def make_world(recipe: Recipe, number: int) -> World:
-    """Return the world of a number."""
+    """Return the world of a number: plain ones first, then more and more varied ones; all of negative numbers are."""
     rng = np.random.default_rng([recipe.seed, abs(number), number < 0])
-    is_coarse = rng.random() < recipe.coarse_share
+    step = number // recipe.scenes * recipe.steps_per_world if number >= 0 else recipe.steps
+    is_varied = rng.random() < step / recipe.plain_steps
+    is_coarse = is_varied and rng.random() < recipe.coarse_share
     pixel_m = float(np.exp(rng.uniform(*np.log(recipe.coarse_range if is_coarse else recipe.scale_range))))
     enlarged = pixel_m / recipe.resolution_m if is_coarse else 1.0
     scene = make_scene(
-        round(recipe.scene_px / enlarged), int(rng.integers(2**31)), pixel_m, region="any", conditions="varied"
+        round(recipe.scene_px / enlarged),
+        int(rng.integers(2**31)),
+        pixel_m,
+        region="any" if is_varied else "temperate",
+        conditions="varied" if is_varied and rng.random() < recipe.conditions_share else "fair",
     )
     image = scene.image.astype(np.float32)
     if is_coarse:
@@ -60,7 +69,7 @@ def make_world(recipe: Recipe, number: int) -> World:
     image -= image.mean(axis=(1, 2), keepdims=True)
     image /= image.std(axis=(1, 2), keepdims=True) + 1e-3
     labels = _burned(scene.roads, scene.transform, enlarged, image.shape[1:])
-    return World(image.astype(np.float16), labels, np.flatnonzero(labels))
+    return World(image.astype(np.float16), labels, np.flatnonzero(labels), is_varied)
 
 
 def _burned(roads, transform, enlarged: float, shape: tuple[int, ...]) -> np.ndarray:
@@ -85,7 +94,9 @@ def _draw(recipe: Recipe, world: World, rng: np.random.Generator) -> tuple[np.nd
         center = np.array(divmod(int(world.roads[rng.integers(len(world.roads))]), recipe.scene_px))
         start = np.clip(center - side // 2 + rng.integers(-side // 3, side // 3 + 1, 2), 0, reach)
     window = np.s_[start[0] : start[0] + side, start[1] : start[1] + side]
-    image = varied(world.image[(slice(None), *window)].astype(np.float32), recipe, rng)
+    image = world.image[(slice(None), *window)].astype(np.float32)
+    if world.is_varied:
+        image = varied(image, recipe, rng)
     symmetry = int(rng.integers(8))
     return turned(image, symmetry).astype(np.float32), turned(world.labels[window][None], symmetry)[0]
 
@@ -105,9 +116,9 @@ def varied(image: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.nd
     gain = np.exp(rng.normal(0, 0.2) + rng.normal(0, 0.05, (3, 1, 1)) * (kind >= recipe.gray_share))
     bias = rng.normal(0, 0.25) + rng.normal(0, 0.08, (3, 1, 1)) * (kind >= recipe.gray_share)
     image = image * gain.astype(np.float32) + bias.astype(np.float32)
-    if rng.random() < 0.25:
+    if rng.random() < recipe.disturbed_share:
         blur_px = rng.uniform(0.4, 1.3)
         image = np.stack([gaussian_filter(band, blur_px) for band in image])
-    if rng.random() < 0.25:
+    if rng.random() < recipe.disturbed_share:
         image = image + rng.normal(0, rng.uniform(0.02, 0.2), image.shape)
     return image
