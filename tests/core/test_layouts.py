@@ -10,6 +10,7 @@ import shapely
 from training_core.jobs import MakeScene
 from training_core.scenes import plan_scene
 from training_core.scenes.layouts import LAYOUTS
+from training_core.scenes.pavement import lay_pavement
 from training_core.scenes.road_table import nodes_of
 from training_core.scenes.streets import plan_streets
 from training_core.scenes.surfacing import SURFACES, WIDTHS_M
@@ -76,7 +77,7 @@ def test_the_seed_chooses_among_all_layouts():
 def test_every_layout_keeps_to_the_contract_of_roads(layout, seed):
     roads = plan(layout, seed).roads
     assert set(roads.road_class) <= set(WIDTHS_M) and set(roads.surface) <= set(SURFACES)
-    assert roads.width_m.between(2, 19).all() and roads.bridge.dtype == bool
+    assert roads.width_m.between(2, 27).all() and roads.bridge.dtype == bool
     assert roads.length.sum() > 1200  # on a quarter of a square kilometer
     assert all(line.is_simple for line in roads.geometry)
     for pair in crossings_without_node(roads):
@@ -204,3 +205,20 @@ def test_places_differ_in_how_they_pave():
 
 def moods():
     return [streets("grid", seed, 256).roads for seed in range(12)]
+
+
+def test_streets_of_many_lanes_have_lines_between_them():
+    wide = narrow = None
+    for seed in range(40):
+        streets = plan_streets(300.0, "grid", np.random.default_rng(seed))
+        main = streets.roads[streets.roads.road_class == "primary"]
+        if len(main) and main.width_m.min() > 17:
+            wide = wide or (main, lay_pavement(streets).markings)
+        elif len(main) and main.width_m.max() < 15:
+            narrow = narrow or (main, lay_pavement(streets).markings)
+    lines_m = [
+        markings.length[markings.within(shapely.union_all(shapely.buffer(roads.geometry, roads.width_m / 2 - 1.5)))].sum()
+        / roads.length.sum()
+        for roads, markings in (wide, narrow)
+    ]
+    assert lines_m[0] > 3 * lines_m[1] > 0

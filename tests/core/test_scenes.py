@@ -41,7 +41,7 @@ def test_a_scene_is_an_image_with_roads_in_utm(scene):
     assert scene.roads.crs.to_epsg() == 32633
     assert {"road_class", "width_m", "bridge"} <= set(scene.roads.columns)
     assert set(scene.roads.road_class) <= set(WIDTHS_M)
-    assert scene.roads.width_m.between(2, 14).all()
+    assert scene.roads.width_m.between(2, 27).all()
     assert scene.roads.bridge.dtype == bool
 
 

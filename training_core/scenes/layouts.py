@@ -39,11 +39,16 @@ def grid(side_m: float, rng: np.random.Generator) -> Sketch:
                 streets.append(Street(road_class, LineString([p[::-1] for p in points] if is_turned else points)))
     ends = _into_blocks(xs, ys, rng, streets)
     scale = rng.uniform(0.85, 1.4)
-    widths_m = {"primary": (11 * scale, 13 * scale), "secondary": (7.5 * scale, 9 * scale)}
+    widths_m = {"primary": _of_main_streets(scale, rng), "secondary": (7.5 * scale, 9 * scale)}
     widths_m["residential"] = (4.8 * scale, 6.8 * scale)
     order = {"primary": 0, "secondary": 1}
     streets.sort(key=lambda street: order.get(street.road_class, 2))
     return Sketch(streets, ends, bend, _one_town(side_m, bend, 1.3), widths_m)
+
+
+def _of_main_streets(scale: float, rng: np.random.Generator) -> tuple[float, float]:
+    """Return the range of their width: of two lanes and a turning lane, or in some towns of four to eight lanes."""
+    return (17.0, 27.0) if rng.random() < 0.35 else (11 * scale, 13 * scale)
 
 
 def _spaced(half_m: float, step_m: float, spread: float, rng: np.random.Generator) -> np.ndarray:
@@ -189,7 +194,7 @@ def suburb(side_m: float, rng: np.random.Generator) -> Sketch:
         for y0, y1 in zip([-half_m, *ys], [*ys, half_m]):
             _fill_superblock((x0, y0, x1, y1), rng, streets, ends)
     scale = rng.uniform(0.85, 1.35)
-    widths_m = {"primary": (11 * scale, 13 * scale), "secondary": (8 * scale, 10 * scale)}
+    widths_m = {"primary": _of_main_streets(scale, rng), "secondary": (8 * scale, 10 * scale)}
     widths_m["residential"] = (5.5 * scale, 7 * scale)
     streets.sort(key=lambda street: street.road_class == "residential")
     return Sketch(streets, ends, bend, _one_town(side_m, bend, 1.3), widths_m)

@@ -16,6 +16,7 @@ from .streets import RING_WIDTH_M, StreetPlan
 
 _TURNING_M = 8.0
 _CORNER_M, _JUNCTION_M = 4.0, 25.0
+_LANE_M, _MOST_LANES = 3.4, 3
 _MAIN = ("primary", "secondary", "motorway")
 _EDGED = ("primary", "motorway", "motorway_link")
 
@@ -86,7 +87,7 @@ def _corners(roads: gpd.GeoDataFrame, surfaces: np.ndarray) -> np.ndarray:
 
 
 def _markings(streets: StreetPlan) -> np.ndarray:
-    """Return dashed middle lines of main roads, lines along both edges of the greatest, and the edges of decks."""
+    """Return the lines between the lanes of main roads, those along both edges of the greatest, and edges of decks."""
     roads = streets.roads
     main = roads[roads.road_class.isin(_MAIN) & (roads.width_m > RING_WIDTH_M)]
     lines = []
@@ -95,13 +96,24 @@ def _markings(streets: StreetPlan) -> np.ndarray:
         first = first[(first.width_m > RING_WIDTH_M) | (first.road_class == "motorway_link")]
         edge_m = first.width_m.to_numpy() / 2 - 0.7
         painted = [
-            _dashes(level.geometry.to_numpy(), np.zeros(len(level)), spacing_m=9.0, length_m=4.0),
+            *_lanes(level),
             *(_dashes(first.geometry.to_numpy(), side * edge_m, spacing_m=3.0, length_m=3.0) for side in (-1, 1)),
         ]
         lines.append(np.concatenate(painted))
     hidden, _ = gpd.GeoSeries(streets.decks).sindex.query(lines[0], predicate="intersects")
     seen = np.delete(lines[0], np.unique(hidden))
     return np.concatenate([seen, lines[1], shapely.boundary(streets.decks)])
+
+
+def _lanes(roads: gpd.GeoDataFrame) -> list[np.ndarray]:
+    """Return dashes along the middle of roads, and between the lanes of those that have several each way."""
+    half_m = roads.width_m.to_numpy() / 2
+    dashes = []
+    for number in range(-_MOST_LANES, _MOST_LANES + 1):
+        aside_m = number * _LANE_M
+        wide = roads.geometry.to_numpy()[(half_m > 8) & (half_m > abs(aside_m) + 2) | (number == 0)]
+        dashes.append(_dashes(wide, np.full(len(wide), aside_m), spacing_m=9.0, length_m=4.0))
+    return dashes
 
 
 def _dashes(lines: np.ndarray, aside_m: np.ndarray, spacing_m: float, length_m: float) -> np.ndarray:

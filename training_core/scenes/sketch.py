@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial import KDTree
@@ -77,9 +78,13 @@ class Towns:
         centers_m = rng.uniform(0.25, 0.75, (1, 2)) if count == 1 else rng.uniform(0, 1, (count, 2))
         return cls(centers_m * side_m, float(rng.uniform(0.4, 0.5) * min(side_m, 1400)))
 
+    @cached_property
+    def _nearest(self) -> KDTree:
+        return KDTree(self.centers_m)
+
     def urbanity(self, points: np.ndarray) -> np.ndarray:
         """Return (N,) values for (N, 2) points: Gaussian in the distance to the nearest center."""
-        distance_m, _ = KDTree(self.centers_m).query(points)
+        distance_m, _ = self._nearest.query(points)
         return np.exp(-((distance_m / self.radius_m) ** 2))
 
 
