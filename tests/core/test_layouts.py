@@ -217,7 +217,9 @@ def test_streets_of_many_lanes_have_lines_between_them():
         elif len(main) and main.width_m.max() < 15:
             narrow = narrow or (main, lay_pavement(streets).markings)
     lines_m = [
-        markings.length[markings.within(shapely.union_all(shapely.buffer(roads.geometry, roads.width_m / 2 - 1.5)))].sum()
+        markings.length[
+            markings.within(shapely.union_all(shapely.buffer(roads.geometry, roads.width_m / 2 - 1.5)))
+        ].sum()
         / roads.length.sum()
         for roads, markings in (wide, narrow)
     ]

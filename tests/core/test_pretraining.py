@@ -68,11 +68,18 @@ def test_a_world_is_its_number_and_its_labels_lie_on_roads():
 
 
 def test_coarse_worlds_are_enlarged_to_the_size_of_the_others():
-    world = make_world(Recipe(scene_px=250, coarse_share=1.0), 3)
-    assert world.image.shape == (3, 250, 250)
-    rough = np.abs(np.diff(world.image[1].astype(float), axis=1)).mean()
-    fine = make_world(Recipe(scene_px=250, coarse_share=0.0), 3).image[1].astype(float)
-    assert rough < np.abs(np.diff(fine, axis=1)).mean()
+    worlds = {}
+    for share in (0.0, 1.0):
+        recipe = Recipe(scene_px=250, coarse_share=share, conditions_share=0.0)
+        worlds[share] = np.stack([make_world(recipe, number).image for number in (-1, -2, -3)]).astype(float)
+    assert worlds[0.0].shape == worlds[1.0].shape == (3, 3, 250, 250)
+    rough = {share: np.abs(np.diff(images, axis=3)).mean() for share, images in worlds.items()}
+    assert rough[1.0] < 0.8 * rough[0.0]
+
+
+def test_first_worlds_are_plain_and_later_ones_varied():
+    recipe = Recipe(scene_px=96, scenes=1, plain_steps=600)
+    assert [make_world(recipe, number).is_varied for number in (0, 2, 9, -1)] == [False, True, True, True]
 
 
 def test_a_batch_is_decided_by_its_number():
