@@ -60,6 +60,8 @@ class ModelCard:
     scaling : str
         Whether values are scaled by the bands' numbers (model), or by those of each image itself (image); see
         `modelinput`.
+    license : str
+        Under which the weights may be used, as SPDX names it; empty where nobody said, as for a model of one's own.
     """
 
     architecture: Architecture
@@ -74,6 +76,7 @@ class ModelCard:
     classes: tuple[RoadClass, ...] = ()
     quantization: dict[str, Any] = field(default_factory=dict)
     scaling: str = MODEL
+    license: str = ""
 
     @property
     def input(self) -> ModelInput:
@@ -135,6 +138,7 @@ class ModelCard:
             "roadseg:versions": self.versions,
             **({"roadseg:classes": to_document(self.classes)} if self.classes else {}),
             **({"roadseg:quantization": self.quantization} if self.quantization else {}),
+            **({"license": self.license} if self.license else {}),
         }
 
 
@@ -169,6 +173,7 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
             classes=from_document(document.get("roadseg:classes", [])),
             quantization=dict(document.get("roadseg:quantization", {})),
             scaling=str(document.get("roadseg:scaling", MODEL)),
+            license=str(document.get("license", "")),
         )
         card.architecture.validate()
     except (KeyError, IndexError, TypeError, ValueError) as error:

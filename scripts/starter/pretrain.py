@@ -37,6 +37,7 @@ from training_core.versions import versions
 from worlds import World, draw_batch, make_worlds
 
 TELL_STEPS = 50
+LICENSE = "CC0-1.0"  # so that models that learn from it are their makers'; no picture of anybody's went into it
 # What a picture of 8 bits has on the average; each image is scaled by its own.
 BANDS = tuple(Band(name, 110.0, 45.0) for name in ("red", "green", "blue"))
 
@@ -159,6 +160,7 @@ def card(run: Run, best: Trained, unseen: list[LabeledImage]) -> ModelCard:
         metrics=asdict(best.scores),
         versions=versions(),
         scaling=IMAGE,
+        license=LICENSE,
     )
 
 

@@ -16,6 +16,7 @@ CARD = ModelCard(
     resolution_m=0.3,
     threshold=0.4,
     metrics={"f1": 0.7},
+    license="CC0-1.0",
 )
 
 

@@ -42,6 +42,7 @@ def test_the_script_makes_a_model_of_any_image_and_a_compact_one(pretrained):
     weights, compact = load_weights(str(pretrained / "compact.safetensors"))
     assert card == compact
     assert (card.band_names, card.scaling, card.resolution_m) == (("red", "green", "blue"), "image", 0.3)
+    assert card.license == "CC0-1.0"
     assert card.training["recipe"]["steps"] == card.training["steps"] == 2
     full = load_file(pretrained / "model.safetensors")
     assert weights.keys() == full.keys()
