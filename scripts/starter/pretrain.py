@@ -1,7 +1,8 @@
 """Train the starter model: a ResNet34-UNet that learns from generated scenes alone what a road is.
 
 Run as `make starter`. It takes an hour or more on two cores; a run that was cut off goes on from its checkpoint, as
-long as the recipe is the same. See recipe.py for all figures, and resources/starter/CARD.md for what came of it.
+long as the recipe is the same but for the number of steps. See recipe.py for all figures, and
+resources/starter/CARD.md for what came of it.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ class Run:
     def _resume(self) -> None:
         with safe_open(self._checkpoint, framework="pt") as file:
             told = file.metadata()
-            if json.loads(told["recipe"]) != json.loads(json.dumps(asdict(self.recipe))):
+            former = Recipe(**{**json.loads(told["recipe"]), "steps": self.recipe.steps})
+            if json.dumps(asdict(former)) != json.dumps(asdict(self.recipe)):
                 raise SystemExit(f"{self._checkpoint} is of another recipe; move it away to start afresh.")
             self.trainer.restore({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
         self.step, self.elapsed_s = int(told["step"]), float(told["elapsed_s"])

@@ -42,7 +42,7 @@ class Recipe:
     seed : int
     """
 
-    steps: int = 5000
+    steps: int = 4000
     batch_size: int = 8
     chip_px: int = 192
     learning_rate: float = 1e-3

@@ -54,7 +54,7 @@ def test_the_script_makes_a_model_of_any_image_and_a_compact_one(pretrained):
 def test_a_run_goes_on_from_its_checkpoint_only_with_the_same_recipe(pretrained):
     again = pretrain(pretrained)
     assert again.returncode == 0 and "going on from step 2" in again.stdout
-    other = pretrain(pretrained, "--steps=3")
+    other = pretrain(pretrained, "--scenes=2")
     assert other.returncode != 0 and "another recipe" in other.stderr
 
 

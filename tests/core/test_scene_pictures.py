@@ -72,6 +72,14 @@ def test_a_panchromatic_picture_shows_leaves_brighter_than_their_red(plan, color
     assert np.median(colors[0][trees]) < np.median(image[0][trees]) < np.median(colors[3][trees])
 
 
+def test_some_rivers_are_dry_in_the_desert_and_none_in_the_temperate_country():
+    dry = {}
+    for region in ("temperate", "desert"):
+        sceneries = [plan_scene(64, seed, layout="mixed", region=region).scenery for seed in range(12)]
+        dry[region] = [np.array_equal(scenery.bed, scenery.palette.soil[0]) for scenery in sceneries]
+    assert not any(dry["temperate"]) and 4 < sum(dry["desert"]) < 12
+
+
 def test_eleven_bits_fill_their_range_and_no_more():
     image = make_scene(256, 1, bands="rgbn", bit_depth=11).image
     assert image.dtype == np.uint16

@@ -113,6 +113,10 @@ class Region:
         How much of the ground is bare soil, 0 for patches to 1 for nearly all.
     sidewalk : float
         How well the verges in town are paved, from 0 to 1.
+    bank_m : float
+        Breadth of a river's banks.
+    dry_rivers : float
+        Share of the rivers that carry no water.
     """
 
     palette: Palette
@@ -125,6 +129,8 @@ class Region:
     trees: float
     bare: float
     sidewalk: float
+    bank_m: float
+    dry_rivers: float
 
     def varied(self, rng: np.random.Generator) -> "Region":
         """Return a region with other colors, and with more or less of what grows and lies bare."""
@@ -134,6 +140,7 @@ class Region:
             trees=self.trees * float(np.exp(rng.normal(-0.2, 0.5))),
             bare=float(np.clip(self.bare + rng.normal(0, 0.15), 0, 1)),
             sidewalk=float(np.clip(self.sidewalk + rng.normal(0, 0.25), 0, 1)),
+            bank_m=self.bank_m * float(np.exp(rng.normal(0, 0.4))),
         )
 
 
@@ -189,7 +196,8 @@ _HIMALAYAN = replace(
     fence=_colors((0.48, 0.44, 0.38)),
     soil=_colors((0.68, 0.60, 0.49)),
     dry=_colors((0.58, 0.55, 0.42)),
-    bank=_colors((0.46, 0.47, 0.36)),
+    water=_colors((0.40, 0.41, 0.36), (0.27, 0.31, 0.27), (0.45, 0.42, 0.35)),
+    bank=_colors((0.56, 0.54, 0.48)),
     paving=_colors((0.66, 0.62, 0.56)),
     lot=_colors((0.62, 0.59, 0.55)),
     crown=_colors((0.22, 0.30, 0.15)),
@@ -239,6 +247,7 @@ _TROPICAL = replace(
     fence=_colors((0.42, 0.38, 0.30)),
     soil=_colors((0.62, 0.44, 0.33)),
     dry=_colors((0.55, 0.49, 0.33)),
+    water=_colors((0.40, 0.35, 0.26), (0.25, 0.28, 0.22)),
     bank=_colors((0.44, 0.41, 0.28)),
     paving=_colors((0.61, 0.52, 0.43)),
     lot=_colors((0.52, 0.46, 0.41)),
@@ -261,6 +270,8 @@ _ORDINARY = {
     "trees": 1.0,
     "bare": 0.0,
     "sidewalk": 1.0,
+    "bank_m": 3.5,
+    "dry_rivers": 0.0,
 }  # fmt: skip
 _CROWDED: dict[str, Any] = {
     "plots": (
@@ -279,6 +290,8 @@ _CROWDED: dict[str, Any] = {
     "trees": 0.6,
     "bare": 0.35,
     "sidewalk": 0.25,
+    "bank_m": 8.0,
+    "dry_rivers": 0.25,
 }
 _SPRAWLING = {
     "plots": (
@@ -296,6 +309,8 @@ _SPRAWLING = {
     "trees": 0.45,
     "bare": 0.45,
     "sidewalk": 0.8,
+    "bank_m": 6.0,
+    "dry_rivers": 0.7,
 }
 _SCATTERED = {
     "plots": (
@@ -314,6 +329,8 @@ _SCATTERED = {
     "trees": 1.2,
     "bare": 0.3,
     "sidewalk": 0.1,
+    "bank_m": 5.0,
+    "dry_rivers": 0.1,
 }
 
 REGIONS = {
