@@ -32,7 +32,7 @@ from .paths import data_folder
 from .translation import tr
 
 # What the makescene job is asked for: with this seed and the layout mixed, streets of all kinds lie in both halves.
-SCENE = {"SIZE_PX": 2048, "SEED": 3, "LAYOUT": 1}
+SCENE = {"SIZE_PX": 2048, "SEED": 3, "LAYOUT": "mixed"}
 MINUTES = 4
 
 _SCOPE = "RoadSeg"
