@@ -52,7 +52,11 @@ def main() -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=getattr(Recipe, name))
     arguments = vars(parser.parse_args())
     model, compact = arguments.pop("model"), arguments.pop("compact")
-    recipe = replace(Recipe(), **arguments)
+    train(replace(Recipe(), **arguments), model, compact)
+
+
+def train(recipe: Recipe, model: Path, compact: Path) -> None:
+    """Train as the recipe says, or go on, and write the model as it was trained and as it is shipped."""
     run = Run(recipe, model.with_suffix(".checkpoint"))
     run.to_the_end()
     unseen = [as_labeled(world) for world in make_worlds(recipe, range(-recipe.scenes, 0))]

@@ -1,5 +1,5 @@
-import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,29 +11,20 @@ from training_core.bundle import load_model, load_weights
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "starter"))
 
+from pretrain import Run, train  # noqa: E402
 from recipe import Recipe  # noqa: E402
 from worlds import draw_batch, make_world, make_worlds, varied  # noqa: E402
 
 SMALL = Recipe(scene_px=256, chip_px=64, batch_size=6, scenes=2)
 
 
-def pretrain(folder, *options):
-    command = [
-        sys.executable,
-        "scripts/starter/pretrain.py",
-        folder / "model.safetensors",
-        folder / "compact.safetensors",
-    ]
-    small = ["--steps=2", "--scenes=1", "--scene-px=96", "--chip-px=64"]
-    env = {"PYTHONPATH": f"{ROOT}:{':'.join(sys.path)}", "PATH": "", "HOME": str(folder)}
-    return subprocess.run([*command, *small, *options], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+TINY = Recipe(steps=2, scenes=1, scene_px=96, chip_px=64, batch_size=2)
 
 
 @pytest.fixture(scope="module")
 def pretrained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("starter")
-    done = pretrain(folder)
-    assert done.returncode == 0, done.stderr
+    train(TINY, folder / "model.safetensors", folder / "compact.safetensors")
     return folder
 
 
@@ -52,10 +43,11 @@ def test_the_script_makes_a_model_of_any_image_and_a_compact_one(pretrained):
 
 
 def test_a_run_goes_on_from_its_checkpoint_only_with_the_same_recipe(pretrained):
-    again = pretrain(pretrained)
-    assert again.returncode == 0 and "going on from step 2" in again.stdout
-    other = pretrain(pretrained, "--scenes=2")
-    assert other.returncode != 0 and "another recipe" in other.stderr
+    checkpoint = pretrained / "model.checkpoint"
+    assert Run(TINY, checkpoint).step == 2
+    assert Run(replace(TINY, steps=3), checkpoint).step == 2
+    with pytest.raises(SystemExit, match="another recipe"):
+        Run(replace(TINY, scenes=2), checkpoint)
 
 
 def test_a_world_is_its_number_and_its_labels_lie_on_roads():
