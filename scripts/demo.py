@@ -28,7 +28,7 @@ from training_core.jobs import has_starter
 
 FOLDER = ROOT / "demo"
 SCENE_PX, SCENE_SEED = 2048, 3
-MINUTES = 4
+MINUTES = 2
 MAP_WIDTH_PX = 1400
 
 
