@@ -3,7 +3,7 @@
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/starter.py --minutes 1 3 5 --pictures FOLDER`. The
 scenes are real ones, in shared/data beside the project, of which the starter has seen nothing; each is split by space
 as in quality.py. `whole` scores the starter as it comes on all labeled ground, `east` on the half that fine-tuned
-models are scored on. APLS is that of the lines of Extract roads, at a snap distance of 4 m.
+models are scored on. APLS is that of the vectorized probability, at a snap distance of 4 m.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from rasterio.enums import Resampling
 
 from quality import Scene, learn, make_scenes, run_core
 
-STARTER = "starter"
 PICTURE_PX = 900
 
 
@@ -30,7 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, nargs="+", default=[1.0, 3.0, 5.0])
     parser.add_argument("--scenes", nargs="+", default=["banepa", "vegas", "car_parks"])
-    parser.add_argument("--starter", default=STARTER, help="the model to start from")
+    parser.add_argument("--starter", default="starter", help="the model to start from")
     parser.add_argument("--starts", nargs="+", default=["starter", "random"])
     parser.add_argument("--pictures", type=Path)
     arguments = parser.parse_args()

@@ -1,8 +1,8 @@
 """Train the starter model: a ResNet34-UNet that learns from generated scenes alone what a road is.
 
-Run as `make starter`. It takes an hour or more on two cores; a run that was cut off goes on from its checkpoint, as
-long as the recipe is the same but for the number of steps. See recipe.py for all figures, and
-resources/starter/CARD.md for what came of it.
+Run as `make starter`. It takes some forty minutes on two cores with AMX, and longer without; a run that was cut off
+goes on from its checkpoint, as long as the recipe is the same but for the number of steps. See recipe.py for all
+figures, and resources/starter/CARD.md for what came of it.
 """
 
 from __future__ import annotations

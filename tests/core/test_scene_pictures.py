@@ -76,7 +76,7 @@ def test_some_rivers_are_dry_in_the_desert_and_none_in_the_temperate_country():
     dry = {}
     for region in ("temperate", "desert"):
         sceneries = [plan_scene(64, seed, layout="mixed", region=region).scenery for seed in range(12)]
-        dry[region] = [np.array_equal(scenery.bed, scenery.palette.soil[0]) for scenery in sceneries]
+        dry[region] = [np.array_equal(scenery.river_color, scenery.palette.soil[0]) for scenery in sceneries]
     assert not any(dry["temperate"]) and 4 < sum(dry["desert"]) < 12
 
 

@@ -105,8 +105,8 @@ class Scenery:
         return gpd.GeoDataFrame(geometry=[river.buffer(self.region.bank_m), river])
 
     @property
-    def bed(self) -> np.ndarray:
-        """The color of the river: of one of its waters, or of the soil where it is dry."""
+    def river_color(self) -> np.ndarray:
+        """That of one of the region's waters, or of its soil where the river is dry."""
         palette, draw = self.palette, hashed(np.zeros(1, np.int64), np.arange(2), self.look.seed + 8)
         is_dry = draw[0] < self.region.dry_rivers
         return palette.soil[0] if is_dry else palette.water[int(draw[1] * len(palette.water))]
@@ -222,7 +222,7 @@ def _paint_river(image: np.ndarray, scenery: Scenery, view: View, texture: Textu
     """Paint the river and return where there is water, as an (H, W) bool array."""
     wet, palette = view.burn(scenery.river), scenery.palette
     _blend(image, palette.bank[0], (wet == 0) * np.clip(0.7 + 0.2 * texture(4.0), 0, 1))
-    _blend(image, scenery.bed, (wet == 1) * np.clip(0.94 + 0.03 * texture(8.0, 4), 0, 1))
+    _blend(image, scenery.river_color, (wet == 1) * np.clip(0.94 + 0.03 * texture(8.0, 4), 0, 1))
     return wet == 1
 
 
