@@ -20,6 +20,10 @@ _PLUGINS = tempfile.TemporaryDirectory(prefix="roadseg-plugins-")
 Path(_PLUGINS.name, "roadseg").symlink_to(ROOT, target_is_directory=True)
 sys.path.insert(0, _PLUGINS.name)
 
+# QGIS keeps what servers gave by their addresses: those of an earlier run may have had this run's ports.
+_CACHE = tempfile.TemporaryDirectory(prefix="roadseg-cache-")
+os.environ["XDG_CACHE_HOME"] = _CACHE.name
+
 from qgis.core import QgsApplication, QgsSettings  # noqa: E402
 from qgis.PyQt.QtWidgets import QTextEdit  # noqa: E402
 

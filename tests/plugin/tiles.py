@@ -1,6 +1,7 @@
 """Web tiles in a folder or from a server of this machine, and layers of them."""
 
 import http.server
+import itertools
 import math
 import threading
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ LAND, SQUARE = QColor(60, 90, 120), QColor(250, 240, 230)
 # Where in the middle tile the square lies, in its pixels.
 SQUARE_PX = (64, 192)
 UNITS_PER_PX = 2 * HALF_WORLD / 256 / 2**ZOOM
+# Begins a server's addresses, so that QGIS takes none for that of an earlier server at the same port.
+_prefixes = map("/{}".format, itertools.count())
 
 
 def tile_extent(column, row, columns=1, rows=1):
@@ -86,10 +89,11 @@ def tile_layer(url, name="Kacheln"):
 @contextmanager
 def serve(answer):
     """Serve what `answer(path)` returns, status, content type and content, and give the server's address."""
+    prefix = next(_prefixes)
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            status, content_type, content = answer(self.path)
+            status, content_type, content = answer(self.path.removeprefix(prefix))
             self.send_response(status)
             self.send_header("Content-Type", content_type)
             self.send_header("Content-Length", str(len(content)))
@@ -101,5 +105,5 @@ def serve(answer):
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://127.0.0.1:{server.server_port}{prefix}"
         server.shutdown()
