@@ -37,14 +37,15 @@ class Recipe:
         summer's day: what a network that knows nothing learns fastest from.
     gray_share, mixed_share : float
         Shares of chips whose bands are all the same gray, or mixed at random, so that colors are no evidence alone.
-    disturbed_share : float
-        Share of the chips that are blurred, and share of those with noise added.
+    disturbed_share, detail_range : float, tuple of float
+        Share of the chips that are blurred or sharpened, with what is left of their finest detail, 0 to beyond 1, and
+        share of those with noise added.
     seed : int
     """
 
     steps: int = 4000
-    batch_size: int = 8
-    chip_px: int = 192
+    batch_size: int = 5
+    chip_px: int = 256
     learning_rate: float = 1e-3
     warm_up_share: float = 0.02
     averaging: float = 0.998
@@ -58,7 +59,8 @@ class Recipe:
     road_share: float = 0.6
     conditions_share: float = 0.6
     plain_steps: int = 1200
-    gray_share: float = 0.2
+    gray_share: float = 0.3
     mixed_share: float = 0.25
-    disturbed_share: float = 0.15
+    disturbed_share: float = 0.2
+    detail_range: tuple[float, float] = (0.0, 2.5)
     seed: int = 0

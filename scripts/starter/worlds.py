@@ -102,7 +102,7 @@ def _draw(recipe: Recipe, world: World, rng: np.random.Generator) -> tuple[np.nd
 
 
 def varied(image: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
-    """Return a (3, H, W) picture, of mean 0 and deviation 1, in other colors and another light, blurred or noisy."""
+    """Return a (3, H, W) picture, of mean 0 and deviation 1, in other colors and light, blurred, sharpened or noisy."""
     kind = rng.random()
     if kind < recipe.gray_share:
         gray = np.tensordot(rng.dirichlet([2, 2, 2]).astype(np.float32), image, 1)
@@ -117,8 +117,9 @@ def varied(image: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.nd
     bias = rng.normal(0, 0.25) + rng.normal(0, 0.08, (3, 1, 1)) * (kind >= recipe.gray_share)
     image = image * gain.astype(np.float32) + bias.astype(np.float32)
     if rng.random() < recipe.disturbed_share:
-        blur_px = rng.uniform(0.4, 1.3)
-        image = np.stack([gaussian_filter(band, blur_px) for band in image])
+        radius_px = rng.uniform(0.4, 1.3)
+        blurred = np.stack([gaussian_filter(band, radius_px) for band in image])
+        image = blurred + np.float32(rng.uniform(*recipe.detail_range)) * (image - blurred)
     if rng.random() < recipe.disturbed_share:
         image = image + rng.normal(0, rng.uniform(0.02, 0.2), image.shape)
     return image

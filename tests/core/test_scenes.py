@@ -151,7 +151,7 @@ def test_any_region_is_drawn_by_the_seed():
 
 
 def test_things_on_roofs_lie_on_flat_roofs_and_islands_in_car_parks():
-    land = plan_scene(1024, 1, layout="mixed", region="desert").scenery.land
+    land = plan_scene(1024, 2, layout="mixed", region="desert").scenery.land
     flat = shapely.union_all(land.roofs.geometry[land.roofs.down.isna()]).buffer(3)
     assert len(land.clutter) > 20
     assert land.clutter.intersects(flat).all()

@@ -2,7 +2,8 @@
 
 `layouts` draws a `sketch` of a street plan, with `blocks` and `interchange`; `streets` makes roads of it, with
 `surfacing`, `crossings`, `railway` and `road_table`. `pavement` plans their surfaces, `land` what lies beside them in
-one of the `regions`; `painting` turns all into an image, with `rail_painting`, `view` for its frame and day, `noise`
+one of the `regions`, with the houses' `yards`, both by `placing`; `painting` turns all into an image, with
+`rail_painting`, `yard_painting`, `view` for its frame and day, `noise`
 for texture, `spectrum` for colors beyond those one sees, `standing` for buildings seen aslant and `trees` on top;
 `sensor` is the camera that takes it, and `scene` puts the parts together. None of them knows of networks, labels or
 files.

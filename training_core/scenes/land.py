@@ -12,11 +12,12 @@ import numpy as np
 import shapely
 from shapely.geometry import box
 
+from .placing import aside, is_clear, rectangles, spots, table
 from .regions import BLOCK, CAR_PARK, HOUSE, SHED, Region
 from .streets import PAD_M, StreetPlan
+from .yards import Yards, plan_yards
 
 _TOWN_FROM = 0.30
-_GARDEN_M = 30.0
 _CAR_M = (4.4, 1.9)
 _BAY_M = (5.0, 2.6)
 # Classes of roads with meters between cars, and how far these are from the middle as a share of the width.
@@ -37,8 +38,8 @@ class Land:
     roofs : GeoDataFrame
         Their flat roofs, or both slopes of their gables, with building (a row of `buildings`) and down (the direction
         of the slope in radians from east, NaN where flat).
-    gardens, fences, drives : GeoDataFrame
-        The plots around houses, the lines around them, and the paved ways between house and street.
+    yards : Yards
+        The ground around houses.
     car_parks : GeoDataFrame
         Their paved areas.
     bays : GeoDataFrame
@@ -54,9 +55,7 @@ class Land:
     covers: gpd.GeoDataFrame
     buildings: gpd.GeoDataFrame
     roofs: gpd.GeoDataFrame
-    gardens: gpd.GeoDataFrame
-    fences: gpd.GeoDataFrame
-    drives: gpd.GeoDataFrame
+    yards: Yards
     car_parks: gpd.GeoDataFrame
     bays: gpd.GeoDataFrame
     cars: gpd.GeoDataFrame
@@ -66,30 +65,25 @@ class Land:
 
 def plan_land(side_m: float, streets: StreetPlan, region: Region, rng: np.random.Generator) -> Land:
     """Return what lies beside the given streets of a square scene in a region."""
-    plots = _plots(streets, region, rng)
+    taken = _taken(streets)
+    plots = _plots(streets, taken, region, rng)
     is_car_park = plots.kind == CAR_PARK
     buildings, car_parks = plots[~is_car_park].reset_index(drop=True), plots[is_car_park].reset_index(drop=True)
     roofs = _roofs(buildings, region, rng)
     bays, parked, islands = _parking(car_parks, rng)
+    houses, used = buildings[buildings.kind == HOUSE], table(np.concatenate([taken.geometry, car_parks.geometry]))
     cars = np.concatenate([parked, _traffic(streets, rng)])
-    gardens, drives = _grounds(buildings[buildings.kind == HOUSE], rng)
     return Land(
         covers=_covers(side_m, streets, region, rng),
         buildings=buildings,
         roofs=roofs,
-        gardens=_table(gardens),
-        fences=_table(shapely.boundary(gardens)),
-        drives=_table(drives),
+        yards=plan_yards(houses, streets, used, region, rng),
         car_parks=car_parks,
-        bays=_table(bays),
-        cars=_table(cars),
-        clutter=_table(_clutter(roofs[np.isnan(roofs.down)], region.clutter, rng)),
-        islands=_table(islands),
+        bays=table(bays),
+        cars=table(cars),
+        clutter=table(_clutter(roofs[np.isnan(roofs.down)], region.clutter, rng)),
+        islands=table(islands),
     )
-
-
-def _table(geometry: np.ndarray, **columns: np.ndarray) -> gpd.GeoDataFrame:
-    return gpd.GeoDataFrame(columns, geometry=np.asarray(geometry, dtype=object))
 
 
 def _covers(side_m: float, streets: StreetPlan, region: Region, rng: np.random.Generator) -> gpd.GeoDataFrame:
@@ -105,14 +99,14 @@ def _covers(side_m: float, streets: StreetPlan, region: Region, rng: np.random.G
     sides = corners[:, 1:3] - corners[:, :2]
     longer = sides[np.arange(len(blocks)), np.hypot(*sides.T).T.argmax(axis=1)]
     angle = np.arctan2(longer[:, 1], longer[:, 0])
-    return _table(blocks, cover=cover, angle=angle, strip_m=rng.uniform(35, 110, len(blocks)))
+    return table(blocks, cover=cover, angle=angle, strip_m=rng.uniform(35, 110, len(blocks)))
 
 
-def _plots(streets: StreetPlan, region: Region, rng: np.random.Generator) -> gpd.GeoDataFrame:
+def _plots(streets: StreetPlan, taken: gpd.GeoDataFrame, region: Region, rng: np.random.Generator) -> gpd.GeoDataFrame:
     """Return rectangles along both sides of the streets in town that keep clear of roads, water and each other."""
     is_built_up = ~streets.roads.road_class.isin(("track", "motorway", "motorway_link"))
     roads = streets.roads[is_built_up & ~streets.roads.bridge]
-    row, center, along = _spots(roads, region.spacing_m, rng)
+    row, center, along = spots(roads, region.spacing_m, rng)
     urbanity = streets.towns.urbanity(center)
     plot = rng.choice(len(region.plots), len(row), p=[plot.share for plot in region.plots])
     kept = np.flatnonzero(urbanity > rng.uniform(_TOWN_FROM - 0.18, _TOWN_FROM + 0.1, len(center)))
@@ -124,54 +118,23 @@ def _plots(streets: StreetPlan, region: Region, rng: np.random.Generator) -> gpd
     side = rng.choice([-1, 1], len(kind))
     along = along + np.where(side > 0, 0, np.pi)  # with the street on the right
     away_m = roads.width_m.to_numpy()[row] / 2 + setback_m + depth_m / 2
-    outline = rectangles(_aside(center, along, away_m), front_m, depth_m, along + rng.normal(0, 0.02, len(kind)))
-    table = _table(outline, kind=kind, height_m=height_m, along=along, away_m=away_m, front_m=front_m)
-    table = table[_clear_of(outline, streets)]
-    return table[_first_come(table)].reset_index(drop=True)
+    outline = rectangles(aside(center, along, away_m), front_m, depth_m, along + rng.normal(0, 0.02, len(kind)))
+    plots = table(outline, kind=kind, height_m=height_m, along=along, away_m=away_m, front_m=front_m)
+    plots = plots[is_clear(outline, taken)]
+    return plots[_first_come(plots)].reset_index(drop=True)
 
 
-def _aside(points: np.ndarray, along: np.ndarray, by_m: np.ndarray) -> np.ndarray:
-    """Return (N, 2) points moved to the left of their directions."""
-    return points + np.reshape(by_m, (-1, 1)) * np.column_stack([-np.sin(along), np.cos(along)])
-
-
-def _grounds(houses: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the garden and the drive of each house; roads, painted later, cut both off."""
-    center = shapely.get_coordinates(shapely.centroid(houses.geometry.to_numpy()))
-    along, front_m, away_m = (houses[name].to_numpy() for name in ("along", "front_m", "away_m"))
-    behind = _aside(center, along, _GARDEN_M / 2 - away_m)
-    gardens = rectangles(behind, front_m + rng.uniform(6, 12, len(houses)), _GARDEN_M, along)
-    ahead = np.column_stack([np.cos(along), np.sin(along)])
-    beside = center + ahead * (front_m * rng.choice([-0.6, 0.3, 0.6], len(houses)))[:, None]
-    return gardens, rectangles(_aside(beside, along, -away_m / 2), 3.0, away_m, along)
-
-
-def _spots(
-    roads: gpd.GeoDataFrame, spacing_m: float, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return random places on roads, one for each `spacing_m`: the road's row, (N, 2) points, directions in radians."""
-    length_m = roads.length.to_numpy()
-    row = np.repeat(np.arange(len(roads)), rng.poisson(length_m / spacing_m))
-    at_m = rng.uniform(0, length_m[row])
-    lines = roads.geometry.to_numpy()[row]
-    start, end = (shapely.get_coordinates(shapely.line_interpolate_point(lines, at_m + step)) for step in (-0.5, 0.5))
-    step = end - start
-    return row, (start + end) / 2, np.arctan2(step[:, 1], step[:, 0])
-
-
-def _clear_of(outline: np.ndarray, streets: StreetPlan) -> np.ndarray:
-    """Return which outlines stand clear of every road, roundabout, turning place, river and railway."""
+def _taken(streets: StreetPlan) -> gpd.GeoDataFrame:
+    """Return the ground of roads, roundabouts, turning places, river and railway, with a margin."""
     lines, half_m = streets.roads.geometry.to_numpy(), streets.roads.width_m.to_numpy() / 2
-    taken = [
+    parts = [
         shapely.buffer(lines, half_m + 2.0),
         streets.roundabouts,
         shapely.buffer(streets.turning, 9.0),
         shapely.get_parts(streets.river.buffer(5.0)),
         shapely.get_parts(streets.railway.bed.buffer(6.0)),
     ]
-    built = _table(np.concatenate(taken))
-    hit, _ = built.sindex.query(outline, predicate="intersects")
-    return ~np.isin(np.arange(len(outline)), hit)
+    return table(np.concatenate(parts))
 
 
 def _first_come(plots: gpd.GeoDataFrame) -> np.ndarray:
@@ -184,17 +147,6 @@ def _first_come(plots: gpd.GeoDataFrame) -> np.ndarray:
     for late, early in zip(later[pairs][order], earlier[pairs][order]):
         kept[late] &= not kept[early]
     return kept
-
-
-def rectangles(center: np.ndarray, length_m: np.ndarray, breadth_m: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Return (N,) polygons about (N, 2) centers, their length along `angle` (radians from east)."""
-    return shapely.polygons(_corners(center, length_m, breadth_m, angle))
-
-
-def _corners(center: np.ndarray, length_m: np.ndarray, breadth_m: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    ahead = np.column_stack([np.cos(angle), np.sin(angle)]) * np.reshape(length_m, (-1, 1)) / 2
-    aside = np.column_stack([-np.sin(angle), np.cos(angle)]) * np.reshape(breadth_m, (-1, 1)) / 2
-    return np.stack([center - ahead - aside, center + ahead - aside, center + ahead + aside, center - ahead + aside], 1)
 
 
 def _roofs(buildings: gpd.GeoDataFrame, region: Region, rng: np.random.Generator) -> gpd.GeoDataFrame:
@@ -211,7 +163,7 @@ def _roofs(buildings: gpd.GeoDataFrame, region: Region, rng: np.random.Generator
     slopes = np.concatenate([np.stack([a, b, right, left], 1), np.stack([c, d, left, right], 1)])
     down = np.arctan2(down[:, 1], down[:, 0])
     rows = np.arange(len(buildings))
-    return _table(
+    return table(
         np.concatenate([shapely.polygons(slopes), buildings.geometry[~gabled].to_numpy()]),
         building=np.concatenate([rows[gabled], rows[gabled], rows[~gabled]]),
         down=np.concatenate([down, down + np.pi, np.full((~gabled).sum(), np.nan)]),
@@ -257,9 +209,9 @@ def _traffic(streets: StreetPlan, rng: np.random.Generator) -> np.ndarray:
     roads, cars = streets.roads, []
     for road_class, spacing_m, offset in _TRAFFIC:
         chosen = roads[(roads.road_class == road_class) & ~roads.bridge]
-        row, center, along = _spots(chosen, spacing_m, rng)
+        row, center, along = spots(chosen, spacing_m, rng)
         aside_m = rng.choice([-1, 1], len(row)) * chosen.width_m.to_numpy()[row] * offset
-        cars.append(rectangles(_aside(center, along, aside_m), *_CAR_M, along))
+        cars.append(rectangles(aside(center, along, aside_m), *_CAR_M, along))
     driven = np.concatenate(cars)
-    hidden, _ = _table(streets.decks).sindex.query(driven, predicate="intersects")
+    hidden, _ = table(streets.decks).sindex.query(driven, predicate="intersects")
     return np.delete(driven, np.unique(hidden))

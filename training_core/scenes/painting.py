@@ -18,14 +18,16 @@ from scipy.ndimage import gaussian_filter
 from .land import Land
 from .noise import hashed, smooth_noise
 from .pavement import Pavement
+from .placing import moved
 from .rail_painting import bed_layer, rail_layer
 from .regions import BLOCK, COVERS, HALL, HOUSE, SHED, Palette, Region
 from .sensor import Camera
-from .spectrum import of_palette, spectra
-from .standing import moved, on_roofs, stand
+from .spectrum import of_palette, pick, spectra
+from .standing import on_roofs, stand
 from .streets import StreetPlan
 from .trees import Grove, grow, shaded_by
 from .view import Look, Texture, View
+from .yard_painting import wall_shadows, yard_layers
 
 # In the order of COVERS: garden, field, meadow, forest, yard, park.
 _COVER_ROUGHNESS = np.array([0.12, 0.05, 0.10, 0.12, 0.10, 0.07], dtype=np.float32)
@@ -37,6 +39,7 @@ _CAR_COLORS = spectra(
 _CLUTTER_COLORS = spectra(
     (0.20, 0.20, 0.22), (0.82, 0.82, 0.80), (0.50, 0.48, 0.45), (0.62, 0.58, 0.52), (0.35, 0.45, 0.55)
 )
+_HEDGE_TREES = 0.3
 _SURFACES = ("asphalt", "concrete", "gravel", "dirt")
 (_LINE,) = spectra((0.88, 0.88, 0.85))
 _TURNED = spectra((0.60, 0.50, 0.20), (0.53, 0.36, 0.19), (0.47, 0.29, 0.19), (0.48, 0.47, 0.21), leaves=True)
@@ -61,13 +64,15 @@ class Scenery:
 
     @cached_property
     def shadows(self) -> gpd.GeoDataFrame:
-        """Areas shaded by buildings and cars."""
+        """Areas shaded by buildings, walls, cars and bridges."""
         buildings, cars = self.land.buildings, self.land.cars.geometry.to_numpy()
         thrown = moved(buildings.geometry.to_numpy(), self.look.shadow_m(buildings.height_m.to_numpy()))
         pairs = np.column_stack([buildings.geometry.to_numpy(), thrown])
         hulls = shapely.convex_hull(shapely.geometrycollections(pairs))
         beside = moved(cars, np.broadcast_to(self.look.shadow_m(_CAR_HEIGHT_M), (len(cars), 2)))
-        return gpd.GeoDataFrame(geometry=np.concatenate([hulls, beside, self._below_decks]))
+        return gpd.GeoDataFrame(
+            geometry=np.concatenate([hulls, wall_shadows(self.land.yards, self.look), beside, self._below_decks])
+        )
 
     @cached_property
     def _below_decks(self) -> np.ndarray:
@@ -129,7 +134,8 @@ def paint(scenery: Scenery, view: View) -> np.ndarray:
     texture = Texture(view, look.seed)
     cover, image = _ground(scenery, view, texture)
     _parch(image, look, texture)
-    _paint_gardens(image, scenery, view, texture)
+    for color, thick in yard_layers(land.yards, scenery.palette, look, view, texture):
+        _blend(image, color, thick)
     water = _paint_river(image, scenery, view, texture)
     bed, rails = (view.burn(table) >= 0 for table in scenery.railway)
     _blend(image, *bed_layer(bed, texture))
@@ -142,7 +148,7 @@ def paint(scenery: Scenery, view: View) -> np.ndarray:
     shaded = view.burn(scenery.shadows) >= 0
     for grove, height_m in ((trees, _TREE_HEIGHT_M), (shrubs, _SHRUB_HEIGHT_M)):
         shaded |= shaded_by(grove, look.shadow_m(height_m) / view.pixel_m, height_m * lean / view.pixel_m)
-    _blend(image, _pick(_CAR_COLORS, car, look.seed), car >= 0)
+    _blend(image, pick(_CAR_COLORS, car, look.seed), car >= 0)
     image *= 1 - (1 - _SHADE[:, None, None]) * gaussian_filter(shaded.astype(np.float32), 0.3 / view.pixel_m)
     standing = view.burn(scenery.standing)
     standing[road & built & (standing >= 0)] = -1
@@ -162,12 +168,6 @@ def _blend(image: np.ndarray, color: np.ndarray, alpha: np.ndarray) -> None:
     below[:, at] += alpha.ravel()[at].astype(np.float32) * (above - below[:, at])
 
 
-def _pick(colors: np.ndarray, number: np.ndarray, seed: int) -> np.ndarray:
-    """Return one of (N, 4) colors for each number, as an array of (4, ...)."""
-    choice = (hashed(number, np.zeros(1, dtype=np.int64), seed) * len(colors)).astype(np.intp)
-    return np.take(colors.T, choice, axis=1)
-
-
 def _ground(scenery: Scenery, view: View, texture: Texture) -> tuple[np.ndarray, np.ndarray]:
     """Return the (H, W) land cover, -1 for none, and the (4, H, W) ground with furrows, grass and soil."""
     look, region, covers = scenery.look, scenery.region, scenery.land.covers
@@ -180,7 +180,7 @@ def _ground(scenery: Scenery, view: View, texture: Texture) -> tuple[np.ndarray,
     across_m = across_m.astype(np.float32) + texture(60.0, 1) * np.float32(0.7)
     strip = np.floor(across_m / strip_m.astype(np.float32)[block]).astype(np.int64)
     is_field = cover == COVERS.index("field")
-    crop = _pick(palette.crops, block * 4096 + strip, look.seed)
+    crop = pick(palette.crops, block * 4096 + strip, look.seed)
     np.copyto(image, crop, where=is_field)
 
     vigor = hashed(block, strip, look.seed + 1)
@@ -203,19 +203,6 @@ def _parch(image: np.ndarray, look: Look, texture: Texture) -> None:
         sand = light + np.clip(0.5 + 0.4 * texture(80.0, 2), 0, 1) * (dark - light)
         sand *= 1 + 0.05 * texture(4.0, 13) + 0.04 * texture(18.0, 13)
         _blend(image, sand, np.clip(look.aridity * (0.85 + 0.2 * texture(60.0, 13)), 0, 0.97))
-
-
-def _paint_gardens(image: np.ndarray, scenery: Scenery, view: View, texture: Texture) -> None:
-    """Paint the plots of houses, the fences around them, and the drives that lead to the street."""
-    land, palette, look = scenery.land, scenery.palette, scenery.look
-    plot = view.burn(land.gardens)
-    _blend(
-        image,
-        _pick(palette.gardens, plot, look.seed + 5) * (1 + 0.06 * texture(4.0)),
-        (plot >= 0) * np.float32(0.55 * (1 - 0.7 * look.aridity)),
-    )
-    _blend(image, palette.fence[0], (view.burn(land.fences) >= 0) * np.clip(0.3 + 0.25 * texture(8.0, 4), 0, 0.8))
-    _blend(image, palette.paving[0], (view.burn(land.drives) >= 0) * np.clip(0.65 + 0.15 * texture(4.0), 0, 1))
 
 
 def _paint_river(image: np.ndarray, scenery: Scenery, view: View, texture: Texture) -> np.ndarray:
@@ -267,22 +254,23 @@ def _paint_car_parks(image: np.ndarray, scenery: Scenery, view: View, texture: T
 def _plant(
     scenery: Scenery, view: View, cover: np.ndarray, verge: np.ndarray, bare: np.ndarray, texture: Texture
 ) -> tuple[Grove, Grove]:
-    """Return trees and shrubs: denser in forests, along verges and fences."""
+    """Return trees and shrubs: denser in forests, along verges and in hedges."""
     density = _TREE_DENSITY[cover]
     density = np.where(verge > 0, 0.25 + 0.3 * (texture(60.0, 1) > 0.3), density)
     density *= np.clip(1 + texture(35.0, 8) * np.where(cover == COVERS.index("forest"), 0.2, 1), 0.1, 3)
     density *= scenery.region.trees
+    hedge = view.burn(scenery.land.yards.hedges) >= 0
+    density = np.where(hedge, np.maximum(density, _HEDGE_TREES * scenery.region.trees), density)
     density[bare] = 0
     look, lean = scenery.look, scenery.camera.lean
     density *= np.float32(1 - 0.85 * look.aridity)
-    scrub = 0.05 * look.aridity * ~bare
+    scrub = (0.05 * look.aridity + 0.12 * scenery.region.bare * np.clip(texture(35.0, 8), 0, 1)) * ~bare
     fray, seed = texture(1.1, 6), look.seed
     trees = grow(view, density, 7.0, (2.0, 4.6), fray, seed + 11, _TREE_HEIGHT_M * lean)
     if look.bare:  # one sees through the twigs of what has shed its leaves
         leafy = (_own(trees, 1) >= look.bare) | (texture(1.1, 12) > 0.5)
         trees = replace(trees, inside=trees.inside & leafy)
-    fenced = (view.burn(scenery.land.fences) >= 0) & ~bare
-    density = 0.3 * density + 0.25 * (1 - look.aridity) * fenced + scrub
+    density = 0.3 * density + 0.9 * (1 - look.aridity) * (hedge & ~bare) + scrub
     return trees, grow(view, density, 3.2, (0.7, 1.6), fray, seed + 23, _SHRUB_HEIGHT_M * lean)
 
 
@@ -313,8 +301,8 @@ def _paint_buildings(image: np.ndarray, scenery: Scenery, view: View, seen: np.n
     color = np.zeros((len(kind) + 1, _SHADE.size), dtype=np.float32)
     roofs = {HALL: palette.hall, BLOCK: palette.block, HOUSE: palette.house, SHED: palette.shed}
     for roof_kind, colors in roofs.items():
-        color[:-1][kind == roof_kind] = _pick(colors, building[kind == roof_kind], look.seed + 4).T
-    color[:-1][wall] = _pick(_WALL_COLORS, building[wall], look.seed + 6).T
+        color[:-1][kind == roof_kind] = pick(colors, building[kind == roof_kind], look.seed + 4).T
+    color[:-1][wall] = pick(_WALL_COLORS, building[wall], look.seed + 6).T
     facing = np.nan_to_num(np.cos(down) * look.sun[0] + np.sin(down) * look.sun[1])[:, None]
     upright = 0.5 + 0.75 * np.cos(look.sun_altitude) * np.maximum(facing, 0)
     color[:-1] *= np.where(wall[:, None], upright, 1.02 + 0.24 * facing)
@@ -322,4 +310,4 @@ def _paint_buildings(image: np.ndarray, scenery: Scenery, view: View, seen: np.n
     grain = 1 + 0.04 * texture(1.1, 9) + 0.02 * texture(4.0, 9)
     _blend(image, np.take(color.T, seen, axis=1) * grain, seen >= 0)
     thing = np.where(seen >= 0, view.burn(scenery.clutter), -1)
-    _blend(image, _pick(_CLUTTER_COLORS, thing, look.seed + 6), (thing >= 0) * np.float32(0.8))
+    _blend(image, pick(_CLUTTER_COLORS, thing, look.seed + 6), (thing >= 0) * np.float32(0.8))

@@ -72,7 +72,7 @@ def lay_pavement(streets: StreetPlan) -> Pavement:
 
 
 def _corners(roads: gpd.GeoDataFrame, surfaces: np.ndarray) -> np.ndarray:
-    """Return the small areas by which junctions are rounded: a morphological closing less the surfaces."""
+    """Return junctions with rounded corners: the surfaces near each, closed morphologically."""
     place, node, degree = nodes_of(roads)
     order = np.argsort(node.ravel(), kind="stable")
     end = node.ravel()[order]
@@ -81,9 +81,7 @@ def _corners(roads: gpd.GeoDataFrame, surfaces: np.ndarray) -> np.ndarray:
     meeting[end, slot] = surfaces[np.tile(np.arange(len(roads)), 2)[order]]
     around = shapely.buffer(shapely.points(place), _JUNCTION_M)
     paved = shapely.intersection(shapely.union_all(meeting, axis=1), around)[degree > 2]
-    closed = shapely.buffer(shapely.buffer(paved, _CORNER_M, quad_segs=4), -_CORNER_M, quad_segs=4)
-    corners = shapely.get_parts(shapely.difference(closed, paved))
-    return corners[shapely.area(corners) > 0.2]
+    return shapely.buffer(shapely.buffer(paved, _CORNER_M, quad_segs=4), -_CORNER_M, quad_segs=4)
 
 
 def _markings(streets: StreetPlan) -> np.ndarray:

@@ -113,6 +113,8 @@ class Region:
         How much of the ground is bare soil, 0 for patches to 1 for nearly all.
     sidewalk : float
         How well the verges in town are paved, from 0 to 1.
+    walled, hedged : float
+        Shares of the gardens with a wall, and with a hedge; others have a fence.
     bank_m : float
         Breadth of a river's banks.
     dry_rivers : float
@@ -129,6 +131,8 @@ class Region:
     trees: float
     bare: float
     sidewalk: float
+    walled: float
+    hedged: float
     bank_m: float
     dry_rivers: float
 
@@ -140,6 +144,8 @@ class Region:
             trees=self.trees * float(np.exp(rng.normal(-0.2, 0.5))),
             bare=float(np.clip(self.bare + rng.normal(0, 0.15), 0, 1)),
             sidewalk=float(np.clip(self.sidewalk + rng.normal(0, 0.25), 0, 1)),
+            walled=float(np.clip(self.walled + rng.normal(0, 0.25), 0, 1)),
+            hedged=float(np.clip(self.hedged + rng.normal(0, 0.25), 0, 1)),
             bank_m=self.bank_m * float(np.exp(rng.normal(0, 0.4))),
         )
 
@@ -270,6 +276,8 @@ _ORDINARY = {
     "trees": 1.0,
     "bare": 0.0,
     "sidewalk": 1.0,
+    "walled": 0.1,
+    "hedged": 0.35,
     "bank_m": 3.5,
     "dry_rivers": 0.0,
 }  # fmt: skip
@@ -290,6 +298,8 @@ _CROWDED: dict[str, Any] = {
     "trees": 0.6,
     "bare": 0.35,
     "sidewalk": 0.25,
+    "walled": 0.4,
+    "hedged": 0.1,
     "bank_m": 8.0,
     "dry_rivers": 0.25,
 }
@@ -309,6 +319,8 @@ _SPRAWLING = {
     "trees": 0.45,
     "bare": 0.45,
     "sidewalk": 0.8,
+    "walled": 0.7,
+    "hedged": 0.15,
     "bank_m": 6.0,
     "dry_rivers": 0.7,
 }
@@ -329,6 +341,8 @@ _SCATTERED = {
     "trees": 1.2,
     "bare": 0.3,
     "sidewalk": 0.1,
+    "walled": 0.2,
+    "hedged": 0.25,
     "bank_m": 5.0,
     "dry_rivers": 0.1,
 }

@@ -9,6 +9,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from .noise import hashed
 from .regions import Palette
 
 _LEAVES = {"covers", "crops", "gardens", "fence", "dry", "rut", "bank", "crown", "autumn"}
@@ -28,3 +29,9 @@ def of_palette(palette: Palette) -> Palette:
     bands = {each.name: spectra(*getattr(palette, each.name), leaves=each.name in _LEAVES) for each in fields(palette)}
     bands["water"][:, 3] *= _WATER_SHARE
     return Palette(**bands)
+
+
+def pick(colors: np.ndarray, number: np.ndarray, seed: int) -> np.ndarray:
+    """Return one of (N, 4) colors for each number, as an array of (4, ...)."""
+    choice = (hashed(number, np.zeros(1, dtype=np.int64), seed) * len(colors)).astype(np.intp)
+    return np.take(colors.T, choice, axis=1)

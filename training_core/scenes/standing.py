@@ -10,12 +10,7 @@ import numpy as np
 import shapely
 
 from .land import Land
-
-
-def moved(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
-    """Return each of (N,) shapes moved by its (N, 2) vector."""
-    points, shape = shapely.get_coordinates(shapes, return_index=True)
-    return shapely.set_coordinates(shapes.copy(), points + by_m[shape])
+from .placing import moved
 
 
 def stand(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:

@@ -25,6 +25,7 @@ from .surfacing import as_streets, random_mood
 RING_WIDTH_M = 7.0
 _RAILWAY_SHARE, _RIVER_SHARE = 0.36, 0.5
 _RIVER_TRIES = 20
+_RIVER_HALF_WIDTHS_M = (2.0, 12.0)  # from a brook to what only large bridges cross
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ def _winding(side_m: float, bend: Bend, rng: np.random.Generator) -> Polygon:
     """Return a winding river that crosses the scene off its center, and the streets at a slant."""
     reach_m = side_m + 4 * PAD_M
     along_m = np.arange(-reach_m, reach_m, 6.0)
-    half_width_m = rng.uniform(6, 11)
+    half_width_m = np.exp(rng.uniform(*np.log(_RIVER_HALF_WIDTHS_M)))
     aside_m = rng.choice([-1, 1]) * rng.uniform(0.18, 0.32) * side_m + np.zeros_like(along_m)
     for length_m, swing_m in ((700, 45), (310, 22), (130, 6)):
         aside_m += swing_m * np.sin(2 * np.pi * along_m / length_m + rng.uniform(0, 2 * np.pi))

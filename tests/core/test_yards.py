@@ -1,0 +1,88 @@
+"""The ground around houses in scenes: where walls and hedges stand, what they throw and what lies between."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import shapely
+
+from training_core.scenes import plan_scene
+from training_core.scenes.land import plan_land
+from training_core.scenes.placing import is_clear, spots, table
+from training_core.scenes.regions import REGIONS
+from training_core.scenes.streets import plan_streets
+from training_core.scenes.yard_painting import wall_shadows
+from training_core.scenes.yards import WALL_HEIGHT_M, Yards
+
+
+@cache
+def place(side_m=300.0, layout="suburb", seed=3):
+    return plan_streets(side_m, layout, np.random.default_rng(seed))
+
+
+@cache
+def yards(walled, hedged):
+    region = replace(REGIONS["desert"], walled=walled, hedged=hedged)
+    return plan_land(300.0, place(), region, np.random.default_rng(0)).yards
+
+
+def test_no_wall_fence_or_hedge_stands_on_a_road():
+    roads = place().roads
+    surfaces = shapely.union_all(shapely.buffer(roads.geometry.to_numpy(), roads.width_m.to_numpy() / 2))
+    for walled, hedged in ((1, 0), (0, 1), (0, 0)):
+        all_there_are = yards(walled, hedged)
+        for lines in (all_there_are.walls, all_there_are.fences, all_there_are.hedges):
+            assert not lines.intersects(surfaces).any()
+
+
+def test_a_region_says_how_gardens_are_bounded():
+    walls, hedges, fences = yards(1, 0), yards(0, 1), yards(0, 0)
+    count = len(walls.walls)
+    assert count > 100
+    assert (len(walls.fences), len(walls.hedges)) == (0, 0)
+    assert (len(hedges.walls), len(hedges.fences), len(hedges.hedges)) == (0, 0, count)
+    assert (len(fences.walls), len(fences.hedges), len(fences.fences)) == (0, 0, count)
+    some = yards(0.5, 0.2)
+    assert len(some.walls) + len(some.hedges) + len(some.fences) == count
+    assert 0.4 < len(some.walls) / count < 0.6 and 0.1 < len(some.hedges) / count < 0.3
+    both = yards(0.8, 0.8)  # a wall rather than a hedge
+    assert len(both.walls) + len(both.hedges) == count and len(both.fences) == 0
+
+
+def test_gardens_lie_behind_the_street_and_hold_what_lies_on_them():
+    land = plan_land(300.0, place(), REGIONS["desert"], np.random.default_rng(0))
+    houses, gardens, patches = land.buildings[land.buildings.kind == 3], land.yards.gardens, land.yards.patches
+    assert len(houses) > 40
+    assert houses.centroid.intersects(shapely.union_all(gardens.geometry)).all()
+    assert patches.centroid.intersects(shapely.union_all(gardens.geometry)).all()
+    assert set(patches.kind) == {0, 1, 2, 3}
+    assert patches.area.between(3, 300).all()
+    assert len(land.yards.drives) == len(houses)
+
+
+def test_the_shadow_of_a_wall_falls_away_from_the_sun():
+    walls = table(shapely.linestrings([[(0, 0), (10, 0)], [(50, 0), (50, 10)]]))
+    nothing = table(np.empty(0, dtype=object))
+    look = plan_scene(64, 0).scenery.look
+    south = replace(look, sun=np.array([0.0, -1.0]), sun_altitude=np.radians(45))
+    across, along = wall_shadows(Yards(nothing, nothing, nothing, nothing, walls, nothing), south)
+    assert across.area == pytest.approx(10 * WALL_HEIGHT_M)
+    assert across.bounds == pytest.approx((0, 0, 10, WALL_HEIGHT_M))
+    assert along.area == 0 and along.length == pytest.approx(10 + WALL_HEIGHT_M)
+
+
+def test_spots_lie_on_roads_and_know_their_direction():
+    roads = place().roads
+    row, center, along = spots(roads, 20.0, np.random.default_rng(0))
+    assert len(row) == pytest.approx(roads.length.sum() / 20, rel=0.1)
+    assert (shapely.distance(shapely.points(center), roads.geometry.to_numpy()[row]) < 0.2).all()
+    ahead = center + 2 * np.column_stack([np.cos(along), np.sin(along)])
+    off_m = shapely.distance(shapely.points(ahead), roads.geometry.to_numpy()[row])
+    assert np.median(off_m) < 0.1
+
+
+def test_what_touches_taken_ground_is_not_clear():
+    taken = table(shapely.box([0, 20], 0, [10, 30], 10))
+    shapes = shapely.box([2, 10, 12, 25], 2, [4, 12, 18, 40], 4)
+    assert is_clear(shapes, taken).tolist() == [False, False, True, False]

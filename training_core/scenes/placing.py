@@ -1,0 +1,52 @@
+"""Rectangles and tables of shapes on a plane in meters, as plots, yards and cars are laid out with."""
+
+from __future__ import annotations
+
+import geopandas as gpd
+import numpy as np
+import shapely
+
+
+def table(geometry: np.ndarray, **columns: np.ndarray) -> gpd.GeoDataFrame:
+    """Return shapes and what is told of each."""
+    return gpd.GeoDataFrame(columns, geometry=np.asarray(geometry, dtype=object))
+
+
+def aside(points: np.ndarray, along: np.ndarray, by_m: np.ndarray) -> np.ndarray:
+    """Return (N, 2) points moved to the left of their directions, in radians from east."""
+    return points + np.reshape(by_m, (-1, 1)) * np.column_stack([-np.sin(along), np.cos(along)])
+
+
+def rectangles(center: np.ndarray, length_m: np.ndarray, breadth_m: np.ndarray, angle: np.ndarray) -> np.ndarray:
+    """Return (N,) polygons about (N, 2) centers, their length along `angle` (radians from east)."""
+    ahead = np.column_stack([np.cos(angle), np.sin(angle)]) * np.reshape(length_m, (-1, 1)) / 2
+    left = np.column_stack([-np.sin(angle), np.cos(angle)]) * np.reshape(breadth_m, (-1, 1)) / 2
+    corners = [center - ahead - left, center + ahead - left, center + ahead + left, center - ahead + left]
+    return shapely.polygons(np.stack(corners, axis=1))
+
+
+def moved(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
+    """Return each of (N,) shapes moved by its (N, 2) vector in meters."""
+    points, shape = shapely.get_coordinates(shapes, return_index=True)
+    return shapely.set_coordinates(shapes.copy(), points + by_m[shape])
+
+
+def spots(
+    roads: gpd.GeoDataFrame, spacing_m: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return random places on roads, one for each `spacing_m`: the road's row, (N, 2) points, directions in radians."""
+    length_m = roads.length.to_numpy()
+    row = np.repeat(np.arange(len(roads)), rng.poisson(length_m / spacing_m))
+    at_m = rng.uniform(0, length_m[row])
+    lines = roads.geometry.to_numpy()[row]
+    # Kept on the line: less than nothing would count from its end.
+    near_m = (np.clip(at_m + step_m, 0, length_m[row]) for step_m in (-0.5, 0.5))
+    start, end = (shapely.get_coordinates(shapely.line_interpolate_point(lines, each_m)) for each_m in near_m)
+    step = end - start
+    return row, (start + end) / 2, np.arctan2(step[:, 1], step[:, 0])
+
+
+def is_clear(shapes: np.ndarray, taken: gpd.GeoDataFrame) -> np.ndarray:
+    """Return which of (N,) shapes touch none of the taken ground."""
+    hit, _ = taken.sindex.query(shapes, predicate="intersects")
+    return ~np.isin(np.arange(len(shapes)), hit)
