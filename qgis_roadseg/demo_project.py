@@ -33,7 +33,7 @@ from .translation import tr
 
 # What the makescene job is asked for: with this seed and the layout mixed, streets of all kinds lie in both halves.
 SCENE = {"SIZE_PX": 2048, "SEED": 3, "LAYOUT": "mixed"}
-MINUTES = 4
+MINUTES = 2
 
 _SCOPE = "RoadSeg"
 _DRAWN = {"line_color": "230,60,160", "line_width": "0.8", "capstyle": "round", "joinstyle": "round"}

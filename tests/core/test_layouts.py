@@ -18,13 +18,17 @@ from training_core.scenes.surfacing import SURFACES, WIDTHS_M
 NEW = [name for name in LAYOUTS if name != "mixed"]
 
 
+SIDE_M = 512.0
+
+
 @cache
-def plan(layout, seed=0, size_px=1024):
-    return plan_scene(size_px, seed, layout=layout)
+def streets(layout, seed=0, side_m=SIDE_M):
+    """Return the streets of a scene, without what lies beside them."""
+    return plan_streets(side_m, layout, np.random.default_rng(seed))
 
 
-def streets(layout, seed=0, size_px=1024):
-    return plan(layout, seed, size_px).scenery.streets
+def plan(layout, seed=0):
+    return plan_scene(round(2 * SIDE_M), seed, layout=layout)
 
 
 def crossings_without_node(roads):
@@ -75,7 +79,7 @@ def test_the_seed_chooses_among_all_layouts():
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("layout", NEW)
 def test_every_layout_keeps_to_the_contract_of_roads(layout, seed):
-    roads = plan(layout, seed).roads
+    roads = streets(layout, seed).roads
     assert set(roads.road_class) <= set(WIDTHS_M) and set(roads.surface) <= set(SURFACES)
     assert roads.width_m.between(2, 27).all() and roads.bridge.dtype == bool
     assert roads.length.sum() > 1200  # on a quarter of a square kilometer
@@ -158,9 +162,8 @@ def test_a_motorway_is_crossed_on_bridges_and_left_by_ramps(seed):
 
 
 def test_motorways_lie_below_the_bridges_over_them():
-    plan_ = plan("highway")
-    order = plan_.scenery.pavement.carriageways.road.to_numpy()
-    over = np.append(plan_.scenery.streets.roads.overpass.to_numpy(), False)[order]
+    order = lay_pavement(streets("highway")).carriageways.road.to_numpy()
+    over = np.append(streets("highway").roads.overpass.to_numpy(), False)[order]
     assert over.any() and not over[: (~over).argmin()].any()
     last_ground = np.flatnonzero((order >= 0) & ~over)[-1]
     assert last_ground < np.flatnonzero(over)[0]
@@ -169,9 +172,9 @@ def test_motorways_lie_below_the_bridges_over_them():
 @pytest.fixture(scope="module")
 def by_rail():
     """Return scenes with railways."""
-    found = (plan(layout, seed) for seed in range(20) for layout in ("suburb", "organic", "highway", "grid"))
-    with_rails = (one for one in found if not one.scenery.streets.railway.bed.is_empty)
-    return [next(with_rails) for _ in range(5)]
+    tried = ((layout, seed) for seed in range(20) for layout in ("suburb", "organic", "highway", "grid"))
+    with_rails = (each for each in tried if not streets(*each).railway.bed.is_empty)
+    return [plan(*next(with_rails)) for _ in range(5)]
 
 
 def test_a_railway_is_no_road_and_nothing_stands_on_it(by_rail):
@@ -204,7 +207,7 @@ def test_places_differ_in_how_they_pave():
 
 
 def moods():
-    return [streets("grid", seed, 256).roads for seed in range(12)]
+    return [streets("grid", seed, 128.0).roads for seed in range(12)]
 
 
 def test_streets_of_many_lanes_have_lines_between_them():
