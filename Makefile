@@ -26,7 +26,7 @@ pictures: build/screen.stamp build/runtime-python.txt
 package: build/qgis-venv.stamp
 	@$(QGIS_PYTHON) scripts/package.py
 
-# Trains the starter model anew from generated scenes: some forty minutes on two cores with AMX. Only what the recipe and the scenes decide changes.
+# Trains the starter model anew from generated scenes: half an hour on two cores with AMX. Only what the recipe and the scenes decide changes.
 starter: build/runtime-python.txt
 	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/starter/pretrain.py build/starter.safetensors \
 	    resources/starter/roads.safetensors

@@ -1,6 +1,6 @@
 """Train the starter model: a ResNet34-UNet that learns from generated scenes alone what a road is.
 
-Run as `make starter`. It takes some forty minutes on two cores with AMX, and longer without; a run that was cut off
+Run as `make starter`. It takes half an hour on two cores with AMX, and longer without; a run that was cut off
 goes on from its checkpoint, as long as the recipe is the same but for the number of steps. See recipe.py for all
 figures, and resources/starter/CARD.md for what came of it.
 """
@@ -110,8 +110,8 @@ class Run:
 
     def _learn(self, chips: np.ndarray, labels: np.ndarray) -> float:
         recipe, began_s = self.recipe, time.monotonic()
-        loss = self.trainer.step(chips, labels, rate_at(self.step / recipe.steps, recipe.learning_rate,
-                                                        recipe.warm_up_share))  # fmt: skip
+        rate = rate_at(self.step / recipe.schedule_steps, recipe.learning_rate, recipe.warm_up_share)
+        loss = self.trainer.step(chips, labels, rate)
         self.step += 1
         self.elapsed_s += time.monotonic() - began_s
         return loss

@@ -14,8 +14,11 @@ class Recipe:
     steps : int
         Of `batch_size` chips of `chip_px`.
     learning_rate, warm_up_share, averaging : float
-        AdamW's peak rate, the share of the steps in which it rises to it before it falls along a cosine, and how much
-        of the running average of the weights a step keeps; the average is what is stored.
+        AdamW's peak rate, the share of the schedule in which it rises to it before it falls along a cosine, and how
+        much of the running average of the weights a step keeps; the average is what is stored.
+    schedule_steps : int
+        After which the rate would have fallen to nearly nothing. Training ends before, at a quarter of the peak: what
+        is learned at low rates is true of scenes only.
     resolution_m : float
         Ground size of the pixels that the network sees.
     scene_px : int
@@ -43,12 +46,13 @@ class Recipe:
     seed : int
     """
 
-    steps: int = 4000
+    steps: int = 2700
     batch_size: int = 5
     chip_px: int = 256
     learning_rate: float = 1e-3
     warm_up_share: float = 0.02
     averaging: float = 0.998
+    schedule_steps: int = 4000
     resolution_m: float = 0.3
     scene_px: int = 896
     scenes: int = 32
