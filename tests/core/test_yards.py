@@ -10,7 +10,7 @@ import shapely
 from training_core.scenes import plan_scene
 from training_core.scenes.land import plan_land
 from training_core.scenes.placing import is_clear, spots, table
-from training_core.scenes.regions import REGIONS
+from training_core.scenes.regions import HOUSE, REGIONS
 from training_core.scenes.streets import plan_streets
 from training_core.scenes.yard_painting import wall_shadows
 from training_core.scenes.yards import WALL_HEIGHT_M, Yards
@@ -52,7 +52,7 @@ def test_a_region_says_how_gardens_are_bounded():
 
 def test_gardens_lie_behind_the_street_and_hold_what_lies_on_them():
     land = plan_land(300.0, place(), REGIONS["desert"], np.random.default_rng(0))
-    houses, gardens, patches = land.buildings[land.buildings.kind == 3], land.yards.gardens, land.yards.patches
+    houses, gardens, patches = land.buildings[land.buildings.kind == HOUSE], land.yards.gardens, land.yards.patches
     assert len(houses) > 40
     assert houses.centroid.intersects(shapely.union_all(gardens.geometry)).all()
     assert patches.centroid.intersects(shapely.union_all(gardens.geometry)).all()
