@@ -1,4 +1,7 @@
-"""Rectangles and tables of shapes on a plane in meters, as plots, yards and cars are laid out with."""
+"""How things are placed in a scene: at spots along roads, moved aside, as rectangles, clear of ground that is taken.
+
+Knows shapes on a plane in meters; knows nothing of what they stand for.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colors in four bands: what near infrared light does where red, green and blue are known.
+"""Colors in four bands: what near infrared light does where red, green and blue are known, and which a thing has.
 
 Knows that leaves shine in it, that water swallows it, and that all else is about as bright in it as in red.
 """
