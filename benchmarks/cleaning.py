@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from training_core import processor
+from training_core.system import processor
 
 processor.prepare_process()
 

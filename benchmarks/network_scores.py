@@ -66,7 +66,7 @@ def tell_growth(rows: list[dict]) -> None:
 
 
 def measure(size_km: float, plain: bool) -> dict:
-    from training_core.processor import prepare_process
+    from training_core.system.processor import prepare_process
 
     prepare_process(threads=1)
     from plain_apls import plain_apls

@@ -58,7 +58,7 @@ def main() -> None:
 
 def compare(folder: Path, arguments: argparse.Namespace) -> None:
     """Prepare all, measure one after the other, and print each figure as it comes."""
-    from training_core import processor
+    from training_core.system import processor
 
     print(processor.name(), flush=True)
     image = prepare(folder, arguments)
@@ -299,7 +299,7 @@ def measure_cropped(options: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--measure"]:
-        from training_core import processor
+        from training_core.system import processor
 
         processor.prepare_process()
         measures = {"segment": measure_segment, "alone": measure_alone, "cropped": measure_cropped}

@@ -89,7 +89,7 @@ def describe(configuration: Configuration) -> str:
 
 def measure(configuration: Configuration) -> dict[str, float]:
     """Return the estimate and the peak of this process in MB, and the seconds of the fastest step."""
-    from training_core import processor
+    from training_core.system import processor
 
     processor.prepare_process()
 

@@ -50,7 +50,7 @@ def main() -> None:
 
 def compare(arguments: argparse.Namespace, folder: Path) -> None:
     """Measure all in turns, and print them side by side."""
-    from training_core import processor
+    from training_core.system import processor
 
     print(processor.name(), flush=True)
     prepare_arrays(folder / "arrays.npz", 2 * arguments.size_px)
@@ -98,7 +98,7 @@ def ask(question: list[str], arguments: argparse.Namespace) -> str:
 
 def measure(arguments: argparse.Namespace) -> object:
     """Return the peak forward and forward with backward in GFLOP/s, or a loop's images a second."""
-    from training_core import processor
+    from training_core.system import processor
 
     processor.prepare_process()
     if arguments.measure != "peak":

@@ -115,7 +115,7 @@ def measure(way: str, city: str, packages: str) -> dict:
 
 
 def vectorized(city: str) -> tuple[float, str]:
-    from training_core.processor import prepare_process
+    from training_core.system.processor import prepare_process
 
     prepare_process()  # as the worker does
     from training_core.events import Reporter
@@ -186,7 +186,7 @@ def network_pair(city: str):
     import geopandas
     import numpy as np
 
-    from training_core.processor import prepare_process
+    from training_core.system.processor import prepare_process
 
     prepare_process(threads=1)
     from training_core.lines import make_lines

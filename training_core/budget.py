@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from . import limits
 from .engines import BF16, FP32, INT8, OPENVINO
 from .errors import ResourceError
 from .inference import Predictor
-from .ledger import GAPS, Ledger
-from .memory import available_bytes
 from .model import STRIDE_PX
+from .system import limits
+from .system.memory import available_bytes
+from .system.tensor_memory import GAPS, Ledger
 
 # Of the free memory, what a job may take that is told no number.
 SHARE_OF_FREE = 0.25

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .cache import strips
 from .examples import LabeledImage
 from .labels import IGNORE, ROAD
-from .pipeline import ahead
 from .symmetries import turned
+from .system.large_arrays import strips
+from .system.prefetch import ahead
 
 # Half of the chips are centered on a road, so that even a few drawn roads are seen at every step.
 ROAD_CHIP_SHARE = 0.5

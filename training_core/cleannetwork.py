@@ -23,7 +23,7 @@ from .jobs import CleanNetwork
 from .lines import LineFields, Lines, lines_in, read_line_layer, shared_plane
 from .network import drop_short_components, prune_spurs, simplify
 from .noding import node_lines
-from .outputs import Outputs
+from .system.outputs import Outputs
 from .vectorize import SPEED, TRAVEL_TIME, Network, to_tables, write_network
 from .vectors import check_vector_output
 

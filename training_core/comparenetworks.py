@@ -19,12 +19,12 @@ from .changes_report import ChangesRecord, write_changes_report
 from .events import Reporter
 from .jobs import CompareNetworks
 from .networkpair import AFTER, BEFORE, Pair, read_pair
-from .outputs import Outputs
 from .placeroutes import PlaceRoutes, Points, RoadsAtHand, find_routes, read_points, to_table
 from .roadgraph import as_drawn
-from .stages import Stages
+from .system.outputs import Outputs
+from .system.timing import Stages
+from .system.versions import versions
 from .vectors import check_vector_output
-from .versions import versions
 
 # Where a larger share of the roads before than this is lost, that is worth a word.
 _TOLD_LOST = 0.5

@@ -19,10 +19,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from . import processor
 from .errors import JobError
 from .onnx_model import OnnxNetwork, as_network, export_network
 from .openvino_engine import CLEAR_WIN, CompiledNetwork, why_not_openvino
+from .system import processor
 
 AUTO = "auto"
 NATIVE, IPEX, OPENVINO = "native", "ipex", "openvino"

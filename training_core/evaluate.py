@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from . import processor
 from .errors import LabelError
 from .evaluation_report import EvaluationRecord, write_evaluation_report
 from .events import Reporter
@@ -28,12 +27,13 @@ from .jobs import Evaluate
 from .labels import IGNORE, ROAD, Labels, burn_area, limit_to
 from .metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
 from .modelinput import open_for_model
-from .outputs import Outputs
 from .pages import ImageSummary
 from .panels import ScoredPlace, scored_places, worth_showing
 from .segment import Segmenter, prepare_segmenter
+from .system import processor
+from .system.outputs import Outputs
+from .system.versions import versions
 from .tiling import tile_grid
-from .versions import versions
 
 PANELS = 6
 # The result is one line of text; the scores of more images or areas than this stand in the files alone.

@@ -14,7 +14,6 @@ import numpy as np
 import shapely
 from rasterio.io import DatasetReader
 
-from . import cache
 from .errors import ImageryError, LabelError
 from .events import Reporter
 from .grid import Grid
@@ -22,6 +21,7 @@ from .imagery import Band, Image, choose_bands, match_bands, measure_bands, open
 from .jobs import LabelOptions
 from .labels import BACKGROUND, IGNORE, ROAD, Labels, burn_labels, check_label_fields, ground_shapes
 from .roadclasses import RoadClass, find_classes
+from .system import large_arrays
 from .vectors import read_area, read_layer, require_geometry
 
 # With fewer pixels than this there is nothing to learn, and nothing to score.
@@ -188,21 +188,21 @@ def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...], report
     training = labels.values
     height, width = training.shape
     values = np.empty(0)
-    known = cache.allocate((height, width), bool)
+    known = large_arrays.allocate((height, width), bool)
     step = max(1, training.size // _BAND_SAMPLE_PX)
     samples = []
-    for rows in cache.strips(height, width, multiple=256):
+    for rows in large_arrays.strips(height, width, multiple=256):
         reporter.check_cancelled()
         window = (labels.column, labels.row + rows.start, width, rows.stop - rows.start)
         part, known[rows] = image.read(*window)
         if not rows.start:
-            values = cache.allocate((len(part), height, width), part.dtype)
+            values = large_arrays.allocate((len(part), height, width), part.dtype)
         values[:, rows] = part
         training[rows][~known[rows]] = IGNORE
         samples.append(part[:, known[rows]][:, ::step])
-    validation = cache.allocate((height, width), np.uint8)
+    validation = large_arrays.allocate((height, width), np.uint8)
     validation[:] = IGNORE
-    if not any((training[rows] != IGNORE).any() for rows in cache.strips(height, width)):
+    if not any((training[rows] != IGNORE).any() for rows in large_arrays.strips(height, width)):
         return None
     grid = image.grid.window(labels.column, labels.row, width, height)
     bands = measure_bands(names, samples)
@@ -211,7 +211,7 @@ def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...], report
 
 def count_labels(labels: np.ndarray) -> tuple[int, int]:
     """Return how many pixels are labeled, and how many of them road."""
-    parts = [labels[rows] for rows in cache.strips(*labels.shape)]
+    parts = [labels[rows] for rows in large_arrays.strips(*labels.shape)]
     return sum(int((part != IGNORE).sum()) for part in parts), sum(int((part == ROAD).sum()) for part in parts)
 
 
@@ -273,7 +273,7 @@ def split_for_validation(images: list[LabeledImage], share: float, block_px: int
 
 def _split_image(image: LabeledImage, blocks: np.ndarray, side_px: int) -> LabeledImage:
     width = image.training.shape[1]
-    training, validation = (cache.allocate(image.training.shape, np.uint8) for _ in range(2))
+    training, validation = (large_arrays.allocate(image.training.shape, np.uint8) for _ in range(2))
     for number, validates in enumerate(blocks):
         rows = slice(number * side_px, (number + 1) * side_px)
         validates = np.repeat(validates, side_px)[:width]

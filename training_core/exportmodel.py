@@ -10,7 +10,7 @@ from .jobs import ExportModel
 from .model import STRIDE_PX
 from .modelinput import IMAGE
 from .onnx_model import export_network, save_onnx
-from .outputs import Outputs
+from .system.outputs import Outputs
 
 
 def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:

@@ -21,9 +21,9 @@ from .jobs import METERS_PER_SECOND, ExportNetwork
 from .lines import LineFields, Lines, lines_in, read_line_layer, require_fields, shared_plane
 from .network import component_lengths
 from .noding import node_lines
-from .outputs import Outputs
 from .roadclasses import OTHER_KMH, usual_kmh
 from .routable import AGAINST, ALONG, BOTH, PLACE_DIGITS, RESERVED, Routable, to_routable, write_graphml
+from .system.outputs import Outputs
 from .vectorize import TRAVEL_TIME, to_tables
 from .vectors import check_vector_output, write_layers
 

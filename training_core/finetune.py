@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from . import ending, processor
 from .bundle import ModelCard, load_into, load_weights, save_model
 from .checkpoint import Checkpoint, CheckpointWriter, check_identity, checkpoint_path, identify, read_checkpoint
 from .chips import ChipSampler, prefetch
@@ -31,15 +30,16 @@ from .jobs import FineTune, RecipeOptions
 from .labelchecks import check_labels
 from .labels import IGNORE, ROAD
 from .model import STRIDE_PX, Architecture, adapt_first_layer, adapt_head, build_network
-from .outputs import Outputs
 from .panels import make_panels
 from .recompute import recompute_activations
 from .report import ImageSummary, TrainingRecord, write_training_report
 from .roadclasses import RoadClass
+from .system import processor, shutdown
+from .system.outputs import Outputs
+from .system.versions import versions
 from .tensorboard import logged
 from .trainer import Trainer, class_hits
 from .training import Training
-from .versions import versions
 
 # Trying the engines out takes some ten steps; below this budget they are better spent on learning.
 SHORTEST_BUDGET_WITH_TRIAL_MIN, FEWEST_STEPS_WITH_TRIAL = 3.0, 200
@@ -73,7 +73,7 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
             recompute_activations(network)
         training = _prepare(job, images, network, engine, former, reporter.part(0.02, 0.98))
         writer = CheckpointWriter(path, job.checkpoint_minutes * 60, identify(job, images), engine, reporter)
-        with ending.uncut(), writer:  # so that a stopped run can be gone on with
+        with shutdown.uncut(), writer:  # so that a stopped run can be gone on with
             is_stopped = _train(job, training, images, writer)
         card = _describe(job, architecture, images, classes, engine, training)
         predictor = _predictor(card, engine, training)

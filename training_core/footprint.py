@@ -19,14 +19,14 @@ import psutil
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from . import limits
 from .engines import IPEX, Engine
 from .errors import ResourceError
 from .jobs import RecipeOptions
-from .ledger import GAPS, Ledger
-from .memory import available_bytes, give_free_blocks_back
 from .model import STRIDE_PX, Architecture, build_network
 from .recompute import recompute_activations
+from .system import limits
+from .system.memory import available_bytes, give_free_blocks_back
+from .system.tensor_memory import GAPS, Ledger
 from .trainer import Trainer
 
 SMALL_CHIPS_PX = (64, 128)

@@ -15,8 +15,8 @@ import torch
 from .engines import Engine
 from .imagery import Band, normalize_into
 from .model import STRIDE_PX
-from .pipeline import ahead
 from .symmetries import turned, turned_back
+from .system.prefetch import ahead
 from .tiling import Tile
 
 # Takes column, row, width and height; returns values (bands, height, width) and which are known (height, width).

@@ -20,10 +20,10 @@ from rasterio.features import rasterize
 from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
 
-from . import cache
 from .errors import LabelError
 from .grid import Grid
 from .jobs import LabelOptions
+from .system import large_arrays
 
 BACKGROUND, ROAD, IGNORE = 0, 1, 255
 
@@ -86,8 +86,8 @@ def burn_labels(
     column, row, width, height = _pixel_window(shapely.union_all(known), grid)
     if not width or not height:
         return None
-    values = cache.allocate((height, width), np.uint8)
-    for rows in cache.strips(height, width):
+    values = large_arrays.allocate((height, width), np.uint8)
+    for rows in large_arrays.strips(height, width):
         window = (column, row + rows.start, width, rows.stop - rows.start)
         strip = np.where(_burn(known, grid, window), BACKGROUND, IGNORE).astype(np.uint8)
         learned = strip == BACKGROUND
@@ -102,8 +102,8 @@ def burn_labels(
 def _burn_classes(shapes: np.ndarray, numbers: np.ndarray, grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
     """Return the class of the road at each pixel of a window: (height, width), uint8."""
     column, row, width, height = window
-    classes = cache.allocate((height, width), np.uint8)
-    for rows in cache.strips(height, width):
+    classes = large_arrays.allocate((height, width), np.uint8)
+    for rows in large_arrays.strips(height, width):
         strip = (column, row + rows.start, width, rows.stop - rows.start)
         classes[rows] = 0
         for number in np.unique(numbers[numbers > 0]):

@@ -14,8 +14,8 @@ from rasterio.windows import Window
 
 from .events import Reporter
 from .jobs import MakeScene
-from .outputs import Outputs
 from .scenes import BANDS, SCENE_CRS, TILE_PX, ScenePlan, paint_tiles, plan_scene
+from .system.outputs import Outputs
 from .vectors import check_vector_output, write_layers
 
 _PLANNED = 0.1  # share of the work

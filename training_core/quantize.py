@@ -29,9 +29,9 @@ from .metrics import Confusion
 from .model import STRIDE_PX
 from .onnx_model import INPUT, as_network, export_network, is_onnx, is_quantized, read_onnx, save_onnx
 from .openvino_engine import import_openvino
-from .outputs import Outputs
 from .samples import Sample, collect_samples
-from .versions import versions
+from .system.outputs import Outputs
+from .system.versions import versions
 
 LARGEST_LOSS, LEAST_AGREEMENT = 0.005, 0.995
 # What gets its precision back, one group after the other, until the roads are the same: the ends first, where rounding

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from .decoder import DecoderBlock
-from .memory import give_large_blocks_back
+from .system.memory import give_large_blocks_back
 
 # Residual blocks that are computed anew together: one alone leaves more between the parts, a whole stage more within.
 BLOCKS_TOGETHER = 2

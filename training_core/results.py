@@ -15,7 +15,7 @@ from typing import Optional
 import numpy as np
 import rasterio
 import rasterio.shutil
-from rasterio._err import CPLE_BaseError  # what rasterio raises where it names no error of its own
+from rasterio._err import CPLE_BaseError
 from rasterio.errors import RasterioError
 from rasterio.io import DatasetWriter
 from rasterio.windows import Window

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from .graph import Graph
-from .processor import core_count
+from .system.processor import core_count
 
 # Values are looked at from one road's width on one side to one on the other: so far, and no farther, a road that is
 # half as wide on either side of its line can be told from the ground beside it.

@@ -23,12 +23,12 @@ from .jobs import ScoreNetwork
 from .linemetrics import LineScores, Stretches, near, rest, score_lines
 from .lines import LineFields, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
 from .network_report import NetworkRecord, NetworkSummary, write_network_report
-from .outputs import Outputs
 from .roadgraph import RoadGraph, contracted, make_road_graph
-from .stages import Stages
+from .system.outputs import Outputs
+from .system.timing import Stages
+from .system.versions import versions
 from .topo import Topo, score_topo
 from .vectors import check_vector_output, read_area, write_layers
-from .versions import versions
 
 TRUTH, PROPOSAL = "true roads", "proposed roads"
 MATCHED, MISSED, FALSE = "matched", "missed", "false"

@@ -29,12 +29,12 @@ from .jobs import Segment, SegmentOptions
 from .model import STRIDE_PX, Architecture, build_network
 from .modelinput import open_for_model
 from .onnx_model import OnnxNetwork, load_runnable
-from .outputs import Outputs
-from .pipeline import ahead
 from .plans import ImagePlan, Results, check_plans, no_data, plan_image, read_plans
 from .results import ResultWriter
 from .samples import LEAST_KNOWN
 from .symmetries import ALL
+from .system.outputs import Outputs
+from .system.prefetch import ahead
 from .tiling import USUAL_HALO_PX, Tile, overhead
 
 # The pace hardly depends on the size of what is computed, from here on (benchmarks/README.md).

@@ -22,9 +22,9 @@ from .grid import Grid, grid_of
 from .imagery import open_raster
 from .jobs import SuggestLabels
 from .labels import burn_area, ground_shapes
-from .outputs import Outputs
 from .roadraster import band_raster
 from .spreading import Places, choose_spread
+from .system.outputs import Outputs
 from .uncertainty import BLOCKS_A_SIDE, Blocks, Patches, measure_blocks, patches_of
 from .vectors import check_vector_output, read_polygons, write_layers
 

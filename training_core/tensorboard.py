@@ -14,9 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Optional
 
-from . import ending
 from .errors import OutputError
 from .events import Event, Metric, Reporter
+from .system import shutdown
 
 # What TensorBoard compares runs by.
 COMPARED = ("validation_f1", "validation_iou")
@@ -101,13 +101,13 @@ class TensorBoardLog:
             ) from error
 
     def __enter__(self) -> "TensorBoardLog":
-        ending.tidy_by(self._end)
+        shutdown.tidy_by(self._end)
         return self
 
     def __exit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        ending.forget(self._end)
+        shutdown.forget(self._end)
         self._end()
 
     def _end(self) -> None:

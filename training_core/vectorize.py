@@ -28,11 +28,11 @@ from .grid import ELLIPSOID, GEOGRAPHIC, Grid, grid_of
 from .imagery import open_raster
 from .jobs import METERS_PER_SECOND, NetworkOptions, Vectorize
 from .lineclasses import ClassRaster, class_band, classes_along
-from .outputs import Outputs
 from .ridge import center
 from .roadmask import find_road
 from .roadraster import RoadRaster, band_raster, between_pixels
 from .skeleton import Clearance, cut_ends, thin_bits
+from .system.outputs import Outputs
 from .tags import osm_tags
 from .vectors import check_vector_output, write_layers
 

@@ -16,11 +16,12 @@ import traceback
 from collections.abc import Callable
 from typing import IO, Any, NoReturn
 
-from . import ending, events, limits
+from . import events
 from .errors import Cancelled, RoadSegError
 from .events import Event, Reporter
 from .jobs import Job, with_model_paths
-from .outputs import NO_ROOM
+from .system import limits, shutdown
+from .system.outputs import NO_ROOM
 
 HEARTBEAT_S = 2.0
 # How long a job may take to end once its client has closed the pipe: to come to its next tile or step, to finish what
@@ -34,7 +35,7 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
     job.validate()
     job = with_model_paths(job)
     limits.check()
-    from .processor import prepare_process
+    from .system.processor import prepare_process
 
     prepare_process(getattr(job, "threads", 0))
     module = importlib.import_module(f".{job.name}", __package__)
@@ -132,7 +133,7 @@ def _watch_stdin(cancelled: threading.Event, sink: Callable[[Event], None], pati
             pass
     cancelled.set()
     threading.Event().wait(patience_s)
-    ending.cut(GRACE_S)
+    shutdown.cut(GRACE_S)
     sink(explain(Cancelled(), Reporter()))
     os._exit(EXIT_CANCELLED)
 

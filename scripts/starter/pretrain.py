@@ -20,7 +20,6 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from recipe import Recipe
-from training_core import processor
 from training_core.bundle import ModelCard, save_compact_model, save_model
 from training_core.engines import NATIVE, Engine, choose_precision
 from training_core.examples import LabeledImage
@@ -33,8 +32,9 @@ from training_core.labels import IGNORE
 from training_core.model import Architecture, build_network
 from training_core.modelinput import IMAGE
 from training_core.optimizers import rate_at
+from training_core.system import processor
+from training_core.system.versions import versions
 from training_core.trainer import Trainer
-from training_core.versions import versions
 from worlds import World, draw_batch, make_worlds
 
 TELL_STEPS = 50

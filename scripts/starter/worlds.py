@@ -15,9 +15,9 @@ from rasterio.features import rasterize
 from scipy.ndimage import gaussian_filter, zoom
 
 from recipe import Recipe
-from training_core.processor import core_count
 from training_core.scenes import make_scene
 from training_core.symmetries import turned
+from training_core.system.processor import core_count
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,12 @@ from typing import Any, ClassVar
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from training_core import ending, worker  # noqa: E402
+from training_core import worker  # noqa: E402
 from training_core.errors import LabelError  # noqa: E402
 from training_core.events import Reporter  # noqa: E402
 from training_core.jobs import JOBS, RASTER_OUTPUT, Job, option  # noqa: E402
-from training_core.outputs import Outputs  # noqa: E402
+from training_core.system import shutdown as ending  # noqa: E402
+from training_core.system.outputs import Outputs  # noqa: E402
 
 PARTS = ("chatter", "work", "deaf", "stubborn", "finish", "fail", "refuse", "full", "memory", "leave", "look")
 

@@ -6,7 +6,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 
-from training_core.processor import prepare_process  # noqa: E402
+from training_core.system.processor import prepare_process  # noqa: E402
 
 # One thread: where several processes share the cores, threads that wait for each other take all of the time.
 prepare_process(threads=1)

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rasterio.crs import CRS
 
-import training_core.cache
 import training_core.chips
+import training_core.system.large_arrays
 from rasters import NORTH_UP, UTM
 from training_core.chips import ChipSampler, prefetch
 from training_core.examples import LabeledImage
@@ -119,7 +119,7 @@ def test_a_chip_may_be_as_large_as_the_image():
 
 def test_of_very_many_pixels_all_parts_are_still_drawn(monkeypatch):
     monkeypatch.setattr(training_core.chips, "MOST_CENTERS", 50)
-    monkeypatch.setattr(training_core.cache, "STRIP_PX", 5000)
+    monkeypatch.setattr(training_core.system.large_arrays, "STRIP_PX", 5000)
     training = with_road(400, 300, 0)
     training[394:] = ROAD
     sampler = ChipSampler([image(training)], 32, 0)

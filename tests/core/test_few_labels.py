@@ -11,7 +11,7 @@ import pytest
 import torch
 from shapely.geometry import LineString
 
-import training_core.cache
+import training_core.system.large_arrays
 from rasters import write_layer, write_raster
 from towns import RGB, ROAD_M, ROADS, image_of, make_town, on_map, true_roads
 from training_core.chips import ChipSampler
@@ -122,8 +122,8 @@ def test_bands_of_a_base_model_are_found_by_name_and_others_are_all_taken(tmp_pa
 @pytest.fixture
 def tight(monkeypatch):
     """As if memory could hold next to nothing."""
-    monkeypatch.setattr(training_core.cache, "LARGEST_IN_MEMORY_BYTES", 1000)
-    monkeypatch.setattr(training_core.cache, "STRIP_PX", 256 * 50)
+    monkeypatch.setattr(training_core.system.large_arrays, "LARGEST_IN_MEMORY_BYTES", 1000)
+    monkeypatch.setattr(training_core.system.large_arrays, "STRIP_PX", 256 * 50)
 
 
 def holey(folder):
@@ -179,14 +179,14 @@ def test_a_killed_process_leaves_no_file(tmp_path):
 def test_a_full_disk_is_told_before_anything_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(ResourceError) as refused:
-        training_core.cache.allocate((1 << 20, 1 << 20, 1 << 10), np.uint8)
+        training_core.system.large_arrays.allocate((1 << 20, 1 << 20, 1 << 10), np.uint8)
     assert str(tmp_path) in refused.value.message and "GB" in refused.value.message
     assert "TMPDIR" in refused.value.remedy and list(tmp_path.iterdir()) == []
 
 
 def test_strips_cover_an_image_once(monkeypatch):
-    monkeypatch.setattr(training_core.cache, "STRIP_PX", 1000)
+    monkeypatch.setattr(training_core.system.large_arrays, "STRIP_PX", 1000)
     for height, width, multiple in ((1, 1, 1), (999, 10, 1), (1000, 10, 32), (77, 5000, 16), (5, 3, 256)):
-        parts = training_core.cache.strips(height, width, multiple)
+        parts = training_core.system.large_arrays.strips(height, width, multiple)
         assert [row for part in parts for row in range(height)[part]] == list(range(height))
         assert all(part.start % multiple == 0 for part in parts)

@@ -5,7 +5,7 @@ from pyproj import Geod
 from rasterio.crs import CRS
 from shapely.geometry import LineString, Point, box
 
-import training_core.cache
+import training_core.system.large_arrays
 from rasters import NORTH_UP, layer
 from training_core.errors import LabelError
 from training_core.examples import choose_blocks
@@ -77,7 +77,7 @@ def test_a_large_grid_is_burned_in_strips_as_in_one(monkeypatch):
     other = LineString([(X + 20, Y), (X + 160, Y - 100)])
     roads, options = layer(across(), other, sure=[True, False]), LabelOptions(sure_field="sure", background_m=20.0)
     expected = burn_labels(grid(), roads, None, options)
-    monkeypatch.setattr(training_core.cache, "STRIP_PX", 1400)
+    monkeypatch.setattr(training_core.system.large_arrays, "STRIP_PX", 1400)
     labels = burn_labels(grid(), roads, None, options)
     assert (labels.column, labels.row) == (expected.column, expected.row)
     np.testing.assert_array_equal(labels.values, expected.values)

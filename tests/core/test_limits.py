@@ -1,8 +1,9 @@
 import pytest
 
-from training_core import budget, limits, processor
+from training_core import budget
 from training_core.errors import JobError
-from training_core.memory import available_bytes
+from training_core.system import limits, processor
+from training_core.system.memory import available_bytes
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 import psutil
 import pytest
 
-from training_core.memory import available_bytes, control_group_bytes
+from training_core.system.memory import available_bytes, control_group_bytes
 
 
 def group(folder, version, limit, used, reclaimable):

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training_core.errors import OutputError, RoadSegError
-from training_core.outputs import PART, Outputs
+from training_core.system.outputs import PART, Outputs
 
 ROOT = Path(__file__).parents[2]
 NAMES = [

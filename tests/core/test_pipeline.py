@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from training_core.pipeline import ahead
+from training_core.system.prefetch import ahead
 
 
 def wait_until(is_so, seconds=5):

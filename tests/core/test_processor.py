@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from training_core import processor
+from training_core.system import processor
 
 ROOT = Path(__file__).parents[2]
 

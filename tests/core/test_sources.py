@@ -15,7 +15,7 @@ from training_core import extractroads, segment
 from training_core.errors import OutputError
 from training_core.events import Reporter
 from training_core.jobs import ExtractRoads, Segment
-from training_core.outputs import Outputs
+from training_core.system.outputs import Outputs
 
 NATIVE = {"engine": "native", "precision": "fp32", "threads": 1}
 

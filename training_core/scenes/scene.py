@@ -16,7 +16,7 @@ from affine import Affine
 from rasterio.crs import CRS
 from shapely.geometry import box
 
-from ..processor import core_count
+from ..system.processor import core_count
 from .land import plan_land
 from .layouts import LAYOUTS
 from .painting import Scenery, margin_px, paint

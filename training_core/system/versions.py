@@ -25,5 +25,5 @@ def versions() -> dict[str, str]:
 def roadseg_version() -> str:
     """Return RoadSeg's version, as the plugin's metadata says it."""
     metadata = configparser.ConfigParser(interpolation=None)
-    metadata.read(Path(__file__).parents[1] / "metadata.txt", encoding="utf-8")
+    metadata.read(Path(__file__).parents[2] / "metadata.txt", encoding="utf-8")
     return metadata["general"]["version"]

@@ -15,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .errors import ResourceError
+from ..errors import ResourceError
 from .memory import available_bytes
 
 # An array of more bytes than this, or than this share of the free memory, is kept in a file.

@@ -17,8 +17,8 @@ from typing import Optional
 
 import psutil
 
-from . import ending
-from .errors import OutputError
+from ..errors import OutputError
+from . import shutdown
 
 PART = ".part"
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -42,7 +42,7 @@ class Outputs:
         self._staged: dict[Path, Path] = {}
 
     def __enter__(self) -> "Outputs":
-        ending.tidy_by(self._discard)
+        shutdown.tidy_by(self._discard)
         return self
 
     def __exit__(
@@ -51,11 +51,11 @@ class Outputs:
         try:
             self._end(error)
         finally:
-            ending.forget(self._discard)
+            shutdown.forget(self._discard)
 
     def _end(self, error: Optional[BaseException]) -> None:
         if error is None:
-            with ending.uncut():
+            with shutdown.uncut():
                 self._commit()
             return
         self._discard()

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 from typing import Optional
 
-from .errors import JobError
-from .jobs import MEMORY_VARIABLE, THREADS_VARIABLE
+from ..errors import JobError
+from ..jobs import MEMORY_VARIABLE, THREADS_VARIABLE
 
 
 def threads() -> Optional[int]:

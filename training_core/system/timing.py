@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from .events import Reporter
+from ..events import Reporter
 
 
 @dataclass
