@@ -24,7 +24,7 @@ import numpy as np
 from scipy import fft, ndimage
 
 from .examples import LabeledImage
-from .labels import IGNORE, ROAD
+from .geodata.pixel_codes import IGNORE, ROAD
 from .system.large_arrays import strips
 
 REACH_M = 60.0

@@ -19,10 +19,11 @@ from torch import nn
 
 from .compact import STORAGE, compact, expand
 from .errors import ModelFileError
-from .imagery import Band
-from .model import STRIDE_PX, Architecture, build_network
-from .modelinput import MODEL, SCALINGS, ModelInput
-from .roadclasses import RoadClass, from_document, to_document
+from .geodata.model_input import MODEL, SCALINGS, ModelInput
+from .geodata.rasters import Band
+from .geodata.road_classes import RoadClass, from_document, to_document
+from .geodata.tiling import STRIDE_PX
+from .model import Architecture, build_network
 
 FORMAT = "roadseg-model-1"
 _HEADER_KEY, _STORAGE_KEY = "roadseg", "roadseg:storage"

@@ -14,9 +14,9 @@ import pandas
 import shapely
 
 from .changes import Fates, shapes_of
+from .geodata.vectors import write_layers
 from .networkpair import AFTER, BEFORE, Pair
 from .roadgraph import as_drawn
-from .vectors import write_layers
 
 # What a stretch is called, by its kind, in the network before and in that after.
 NAMES = {BEFORE: ("intact", "displaced", "lost"), AFTER: ("intact", "displaced", "new")}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .examples import LabeledImage
-from .labels import IGNORE, ROAD
+from .geodata.pixel_codes import IGNORE, ROAD
 from .symmetries import turned
 from .system.large_arrays import strips
 from .system.prefetch import ahead

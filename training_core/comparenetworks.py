@@ -17,6 +17,7 @@ from .changelayer import CHANGES, NAMES, parts_of, to_layer, write_tables
 from .changes import DISPLACED, UNMATCHED, Fates, Limits, find_fates
 from .changes_report import ChangesRecord, write_changes_report
 from .events import Reporter
+from .geodata.vectors import check_vector_output
 from .jobs import CompareNetworks
 from .networkpair import AFTER, BEFORE, Pair, read_pair
 from .placeroutes import PlaceRoutes, Points, RoadsAtHand, find_routes, read_points, to_table
@@ -24,7 +25,6 @@ from .roadgraph import as_drawn
 from .system.outputs import Outputs
 from .system.timing import Stages
 from .system.versions import versions
-from .vectors import check_vector_output
 
 # Where a larger share of the roads before than this is lost, that is worth a word.
 _TOLD_LOST = 0.5

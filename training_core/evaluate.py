@@ -20,20 +20,22 @@ from .errors import LabelError
 from .evaluation_report import EvaluationRecord, write_evaluation_report
 from .events import Reporter
 from .examples import Drawing, nothing_labeled, read_drawing
-from .grid import Grid
-from .imagery import Image
-from .inference import NO_DATA, Predictor, predict_tiles, to_mask
+from .geodata.grid import Grid
+from .geodata.model_input import open_for_model
+from .geodata.pixel_codes import IGNORE, NO_DATA, ROAD, to_mask
+from .geodata.rasterize import burn_area, limit_to
+from .geodata.rasters import Image
+from .geodata.tiling import tile_grid
+from .inference import Predictor, predict_tiles
 from .jobs import Evaluate
-from .labels import IGNORE, ROAD, Labels, burn_area, limit_to
+from .labels import Labels
 from .metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
-from .modelinput import open_for_model
 from .pages import ImageSummary
 from .panels import ScoredPlace, scored_places, worth_showing
 from .segment import Segmenter, prepare_segmenter
 from .system import processor
 from .system.outputs import Outputs
 from .system.versions import versions
-from .tiling import tile_grid
 
 PANELS = 6
 # The result is one line of text; the scores of more images or areas than this stand in the files alone.

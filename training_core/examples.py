@@ -16,13 +16,15 @@ from rasterio.io import DatasetReader
 
 from .errors import ImageryError, LabelError
 from .events import Reporter
-from .grid import Grid
-from .imagery import Band, Image, choose_bands, match_bands, measure_bands, open_raster
+from .geodata.grid import Grid
+from .geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from .geodata.rasterize import ground_shapes
+from .geodata.rasters import Band, Image, choose_bands, match_bands, measure_bands, open_raster
+from .geodata.road_classes import RoadClass, find_classes
+from .geodata.vectors import read_area, read_layer, require_geometry
 from .jobs import LabelOptions
-from .labels import BACKGROUND, IGNORE, ROAD, Labels, burn_labels, check_label_fields, ground_shapes
-from .roadclasses import RoadClass, find_classes
+from .labels import Labels, burn_labels, check_label_fields
 from .system import large_arrays
-from .vectors import read_area, read_layer, require_geometry
 
 # With fewer pixels than this there is nothing to learn, and nothing to score.
 FEWEST_LABELED_PX = 1000

@@ -6,9 +6,9 @@ from typing import Any
 
 from .bundle import load_model
 from .events import Reporter
+from .geodata.model_input import IMAGE
+from .geodata.tiling import STRIDE_PX
 from .jobs import ExportModel
-from .model import STRIDE_PX
-from .modelinput import IMAGE
 from .onnx_model import export_network, save_onnx
 from .system.outputs import Outputs
 

@@ -22,18 +22,19 @@ from .errors import Cancelled, JobError
 from .events import Reporter
 from .examples import LabeledImage, read_drawing, read_labeled_images, split_for_validation, with_common_scaling
 from .footprint import MemoryPlan, plan_memory
-from .grid import grid_of
+from .geodata.grid import grid_of
+from .geodata.pixel_codes import IGNORE, ROAD
+from .geodata.rasters import open_raster
+from .geodata.road_classes import RoadClass
+from .geodata.tiling import STRIDE_PX
 from .halo import AGREEMENT, middles, sufficient_halo_px
-from .imagery import open_raster
 from .inference import Predictor
 from .jobs import FineTune, RecipeOptions
 from .labelchecks import check_labels
-from .labels import IGNORE, ROAD
-from .model import STRIDE_PX, Architecture, adapt_first_layer, adapt_head, build_network
+from .model import Architecture, adapt_first_layer, adapt_head, build_network
 from .panels import make_panels
 from .recompute import recompute_activations
 from .report import ImageSummary, TrainingRecord, write_training_report
-from .roadclasses import RoadClass
 from .system import processor, shutdown
 from .system.outputs import Outputs
 from .system.versions import versions

@@ -21,8 +21,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .engines import IPEX, Engine
 from .errors import ResourceError
+from .geodata.tiling import STRIDE_PX
 from .jobs import RecipeOptions
-from .model import STRIDE_PX, Architecture, build_network
+from .model import Architecture, build_network
 from .recompute import recompute_activations
 from .system import limits
 from .system.memory import available_bytes, give_free_blocks_back

@@ -13,8 +13,9 @@ import numpy as np
 from torch import nn
 
 from .errors import JobError
-from .inference import Predictor, to_byte, to_mask
-from .model import STRIDE_PX
+from .geodata.pixel_codes import to_byte, to_mask
+from .geodata.tiling import STRIDE_PX
+from .inference import Predictor
 from .reach import measure_reach
 
 # Of a tile's mask, the share that is to be as if the image were undivided.

@@ -13,17 +13,14 @@ import numpy as np
 import torch
 
 from .engines import Engine
-from .imagery import Band, normalize_into
-from .model import STRIDE_PX
+from .geodata.pixel_codes import NO_DATA, to_byte
+from .geodata.rasters import Band, normalize_into
+from .geodata.tiling import STRIDE_PX, Tile
 from .symmetries import turned, turned_back
 from .system.prefetch import ahead
-from .tiling import Tile
 
 # Takes column, row, width and height; returns values (bands, height, width) and which are known (height, width).
 Read = Callable[[int, int, int, int], tuple[np.ndarray, np.ndarray]]
-
-# Probability travels as a byte: 0 to 254 for 0 to 1, and 255 for no data.
-CERTAIN, NO_DATA = 254, 255
 
 
 @dataclass(frozen=True)
@@ -98,20 +95,6 @@ def padded_size(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return height and width as they enter the network: the next multiples of its stride."""
     height, width = (-(-size // STRIDE_PX) * STRIDE_PX for size in shape)
     return height, width
-
-
-def to_byte(probability: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return probability as bytes, NO_DATA where nothing is known."""
-    values = np.rint(probability * np.float32(CERTAIN)).astype(np.uint8)
-    values[~known] = NO_DATA
-    return values
-
-
-def to_mask(probability: np.ndarray, threshold: float) -> np.ndarray:
-    """Return 1 where a byte of probability reaches the threshold, 0 where not, NO_DATA where there is none."""
-    mask = (probability >= threshold * CERTAIN).astype(np.uint8)
-    mask[probability == NO_DATA] = NO_DATA
-    return mask
 
 
 @dataclass(frozen=True)

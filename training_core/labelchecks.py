@@ -16,7 +16,8 @@ from shapely.geometry.base import BaseGeometry
 from .alignment import measure_offset
 from .events import Reporter
 from .examples import Drawing, LabeledImage, count_labels
-from .labels import ground_shapes, is_sure
+from .geodata.rasterize import ground_shapes
+from .labels import is_sure
 
 USUAL_ROAD_SHARE = (0.005, 0.5)
 LARGEST_SHARE_OUTSIDE = 0.05

@@ -5,7 +5,6 @@ Knows lines, polygons and widths on the ground; knows nothing of images' values 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Optional
@@ -14,18 +13,13 @@ import geopandas
 import numpy as np
 import pandas
 import shapely
-from affine import Affine
-from pyproj import CRS
-from rasterio.features import rasterize
-from shapely.geometry import box
-from shapely.geometry.base import BaseGeometry
 
 from .errors import LabelError
-from .grid import Grid
+from .geodata.grid import Grid
+from .geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from .geodata.rasterize import burn_shapes, ground_shapes, pixel_window
 from .jobs import LabelOptions
 from .system import large_arrays
-
-BACKGROUND, ROAD, IGNORE = 0, 1, 255
 
 
 @dataclass(frozen=True)
@@ -83,16 +77,16 @@ def burn_labels(
     sure = is_sure(roads, options)
     shapes = _road_shapes(roads, grid, options)
     known = _known_ground(shapes, aoi, grid, options)
-    column, row, width, height = _pixel_window(shapely.union_all(known), grid)
+    column, row, width, height = pixel_window(shapely.union_all(known), grid)
     if not width or not height:
         return None
     values = large_arrays.allocate((height, width), np.uint8)
     for rows in large_arrays.strips(height, width):
         window = (column, row + rows.start, width, rows.stop - rows.start)
-        strip = np.where(_burn(known, grid, window), BACKGROUND, IGNORE).astype(np.uint8)
+        strip = np.where(burn_shapes(known, grid, window), BACKGROUND, IGNORE).astype(np.uint8)
         learned = strip == BACKGROUND
-        strip[learned & _burn(shapes[sure], grid, window)] = ROAD
-        strip[learned & _burn(shapes[~sure], grid, window)] = IGNORE
+        strip[learned & burn_shapes(shapes[sure], grid, window)] = ROAD
+        strip[learned & burn_shapes(shapes[~sure], grid, window)] = IGNORE
         values[rows] = strip
     numbers = np.zeros(len(roads), dtype=np.uint8) if class_numbers is None else np.where(sure, class_numbers, 0)
     classes = _burn_classes(shapes, numbers, grid, (column, row, width, height)) if numbers.any() else None
@@ -107,50 +101,8 @@ def _burn_classes(shapes: np.ndarray, numbers: np.ndarray, grid: Grid, window: t
         strip = (column, row + rows.start, width, rows.stop - rows.start)
         classes[rows] = 0
         for number in np.unique(numbers[numbers > 0]):
-            classes[rows][_burn(shapes[numbers == number], grid, strip)] = number
+            classes[rows][burn_shapes(shapes[numbers == number], grid, strip)] = number
     return classes
-
-
-def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
-    """Return a layer's geometries in the ground meters of a grid (`Grid.metric_transform`); polygons are made valid."""
-    shapes = np.array([grid.to_metric(geometry) for geometry in _to_grid(layer, grid).geometry], dtype=object)
-    is_area = shapely.get_dimensions(shapes) == 2
-    shapes[is_area] = shapely.make_valid(shapes[is_area])
-    return shapes
-
-
-def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame) -> tuple[tuple[int, int, int, int], BaseGeometry]:
-    """Return the window (column, row, width, height) that holds an area of interest, and its shape in ground meters.
-
-    Raises
-    ------
-    LabelError
-        The area of interest lies outside the grid.
-    """
-    shape = shapely.union_all(ground_shapes(aoi, grid))
-    window = _pixel_window(shape, grid)
-    if not window[2] or not window[3]:
-        raise LabelError("The area of interest lies outside the image.", "Check both layers' coordinate systems.")
-    return window, shape
-
-
-def burn_area(grid: Grid, shape: BaseGeometry, window: tuple[int, int, int, int]) -> np.ndarray:
-    """Return where a window's pixels lie in a shape in ground meters: (height, width), bool."""
-    return _burn([shape], grid, window)
-
-
-def _burn(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
-    column, row, width, height = window
-    shapes = [shape for shape in shapes if not shape.is_empty]
-    if not shapes:
-        return np.zeros((height, width), dtype=bool)
-    transform = grid.metric_transform @ Affine.translation(column, row)
-    return rasterize(shapes, out_shape=(height, width), transform=transform, dtype=np.uint8) > 0
-
-
-def _to_grid(layer: geopandas.GeoDataFrame, grid: Grid) -> geopandas.GeoDataFrame:
-    epsg = grid.crs.to_epsg()
-    return layer.to_crs(CRS.from_epsg(epsg) if epsg else CRS.from_wkt(grid.crs.to_wkt()))
 
 
 def is_sure(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarray:
@@ -179,14 +131,3 @@ def _known_ground(
     if aoi is None:
         return shapely.buffer(shapes, options.background_m, quad_segs=4)
     return ground_shapes(aoi, grid)
-
-
-def _pixel_window(shape: BaseGeometry, grid: Grid) -> tuple[int, int, int, int]:
-    """Return column, row, width, height of the pixels that a shape in ground meters touches, within the grid."""
-    on_grid = grid.from_metric_to_pixels(shape).intersection(box(0, 0, grid.width, grid.height))
-    if on_grid.area == 0:
-        return 0, 0, 0, 0
-    left, top, right, bottom = on_grid.bounds
-    # What is not on a pixel by less than rounding does not touch it.
-    column, row = math.floor(left + 1e-6), math.floor(top + 1e-6)
-    return column, row, math.ceil(right - 1e-6) - column, math.ceil(bottom - 1e-6) - row

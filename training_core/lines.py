@@ -22,8 +22,8 @@ from shapely.geometry.base import BaseGeometry
 
 from .errors import LabelError
 from .events import Reporter
+from .geodata.vectors import read_layer, require_geometry
 from .jobs import METERS_PER_SECOND
-from .vectors import read_layer, require_geometry
 
 LARGEST_RADIUS_M = 200_000.0
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")

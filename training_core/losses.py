@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from .centerline import centerline_loss
-from .labels import IGNORE, ROAD
+from .geodata.pixel_codes import IGNORE, ROAD
 
 FOCAL_WEIGHT, DICE_WEIGHT = 0.75, 0.25  # CRESI's mixture
 

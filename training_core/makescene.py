@@ -13,10 +13,10 @@ from rasterio.enums import ColorInterp, Resampling
 from rasterio.windows import Window
 
 from .events import Reporter
+from .geodata.vectors import check_vector_output, write_layers
 from .jobs import MakeScene
 from .scenes import BANDS, SCENE_CRS, TILE_PX, ScenePlan, paint_tiles, plan_scene
 from .system.outputs import Outputs
-from .vectors import check_vector_output, write_layers
 
 _PLANNED = 0.1  # share of the work
 _MEANINGS = {

@@ -13,13 +13,12 @@ from rasterio.crs import CRS
 
 from .apls import score_apls
 from .events import Reporter
-from .grid import Grid
-from .inference import CERTAIN
+from .geodata.grid import Grid
+from .geodata.pixel_codes import CERTAIN, IGNORE, ROAD
+from .geodata.road_raster import RoadRaster, array_raster
 from .jobs import NetworkOptions, Vectorize
-from .labels import IGNORE, ROAD
 from .lines import make_lines
 from .roadgraph import RoadGraph, contracted, make_road_graph
-from .roadraster import RoadRaster, array_raster
 from .vectorize import extract_network
 
 # A piece lies around the point where this plane touches the ellipsoid, so that a unit is a meter there.

@@ -16,8 +16,6 @@ from .errors import ModelFileError
 
 # Of one build; and none that pools over the whole image, since no halo would do for its tiles.
 ENCODERS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnext50_32x4d")
-# Sides of what enters the network are multiples of this: five halvings.
-STRIDE_PX = 32
 
 
 @dataclass(frozen=True)

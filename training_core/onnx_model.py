@@ -22,8 +22,7 @@ from torch import nn
 
 from .bundle import ModelCard, card_from_document, load_model
 from .errors import ModelFileError
-from .model import STRIDE_PX
-from .tiling import USUAL_HALO_PX
+from .geodata.tiling import STRIDE_PX, USUAL_HALO_PX
 
 SUFFIX = ".onnx"
 INPUT, OUTPUT = "image", "probability"

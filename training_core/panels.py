@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .examples import LabeledImage
-from .inference import Predictor, to_byte, to_mask
-from .labels import IGNORE, ROAD
+from .geodata.pixel_codes import IGNORE, ROAD, to_byte, to_mask
+from .inference import Predictor
 from .metrics import Confusion
 from .pages import Panel
 from .trainer import window_reader

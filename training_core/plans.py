@@ -17,13 +17,13 @@ from typing import Optional
 import numpy as np
 
 from .errors import ImageryError, ResourceError
-from .grid import Grid, grid_at, grid_of
-from .imagery import open_raster
+from .geodata.grid import Grid, grid_at, grid_of
+from .geodata.model_input import ModelInput, find_bands, open_for_model
+from .geodata.rasterize import burn_area, limit_to
+from .geodata.rasters import open_raster
+from .geodata.tiling import Tile, tile_count, tile_grid
+from .geodata.vectors import read_area
 from .inference import Piece, read_piece
-from .labels import burn_area, limit_to
-from .modelinput import ModelInput, find_bands, open_for_model
-from .tiling import Tile, tile_count, tile_grid
-from .vectors import read_area
 
 # An image that must be enlarged by more than this, each way, shows nothing of what the model has learned.
 LARGEST_ENLARGEMENT = 8.0

@@ -21,12 +21,11 @@ from .bundle import ModelCard, load_model
 from .engines import FP32, INT8, OPENVINO, Engine
 from .errors import ModelFileError
 from .events import Reporter
-from .inference import CERTAIN, to_byte
+from .geodata.pixel_codes import CERTAIN, IGNORE, to_byte
+from .geodata.tiling import STRIDE_PX
 from .jobs import Quantize
-from .labels import IGNORE
 from .maskapls import mean_apls
 from .metrics import Confusion
-from .model import STRIDE_PX
 from .onnx_model import INPUT, as_network, export_network, is_onnx, is_quantized, read_onnx, save_onnx
 from .openvino_engine import import_openvino
 from .samples import Sample, collect_samples

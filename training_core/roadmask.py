@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from .bitmask import BitMask
 from .events import Reporter
+from .geodata.road_raster import RoadRaster
 from .jobs import NetworkOptions
 from .patches import closed, connected_to, with_small_holes_filled, without_small_patches
-from .roadraster import RoadRaster
 from .rowruns import Frame, Runs, drawn, joined, runs_of
 
 

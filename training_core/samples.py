@@ -14,15 +14,12 @@ from .bundle import ModelCard
 from .errors import ImageryError
 from .events import Reporter
 from .examples import nothing_labeled, read_drawing
-from .imagery import Band, Image, normalize
+from .geodata.model_input import LEAST_KNOWN, open_for_model
+from .geodata.pixel_codes import IGNORE
+from .geodata.rasters import Band, Image, normalize
+from .geodata.tiling import STRIDE_PX, Tile
 from .jobs import Quantize
-from .labels import IGNORE, Labels
-from .model import STRIDE_PX
-from .modelinput import open_for_model
-from .tiling import Tile
-
-# A piece with less data than this tells little.
-LEAST_KNOWN = 0.5
+from .labels import Labels
 
 
 @dataclass(frozen=True)

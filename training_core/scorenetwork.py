@@ -19,6 +19,7 @@ import shapely
 from .apls import Apls, score_apls
 from .errors import LabelError
 from .events import Reporter
+from .geodata.vectors import check_vector_output, read_area, write_layers
 from .jobs import ScoreNetwork
 from .linemetrics import LineScores, Stretches, near, rest, score_lines
 from .lines import LineFields, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
@@ -28,7 +29,6 @@ from .system.outputs import Outputs
 from .system.timing import Stages
 from .system.versions import versions
 from .topo import Topo, score_topo
-from .vectors import check_vector_output, read_area, write_layers
 
 TRUTH, PROPOSAL = "true roads", "proposed roads"
 MATCHED, MISSED, FALSE = "matched", "missed", "false"

@@ -23,19 +23,19 @@ from .bundle import ModelCard
 from .engines import INT8, Engine, choose_engine, engines_for
 from .errors import JobError
 from .events import Reporter
+from .geodata.model_input import LEAST_KNOWN, open_for_model
+from .geodata.pixel_codes import NO_DATA, to_mask
+from .geodata.tiling import STRIDE_PX, USUAL_HALO_PX, Tile, overhead
 from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
-from .inference import NO_DATA, Prediction, Predictor, padded_size, predict_pieces, to_mask
+from .inference import Prediction, Predictor, padded_size, predict_pieces
 from .jobs import Segment, SegmentOptions
-from .model import STRIDE_PX, Architecture, build_network
-from .modelinput import open_for_model
+from .model import Architecture, build_network
 from .onnx_model import OnnxNetwork, load_runnable
 from .plans import ImagePlan, Results, check_plans, no_data, plan_image, read_plans
 from .results import ResultWriter
-from .samples import LEAST_KNOWN
 from .symmetries import ALL
 from .system.outputs import Outputs
 from .system.prefetch import ahead
-from .tiling import USUAL_HALO_PX, Tile, overhead
 
 # The pace hardly depends on the size of what is computed, from here on (benchmarks/README.md).
 _TRIAL_PX = 512

@@ -18,15 +18,15 @@ from scipy.spatial import cKDTree
 
 from .errors import ImageryError
 from .events import Reporter
-from .grid import Grid, grid_of
-from .imagery import open_raster
+from .geodata.grid import Grid, grid_of
+from .geodata.rasterize import burn_area, ground_shapes
+from .geodata.rasters import open_raster
+from .geodata.road_raster import band_raster
+from .geodata.vectors import check_vector_output, read_polygons, write_layers
 from .jobs import SuggestLabels
-from .labels import burn_area, ground_shapes
-from .roadraster import band_raster
 from .spreading import Places, choose_spread
 from .system.outputs import Outputs
 from .uncertainty import BLOCKS_A_SIDE, Blocks, Patches, measure_blocks, patches_of
-from .vectors import check_vector_output, read_polygons, write_layers
 
 _HALF = 0.5  # no threshold enters what is suggested, but one makes of a raster a probability
 

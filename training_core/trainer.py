@@ -17,14 +17,14 @@ from .averaging import WeightAverage
 from .classloss import CLASS_WEIGHT, class_loss, without_classes
 from .engines import Engine
 from .examples import LabeledImage
+from .geodata.pixel_codes import IGNORE, ROAD
+from .geodata.tiling import USUAL_HALO_PX, Tile, tile_grid
 from .inference import Predictor, predict_tiles
 from .jobs import RecipeOptions
-from .labels import IGNORE, ROAD
 from .losses import road_loss
 from .metrics import Confusion
 from .model import freeze_stages, set_training_mode
 from .optimizers import build_optimizer
-from .tiling import USUAL_HALO_PX, Tile, tile_grid
 
 VALIDATION_TILE_PX = 512
 PARTS = ("waiting for chips", "forward", "backward", "optimizer", "validation", "checkpoint")

@@ -21,7 +21,7 @@ from scipy.special import entr
 
 from .errors import JobError, ResourceError
 from .events import Reporter
-from .roadraster import RoadRaster
+from .geodata.road_raster import RoadRaster
 
 # Patches may begin at every quarter of their side.
 BLOCKS_A_SIDE = 4

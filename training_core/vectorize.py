@@ -23,18 +23,19 @@ from rasterio.warp import transform as transform_coordinates
 from . import crossings, gaps, network
 from .bitmask import BitMask
 from .events import Reporter
+from .geodata.class_raster import ClassRaster, class_band
+from .geodata.grid import ELLIPSOID, GEOGRAPHIC, Grid, grid_of
+from .geodata.rasters import open_raster
+from .geodata.road_raster import RoadRaster, band_raster, between_pixels
+from .geodata.vectors import check_vector_output, write_layers
 from .graph import Graph, join_chains, trace_pixels
-from .grid import ELLIPSOID, GEOGRAPHIC, Grid, grid_of
-from .imagery import open_raster
 from .jobs import METERS_PER_SECOND, NetworkOptions, Vectorize
-from .lineclasses import ClassRaster, class_band, classes_along
+from .lineclasses import classes_along
 from .ridge import center
 from .roadmask import find_road
-from .roadraster import RoadRaster, band_raster, between_pixels
 from .skeleton import Clearance, cut_ends, thin_bits
 from .system.outputs import Outputs
 from .tags import osm_tags
-from .vectors import check_vector_output, write_layers
 
 # Where along a gap its probability is looked at: not where it begins and ends, which still is road.
 _GAP_SHARES = np.linspace(0.25, 0.75, 21)

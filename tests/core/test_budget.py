@@ -6,7 +6,7 @@ import torch
 from training_core import budget
 from training_core.engines import Engine
 from training_core.errors import ResourceError
-from training_core.imagery import Band
+from training_core.geodata.rasters import Band
 from training_core.inference import Predictor
 from training_core.model import Architecture, build_network
 

@@ -7,7 +7,7 @@ from safetensors.torch import load_file, save_file
 
 from training_core.bundle import ModelCard, load_model, load_weights, save_model
 from training_core.errors import ModelFileError
-from training_core.imagery import Band
+from training_core.geodata.rasters import Band
 from training_core.model import Architecture, adapt_first_layer, build_network
 
 CARD = ModelCard(

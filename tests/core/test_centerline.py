@@ -3,7 +3,7 @@ import torch
 from torch.nn import functional
 
 from training_core.centerline import ITERATIONS, centerline_loss, soft_skeleton
-from training_core.labels import IGNORE
+from training_core.geodata.pixel_codes import IGNORE
 
 
 def band(first, last, size=48):

@@ -12,9 +12,9 @@ import training_core.system.large_arrays
 from rasters import NORTH_UP, UTM
 from training_core.chips import ChipSampler, prefetch
 from training_core.examples import LabeledImage
-from training_core.grid import Grid
-from training_core.imagery import Band
-from training_core.labels import BACKGROUND, IGNORE, ROAD
+from training_core.geodata.grid import Grid
+from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from training_core.geodata.rasters import Band
 
 MARK = 1000.0
 

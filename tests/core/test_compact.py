@@ -10,7 +10,7 @@ from training_core.bundle import ModelCard, load_model, load_weights, save_compa
 from training_core.compact import STORAGE, compact, expand
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
-from training_core.imagery import Band
+from training_core.geodata.rasters import Band
 from training_core.jobs import JOBS, from_options
 from training_core.model import Architecture, build_network
 

@@ -7,7 +7,7 @@ import pytest
 from browser import HOSTILE, Page
 from training_core.bundle import ModelCard
 from training_core.evaluation_report import EvaluationRecord, write_evaluation_report
-from training_core.imagery import Band
+from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate
 from training_core.metrics import Confusion, RelaxedCounts, Tally
 from training_core.model import Architecture

@@ -16,7 +16,7 @@ from training_core import finetune
 from training_core.bundle import load_model
 from training_core.errors import Cancelled, ImageryError, LabelError, OutputError
 from training_core.events import Log, Metric, Progress, Reporter, Warning
-from training_core.imagery import normalize
+from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune
 
 

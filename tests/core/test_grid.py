@@ -5,7 +5,7 @@ from rasterio.crs import CRS
 from shapely.geometry import LineString
 
 from training_core.errors import ImageryError
-from training_core.grid import Grid, grid_at
+from training_core.geodata.grid import Grid, grid_at
 
 UTM = CRS.from_epsg(32633)
 WEB_MERCATOR = CRS.from_epsg(3857)

@@ -5,8 +5,8 @@ from rasterio.enums import ColorInterp
 
 from rasters import NORTH_UP, write_raster
 from training_core.errors import ImageryError
-from training_core.grid import grid_of
-from training_core.imagery import (
+from training_core.geodata.grid import grid_of
+from training_core.geodata.rasters import (
     Band,
     Image,
     band_names,

@@ -97,7 +97,7 @@ def test_every_part_of_the_house_is_read():
         ("algorithms/segment.py", "from . import finetune", "algorithms.finetune"),
         ("algorithms/segment.py", "import rasterio.windows", "rasterio.windows"),
         ("training_core/jobs/option.py", "import click", "click"),
-        ("training_core/jobs/option.py", "from ..imagery import Image", "training_core.imagery"),
+        ("training_core/jobs/option.py", "from ..imagery import Image", "training_core.geodata.rasters"),
         ("training_core/events.py", "from qgis.core import QgsPoint", "qgis.core"),
         ("training_core/segment.py", "import qgis.core", "qgis.core"),
         ("training_core/segment.py", "from ..qgis_roadseg import paths", "qgis_roadseg.paths"),

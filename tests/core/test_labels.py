@@ -9,9 +9,11 @@ import training_core.system.large_arrays
 from rasters import NORTH_UP, layer
 from training_core.errors import LabelError
 from training_core.examples import choose_blocks
-from training_core.grid import Grid
+from training_core.geodata.grid import Grid
+from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from training_core.geodata.rasterize import limit_to
 from training_core.jobs import LabelOptions
-from training_core.labels import BACKGROUND, IGNORE, ROAD, burn_labels, check_label_fields, limit_to
+from training_core.labels import burn_labels, check_label_fields
 
 UTM = CRS.from_epsg(32633)
 X, Y = NORTH_UP.c, NORTH_UP.f
@@ -159,8 +161,8 @@ def test_a_single_road_is_on_both_sides_of_the_split():
 def test_real_roads_are_burned_where_the_pavement_is(real_data):
     import rasterio
 
-    from training_core.grid import grid_of
-    from training_core.vectors import read_layer
+    from training_core.geodata.grid import grid_of
+    from training_core.geodata.vectors import read_layer
 
     roads = read_layer(str(real_data / "banepa_northwest_roads.geojson"), "drawn roads")
     area = read_layer(str(real_data / "banepa_northwest_aoi.geojson"), "area of interest")

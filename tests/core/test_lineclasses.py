@@ -19,12 +19,13 @@ from rasters import NORTH_UP, UTM, write_raster
 from training_core.cleannetwork import clean_layer
 from training_core.errors import ImageryError
 from training_core.events import Reporter
-from training_core.grid import Grid
+from training_core.geodata.class_raster import class_array
+from training_core.geodata.grid import Grid
+from training_core.geodata.road_classes import RoadClass, to_document
+from training_core.geodata.road_raster import array_raster
 from training_core.jobs import CleanNetwork, Vectorize
-from training_core.lineclasses import class_array, classes_along, elect
+from training_core.lineclasses import classes_along, elect
 from training_core.results import CLASSES_TAG
-from training_core.roadclasses import RoadClass, to_document
-from training_core.roadraster import array_raster
 from training_core.vectorize import extract_network, run
 
 CLASSES = (RoadClass("residential", 30.0), RoadClass("primary", 72.0))
@@ -128,7 +129,7 @@ def test_without_classes_there_are_no_columns_of_them():
 
 def test_a_network_does_not_show_the_strips_in_which_classes_are_read(monkeypatch):
     whole = extracted(TOWN)
-    monkeypatch.setattr("training_core.roadraster._STRIP_PX", 300 * 8)
+    monkeypatch.setattr("training_core.geodata.road_raster._STRIP_PX", 300 * 8)
     assert extracted(TOWN)["road_class"].tolist() == whole["road_class"].tolist()
 
 

@@ -14,10 +14,10 @@ from training_core import evaluate, exportmodel, finetune, quantize, segment
 from training_core.bundle import load_model, load_weights, save_model
 from training_core.errors import ImageryError, ModelFileError
 from training_core.events import Reporter, Warning
-from training_core.imagery import Band, Image, open_raster
+from training_core.geodata.model_input import IMAGE, MODEL, ModelInput, find_bands, measure_scaling, open_for_model
+from training_core.geodata.rasters import Band, Image, open_raster
 from training_core.jobs import Evaluate, ExportModel, FineTune, Quantize, Segment
 from training_core.model import adapt_first_layer, build_network
-from training_core.modelinput import IMAGE, MODEL, ModelInput, find_bands, measure_scaling, open_for_model
 from training_core.onnx_model import read_card
 
 COLORS = tuple(map(Band, RGB))

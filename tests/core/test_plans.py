@@ -15,9 +15,9 @@ from shapely.geometry import box
 from rasters import NORTH_UP, UTM, write_layer, write_raster
 from towns import SIDE_PX, image_of, on_map, true_roads
 from training_core.errors import ImageryError, ResourceError
-from training_core.grid import Grid
-from training_core.imagery import Band
-from training_core.modelinput import ModelInput
+from training_core.geodata.grid import Grid
+from training_core.geodata.model_input import ModelInput
+from training_core.geodata.rasters import Band
 from training_core.plans import Area, ImagePlan, Results, check_plans, plan_image, read_plans
 
 ROOT = Path(__file__).parents[2]

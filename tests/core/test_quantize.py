@@ -16,7 +16,7 @@ from training_core.bundle import ModelCard, load_model
 from training_core.engines import INT8, OPENVINO, Engine
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
-from training_core.imagery import Band
+from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
 from training_core.maskapls import mean_apls
 from training_core.model import Architecture

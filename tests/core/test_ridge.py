@@ -10,10 +10,10 @@ from shapely.geometry import LineString, Point
 
 from graphs import PIXEL_M, nowhere
 from training_core.bitmask import BitMask
+from training_core.geodata.road_raster import array_raster, between_pixels
 from training_core.graph import trace_pixels
 from training_core.network import prune_spurs, smooth, thin_out
 from training_core.ridge import center
-from training_core.roadraster import array_raster, between_pixels
 from training_core.skeleton import Clearance, cut_ends, thin_bits
 
 SIDE_PX, MARGIN_PX = 120, 20

@@ -18,14 +18,14 @@ from training_core.bundle import ModelCard, load_model, save_model
 from training_core.classloss import class_loss, without_classes
 from training_core.errors import JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
-from training_core.grid import Grid
-from training_core.imagery import Band
+from training_core.geodata.grid import Grid
+from training_core.geodata.rasters import Band
+from training_core.geodata.road_classes import OTHER_KMH, RoadClass, find_classes, from_document, to_document
 from training_core.jobs import ExtractRoads, FineTune, LabelOptions, Segment, Vectorize
 from training_core.labels import burn_labels
 from training_core.losses import road_loss
 from training_core.model import Architecture, adapt_head, build_network
 from training_core.results import CLASSES_TAG
-from training_core.roadclasses import OTHER_KMH, RoadClass, find_classes, from_document, to_document
 
 
 def roads_of(**fields):

@@ -7,6 +7,7 @@ from shapely.geometry import LineString, box
 
 from training_core.errors import Cancelled, OutputError
 from training_core.events import Reporter
+from training_core.geodata.vectors import read_layer
 from training_core.jobs import MakeScene
 from training_core.makescene import run
 from training_core.scenes import REGIONS, make_scene, paint_window, plan_scene
@@ -14,7 +15,6 @@ from training_core.scenes.noise import hashed, smooth_noise
 from training_core.scenes.road_table import nodes_of
 from training_core.scenes.sketch import Bend
 from training_core.scenes.surfacing import WIDTHS_M
-from training_core.vectors import read_layer
 
 SIZE_PX = 384
 

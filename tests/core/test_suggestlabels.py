@@ -17,10 +17,10 @@ from rasters import NORTH_UP, UTM, write_layer, write_raster
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ResourceError
 from training_core.events import Reporter, Warning
 from training_core.examples import read_drawing
-from training_core.grid import Grid
+from training_core.geodata.grid import Grid
+from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from training_core.geodata.road_raster import array_raster
 from training_core.jobs import LabelOptions, SuggestLabels
-from training_core.labels import BACKGROUND, IGNORE, ROAD
-from training_core.roadraster import array_raster
 from training_core.suggestlabels import run, suggest
 from training_core.uncertainty import LEAST_KNOWN_SHARE, entropy, measure_blocks, patches_of
 

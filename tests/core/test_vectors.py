@@ -6,8 +6,8 @@ from shapely.geometry import LineString, MultiLineString, Point, Polygon
 
 from rasters import UTM, layer, write_layer
 from training_core.errors import LabelError, OutputError
+from training_core.geodata.vectors import check_vector_output, read_layer, require_geometry, write_layers
 from training_core.system.outputs import Outputs
-from training_core.vectors import check_vector_output, read_layer, require_geometry, write_layers
 
 ROAD = LineString([(390000, 5820000), (390100, 5820050)])
 SQUARE = Polygon([(0, 0), (1, 0), (1, 1)])

@@ -17,7 +17,7 @@ from rasters import NORTH_UP, write_layer, write_raster
 from training_core import finetune
 from training_core.bundle import ModelCard, save_model
 from training_core.events import Event, Reporter
-from training_core.imagery import Band
+from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
 from training_core.model import Architecture, build_network
 

@@ -17,7 +17,7 @@ import shapely
 from pyogrio.errors import DataLayerError, DataSourceError, FieldError, GeometryError
 from pyproj.exceptions import ProjError
 
-from .errors import LabelError, OutputError
+from ..errors import LabelError, OutputError
 
 # By suffix: the driver, and whether a file holds several layers.
 FORMATS = {

@@ -13,7 +13,7 @@ import geopandas
 import numpy as np
 import pandas
 
-from .errors import LabelError
+from ..errors import LabelError
 
 # Where a raster of classes tells their names and speeds, as JSON.
 CLASSES_TAG = "ROADSEG_CLASSES"

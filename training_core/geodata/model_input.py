@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rasterio.io import DatasetReader
 
-from .imagery import Band, Image, band_names, match_bands, measure_bands, open_raster, unnamed
+from .rasters import Band, Image, band_names, match_bands, measure_bands, open_raster, unnamed
 
 # Values are scaled by the numbers that the model has learned with, or by those of the image itself.
 MODEL, IMAGE = "model", "image"
@@ -95,3 +95,7 @@ def _spans(size_px: int, count: int, side_px: int) -> list[tuple[int, int]]:
     if size_px <= count * side_px:
         return [(0, size_px)]
     return [(int((number + 0.5) * size_px / count - side_px / 2), side_px) for number in range(count)]
+
+
+# A piece with less data than this tells little.
+LEAST_KNOWN = 0.5

@@ -17,10 +17,12 @@ from rasterio.io import DatasetReader
 from rasterio.windows import Window
 from scipy.ndimage import map_coordinates
 
-from .bitmask import BOARD_PX, BitMask
-from .errors import ImageryError
+from ..bitmask import BitMask
+from ..errors import ImageryError
 
 _STRIP_PX = 1 << 22
+# Strips begin at multiples of so many rows, which is what masks at a bit a pixel are written by.
+STRIP_MULTIPLE = 8
 # A byte that stands for the threshold itself may come out below it by rounding.
 _ROUNDING = 1e-6
 
@@ -73,7 +75,7 @@ class RoadRaster:
 
 def strips_of(height: int, width: int, strip_rows: int = 0) -> Iterator[tuple[int, int]]:
     """Yield first row and number of rows of the strips of an image; see `RoadRaster`."""
-    rows = strip_rows or max(1, _STRIP_PX // width // BOARD_PX) * BOARD_PX
+    rows = strip_rows or max(1, _STRIP_PX // width // STRIP_MULTIPLE) * STRIP_MULTIPLE
     for first_row in range(0, height, rows):
         yield first_row, min(rows, height - first_row)
 

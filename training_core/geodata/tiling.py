@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
-from .model import STRIDE_PX
+# Sides of what enters the network are multiples of this: five halvings.
+STRIDE_PX = 32
 
 # Beyond this the deviation from the whole image hardly shows in a mask; where it was not measured.
 USUAL_HALO_PX = 128

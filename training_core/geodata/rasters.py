@@ -17,7 +17,7 @@ from rasterio.io import DatasetReader
 from rasterio.vrt import WarpedVRT
 from rasterio.windows import Window
 
-from .errors import ImageryError
+from ..errors import ImageryError
 from .grid import Grid, grid_at, grid_of
 
 # Few enough to stay in the cache from one operation to the next.

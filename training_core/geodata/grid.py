@@ -21,7 +21,7 @@ from shapely import transform as transform_geometry
 from shapely.geometry import Polygon, box
 from shapely.geometry.base import BaseGeometry
 
-from .errors import ImageryError, RoadSegError
+from ..errors import ImageryError, RoadSegError
 
 GEOGRAPHIC = CRS.from_epsg(4326)
 ELLIPSOID = Geod(ellps="WGS84")

@@ -1,0 +1,75 @@
+"""Vector shapes as pixels of a grid: rasterization and the window that holds them.
+
+Scope: geometries and grids. Independent of what the shapes stand for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import geopandas
+import numpy as np
+import shapely
+from affine import Affine
+from pyproj import CRS
+from rasterio.features import rasterize
+from shapely.geometry import box
+from shapely.geometry.base import BaseGeometry
+
+from ..errors import LabelError
+from .grid import Grid
+
+
+def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
+    """Return a layer's geometries in the ground meters of a grid (`Grid.metric_transform`); polygons are made valid."""
+    shapes = np.array([grid.to_metric(geometry) for geometry in _to_grid(layer, grid).geometry], dtype=object)
+    is_area = shapely.get_dimensions(shapes) == 2
+    shapes[is_area] = shapely.make_valid(shapes[is_area])
+    return shapes
+
+
+def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame) -> tuple[tuple[int, int, int, int], BaseGeometry]:
+    """Return the window (column, row, width, height) that holds an area of interest, and its shape in ground meters.
+
+    Raises
+    ------
+    LabelError
+        The area of interest lies outside the grid.
+    """
+    shape = shapely.union_all(ground_shapes(aoi, grid))
+    window = pixel_window(shape, grid)
+    if not window[2] or not window[3]:
+        raise LabelError("The area of interest lies outside the image.", "Check both layers' coordinate systems.")
+    return window, shape
+
+
+def burn_area(grid: Grid, shape: BaseGeometry, window: tuple[int, int, int, int]) -> np.ndarray:
+    """Return where a window's pixels lie in a shape in ground meters: (height, width), bool."""
+    return burn_shapes([shape], grid, window)
+
+
+def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
+    """Return the pixels of a window whose centers lie in any of some shapes in ground meters: (height, width), bool."""
+    column, row, width, height = window
+    shapes = [shape for shape in shapes if not shape.is_empty]
+    if not shapes:
+        return np.zeros((height, width), dtype=bool)
+    transform = grid.metric_transform @ Affine.translation(column, row)
+    return rasterize(shapes, out_shape=(height, width), transform=transform, dtype=np.uint8) > 0
+
+
+def _to_grid(layer: geopandas.GeoDataFrame, grid: Grid) -> geopandas.GeoDataFrame:
+    epsg = grid.crs.to_epsg()
+    return layer.to_crs(CRS.from_epsg(epsg) if epsg else CRS.from_wkt(grid.crs.to_wkt()))
+
+
+def pixel_window(shape: BaseGeometry, grid: Grid) -> tuple[int, int, int, int]:
+    """Return column, row, width, height of the pixels that a shape in ground meters touches, within the grid."""
+    on_grid = grid.from_metric_to_pixels(shape).intersection(box(0, 0, grid.width, grid.height))
+    if on_grid.area == 0:
+        return 0, 0, 0, 0
+    left, top, right, bottom = on_grid.bounds
+    # What is not on a pixel by less than rounding does not touch it.
+    column, row = math.floor(left + 1e-6), math.floor(top + 1e-6)
+    return column, row, math.ceil(right - 1e-6) - column, math.ceil(bottom - 1e-6) - row
