@@ -27,9 +27,9 @@ from shapely.geometry import box
 
 from training_core.bundle import ModelCard, save_model
 from training_core.events import Reporter
-from training_core.examples import read_drawing, read_labeled_images
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune
+from training_core.labels.labeled_images import read_drawing, read_labeled_images
 from training_core.model import Architecture
 
 DATA = ROOT.parent / "shared" / "data"

@@ -23,9 +23,9 @@ from safetensors.torch import save_file
 from .engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded
 from .errors import JobError
 from .events import Reporter
-from .examples import LabeledImage
 from .history import History, Trained, history_from_document, judge
 from .jobs import FineTune, RecipeOptions
+from .labels.labeled_images import LabeledImage
 from .metrics import Confusion
 from .training import Training
 

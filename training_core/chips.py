@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .examples import LabeledImage
 from .geodata.pixel_codes import IGNORE, ROAD
+from .labels.labeled_images import LabeledImage
 from .symmetries import turned
 from .system.large_arrays import strips
 from .system.prefetch import ahead

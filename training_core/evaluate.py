@@ -19,7 +19,6 @@ import numpy as np
 from .errors import LabelError
 from .evaluation_report import EvaluationRecord, write_evaluation_report
 from .events import Reporter
-from .examples import Drawing, nothing_labeled, read_drawing
 from .geodata.grid import Grid
 from .geodata.model_input import open_for_model
 from .geodata.pixel_codes import IGNORE, NO_DATA, ROAD, to_mask
@@ -28,7 +27,8 @@ from .geodata.rasters import Image
 from .geodata.tiling import tile_grid
 from .inference import Predictor, predict_tiles
 from .jobs import Evaluate
-from .labels import Labels
+from .labels.label_raster import Labels
+from .labels.labeled_images import Drawing, nothing_labeled, read_drawing
 from .metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
 from .pages import ImageSummary
 from .panels import ScoredPlace, scored_places, worth_showing

@@ -20,7 +20,6 @@ from .chips import ChipSampler, prefetch
 from .engines import NATIVE, Engine, choose_engine, choose_precision, why_not_ipex
 from .errors import Cancelled, JobError
 from .events import Reporter
-from .examples import LabeledImage, read_drawing, read_labeled_images, split_for_validation, with_common_scaling
 from .footprint import MemoryPlan, plan_memory
 from .geodata.grid import grid_of
 from .geodata.pixel_codes import IGNORE, ROAD
@@ -30,7 +29,9 @@ from .geodata.tiling import STRIDE_PX
 from .halo import AGREEMENT, middles, sufficient_halo_px
 from .inference import Predictor
 from .jobs import FineTune, RecipeOptions
-from .labelchecks import check_labels
+from .labels.label_checks import check_labels
+from .labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
+from .labels.validation_split import split_for_validation
 from .model import Architecture, adapt_first_layer, adapt_head, build_network
 from .panels import make_panels
 from .recompute import recompute_activations

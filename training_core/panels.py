@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .examples import LabeledImage
 from .geodata.pixel_codes import IGNORE, ROAD, to_byte, to_mask
 from .inference import Predictor
+from .labels.labeled_images import LabeledImage, window_reader
 from .metrics import Confusion
 from .pages import Panel
-from .trainer import window_reader
 
 PANEL_PX, CONTEXT_PX = 320, 96
 

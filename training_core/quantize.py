@@ -24,11 +24,11 @@ from .events import Reporter
 from .geodata.pixel_codes import CERTAIN, IGNORE, to_byte
 from .geodata.tiling import STRIDE_PX
 from .jobs import Quantize
+from .labels.samples import Sample, collect_samples
 from .maskapls import mean_apls
 from .metrics import Confusion
 from .onnx_model import INPUT, as_network, export_network, is_onnx, is_quantized, read_onnx, save_onnx
 from .openvino_engine import import_openvino
-from .samples import Sample, collect_samples
 from .system.outputs import Outputs
 from .system.versions import versions
 
@@ -85,7 +85,7 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
         path = outputs.stage(job.onnx)
         model, card = _read_model(job.model)
         reporter.progress(0.01, "Reading the images")
-        samples = collect_samples(job, card, reporter)
+        samples = collect_samples(job, card.input, reporter)
         measured, checked = samples[::2], samples[1::2] or samples
         quantized, given_back, comparison = _quantize(model, card, measured, checked, reporter)
         quantization = {

@@ -6,7 +6,7 @@ Knows networks, engines, losses and optimizers; knows nothing of how long to tra
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 
 import numpy as np
@@ -16,11 +16,11 @@ from torch import Tensor, nn
 from .averaging import WeightAverage
 from .classloss import CLASS_WEIGHT, class_loss, without_classes
 from .engines import Engine
-from .examples import LabeledImage
 from .geodata.pixel_codes import IGNORE, ROAD
 from .geodata.tiling import USUAL_HALO_PX, Tile, tile_grid
 from .inference import Predictor, predict_tiles
 from .jobs import RecipeOptions
+from .labels.labeled_images import LabeledImage, window_reader
 from .losses import road_loss
 from .metrics import Confusion
 from .model import freeze_stages, set_training_mode
@@ -185,16 +185,6 @@ def class_hits(predictor: Predictor, images: list[LabeledImage]) -> tuple[int, i
             right += int((found.classes[known] == classes[known]).sum())
             total += int(known.sum())
     return right, total
-
-
-def window_reader(image: LabeledImage) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """Return a function that reads windows of an image in memory as `Image.read` reads those of a file."""
-
-    def read(column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        window = np.s_[row : row + height, column : column + width]
-        return image.values[(slice(None), *window)], image.known[window]
-
-    return read
 
 
 def validation_tiles(image: LabeledImage) -> Iterator[Tile]:

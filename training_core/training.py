@@ -17,9 +17,9 @@ import numpy as np
 
 from .errors import JobError
 from .events import Reporter
-from .examples import LabeledImage
 from .history import History, Trained, judge
 from .jobs import RecipeOptions
+from .labels.labeled_images import LabeledImage
 from .optimizers import peak_rate, rate_at
 from .trainer import Trainer
 

@@ -11,10 +11,10 @@ import training_core.chips
 import training_core.system.large_arrays
 from rasters import NORTH_UP, UTM
 from training_core.chips import ChipSampler, prefetch
-from training_core.examples import LabeledImage
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import Band
+from training_core.labels.labeled_images import LabeledImage
 
 MARK = 1000.0
 

@@ -17,10 +17,11 @@ from towns import RGB, ROAD_M, ROADS, image_of, make_town, on_map, true_roads
 from training_core.chips import ChipSampler
 from training_core.errors import LabelError, ResourceError
 from training_core.events import Reporter
-from training_core.examples import read_drawing, read_labeled_images, split_for_validation
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.geodata.rasters import Band
 from training_core.jobs import LabelOptions
+from training_core.labels.labeled_images import read_drawing, read_labeled_images
+from training_core.labels.validation_split import split_for_validation
 from training_core.model import Architecture, adapt_first_layer, build_network
 
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,10 @@ from rasters import NORTH_UP, write_layer, write_raster
 from towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, true_roads
 from training_core.errors import LabelError
 from training_core.events import Log, Reporter, Warning
-from training_core.examples import read_drawing, read_labeled_images, split_for_validation
 from training_core.jobs import LabelOptions
-from training_core.labelchecks import check_labels
+from training_core.labels.label_checks import check_labels
+from training_core.labels.labeled_images import read_drawing, read_labeled_images
+from training_core.labels.validation_split import split_for_validation
 
 OPTIONS = LabelOptions(width_m=ROAD_M)
 

@@ -8,12 +8,12 @@ from shapely.geometry import LineString, Point, box
 import training_core.system.large_arrays
 from rasters import NORTH_UP, layer
 from training_core.errors import LabelError
-from training_core.examples import choose_blocks
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasterize import limit_to
 from training_core.jobs import LabelOptions
-from training_core.labels import burn_labels, check_label_fields
+from training_core.labels.label_raster import burn_labels, check_label_fields
+from training_core.labels.validation_split import choose_blocks
 
 UTM = CRS.from_epsg(32633)
 X, Y = NORTH_UP.c, NORTH_UP.f

@@ -18,11 +18,11 @@ from training_core.errors import Cancelled, ImageryError, JobError, LabelError, 
 from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
+from training_core.labels.samples import Sample, collect_samples
 from training_core.maskapls import mean_apls
 from training_core.model import Architecture
 from training_core.onnx_model import OnnxNetwork, export_network, load_runnable, read_card
 from training_core.quantize import Comparison, compare, round_numbers
-from training_core.samples import Sample, collect_samples
 
 CARD = ModelCard(Architecture(), tuple(Band(name) for name in RGB), 1.0)
 
@@ -43,7 +43,7 @@ def quantized(town, learned, tmp_path_factory):
 @pytest.fixture(scope="module")
 def samples(town, planted):
     job = job_of(town, planted, "unused.onnx")
-    return collect_samples(job, load_model(planted)[1], Reporter())
+    return collect_samples(job, load_model(planted)[1].input, Reporter())
 
 
 def test_it_is_a_quarter_of_the_size_and_loses_next_to_nothing(quantized, learned):
@@ -179,7 +179,7 @@ def test_pieces_are_of_any_size_and_hold_what_the_image_holds(tmp_path, planted)
     values[:, :, 150:] = 0
     raster = write_raster(tmp_path / "image.tif", values, nodata=0)
     job = Quantize(model=planted, rasters=(raster,), onnx="unused.onnx", chip_px=64)
-    found = collect_samples(job, load_model(planted)[1], Reporter())
+    found = collect_samples(job, load_model(planted)[1].input, Reporter())
     assert {each.images.shape for each in found} == {(1, 3, 64, 64), (1, 3, 64, 32)}
     assert all(each.images.shape[2:] == each.known.shape for each in found)
     assert all((each.images[0, :, ~each.known] == 0).all() for each in found)
@@ -188,9 +188,9 @@ def test_pieces_are_of_any_size_and_hold_what_the_image_holds(tmp_path, planted)
 def test_of_several_images_each_gives_pieces(tmp_path, town, planted):
     other = write_raster(tmp_path / "other.tif", image_of(true_roads(), seed=1))
     job = Quantize(model=planted, rasters=(town.raster, other), onnx="unused.onnx", chip_px=64, chips=6)
-    assert len(collect_samples(job, load_model(planted)[1], Reporter())) == 6
-    again = collect_samples(job, load_model(planted)[1], Reporter())
-    first = collect_samples(job, load_model(planted)[1], Reporter())
+    assert len(collect_samples(job, load_model(planted)[1].input, Reporter())) == 6
+    again = collect_samples(job, load_model(planted)[1].input, Reporter())
+    first = collect_samples(job, load_model(planted)[1].input, Reporter())
     assert all((one.images == two.images).all() for one, two in zip(first, again))
 
 
@@ -199,7 +199,7 @@ def test_labels_lie_where_they_are_drawn(town, planted):
         model=planted, rasters=(town.raster,), onnx="o.onnx", chip_px=SIDE_PX, roads=town.roads, aoi=town.aoi,
         width_m=ROAD_M,
     )  # fmt: skip
-    (found,) = collect_samples(job, load_model(planted)[1], Reporter())
+    (found,) = collect_samples(job, load_model(planted)[1].input, Reporter())
     assert ((found.truth == 1) == town.truth).mean() > 0.99
 
 

@@ -22,7 +22,7 @@ from training_core.geodata.grid import Grid
 from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import OTHER_KMH, RoadClass, find_classes, from_document, to_document
 from training_core.jobs import ExtractRoads, FineTune, LabelOptions, Segment, Vectorize
-from training_core.labels import burn_labels
+from training_core.labels.label_raster import burn_labels
 from training_core.losses import road_loss
 from training_core.model import Architecture, adapt_head, build_network
 from training_core.results import CLASSES_TAG

@@ -16,13 +16,14 @@ from shapely.geometry import LineString, box
 from rasters import NORTH_UP, UTM, write_layer, write_raster
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ResourceError
 from training_core.events import Reporter, Warning
-from training_core.examples import read_drawing
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import LabelOptions, SuggestLabels
-from training_core.suggestlabels import run, suggest
-from training_core.uncertainty import LEAST_KNOWN_SHARE, entropy, measure_blocks, patches_of
+from training_core.labels.labeled_images import read_drawing
+from training_core.labels.patch_selection import suggest
+from training_core.labels.uncertainty import LEAST_KNOWN_SHARE, entropy, measure_blocks, patches_of
+from training_core.suggestlabels import run
 
 X, Y = NORTH_UP.c, NORTH_UP.f
 # Of a probability of one half, of 0.8 and of 0.95: by hand.

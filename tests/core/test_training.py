@@ -10,11 +10,11 @@ from rasterio.crs import CRS
 from training_core.engines import Engine, why_not_ipex
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Progress, Reporter, Warning
-from training_core.examples import LabeledImage
 from training_core.geodata.grid import Grid
 from training_core.geodata.rasters import Band
 from training_core.history import MOST_POINTS, History, history_from_document
 from training_core.jobs import FineTune
+from training_core.labels.labeled_images import LabeledImage
 from training_core.metrics import Scores
 from training_core.model import Architecture, build_network
 from training_core.trainer import PARTS, Trainer

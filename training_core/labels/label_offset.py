@@ -23,9 +23,9 @@ from typing import Optional
 import numpy as np
 from scipy import fft, ndimage
 
-from .examples import LabeledImage
-from .geodata.pixel_codes import IGNORE, ROAD
-from .system.large_arrays import strips
+from ..geodata.pixel_codes import IGNORE, ROAD
+from ..system.large_arrays import strips
+from .labeled_images import LabeledImage
 
 REACH_M = 60.0
 # Drawn by hand, roads lie off by a few meters; what is nearer than this, or than a road's width, is no fault.

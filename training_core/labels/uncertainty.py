@@ -19,9 +19,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy.special import entr
 
-from .errors import JobError, ResourceError
-from .events import Reporter
-from .geodata.road_raster import RoadRaster
+from ..errors import JobError, ResourceError
+from ..events import Reporter
+from ..geodata.road_raster import RoadRaster
 
 # Patches may begin at every quarter of their side.
 BLOCKS_A_SIDE = 4

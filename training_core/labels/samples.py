@@ -10,16 +10,15 @@ from typing import Optional
 
 import numpy as np
 
-from .bundle import ModelCard
-from .errors import ImageryError
-from .events import Reporter
-from .examples import nothing_labeled, read_drawing
-from .geodata.model_input import LEAST_KNOWN, open_for_model
-from .geodata.pixel_codes import IGNORE
-from .geodata.rasters import Band, Image, normalize
-from .geodata.tiling import STRIDE_PX, Tile
-from .jobs import Quantize
-from .labels import Labels
+from ..errors import ImageryError
+from ..events import Reporter
+from ..geodata.model_input import LEAST_KNOWN, ModelInput, open_for_model
+from ..geodata.pixel_codes import IGNORE
+from ..geodata.rasters import Band, Image, normalize
+from ..geodata.tiling import STRIDE_PX, Tile
+from ..jobs import Quantize
+from .label_raster import Labels
+from .labeled_images import nothing_labeled, read_drawing
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Sample:
     truth: Optional[np.ndarray]
 
 
-def collect_samples(job: Quantize, card: ModelCard, reporter: Reporter) -> list[Sample]:
+def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter) -> list[Sample]:
     """Return pieces of a job's images, as many as it wants where they have so many, drawn by its seed.
 
     With drawn roads, only pieces with labels count.
@@ -55,7 +54,7 @@ def collect_samples(job: Quantize, card: ModelCard, reporter: Reporter) -> list[
     samples: list[Sample] = []
     for number, path in enumerate(job.rasters):
         wanted = -(-(job.chips - len(samples)) // (len(job.rasters) - number))
-        samples += _samples_of(path, job, card, wanted, rng, reporter)
+        samples += _samples_of(path, job, wanted_input, wanted, rng, reporter)
     if not samples and job.roads:
         raise nothing_labeled(job.rasters)
     if not samples:
@@ -65,9 +64,9 @@ def collect_samples(job: Quantize, card: ModelCard, reporter: Reporter) -> list[
 
 
 def _samples_of(
-    path: str, job: Quantize, card: ModelCard, wanted: int, rng: np.random.Generator, reporter: Reporter
+    path: str, job: Quantize, wanted_input: ModelInput, wanted: int, rng: np.random.Generator, reporter: Reporter
 ) -> list[Sample]:
-    with open_for_model(path, card.input) as (image, bands):
+    with open_for_model(path, wanted_input) as (image, bands):
         labels = read_drawing(job.roads, job.aoi, job).burn(image.grid) if job.roads else None
         if job.roads and labels is None:
             reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")

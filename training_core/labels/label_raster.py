@@ -14,12 +14,12 @@ import numpy as np
 import pandas
 import shapely
 
-from .errors import LabelError
-from .geodata.grid import Grid
-from .geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from .geodata.rasterize import burn_shapes, ground_shapes, pixel_window
-from .jobs import LabelOptions
-from .system import large_arrays
+from ..errors import LabelError
+from ..geodata.grid import Grid
+from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from ..geodata.rasterize import burn_shapes, ground_shapes, pixel_window
+from ..jobs import LabelOptions
+from ..system import large_arrays
 
 
 @dataclass(frozen=True)

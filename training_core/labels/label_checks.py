@@ -13,11 +13,11 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from .alignment import measure_offset
-from .events import Reporter
-from .examples import Drawing, LabeledImage, count_labels
-from .geodata.rasterize import ground_shapes
-from .labels import is_sure
+from ..events import Reporter
+from ..geodata.rasterize import ground_shapes
+from .label_offset import measure_offset
+from .label_raster import is_sure
+from .labeled_images import Drawing, LabeledImage, count_labels
 
 USUAL_ROAD_SHARE = (0.005, 0.5)
 LARGEST_SHARE_OUTSIDE = 0.05

@@ -1,0 +1,105 @@
+"""Training and validation split by square blocks of ground.
+
+Scope: label rasters and labeled images. Independent of chips and of training.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import LabelError
+from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from ..system import large_arrays
+from .labeled_images import LabeledImage, count_labels
+
+# Smaller blocks tell of their neighbors; with few of them chance decides how much road each side gets.
+SMALLEST_BLOCK_PX, DRAWS = 32, 16
+
+
+def split_for_validation(images: list[LabeledImage], share: float, block_px: int, seed: int) -> list[LabeledImage]:
+    """Return the images with some blocks of their labels moved from training to validation; see `choose_blocks`.
+
+    Raises
+    ------
+    LabelError
+        The drawn roads are too few to be split.
+    """
+    side_px, chosen = choose_blocks([image.training for image in images], share, block_px, seed)
+    split = [_split_image(image, blocks, side_px) for image, blocks in zip(images, chosen)]
+    for of in ("training", "validation"):
+        if not any(count_labels(getattr(image, of))[1] for image in split):
+            raise LabelError(
+                f"There is too little drawn road to keep some apart for validation: none is left for {of}.",
+                "Draw roads in more places.",
+            )
+    return split
+
+
+def _split_image(image: LabeledImage, blocks: np.ndarray, side_px: int) -> LabeledImage:
+    width = image.training.shape[1]
+    training, validation = (large_arrays.allocate(image.training.shape, np.uint8) for _ in range(2))
+    for number, validates in enumerate(blocks):
+        rows = slice(number * side_px, (number + 1) * side_px)
+        validates = np.repeat(validates, side_px)[:width]
+        training[rows] = np.where(validates, IGNORE, image.training[rows])
+        validation[rows] = np.where(validates, image.training[rows], IGNORE)
+    return replace(image, training=training, validation=validation)
+
+
+def choose_blocks(labels: list[np.ndarray], share: float, block_px: int, seed: int) -> tuple[int, list[np.ndarray]]:
+    """Choose where labels are kept apart for validation: whole square blocks, so that neighbors do not tell.
+
+    Blocks with road and blocks without are drawn separately, so that both sides see both. Blocks are halved until
+    enough of them have road for the share to be drawn fairly, or they are 32 px small.
+
+    Parameters
+    ----------
+    labels : list of ndarray (height, width), uint8
+        One an image.
+    share : float
+        Wanted share of the blocks.
+    block_px : int
+        Side of a block, as long as there are enough of that size.
+    seed : int
+        The same seed chooses the same blocks.
+
+    Returns
+    -------
+    block_px : int
+        Side of the blocks; those at the right and at the bottom may be smaller.
+    chosen : list of ndarray (rows, columns), bool
+        By image, which blocks are kept apart.
+    """
+    while True:
+        road = [_count_in_blocks(label, ROAD, block_px) for label in labels]
+        if sum(np.count_nonzero(counts) for counts in road) >= 2 / share or block_px <= SMALLEST_BLOCK_PX:
+            break
+        block_px //= 2
+    background = [_count_in_blocks(label, BACKGROUND, block_px) for label in labels]
+    roads, grounds = (np.concatenate([counts.ravel() for counts in both]) for both in (road, background))
+    rng = np.random.default_rng(seed)
+    chosen = _choose(roads, share, rng) | _choose(np.where(roads, 0, grounds), share, rng)
+    ends = np.cumsum([counts.size for counts in road])
+    return block_px, [part.reshape(counts.shape) for part, counts in zip(np.split(chosen, ends[:-1]), road)]
+
+
+def _count_in_blocks(labels: np.ndarray, label: int, block_px: int) -> np.ndarray:
+    """Return how many pixels of each block have a label: (rows, columns)."""
+    height, width = labels.shape
+    tops, lefts = np.arange(0, height, block_px), np.arange(0, width, block_px)
+    columns = ((labels[top : top + block_px] == label).sum(axis=0) for top in tops)
+    return np.stack([np.add.reduceat(counts, lefts) for counts in columns])
+
+
+def _choose(counts: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Choose a share of the blocks with any count; of several draws, that which holds nearest to the share of it."""
+    chosen = np.zeros(len(counts), dtype=bool)
+    indexes = np.flatnonzero(counts)
+    if len(indexes) > 1:
+        count = max(1, round(share * len(indexes)))
+        draws = [rng.choice(indexes, count, replace=False) for _ in range(DRAWS)]
+        held = [abs(counts[draw].sum() / counts.sum() - share) for draw in draws]
+        chosen[draws[int(np.argmin(held))]] = True
+    return chosen
