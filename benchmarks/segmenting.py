@@ -169,7 +169,7 @@ def at_resolution(folder: Path, resolution_m: float) -> str:
     """Write the quantized model as one for another ground resolution, and return its path."""
     import dataclasses
 
-    from training_core.onnx_model import read_onnx, save_onnx
+    from training_core.models.onnx_file import read_onnx, save_onnx
 
     model, card = read_onnx(str(folder / "int8.onnx"))
     path = folder / f"at {resolution_m} m.onnx"
@@ -231,9 +231,9 @@ def make_runner(name: str, folder: Path) -> Callable:
     """Return a function from images, (n, 3, height, width) float32, to their probability."""
     import torch
 
-    from training_core.bundle import load_weights
-    from training_core.engines import Engine
-    from training_core.onnx_model import load_runnable
+    from training_core.models.engines import Engine
+    from training_core.models.model_file import load_weights
+    from training_core.models.onnx_file import load_runnable
 
     if name in ENGINES:
         file, options = ENGINES[name]
@@ -273,7 +273,7 @@ def measure_cropped(options: dict[str, Any]) -> dict[str, Any]:
     import rasterio
     from rasterio.windows import Window
 
-    from training_core.bundle import load_weights
+    from training_core.models.model_file import load_weights
 
     _, card = load_weights(str(Path(options["folder"]) / "model.safetensors"))
     means, deviations = (np.array([getattr(band, of) for band in card.bands], np.float32)[:, None, None]

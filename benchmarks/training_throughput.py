@@ -137,14 +137,14 @@ def pace_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> f
     from rasterio.crs import CRS
 
     from training_core.chips import ChipSampler, prefetch
-    from training_core.engines import Engine
     from training_core.events import Reporter
     from training_core.geodata.grid import Grid
     from training_core.geodata.rasters import Band
     from training_core.jobs import FineTune
     from training_core.labels.labeled_images import LabeledImage
-    from training_core.model import Architecture, build_network
-    from training_core.recompute import recompute_activations
+    from training_core.models.engines import Engine
+    from training_core.models.recompute import recompute_activations
+    from training_core.models.unet import Architecture, build_network
     from training_core.trainer import Trainer
     from training_core.training import Training
 

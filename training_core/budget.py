@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from .engines import BF16, FP32, INT8, OPENVINO
 from .errors import ResourceError
 from .geodata.tiling import STRIDE_PX
 from .inference import Predictor
+from .models.engines import BF16, FP32, INT8, OPENVINO
 from .system import limits
 from .system.memory import available_bytes
 from .system.tensor_memory import GAPS, Ledger

@@ -20,13 +20,13 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from .engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded
 from .errors import JobError
 from .events import Reporter
 from .history import History, Trained, history_from_document, judge
 from .jobs import FineTune, RecipeOptions
 from .labels.labeled_images import LabeledImage
 from .metrics import Confusion
+from .models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded
 from .training import Training
 
 FORMAT = "roadseg-checkpoint-1"

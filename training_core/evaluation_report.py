@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .bundle import ModelCard
 from .jobs import Evaluate
 from .metrics import Confusion, GroundScores, Scores
+from .models.model_card import ModelCard
 from .pages import (
     ImageSummary,
     Panel,

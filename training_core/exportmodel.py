@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bundle import load_model
 from .events import Reporter
 from .geodata.model_input import IMAGE
 from .geodata.tiling import STRIDE_PX
 from .jobs import ExportModel
-from .onnx_model import export_network, save_onnx
+from .models.model_file import load_model
+from .models.onnx_file import export_network, save_onnx
 from .system.outputs import Outputs
 
 

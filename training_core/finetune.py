@@ -14,10 +14,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from .bundle import ModelCard, load_into, load_weights, save_model
 from .checkpoint import Checkpoint, CheckpointWriter, check_identity, checkpoint_path, identify, read_checkpoint
 from .chips import ChipSampler, prefetch
-from .engines import NATIVE, Engine, choose_engine, choose_precision, why_not_ipex
 from .errors import Cancelled, JobError
 from .events import Reporter
 from .footprint import MemoryPlan, plan_memory
@@ -32,9 +30,12 @@ from .jobs import FineTune, RecipeOptions
 from .labels.label_checks import check_labels
 from .labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
 from .labels.validation_split import split_for_validation
-from .model import Architecture, adapt_first_layer, adapt_head, build_network
+from .models.engines import NATIVE, Engine, choose_engine, choose_precision, why_not_ipex
+from .models.model_card import ModelCard
+from .models.model_file import load_into, load_weights, save_model
+from .models.recompute import recompute_activations
+from .models.unet import Architecture, adapt_first_layer, adapt_head, build_network
 from .panels import make_panels
-from .recompute import recompute_activations
 from .report import ImageSummary, TrainingRecord, write_training_report
 from .system import processor, shutdown
 from .system.outputs import Outputs

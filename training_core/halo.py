@@ -16,7 +16,7 @@ from .errors import JobError
 from .geodata.pixel_codes import to_byte, to_mask
 from .geodata.tiling import STRIDE_PX
 from .inference import Predictor
-from .reach import measure_reach
+from .models.receptive_field import measure_reach
 
 # Of a tile's mask, the share that is to be as if the image were undivided.
 AGREEMENT = 0.9999

@@ -12,10 +12,10 @@ from typing import Any, Optional
 import numpy as np
 import torch
 
-from .engines import Engine
 from .geodata.pixel_codes import NO_DATA, to_byte
 from .geodata.rasters import Band, normalize_into
 from .geodata.tiling import STRIDE_PX, Tile
+from .models.engines import Engine
 from .symmetries import turned, turned_back
 from .system.prefetch import ahead
 

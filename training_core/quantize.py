@@ -6,10 +6,6 @@ rounded is NNCF's to know.
 
 from __future__ import annotations
 
-import contextlib
-import logging
-import sys
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Optional
 
@@ -17,8 +13,6 @@ import numpy as np
 import torch
 from onnx import ModelProto
 
-from .bundle import ModelCard, load_model
-from .engines import FP32, INT8, OPENVINO, Engine
 from .errors import ModelFileError
 from .events import Reporter
 from .geodata.pixel_codes import CERTAIN, IGNORE, to_byte
@@ -27,8 +21,11 @@ from .jobs import Quantize
 from .labels.samples import Sample, collect_samples
 from .maskapls import mean_apls
 from .metrics import Confusion
-from .onnx_model import INPUT, as_network, export_network, is_onnx, is_quantized, read_onnx, save_onnx
-from .openvino_engine import import_openvino
+from .models.engines import FP32, INT8, OPENVINO, Engine
+from .models.model_card import ModelCard
+from .models.model_file import load_model
+from .models.onnx_file import as_network, export_network, is_onnx, is_quantized, read_onnx, save_onnx
+from .models.quantization import round_numbers
 from .system.outputs import Outputs
 from .system.versions import versions
 
@@ -125,7 +122,7 @@ def _quantize(
     for count in range(rounds):
         part = reporter.part(0.05 + 0.94 * count / rounds, 0.05 + 0.94 * (count + 1) / rounds)
         given_back = tuple(name for group in GIVEN_BACK[:count] for name in group)
-        quantized = round_numbers(model, measured, given_back, part)
+        quantized = round_numbers(model, [sample.images for sample in measured], given_back, part)
         after = _predict(quantized, Engine(OPENVINO, INT8), checked, part)
         comparison = compare(before, after, checked, card, part)
         reporter.log(f"In full precision: {', '.join(given_back) or 'nothing'}; {comparison}.")
@@ -136,55 +133,6 @@ def _quantize(
         f"{', '.join(given_back)} in full precision.",
         "Use it as it is, or train it for longer; with more chips, or images of another place, it may come out better.",
     )
-
-
-def round_numbers(
-    model: ModelProto, measured: list[Sample], given_back: tuple[str, ...], reporter: Reporter
-) -> ModelProto:
-    """Return a model whose layers compute with 8-bit integers, but for some, by the ranges that their numbers have.
-
-    Parameters
-    ----------
-    model : ModelProto
-    measured : list of Sample
-        Pieces of images on which the ranges are measured.
-    given_back : tuple of str
-        Parts of the network that keep their precision, as their layers' names tell.
-    reporter : Reporter
-    """
-    seen = 0
-
-    def give(sample: Sample) -> dict[str, np.ndarray]:
-        nonlocal seen
-        reporter.check_cancelled()
-        reporter.progress(min(0.7, 0.7 * seen / len(measured)), f"Measuring piece {seen + 1} of {len(measured)}")
-        seen = (seen + 1) % len(measured)
-        return {INPUT: sample.images}
-
-    with _quiet_nncf() as nncf:
-        # The usual range is the mean of the pieces' largest numbers, and what lies beyond is cut off. In a road network
-        # that is what the roads of some pieces are told by; so the largest of all counts.
-        whole = nncf.AdvancedQuantizationParameters(
-            activations_range_estimator_params=nncf.quantization.range_estimator.RangeEstimatorParametersSet.MINMAX
-        )
-        return nncf.quantize(
-            model,
-            nncf.Dataset(measured, give),
-            subset_size=len(measured),
-            ignored_scope=nncf.IgnoredScope(patterns=[f".*/{part}/.*" for part in given_back], validate=False),
-            advanced_parameters=whole,
-        )
-
-
-@contextlib.contextmanager
-def _quiet_nncf() -> Iterator[Any]:
-    """Give the package NNCF, which tells its makers nothing, and what it prints to standard error."""
-    import_openvino()
-    with contextlib.redirect_stdout(sys.stderr):
-        import nncf
-
-        nncf.set_log_level(logging.ERROR)
-        yield nncf
 
 
 def _predict(model: ModelProto, engine: Engine, samples: list[Sample], reporter: Reporter) -> list[np.ndarray]:

@@ -19,8 +19,6 @@ import numpy as np
 import torch
 
 from . import budget
-from .bundle import ModelCard
-from .engines import INT8, Engine, choose_engine, engines_for
 from .errors import JobError
 from .events import Reporter
 from .geodata.model_input import LEAST_KNOWN, open_for_model
@@ -29,8 +27,10 @@ from .geodata.tiling import STRIDE_PX, USUAL_HALO_PX, Tile, overhead
 from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
 from .inference import Prediction, Predictor, padded_size, predict_pieces
 from .jobs import Segment, SegmentOptions
-from .model import Architecture, build_network
-from .onnx_model import OnnxNetwork, load_runnable
+from .models.engines import INT8, Engine, choose_engine, engines_for
+from .models.model_card import ModelCard
+from .models.onnx_file import OnnxNetwork, load_runnable
+from .models.unet import Architecture, build_network
 from .plans import ImagePlan, Results, check_plans, no_data, plan_image, read_plans
 from .results import ResultWriter
 from .symmetries import ALL

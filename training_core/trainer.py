@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from .averaging import WeightAverage
 from .classloss import CLASS_WEIGHT, class_loss, without_classes
-from .engines import Engine
 from .geodata.pixel_codes import IGNORE, ROAD
 from .geodata.tiling import USUAL_HALO_PX, Tile, tile_grid
 from .inference import Predictor, predict_tiles
@@ -23,7 +22,8 @@ from .jobs import RecipeOptions
 from .labels.labeled_images import LabeledImage, window_reader
 from .losses import road_loss
 from .metrics import Confusion
-from .model import freeze_stages, set_training_mode
+from .models.engines import Engine
+from .models.unet import freeze_stages, set_training_mode
 from .optimizers import build_optimizer
 
 VALIDATION_TILE_PX = 512

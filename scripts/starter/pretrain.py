@@ -20,8 +20,6 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 from recipe import Recipe
-from training_core.bundle import ModelCard, save_compact_model, save_model
-from training_core.engines import NATIVE, Engine, choose_precision
 from training_core.geodata.model_input import IMAGE
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.geodata.rasters import Band
@@ -30,7 +28,10 @@ from training_core.history import Trained, judge
 from training_core.inference import Predictor
 from training_core.jobs import RecipeOptions
 from training_core.labels.labeled_images import LabeledImage
-from training_core.model import Architecture, build_network
+from training_core.models.engines import NATIVE, Engine, choose_precision
+from training_core.models.model_card import ModelCard
+from training_core.models.model_file import save_compact_model, save_model
+from training_core.models.unet import Architecture, build_network
 from training_core.optimizers import rate_at
 from training_core.system import processor
 from training_core.system.versions import versions

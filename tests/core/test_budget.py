@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from training_core import budget
-from training_core.engines import Engine
 from training_core.errors import ResourceError
 from training_core.geodata.rasters import Band
 from training_core.inference import Predictor
-from training_core.model import Architecture, build_network
+from training_core.models.engines import Engine
+from training_core.models.unet import Architecture, build_network
 
 
 def predictor_of(encoder, precision="fp32", bands=1):

@@ -5,10 +5,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from training_core.bundle import ModelCard, load_model, load_weights, save_model
 from training_core.errors import ModelFileError
 from training_core.geodata.rasters import Band
-from training_core.model import Architecture, adapt_first_layer, build_network
+from training_core.models.model_card import ModelCard
+from training_core.models.model_file import load_model, load_weights, save_model
+from training_core.models.unet import Architecture, adapt_first_layer, build_network
 
 CARD = ModelCard(
     architecture=Architecture(encoder="resnet18", in_channels=2),

@@ -6,13 +6,14 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from towns import plant_model
-from training_core.bundle import ModelCard, load_model, load_weights, save_compact_model, save_model
-from training_core.compact import STORAGE, compact, expand
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import JOBS, from_options
-from training_core.model import Architecture, build_network
+from training_core.models.compact_weights import STORAGE, compact, expand
+from training_core.models.model_card import ModelCard
+from training_core.models.model_file import load_model, load_weights, save_compact_model, save_model
+from training_core.models.unet import Architecture, build_network
 
 CONVOLUTION, HEAD = "encoder.conv1.weight", "segmentation_head.0.weight"
 LARGEST_BYTES = 24_700_000  # of the network that fine-tuning builds: room for it in the plugin's zip

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from training_core.decoder import convolve_repeated
-from training_core.model import Architecture, build_network
+from training_core.models.decoder import convolve_repeated
+from training_core.models.unet import Architecture, build_network
 
 
 @settings(max_examples=25, deadline=None)

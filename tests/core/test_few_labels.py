@@ -22,7 +22,7 @@ from training_core.geodata.rasters import Band
 from training_core.jobs import LabelOptions
 from training_core.labels.labeled_images import read_drawing, read_labeled_images
 from training_core.labels.validation_split import split_for_validation
-from training_core.model import Architecture, adapt_first_layer, build_network
+from training_core.models.unet import Architecture, adapt_first_layer, build_network
 
 ROOT = Path(__file__).parents[2]
 

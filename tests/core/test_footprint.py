@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from training_core import footprint
-from training_core.engines import FP32, NATIVE, Engine
 from training_core.errors import ResourceError
 from training_core.footprint import measure_footprint, plan_memory
 from training_core.jobs import FineTune
-from training_core.model import Architecture
+from training_core.models.engines import FP32, NATIVE, Engine
+from training_core.models.unet import Architecture
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "training_memory.py"
 ARCHITECTURE, ENGINE = Architecture(encoder="resnet18"), Engine(NATIVE, FP32)

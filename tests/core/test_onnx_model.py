@@ -9,12 +9,13 @@ from onnx import TensorProto, helper
 
 from towns import RGB, plant_model
 from training_core import exportmodel, finetune, segment
-from training_core.bundle import ModelCard, load_model
-from training_core.engines import FP32, NATIVE, Engine
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import ExportModel, FineTune, Segment
-from training_core.onnx_model import load_runnable, read_card
+from training_core.models.engines import FP32, NATIVE, Engine
+from training_core.models.model_card import ModelCard
+from training_core.models.model_file import load_model
+from training_core.models.onnx_file import load_runnable, read_card
 
 
 @pytest.fixture(scope="module")

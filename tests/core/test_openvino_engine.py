@@ -5,13 +5,14 @@ import pytest
 import torch
 
 from towns import plant_model
-from training_core import evaluate, extractroads, openvino_engine, segment
-from training_core.engines import BF16, FP32, IPEX, NATIVE, OPENVINO, Engine, choose_engine, engines_for
+from training_core import evaluate, extractroads, segment
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, ExtractRoads, FineTune, Segment, from_options
-from training_core.model import Architecture, build_network
-from training_core.onnx_model import OnnxNetwork, as_network, export_network
+from training_core.models import openvino_network as openvino_engine
+from training_core.models.engines import BF16, FP32, IPEX, NATIVE, OPENVINO, Engine, choose_engine, engines_for
+from training_core.models.onnx_file import OnnxNetwork, as_network, export_network
+from training_core.models.unet import Architecture, build_network
 from training_core.system import processor
 
 needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this processor has no BF16 unit")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
-from training_core.bundle import load_model, load_weights
+from training_core.models.model_file import load_model, load_weights
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "starter"))

@@ -12,17 +12,19 @@ from shapely import box
 from rasters import write_layer, write_raster
 from towns import RGB, ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core import evaluate, exportmodel, quantize, segment
-from training_core.bundle import ModelCard, load_model
-from training_core.engines import INT8, OPENVINO, Engine
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
 from training_core.labels.samples import Sample, collect_samples
 from training_core.maskapls import mean_apls
-from training_core.model import Architecture
-from training_core.onnx_model import OnnxNetwork, export_network, load_runnable, read_card
-from training_core.quantize import Comparison, compare, round_numbers
+from training_core.models.engines import INT8, OPENVINO, Engine
+from training_core.models.model_card import ModelCard
+from training_core.models.model_file import load_model
+from training_core.models.onnx_file import OnnxNetwork, export_network, load_runnable, read_card
+from training_core.models.quantization import round_numbers
+from training_core.models.unet import Architecture
+from training_core.quantize import Comparison, compare
 
 CARD = ModelCard(Architecture(), tuple(Band(name) for name in RGB), 1.0)
 
@@ -109,7 +111,7 @@ def test_an_exported_model_serves_as_well_but_not_a_quantized_one(town, learned,
 def test_what_is_given_back_stays_as_it_was(planted, samples):
     model = export_network(load_model(planted)[0])
     for given_back, expected in ((), False), (("segmentation_head",), True):
-        result = round_numbers(model, samples, given_back, Reporter())
+        result = round_numbers(model, [sample.images for sample in samples], given_back, Reporter())
         made_by = {name: node.op_type for node in result.graph.node for name in node.output}
         (head,) = [node for node in result.graph.node if node.op_type == "Conv" and "segmentation_head" in node.name]
         assert (made_by.get(head.input[0]) != "DequantizeLinear") == expected

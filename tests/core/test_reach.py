@@ -5,8 +5,8 @@ from torch.nn import functional
 
 from training_core.errors import JobError
 from training_core.halo import exact_halo_px
-from training_core.model import Architecture, build_network
-from training_core.reach import Reach, measure_reach
+from training_core.models.receptive_field import Reach, measure_reach
+from training_core.models.unet import Architecture, build_network
 
 
 class Window(nn.Module):

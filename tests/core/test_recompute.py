@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch.optim import SGD
 
-from training_core.engines import BF16, FP32, IPEX, NATIVE, Engine, why_not_ipex
 from training_core.losses import road_loss
-from training_core.model import Architecture, build_network, freeze_stages, set_training_mode
-from training_core.recompute import recompute_activations
+from training_core.models.engines import BF16, FP32, IPEX, NATIVE, Engine, why_not_ipex
+from training_core.models.recompute import recompute_activations
+from training_core.models.unet import Architecture, build_network, freeze_stages, set_training_mode
 from training_core.system import processor
 
 needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this processor has no BF16 unit")

@@ -14,7 +14,6 @@ from shapely.geometry import LineString
 from rasters import NORTH_UP, write_raster
 from towns import RGB, ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core import extractroads, finetune, segment, vectorize
-from training_core.bundle import ModelCard, load_model, save_model
 from training_core.classloss import class_loss, without_classes
 from training_core.errors import JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
@@ -24,7 +23,9 @@ from training_core.geodata.road_classes import OTHER_KMH, RoadClass, find_classe
 from training_core.jobs import ExtractRoads, FineTune, LabelOptions, Segment, Vectorize
 from training_core.labels.label_raster import burn_labels
 from training_core.losses import road_loss
-from training_core.model import Architecture, adapt_head, build_network
+from training_core.models.model_card import ModelCard
+from training_core.models.model_file import load_model, save_model
+from training_core.models.unet import Architecture, adapt_head, build_network
 from training_core.results import CLASSES_TAG
 
 

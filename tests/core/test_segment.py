@@ -14,10 +14,10 @@ from shapely.geometry import Polygon, box
 
 from rasters import NORTH_UP, write_layer, write_raster
 from towns import SIDE_PX, image_of, on_map, plant_model, true_roads
-from training_core.bundle import load_model, save_model
 from training_core.errors import Cancelled, ImageryError, LabelError, ModelFileError, OutputError
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
+from training_core.models.model_file import load_model, save_model
 from training_core.results import ROAD_COLOR
 from training_core.segment import run
 

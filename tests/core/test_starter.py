@@ -7,7 +7,6 @@ from click.testing import CliRunner
 
 from towns import plant_model
 from training_core import cli, worker
-from training_core.bundle import load_weights
 from training_core.errors import ModelFileError
 from training_core.events import Error, Result
 from training_core.jobs import (
@@ -22,6 +21,7 @@ from training_core.jobs import (
     starter,
     with_model_paths,
 )
+from training_core.models.model_file import load_weights
 
 COMPUTE = {"engine": "native", "threads": 1}
 

@@ -4,13 +4,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training_core.engines import Engine
 from training_core.geodata.pixel_codes import NO_DATA, to_byte, to_mask
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import overhead, tile_count, tile_grid
 from training_core.halo import exact_halo_px
 from training_core.inference import Predictor, padded_size, predict_pieces, predict_tiles, read_piece
-from training_core.model import Architecture, build_network
+from training_core.models.engines import Engine
+from training_core.models.unet import Architecture, build_network
 from training_core.symmetries import ALL, turned, turned_back
 
 sizes = st.integers(1, 3000)

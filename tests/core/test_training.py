@@ -7,7 +7,6 @@ import torch
 from affine import Affine
 from rasterio.crs import CRS
 
-from training_core.engines import Engine, why_not_ipex
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Progress, Reporter, Warning
 from training_core.geodata.grid import Grid
@@ -16,7 +15,8 @@ from training_core.history import MOST_POINTS, History, history_from_document
 from training_core.jobs import FineTune
 from training_core.labels.labeled_images import LabeledImage
 from training_core.metrics import Scores
-from training_core.model import Architecture, build_network
+from training_core.models.engines import Engine, why_not_ipex
+from training_core.models.unet import Architecture, build_network
 from training_core.trainer import PARTS, Trainer
 from training_core.training import Training
 

@@ -11,8 +11,8 @@ import segmentation_models_pytorch
 import torch
 from torch import nn
 
+from ..errors import ModelFileError
 from .decoder import DecoderBlock
-from .errors import ModelFileError
 
 # Of one build; and none that pools over the whole image, since no halo would do for its tiles.
 ENCODERS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnext50_32x4d")

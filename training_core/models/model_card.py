@@ -1,32 +1,22 @@
-"""The model file: weights and, beside them, all that is needed to use them rightly.
+"""The model card: everything known of a model beside its weights, as a STAC MLM document.
 
-One `.safetensors` file whose header holds a JSON document in the terms of the STAC Machine Learning Model extension
-where it has a term. Knows the file; knows nothing of training. A model file is untrusted input: nothing in it is run.
+Scope: the document in a model file's header and its checks. Independent of weights and files.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import nn
-
-from .compact import STORAGE, compact, expand
-from .errors import ModelFileError
-from .geodata.model_input import MODEL, SCALINGS, ModelInput
-from .geodata.rasters import Band
-from .geodata.road_classes import RoadClass, from_document, to_document
-from .geodata.tiling import STRIDE_PX
-from .model import Architecture, build_network
+from ..errors import ModelFileError
+from ..geodata.model_input import MODEL, SCALINGS, ModelInput
+from ..geodata.rasters import Band
+from ..geodata.road_classes import RoadClass, from_document, to_document
+from ..geodata.tiling import STRIDE_PX
+from .unet import Architecture
 
 FORMAT = "roadseg-model-1"
-_HEADER_KEY, _STORAGE_KEY = "roadseg", "roadseg:storage"
 LARGEST_HALO_PX = 4096
 _STAC_EXTENSION = "https://stac-extensions.github.io/mlm/v1.5.0/schema.json"
 
@@ -186,88 +176,3 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
     if not (sound and 0 <= card.threshold <= 1 and card.scaling in SCALINGS):
         raise ModelFileError("The model file's description makes no sense.", "Copy it anew or train it again.")
     return card
-
-
-def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) -> None:
-    """Write weights (FP32) and card to a file."""
-    tensors = {
-        name: (tensor.float() if tensor.is_floating_point() else tensor).detach().contiguous()
-        for name, tensor in weights.items()
-    }
-    _write(path, tensors, card.to_document())
-
-
-def save_compact_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) -> None:
-    """Write weights and card to a file of a quarter of the size; see `compact` for what that costs."""
-    tensors = {name: tensor.contiguous() for name, tensor in compact(weights).items()}
-    _write(path, tensors, {**card.to_document(), _STORAGE_KEY: STORAGE})
-
-
-def _write(path: Path, tensors: dict[str, torch.Tensor], document: dict[str, Any]) -> None:
-    path.write_bytes(save(tensors, metadata={_HEADER_KEY: json.dumps(document, ensure_ascii=False)}))
-
-
-def load_model(path: str) -> tuple[nn.Module, ModelCard]:
-    """Return the network of a model file, ready to infer, and its card; see `load_weights` for the errors."""
-    weights, card = load_weights(path)
-    network = build_network(card.architecture)
-    load_into(network, weights, path)
-    return network.eval(), card
-
-
-def load_into(network: nn.Module, weights: dict[str, torch.Tensor], path: str) -> None:
-    """Give a network the weights of a model file; raise ModelFileError where they do not fit."""
-    expected = network.state_dict()
-    fits = weights.keys() == expected.keys() and all(
-        tensor.shape == expected[name].shape for name, tensor in weights.items()
-    )
-    if not fits:
-        raise ModelFileError(f"The weights in {path} do not fit the network they name.", "Copy it anew.")
-    network.load_state_dict(weights)
-
-
-def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
-    """Return a model file's weights, in FP32 however they are stored, and card.
-
-    Raises
-    ------
-    ModelFileError
-        The file is missing, truncated, a pickle, an ONNX file, or something else than a RoadSeg model.
-    """
-    _refuse_other_kinds(path)
-    try:
-        with safe_open(path, framework="pt") as file:
-            document = json.loads((file.metadata() or {})[_HEADER_KEY])
-            card = card_from_document(document)
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
-    except (SafetensorError, OSError, ValueError) as error:
-        raise ModelFileError(f"{path} is damaged or no model file.", "Copy it anew or choose another.") from error
-    except KeyError as error:
-        raise ModelFileError(
-            f"{path} is a safetensors file, but no RoadSeg model.", "Choose a model made by Fine-tune a model."
-        ) from error
-    storage = document.get(_STORAGE_KEY)
-    if storage not in (None, STORAGE):
-        raise ModelFileError(f"RoadSeg does not know how the weights in {path} are stored ({storage!r}).")
-    return (expand(weights) if storage else weights), card
-
-
-def _refuse_other_kinds(path: str) -> None:
-    if Path(path).suffix.lower() == ".onnx":
-        raise ModelFileError(
-            f"{path} is an ONNX model, which can be run, but not learned from or exported.",
-            "Choose the .safetensors model that it was made from.",
-        )
-    try:
-        with Path(path).open("rb") as file:
-            start = file.read(9)
-    except OSError as error:
-        raise ModelFileError(
-            f"The model {path} cannot be opened ({error.strerror}).", "Choose a model file."
-        ) from error
-    is_safetensors = start[8:] == b"{"  # after the header's length, whose bytes may be any
-    if not is_safetensors and (start[:2] == b"PK" or start[:1] == b"\x80"):
-        raise ModelFileError(
-            f"{path} is a pickled PyTorch file. Such files can run code when they are opened, so RoadSeg never does.",
-            "Choose a .safetensors model made by RoadSeg.",
-        )

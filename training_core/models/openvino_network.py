@@ -15,8 +15,8 @@ from typing import Any, Optional
 
 import numpy as np
 
-from .errors import ModelFileError
-from .onnx_model import INPUT, OnnxNetwork
+from ..errors import ModelFileError
+from .onnx_file import INPUT, OnnxNetwork
 
 _TRIALS = 3
 # What takes more to set up must win clearly, so that noise does not decide and the same job is done in the same way.

@@ -20,9 +20,10 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto
 from torch import nn
 
-from .bundle import ModelCard, card_from_document, load_model
-from .errors import ModelFileError
-from .geodata.tiling import STRIDE_PX, USUAL_HALO_PX
+from ..errors import ModelFileError
+from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX
+from .model_card import ModelCard, card_from_document
+from .model_file import load_model
 
 SUFFIX = ".onnx"
 INPUT, OUTPUT = "image", "probability"

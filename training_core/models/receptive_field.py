@@ -12,7 +12,7 @@ from typing import Optional
 import torch
 from torch import nn
 
-from .geodata.tiling import STRIDE_PX
+from ..geodata.tiling import STRIDE_PX
 
 # The strip of image that a network is tried on; doubled while what depends on its middle reaches its ends.
 _NARROWEST_PX, _WIDEST_PX = 2048, 8192

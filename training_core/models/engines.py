@@ -19,10 +19,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from .errors import JobError
-from .onnx_model import OnnxNetwork, as_network, export_network
-from .openvino_engine import CLEAR_WIN, CompiledNetwork, why_not_openvino
-from .system import processor
+from ..errors import JobError
+from ..system import processor
+from .onnx_file import OnnxNetwork, as_network, export_network
+from .openvino_network import CLEAR_WIN, CompiledNetwork, why_not_openvino
 
 AUTO = "auto"
 NATIVE, IPEX, OPENVINO = "native", "ipex", "openvino"

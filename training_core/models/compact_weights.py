@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from .errors import ModelFileError
+from ..errors import ModelFileError
 
 STORAGE = "int8-per-output-channel"
 _SCALE = ".scale"
