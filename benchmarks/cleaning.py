@@ -24,7 +24,7 @@ import shapely
 from training_core.cleannetwork import clean_lines
 from training_core.events import Event, Progress, Reporter
 from training_core.jobs import CleanNetwork
-from training_core.lines import Lines, make_lines
+from training_core.networks.lines import Lines, make_lines
 
 BLOCK_M, VERTICES = 100.0, 8
 

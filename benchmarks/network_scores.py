@@ -73,7 +73,7 @@ def measure(size_km: float, plain: bool) -> dict:
     from training_core.apls import score_apls
     from training_core.events import Reporter
     from training_core.linemetrics import score_lines
-    from training_core.roadgraph import contracted, make_road_graph
+    from training_core.networks.road_graph import contracted, make_road_graph
     from training_core.topo import score_topo
 
     lines = town(size_km, 0.0, 1), town(size_km, 2.0, 2)
@@ -107,7 +107,7 @@ def town(size_km: float, shift_m: float, seed: int):
     import numpy as np
     import shapely
 
-    from training_core.lines import make_lines
+    from training_core.networks.lines import make_lines
 
     count = round(size_km * 1000 / STREET_M) + 1
     plan, random = np.random.default_rng(0), np.random.default_rng(seed)
@@ -129,7 +129,7 @@ def tell_vegas() -> None:
     from training_core.apls import score_apls
     from training_core.events import Reporter
     from training_core.linemetrics import score_lines
-    from training_core.roadgraph import contracted
+    from training_core.networks.road_graph import contracted
     from training_core.topo import score_topo
 
     pair = [contracted(each) for each in graphs_of(*vegas(DATA))]

@@ -152,7 +152,7 @@ def traced_by_sknw(city: str) -> tuple[float, str]:
 def scored(city: str) -> tuple[float, str]:
     from training_core.apls import score_apls
     from training_core.events import Reporter
-    from training_core.roadgraph import contracted
+    from training_core.networks.road_graph import contracted
 
     pair = [contracted(each) for each in network_pair(city)]
     began_s = time.perf_counter()
@@ -189,8 +189,8 @@ def network_pair(city: str):
     from training_core.system.processor import prepare_process
 
     prepare_process(threads=1)
-    from training_core.lines import make_lines
-    from training_core.roadgraph import make_road_graph
+    from training_core.networks.lines import make_lines
+    from training_core.networks.road_graph import make_road_graph
 
     lines = geopandas.read_file(network_of(city), layer="roads").geometry.to_numpy()
     kept = np.random.default_rng(SEED).random(len(lines)) >= MISSING

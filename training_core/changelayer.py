@@ -16,7 +16,7 @@ import shapely
 from .changes import Fates, shapes_of
 from .geodata.vectors import write_layers
 from .networkpair import AFTER, BEFORE, Pair
-from .roadgraph import as_drawn
+from .networks.road_graph import as_drawn
 
 # What a stretch is called, by its kind, in the network before and in that after.
 NAMES = {BEFORE: ("intact", "displaced", "lost"), AFTER: ("intact", "displaced", "new")}

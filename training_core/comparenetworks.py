@@ -20,8 +20,8 @@ from .events import Reporter
 from .geodata.vectors import check_vector_output
 from .jobs import CompareNetworks
 from .networkpair import AFTER, BEFORE, Pair, read_pair
+from .networks.road_graph import as_drawn
 from .placeroutes import PlaceRoutes, Points, RoadsAtHand, find_routes, read_points, to_table
-from .roadgraph import as_drawn
 from .system.outputs import Outputs
 from .system.timing import Stages
 from .system.versions import versions

@@ -13,17 +13,18 @@ from typing import Any, Optional
 import numpy as np
 
 from .events import Reporter
+from .extraction.road_extraction import extract_network
 from .geodata.class_raster import ClassRaster, class_array
 from .geodata.pixel_codes import CERTAIN, NO_DATA
 from .geodata.road_raster import byte_raster
 from .geodata.vectors import check_vector_output
 from .jobs import ExtractRoads
+from .networks.network_tables import write_network
 from .plans import ImagePlan, Results, check_plans, no_data
 from .results import ResultWriter
 from .segment import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
 from .system.large_arrays import allocate
 from .system.outputs import Outputs
-from .vectorize import extract_network, write_network
 
 
 def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from .events import Reporter
 from .geodata.vectors import read_area
 from .jobs import CompareNetworks
 from .layershift import fits_better, measure_shift
-from .lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
-from .roadgraph import as_drawn
+from .networks.lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
+from .networks.road_graph import as_drawn
 
 BEFORE, AFTER = "roads before", "roads after"
 # A shift as large as this share of the tolerance is worth a word.

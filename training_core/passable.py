@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import shapely
 
-from .lines import Lines, make_lines, together
+from .networks.lines import Lines, make_lines, together
 
 
 def joined_to(main: Lines, added: Lines, doubles: np.ndarray, reach_m: float, join_m: float) -> Lines:

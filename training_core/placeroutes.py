@@ -20,9 +20,9 @@ from .errors import LabelError
 from .events import Reporter
 from .geodata.vectors import read_layer, read_polygons, require_geometry
 from .jobs import CompareNetworks
-from .lines import Lines, together
+from .networks.lines import Lines, together
+from .networks.road_graph import RoadGraph, as_drawn, contracted, make_road_graph
 from .passable import joined_to
-from .roadgraph import RoadGraph, as_drawn, contracted, make_road_graph
 from .routes import Sites, Ways, from_nearest, least_way, snap, to_all
 
 CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = (

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .events import Reporter
-from .paths import Paths, make_paths
-from .roadgraph import Places, RoadGraph
+from .networks.road_graph import Places, RoadGraph
+from .networks.shortest_paths import paths_on
 
 # How many numbers are held at once: from a block of sources to all nodes.
 _BLOCK = 4_000_000
@@ -68,16 +68,6 @@ class Ways:
 def snap(roads: RoadGraph, points: np.ndarray, within_m: float) -> Sites:
     """Return points, (n, 2) in meters, on the nearest roads within a distance."""
     return Sites(roads, *roads.nearest(points, within_m))
-
-
-def paths_on(roads: RoadGraph, places: Places, by_time: bool) -> Paths:
-    """Return what paths between places of a network need, by length in meters or by time in seconds."""
-    if not by_time:
-        return make_paths(roads.graph, roads.length_m, places.edge, places.along_m)
-    on_road = places.edge >= 0
-    along_s = np.zeros(len(places))
-    along_s[on_road] = roads.times_at(places.select(on_road))
-    return make_paths(roads.graph, roads.travel_time_s, places.edge, along_s)
 
 
 def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> Ways:

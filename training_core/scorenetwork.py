@@ -21,10 +21,11 @@ from .errors import LabelError
 from .events import Reporter
 from .geodata.vectors import check_vector_output, read_area, write_layers
 from .jobs import ScoreNetwork
-from .linemetrics import LineScores, Stretches, near, rest, score_lines
-from .lines import LineFields, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
+from .linemetrics import LineScores, score_lines
 from .network_report import NetworkRecord, NetworkSummary, write_network_report
-from .roadgraph import RoadGraph, contracted, make_road_graph
+from .networks.lines import LineFields, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
+from .networks.road_graph import RoadGraph, contracted, make_road_graph
+from .networks.stretches import Stretches, near, rest
 from .system.outputs import Outputs
 from .system.timing import Stages
 from .system.versions import versions

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from training_core.graph import Graph, trace
-from training_core.skeleton import thin
+from training_core.extraction.thinning import thin
+from training_core.extraction.tracing import trace
+from training_core.networks.graph import Graph
 
 PIXEL_M = (1.0, 1.0)
 

@@ -8,8 +8,8 @@ import pandas
 import rasterio
 import shapely
 
-from training_core.lines import LineFields, lines_in, make_lines, read_line_layer, shared_plane
-from training_core.roadgraph import contracted, make_road_graph
+from training_core.networks.lines import LineFields, lines_in, make_lines, read_line_layer, shared_plane
+from training_core.networks.road_graph import contracted, make_road_graph
 
 TOLERANCE_M = 0.01
 

@@ -15,9 +15,9 @@ from plain_apls import plain_apls
 from road_graphs import graphs_of, noded, roads_of, town, vegas
 from training_core.apls import control_places, score_apls
 from training_core.events import Reporter
-from training_core.graph import EMPTY
-from training_core.lines import make_lines
-from training_core.roadgraph import RoadGraph, contracted
+from training_core.networks.graph import EMPTY
+from training_core.networks.lines import make_lines
+from training_core.networks.road_graph import RoadGraph, contracted
 
 LINE = [(0, 0), (100, 0)]
 RING = [(0, 0), (100, 0), (100, 100), (0, 100), (0, 0)]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from road_graphs import town
 from training_core.changes import DISPLACED, INTACT, UNMATCHED, Limits, find_fates
-from training_core.lines import make_lines
-from training_core.roadgraph import as_drawn
+from training_core.networks.lines import make_lines
+from training_core.networks.road_graph import as_drawn
 
 LIMITS = Limits(tolerance_m=5, displaced_m=15, angle=30, min_stretch_m=10)
 ROAD = [(0, 0), (200, 0)]

@@ -17,8 +17,8 @@ from training_core.cleannetwork import clean_layer, clean_lines, run
 from training_core.errors import LabelError, OutputError
 from training_core.events import Reporter, Warning
 from training_core.jobs import CleanNetwork
-from training_core.lines import make_lines
-from training_core.noding import node_lines
+from training_core.networks.lines import make_lines
+from training_core.networks.noding import node_lines
 
 CORNER = (390000, 5820000)
 CRSES = [UTM, "EPSG:4326", "EPSG:3857", "EPSG:25833"]

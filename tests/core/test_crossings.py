@@ -4,7 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphs import PIXEL_M, lines, nowhere
-from training_core.crossings import consolidate_junctions, merge_crossings, straighten_ends, straighten_junctions
+from training_core.networks.junctions import (
+    consolidate_junctions,
+    merge_crossings,
+    straighten_ends,
+    straighten_junctions,
+)
 
 
 def test_junctions_within_a_crossing_become_one_and_others_do_not():

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphs import PIXEL_M, lines, nowhere
-from training_core.gaps import join_gaps, nothing_passed, snap_ends
-from training_core.graph import join_chains
+from training_core.networks.chains import join_chains
+from training_core.networks.gaps import join_gaps, nothing_passed, snap_ends
 
 
 def anywhere(starts, ends):

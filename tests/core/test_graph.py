@@ -5,8 +5,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from training_core.graph import contract, join_chains, select_edges, trace
-from training_core.skeleton import thin
+from training_core.extraction.thinning import thin
+from training_core.extraction.tracing import trace
+from training_core.networks.chains import join_chains
+from training_core.networks.graph import contract, select_edges
 
 EIGHT_NEIGHBORS = np.ones((3, 3), dtype=bool)
 SIDES = st.integers(1, 24)

@@ -8,8 +8,8 @@ import shapely
 
 from road_graphs import town
 from training_core.layershift import fits_better, measure_shift
-from training_core.lines import make_lines
-from training_core.roadgraph import as_drawn
+from training_core.networks.lines import make_lines
+from training_core.networks.road_graph import as_drawn
 
 
 def lines_of(seed, **details):

@@ -19,14 +19,15 @@ from rasters import NORTH_UP, UTM, write_raster
 from training_core.cleannetwork import clean_layer
 from training_core.errors import ImageryError
 from training_core.events import Reporter
+from training_core.extraction.line_classes import classes_along, elect
+from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.class_raster import class_array
 from training_core.geodata.grid import Grid
 from training_core.geodata.road_classes import RoadClass, to_document
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import CleanNetwork, Vectorize
-from training_core.lineclasses import classes_along, elect
 from training_core.results import CLASSES_TAG
-from training_core.vectorize import extract_network, run
+from training_core.vectorize import run
 
 CLASSES = (RoadClass("residential", 30.0), RoadClass("primary", 72.0))
 SLOW, FAST = 1, 2

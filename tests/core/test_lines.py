@@ -9,7 +9,7 @@ import shapely
 from pyproj import Geod
 
 from training_core.errors import LabelError
-from training_core.lines import LineFields, clipped, lines_in, make_lines, read_line_layer, shared_plane
+from training_core.networks.lines import LineFields, clipped, lines_in, make_lines, read_line_layer, shared_plane
 
 NOTHING = LineFields()
 ELLIPSOID = Geod(ellps="WGS84")

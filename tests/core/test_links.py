@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphs import PIXEL_M, lines
-from training_core.graph import join_chains
-from training_core.links import link, split_edges
+from training_core.networks.chains import join_chains
+from training_core.networks.graph_edits import link, split_edges
 
 NONE_PASSED = np.zeros(9, dtype=bool)
 

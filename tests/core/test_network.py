@@ -7,16 +7,11 @@ from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
 from graphs import PIXEL_M, lines, nowhere, traced
-from training_core.crossings import merge_crossings
-from training_core.graph import trace
-from training_core.network import (
-    component_lengths,
-    drop_short_components,
-    prune_spurs,
-    simplify,
-    smooth,
-)
-from training_core.skeleton import thin
+from training_core.extraction.smoothing import smooth
+from training_core.extraction.thinning import thin
+from training_core.extraction.tracing import trace
+from training_core.networks.cleaning import component_lengths, drop_short_components, prune_spurs, simplify
+from training_core.networks.junctions import merge_crossings
 
 
 def narrow(points):

@@ -10,8 +10,8 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training_core.lines import make_lines
-from training_core.noding import node_lines
+from training_core.networks.lines import make_lines
+from training_core.networks.noding import node_lines
 
 TOLERANCE_M = 0.5
 ACROSS, DOWN = [(0, 0), (100, 0)], [(50, -50), (50, 50)]

@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from training_core.bitmask import BitMask
-from training_core.patches import closed, connected_to, with_small_holes_filled, without_small_patches
-from training_core.rowruns import Frame, Runs, components, drawn, joined, runs_of
+from training_core.extraction.bitmask import BitMask
+from training_core.extraction.road_mask import closed, connected_to, with_small_holes_filled, without_small_patches
+from training_core.extraction.run_lengths import Frame, Runs, components, drawn, joined, runs_of
 
 EIGHT_NEIGHBORS = np.ones((3, 3), dtype=bool)
 SIDES = st.integers(1, 24)

@@ -9,12 +9,14 @@ from scipy.ndimage import gaussian_filter, map_coordinates
 from shapely.geometry import LineString, Point
 
 from graphs import PIXEL_M, nowhere
-from training_core.bitmask import BitMask
-from training_core.geodata.road_raster import array_raster, between_pixels
-from training_core.graph import trace_pixels
-from training_core.network import prune_spurs, smooth, thin_out
-from training_core.ridge import center
-from training_core.skeleton import Clearance, cut_ends, thin_bits
+from training_core.extraction.bitmask import BitMask
+from training_core.extraction.centering import between_pixels, center
+from training_core.extraction.clearance import Clearance, cut_ends
+from training_core.extraction.smoothing import smooth, thin_out
+from training_core.extraction.thinning import thin_bits
+from training_core.extraction.tracing import trace_pixels
+from training_core.geodata.road_raster import array_raster
+from training_core.networks.cleaning import prune_spurs
 
 SIDE_PX, MARGIN_PX = 120, 20
 MIDDLE = np.array([SIDE_PX / 2, SIDE_PX / 2])

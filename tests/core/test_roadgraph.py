@@ -8,8 +8,8 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training_core.lines import make_lines
-from training_core.roadgraph import Places, contracted, make_road_graph
+from training_core.networks.lines import make_lines
+from training_core.networks.road_graph import Places, contracted, make_road_graph
 
 SQUARE = [(0, 0), (100, 0), (100, 100), (0, 100), (0, 0)]
 coordinate = st.integers(0, 9)

@@ -10,9 +10,9 @@ from scipy import ndimage
 from rasters import write_raster
 from training_core.errors import Cancelled, ImageryError
 from training_core.events import Reporter
+from training_core.extraction.road_mask import find_road
 from training_core.geodata.road_raster import array_raster, band_raster, byte_raster
 from training_core.jobs import Vectorize
-from training_core.roadmask import find_road
 
 EIGHT_NEIGHBORS = np.ones((3, 3), dtype=bool)
 STRIP_ROWS = st.integers(1, 6).map(lambda boards: 8 * boards)

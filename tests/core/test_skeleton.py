@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from training_core.bitmask import BitMask
-from training_core.skeleton import Clearance, cut_ends, thin
+from training_core.extraction.bitmask import BitMask
+from training_core.extraction.clearance import Clearance, cut_ends
+from training_core.extraction.thinning import thin
 
 EIGHT_NEIGHBORS = np.ones((3, 3), dtype=bool)
 SIDES = st.integers(1, 24)

@@ -1,6 +1,6 @@
 import numpy as np
 
-from training_core.tags import osm_tags
+from training_core.networks.osm_tags import osm_tags
 
 
 def test_a_road_of_which_only_the_width_is_known_is_a_road_with_its_width_in_meters():

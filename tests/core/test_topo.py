@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from road_graphs import graphs_of, roads_of, town, vegas
 from training_core.events import Reporter
-from training_core.roadgraph import contracted
+from training_core.networks.road_graph import contracted
 from training_core.topo import score_topo, spread
 
 LINE = [(0, 0), (120, 0)]

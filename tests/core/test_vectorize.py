@@ -15,10 +15,11 @@ from shapely.geometry import LineString, Point, box
 
 from rasters import NORTH_UP, UTM
 from training_core.events import Reporter, Warning
+from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.grid import Grid
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import Vectorize
-from training_core.vectorize import extract_network, write_network
+from training_core.networks.network_tables import write_network
 
 PLAIN = Vectorize(min_area_m2=0, spur_m=10, min_length_m=20, simplify_m=0.5)
 SQUARE_PIXELS = Grid(CRS.from_string(UTM), NORTH_UP, 300, 200)

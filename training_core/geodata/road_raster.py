@@ -6,7 +6,6 @@ as the image is kept.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Optional
@@ -15,9 +14,7 @@ import numpy as np
 from rasterio.enums import MaskFlags
 from rasterio.io import DatasetReader
 from rasterio.windows import Window
-from scipy.ndimage import map_coordinates
 
-from ..bitmask import BitMask
 from ..errors import ImageryError
 
 _STRIP_PX = 1 << 22
@@ -117,37 +114,6 @@ def array_raster(road: np.ndarray, known: np.ndarray, **options: float) -> RoadR
         return road[rows], known[rows]
 
     return RoadRaster(*road.shape, read, **options)
-
-
-def between_pixels(raster: RoadRaster, road: BitMask) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what tells a raster's probability at points (n, 2) between the centers of pixels, as float32 (n,).
-
-    It is interpolated linearly, with 0 where there are no data, and beyond the border as on it. For a mask it is that
-    of road, 0 and 1, where the clean mask has it. Points that lie near each other in rows take the fewest strips.
-    Several threads may ask at once.
-    """
-    reading = threading.Lock()  # an open file is one thread's at a time
-
-    def read(first_row: int, count: int) -> np.ndarray:
-        if raster.threshold is None:
-            return road.read(first_row, count).astype(np.float32)
-        with reading:
-            values, known = raster.read(first_row, count)
-        return np.where(known, values, np.float32(0))
-
-    def values_at(points: np.ndarray) -> np.ndarray:
-        columns, rows = points.T
-        rows = np.clip(rows, 0, raster.height - 1)
-        found = np.zeros(len(points), dtype=np.float32)
-        for first_row, count in raster.strips():
-            chosen = np.flatnonzero((rows >= first_row) & (rows < first_row + count))
-            if chosen.size:
-                strip = read(first_row, min(count + 1, raster.height - first_row))
-                at = rows[chosen] - first_row, columns[chosen]
-                found[chosen] = map_coordinates(strip, at, order=1, mode="nearest", output=np.float32)
-        return found
-
-    return values_at
 
 
 def byte_raster(probability: np.ndarray, certain: int, no_data: int, threshold: float) -> RoadRaster:

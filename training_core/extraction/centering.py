@@ -5,14 +5,18 @@ Knows lines and how an image's values change across them; knows nothing of what 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
+from scipy.ndimage import map_coordinates
 
-from .graph import Graph
-from .system.processor import core_count
+from ..geodata.road_raster import RoadRaster
+from ..networks.graph import Graph
+from ..system.processor import core_count
+from .bitmask import BitMask
 
 # Values are looked at from one road's width on one side to one on the other: so far, and no farther, a road that is
 # half as wide on either side of its line can be told from the ground beside it.
@@ -113,3 +117,34 @@ def _smoothed(graph: Graph, values: np.ndarray) -> np.ndarray:
     for _ in range(_SMOOTHING_PASSES):
         values = (values[before] + 2 * values + values[after]) / 4
     return values
+
+
+def between_pixels(raster: RoadRaster, road: BitMask) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what tells a raster's probability at points (n, 2) between the centers of pixels, as float32 (n,).
+
+    It is interpolated linearly, with 0 where there are no data, and beyond the border as on it. For a mask it is that
+    of road, 0 and 1, where the clean mask has it. Points that lie near each other in rows take the fewest strips.
+    Several threads may ask at once.
+    """
+    reading = threading.Lock()  # an open file is one thread's at a time
+
+    def read(first_row: int, count: int) -> np.ndarray:
+        if raster.threshold is None:
+            return road.read(first_row, count).astype(np.float32)
+        with reading:
+            values, known = raster.read(first_row, count)
+        return np.where(known, values, np.float32(0))
+
+    def values_at(points: np.ndarray) -> np.ndarray:
+        columns, rows = points.T
+        rows = np.clip(rows, 0, raster.height - 1)
+        found = np.zeros(len(points), dtype=np.float32)
+        for first_row, count in raster.strips():
+            chosen = np.flatnonzero((rows >= first_row) & (rows < first_row + count))
+            if chosen.size:
+                strip = read(first_row, min(count + 1, raster.height - first_row))
+                at = rows[chosen] - first_row, columns[chosen]
+                found[chosen] = map_coordinates(strip, at, order=1, mode="nearest", output=np.float32)
+        return found
+
+    return values_at

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from .graph import Graph, runs
+from .road_graph import Places, RoadGraph
 
 
 @dataclass(frozen=True)
@@ -115,3 +116,13 @@ def _links(graph: Graph, cost: np.ndarray) -> csr_array:
     both = np.concatenate([pairs, pairs[:, ::-1]])
     count = max(len(graph.nodes), 1)  # where there is no node, places that are nowhere still need one to be away from
     return csr_array((np.tile(costs, 2), tuple(both.T)), shape=(count, count))
+
+
+def paths_on(roads: RoadGraph, places: Places, by_time: bool) -> Paths:
+    """Return what paths between places of a network need, by length in meters or by time in seconds."""
+    if not by_time:
+        return make_paths(roads.graph, roads.length_m, places.edge, places.along_m)
+    on_road = places.edge >= 0
+    along_s = np.zeros(len(places))
+    along_s[on_road] = roads.times_at(places.select(on_road))
+    return make_paths(roads.graph, roads.travel_time_s, places.edge, along_s)

@@ -19,7 +19,7 @@ import numpy as np
 import pandas
 import shapely
 
-from .system.versions import roadseg_version
+from ..system.versions import roadseg_version
 
 # Columns that are made anew, and those of the layer that would be taken for something else.
 _MADE = ("osmid", "oneway", "reversed", "length", "speed_kph", "travel_time")

@@ -20,10 +20,10 @@ import shapely
 from pyproj.exceptions import ProjError
 from shapely.geometry.base import BaseGeometry
 
-from .errors import LabelError
-from .events import Reporter
-from .geodata.vectors import read_layer, require_geometry
-from .jobs import METERS_PER_SECOND
+from ..errors import LabelError
+from ..events import Reporter
+from ..geodata.vectors import read_layer, require_geometry
+from ..jobs import METERS_PER_SECOND
 
 LARGEST_RADIUS_M = 200_000.0
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")

@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 import shapely
 
-from .graph import Graph, find_chains, join, runs
+from .chains import find_chains, join
+from .graph import Graph, runs
 from .lines import Lines
 from .noding import node_lines
 

@@ -12,11 +12,8 @@ from dataclasses import replace
 import numpy as np
 import shapely
 
-from .graph import Graph, join_chains, move_nodes, runs, select_edges, select_points
-
-_SMOOTHING_PASSES = 4
-# Of a smoothed line so many vertices become one; a line of fewer than this many times that keeps all.
-_SPACING, _SHORT_LINE = 4, 3
+from .chains import join_chains
+from .graph import Graph, move_nodes, runs, select_edges
 
 
 def prune_spurs(
@@ -98,31 +95,6 @@ def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
     low, high = (graph.sizes - 1) // 2, graph.sizes // 2
     middle = (values[order[graph.offsets[:-1] + low]] + values[order[graph.offsets[:-1] + high]]) / 2
     return np.where(np.isfinite(middle), middle, np.nan)
-
-
-def smooth(graph: Graph) -> Graph:
-    """Return the graph with the stairs of its pixels smoothed; nodes stay.
-
-    Each pass takes a vertex to the mean of itself, with weight 2, and its two neighbors; all of them are a Gaussian
-    with a standard deviation of about 1.4 pixels. Without it a line at 22.5 degrees is measured 8 % too long.
-    """
-    points, ends = graph.points.copy(), np.flatnonzero(graph.is_end)
-    for _ in range(_SMOOTHING_PASSES):
-        middles = (points[1:] + points[:-1]) / 2
-        points[1:-1] = (middles[1:] + middles[:-1]) / 2
-        points[ends] = graph.points[ends]
-    return replace(graph, points=points)
-
-
-def thin_out(graph: Graph) -> Graph:
-    """Return the graph of smoothed lines with every fourth of their vertices, which are then about four pixels apart.
-
-    Smoothed, a line whose bends have a radius of 20 pixels or more is nowhere farther than 0.1 pixels from what is
-    left of it, and all that comes after has a quarter of the work. Short lines keep all of their vertices.
-    """
-    position = np.arange(len(graph.points)) - graph.offsets[:-1][graph.owner]
-    is_short = graph.sizes < _SHORT_LINE * _SPACING
-    return select_points(graph, (position % _SPACING == 0) | is_short[graph.owner])
 
 
 def simplify(graph: Graph, pixel_m: tuple[float, float], tolerance_m: float) -> Graph:

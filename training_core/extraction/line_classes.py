@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .geodata.class_raster import ClassRaster
-from .geodata.road_raster import pixels_at
-from .graph import Graph
+from ..geodata.class_raster import ClassRaster
+from ..geodata.road_raster import pixels_at
+from ..networks.graph import Graph
 
 PERCENTILE = 85
 

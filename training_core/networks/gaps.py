@@ -14,7 +14,7 @@ import shapely
 from scipy.spatial import KDTree
 
 from .graph import Graph
-from .links import link, split_edges
+from .graph_edits import link, split_edges
 
 # A road's direction at its end is that of the last stretch of this length.
 _STRAIGHT_M = 15.0

@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 import shapely
 
+from .cleaning import median_of_lines
 from .graph import Graph, contract, move_nodes, select_edges, select_points
-from .network import median_of_lines
 
 # How far beyond a junction's circle roads are followed for their direction, and a junction may move, in radii.
 _FOLLOWED, _FARTHEST = 2.0, 2.0

@@ -1,0 +1,1 @@
+"""From road probability to center-lines. Imports networks."""

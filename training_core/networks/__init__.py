@@ -1,0 +1,1 @@
+"""Road networks as graphs: lines, nodes, cleaning, shortest paths, files. Imports geodata."""

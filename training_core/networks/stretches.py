@@ -1,0 +1,144 @@
+"""Parts of edges: where one road network runs within a tolerance of another, and the rest.
+
+Scope: road graphs on a plane in meters. Independent of what the parts are compared for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .road_graph import RoadGraph
+
+# What is nearer to the tolerance than this is within it, and gaps shorter than this are none: it is rounding.
+_ROUNDING_M = 1e-6
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """Parts of edges, in order along them.
+
+    Parameters
+    ----------
+    edge : ndarray (n,), int64
+    begin_m, end_m : ndarray (n,), float64
+        How far along the edge the part begins and ends.
+    """
+
+    edge: np.ndarray
+    begin_m: np.ndarray
+    end_m: np.ndarray
+
+    @property
+    def length_m(self) -> float:
+        """Length of all parts."""
+        return float((self.end_m - self.begin_m).sum())
+
+
+def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float, within_degrees: float = 90.0) -> Stretches:
+    """Return the parts of a network's edges that lie within a tolerance of another network, where it runs alike.
+
+    Parameters
+    ----------
+    roads, other : RoadGraph
+    tolerance_m : float
+    within_degrees : float
+        The largest angle between pieces that are compared; a right angle compares all.
+    """
+    found = [Stretches(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
+    for vertex, other_vertex in roads.neighbors(other, tolerance_m):
+        begin, step = roads.graph.points[vertex], roads.graph.points[vertex + 1] - roads.graph.points[vertex]
+        if within_degrees < 90:
+            likewise = other.runs_like(other_vertex, step / np.hypot(*step.T)[:, None], within_degrees)
+            vertex, other_vertex, begin, step = (each[likewise] for each in (vertex, other_vertex, begin, step))
+        other_begin, other_end = other.graph.points[other_vertex], other.graph.points[other_vertex + 1]
+        low, high = _within_capsule(begin, step, other_begin, other_end, tolerance_m + _ROUNDING_M)
+        met, along_m = low <= high, roads.along_m[vertex]
+        found.append(_united(Stretches(roads.graph.owner[vertex][met], (along_m + low)[met], (along_m + high)[met])))
+    return _united(Stretches(*(np.concatenate(each) for each in zip(*(vars(part).values() for part in found)))))
+
+
+def rest(roads: RoadGraph, parts: Stretches) -> Stretches:
+    """Return what is left of a network's edges without some parts of them."""
+    edges = np.arange(len(roads.graph.edges))
+    begin = np.concatenate([np.zeros(len(edges)), parts.end_m])
+    end = np.concatenate([parts.begin_m, roads.length_m])
+    begin_order = np.lexsort((begin, np.concatenate([edges, parts.edge])))
+    end_order = np.lexsort((end, np.concatenate([parts.edge, edges])))
+    begin, end = begin[begin_order], end[end_order]
+    kept = end - begin > _ROUNDING_M
+    return Stretches(np.concatenate([edges, parts.edge])[begin_order][kept], begin[kept], end[kept])
+
+
+def _within_capsule(
+    begin: np.ndarray, step: np.ndarray, one: np.ndarray, other: np.ndarray, radius_m: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return from where to where straight pieces lie within a radius of others, in meters from where they begin.
+
+    What lies within it are two disks and the rectangle between them; where nothing does, the first is the larger.
+
+    Parameters
+    ----------
+    begin, step : ndarray (n, 2), float64
+        Where each piece begins, and the way to its end.
+    one, other : ndarray (n, 2), float64
+        Ends of what each is compared with.
+    radius_m : float
+    """
+    length_m = np.hypot(*step.T)
+    heading = step / length_m[:, None]
+    parts = [_within_disk(begin, heading, center, radius_m) for center in (one, other)]
+    axis = other - one
+    axis_m = np.hypot(*axis.T)
+    axis = axis / axis_m[:, None]
+    away = begin - one
+    along = _within_band((away * axis).sum(axis=1), (heading * axis).sum(axis=1), np.zeros(len(axis)), axis_m)
+    sideways = np.full(len(axis), radius_m)
+    aside = _within_band(_cross(axis, away), _cross(axis, heading), -sideways, sideways)
+    low, high = np.maximum(along[0], aside[0]), np.minimum(along[1], aside[1])
+    parts.append((np.where(low <= high, low, np.inf), np.where(low <= high, high, -np.inf)))
+    low = np.minimum.reduce([part[0] for part in parts])
+    high = np.maximum.reduce([part[1] for part in parts])
+    return np.maximum(low, 0), np.minimum(high, length_m)
+
+
+def _within_disk(
+    begin: np.ndarray, heading: np.ndarray, center: np.ndarray, radius_m: float
+) -> tuple[np.ndarray, np.ndarray]:
+    middle = ((center - begin) * heading).sum(axis=1)
+    half2 = radius_m**2 - _cross(heading, center - begin) ** 2
+    half = np.sqrt(np.maximum(half2, 0))
+    return np.where(half2 >= 0, middle - half, np.inf), np.where(half2 >= 0, middle + half, -np.inf)
+
+
+def _within_band(
+    position: np.ndarray, speed: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return from when to when what moves from a position at a speed is between two bounds."""
+    inside = (position >= low) & (position <= high)
+    moves = speed != 0
+    speed = np.where(moves, speed, 1)
+    first, second = (low - position) / speed, (high - position) / speed
+    enter = np.where(moves, np.minimum(first, second), np.where(inside, -np.inf, np.inf))
+    leave = np.where(moves, np.maximum(first, second), np.where(inside, np.inf, -np.inf))
+    return enter, leave
+
+
+def _cross(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    return one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
+
+
+def _united(parts: Stretches) -> Stretches:
+    """Return what parts of edges, which may overlap and be in any order, cover together."""
+    owner = np.tile(parts.edge, 2)
+    place_m = np.concatenate([parts.begin_m, parts.end_m])
+    change = np.repeat([1, -1], len(parts.edge))
+    order = np.lexsort((-change, place_m, owner))
+    owner, place_m, change = owner[order], place_m[order], change[order]
+    depth = np.cumsum(change)
+    begins, ends = np.flatnonzero((depth == 1) & (change == 1)), np.flatnonzero(depth == 0)
+    apart = (owner[begins[1:]] != owner[ends[:-1]]) | (place_m[begins[1:]] - place_m[ends[:-1]] > _ROUNDING_M)
+    begins = begins[np.append(np.ones(min(len(begins), 1), dtype=bool), apart)]
+    ends = ends[np.append(apart, np.ones(min(len(ends), 1), dtype=bool))]
+    return Stretches(owner[begins], place_m[begins], place_m[ends])
