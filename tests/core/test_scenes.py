@@ -10,11 +10,12 @@ from training_core.events import Reporter
 from training_core.geodata.vectors import read_layer
 from training_core.jobs import MakeScene
 from training_core.makescene import run
-from training_core.scenes import REGIONS, make_scene, paint_window, plan_scene
-from training_core.scenes.noise import hashed, smooth_noise
-from training_core.scenes.road_table import nodes_of
-from training_core.scenes.sketch import Bend
-from training_core.scenes.surfacing import WIDTHS_M
+from training_core.scenes.picture.noise import hashed, smooth_noise
+from training_core.scenes.plan.regions import REGIONS
+from training_core.scenes.plan.road_table import nodes_of
+from training_core.scenes.plan.sketch import Bend
+from training_core.scenes.plan.surfacing import WIDTHS_M
+from training_core.scenes.scene import make_scene, paint_window, plan_scene
 
 SIZE_PX = 384
 

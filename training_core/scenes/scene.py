@@ -17,14 +17,14 @@ from rasterio.crs import CRS
 from shapely.geometry import box
 
 from ..system.processor import core_count
-from .land import plan_land
-from .layouts import LAYOUTS
-from .painting import Scenery, margin_px, paint
-from .pavement import lay_pavement
-from .regions import choose_region
-from .sensor import BANDS, BLOCK_PX, Camera, compressed, take
-from .streets import plan_streets
-from .view import Look, View
+from .picture.painting import Scenery, margin_px, paint
+from .picture.sensor import BANDS, BLOCK_PX, Camera, compressed, take
+from .picture.view import Look, View
+from .plan.land import plan_land
+from .plan.layouts import LAYOUTS
+from .plan.pavement import lay_pavement
+from .plan.regions import choose_region
+from .plan.streets import plan_streets
 
 SCENE_CRS = CRS.from_epsg(32633)
 _CORNER = (500_000.0, 5_400_000.0)  # map coordinates of the south-west corner, where UTM is true to 0.04 %

@@ -9,8 +9,8 @@ import geopandas as gpd
 import numpy as np
 import shapely
 
-from .land import Land
-from .placing import moved
+from ..plan.land import Land
+from ..plan.placing import moved
 
 
 def stand(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:

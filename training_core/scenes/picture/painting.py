@@ -15,16 +15,16 @@ import numpy as np
 import shapely
 from scipy.ndimage import gaussian_filter
 
-from .land import Land
+from ..plan.land import Land
+from ..plan.pavement import Pavement
+from ..plan.placing import moved
+from ..plan.regions import BLOCK, COVERS, HALL, HOUSE, SHED, Palette, Region
+from ..plan.streets import StreetPlan
 from .noise import hashed, smooth_noise
-from .pavement import Pavement
-from .placing import moved
 from .rail_painting import bed_layer, rail_layer
-from .regions import BLOCK, COVERS, HALL, HOUSE, SHED, Palette, Region
 from .sensor import Camera
 from .spectrum import of_palette, pick, spectra
 from .standing import on_roofs, stand
-from .streets import StreetPlan
 from .trees import Grove, grow, shaded_by
 from .view import Look, Texture, View
 from .yard_painting import wall_shadows, yard_layers

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import numpy as np
 import shapely
 
+from ..plan.placing import moved
+from ..plan.regions import Palette
+from ..plan.yards import LAWN, PATIO, POOL, SOIL, WALL_HEIGHT_M, Yards
 from .noise import hashed
-from .placing import moved
-from .regions import Palette
 from .spectrum import pick, spectra
 from .view import Look, Texture, View
-from .yards import LAWN, PATIO, POOL, SOIL, WALL_HEIGHT_M, Yards
 
 _WALLS = spectra((0.68, 0.66, 0.62), (0.60, 0.53, 0.46), (0.50, 0.46, 0.43), (0.78, 0.76, 0.72))
 (_BASIN,) = spectra((0.34, 0.62, 0.70))

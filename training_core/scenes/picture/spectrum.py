@@ -9,8 +9,8 @@ from dataclasses import fields
 
 import numpy as np
 
+from ..plan.regions import Palette
 from .noise import hashed
-from .regions import Palette
 
 _LEAVES = {"covers", "crops", "gardens", "fence", "dry", "rut", "bank", "crown", "autumn"}
 _WATER_SHARE = 0.55

@@ -1,0 +1,1 @@
+"""How a planned scene looks: colors, light, textures and the camera."""
