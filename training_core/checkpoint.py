@@ -25,8 +25,8 @@ from .events import Reporter
 from .history import History, Trained, history_from_document, judge
 from .jobs import FineTune, RecipeOptions
 from .labels.labeled_images import LabeledImage
-from .metrics import Confusion
 from .models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded
+from .segmentation.pixel_metrics import Confusion
 from .training import Training
 
 FORMAT = "roadseg-checkpoint-1"

@@ -13,7 +13,7 @@ import numpy as np
 
 from .geodata.pixel_codes import IGNORE, ROAD
 from .labels.labeled_images import LabeledImage
-from .symmetries import turned
+from .segmentation.symmetries import turned
 from .system.large_arrays import strips
 from .system.prefetch import ahead
 

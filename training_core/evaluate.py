@@ -25,14 +25,14 @@ from .geodata.pixel_codes import IGNORE, NO_DATA, ROAD, to_mask
 from .geodata.rasterize import burn_area, limit_to
 from .geodata.rasters import Image
 from .geodata.tiling import tile_grid
-from .inference import Predictor, predict_tiles
 from .jobs import Evaluate
 from .labels.label_raster import Labels
 from .labels.labeled_images import Drawing, nothing_labeled, read_drawing
-from .metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
 from .pages import ImageSummary
 from .panels import ScoredPlace, scored_places, worth_showing
-from .segment import Segmenter, prepare_segmenter
+from .segmentation.inference import Predictor, predict_tiles
+from .segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
+from .segmentation.segmenter import Segmenter, prepare_segmenter
 from .system import processor
 from .system.outputs import Outputs
 from .system.versions import versions

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from .jobs import Evaluate
-from .metrics import Confusion, GroundScores, Scores
 from .models.model_card import ModelCard
 from .pages import (
     ImageSummary,
@@ -23,6 +22,7 @@ from .pages import (
     sweep_chart,
     write_page,
 )
+from .segmentation.pixel_metrics import Confusion, GroundScores, Scores
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from .geodata.road_raster import byte_raster
 from .geodata.vectors import check_vector_output
 from .jobs import ExtractRoads
 from .networks.network_tables import write_network
-from .plans import ImagePlan, Results, check_plans, no_data
-from .results import ResultWriter
-from .segment import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
+from .segmentation.result_rasters import ResultWriter
+from .segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
+from .segmentation.work_plan import ImagePlan, Results, check_plans, no_data
 from .system.large_arrays import allocate
 from .system.outputs import Outputs
 

@@ -24,8 +24,6 @@ from .geodata.pixel_codes import IGNORE, ROAD
 from .geodata.rasters import open_raster
 from .geodata.road_classes import RoadClass
 from .geodata.tiling import STRIDE_PX
-from .halo import AGREEMENT, middles, sufficient_halo_px
-from .inference import Predictor
 from .jobs import FineTune, RecipeOptions
 from .labels.label_checks import check_labels
 from .labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
@@ -37,6 +35,8 @@ from .models.recompute import recompute_activations
 from .models.unet import Architecture, adapt_first_layer, adapt_head, build_network
 from .panels import make_panels
 from .report import ImageSummary, TrainingRecord, write_training_report
+from .segmentation.halo import AGREEMENT, middles, sufficient_halo_px
+from .segmentation.inference import Predictor
 from .system import processor, shutdown
 from .system.outputs import Outputs
 from .system.versions import versions

@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from . import overlays
 from .charts import BLUE, GRAY, GREEN, ORANGE, Series, line_chart
 from .jobs import Job
-from .metrics import Scores
+from .segmentation.pixel_metrics import Scores
 
 _TEMPLATES = Path(__file__).parents[1] / "resources" / "reports"
 _LARGEST_PANEL_PX = 512

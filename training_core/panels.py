@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .geodata.pixel_codes import IGNORE, ROAD, to_byte, to_mask
-from .inference import Predictor
 from .labels.labeled_images import LabeledImage, window_reader
-from .metrics import Confusion
 from .pages import Panel
+from .segmentation.inference import Predictor
+from .segmentation.pixel_metrics import Confusion
 
 PANEL_PX, CONTEXT_PX = 320, 96
 

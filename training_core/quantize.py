@@ -20,12 +20,12 @@ from .geodata.tiling import STRIDE_PX
 from .jobs import Quantize
 from .labels.samples import Sample, collect_samples
 from .maskapls import mean_apls
-from .metrics import Confusion
 from .models.engines import FP32, INT8, OPENVINO, Engine
 from .models.model_card import ModelCard
 from .models.model_file import load_model
 from .models.onnx_file import as_network, export_network, is_onnx, is_quantized, read_onnx, save_onnx
 from .models.quantization import round_numbers
+from .segmentation.pixel_metrics import Confusion
 from .system.outputs import Outputs
 from .system.versions import versions
 

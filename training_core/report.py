@@ -14,8 +14,8 @@ import numpy as np
 
 from .charts import BLUE, ORANGE, PALE, Series, line_chart, smoothed
 from .jobs import FineTune
-from .metrics import Scores
 from .pages import ImageSummary, Panel, pictures_of, settings_of, shares_of, sweep_chart, write_page
+from .segmentation.pixel_metrics import Scores
 
 _MOST_POINTS = 600
 

@@ -9,213 +9,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-
-from . import budget
-from .errors import JobError
 from .events import Reporter
-from .geodata.model_input import LEAST_KNOWN, open_for_model
 from .geodata.pixel_codes import NO_DATA, to_mask
-from .geodata.tiling import STRIDE_PX, USUAL_HALO_PX, Tile, overhead
-from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
-from .inference import Prediction, Predictor, padded_size, predict_pieces
-from .jobs import Segment, SegmentOptions
-from .models.engines import INT8, Engine, choose_engine, engines_for
-from .models.model_card import ModelCard
-from .models.onnx_file import OnnxNetwork, load_runnable
-from .models.unet import Architecture, build_network
-from .plans import ImagePlan, Results, check_plans, no_data, plan_image, read_plans
-from .results import ResultWriter
-from .symmetries import ALL
+from .geodata.tiling import overhead
+from .jobs import Segment
+from .segmentation.result_rasters import ResultWriter
+from .segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
+from .segmentation.work_plan import ImagePlan, Results, check_plans, no_data
 from .system.outputs import Outputs
-from .system.prefetch import ahead
-
-# The pace hardly depends on the size of what is computed, from here on (benchmarks/README.md).
-_TRIAL_PX = 512
-# From so many tiles on it is worth while to prepare for them, and from so many cores on to try whether several tiles at
-# once are faster; for small images it always is. A trial is of no more images than this.
-_MANY_TILES, _MANY_THREADS, _LARGEST_TRIAL = 4, 8, 16
-# Measuring the halo computes some 15 million pixels: worth while for an image of so many.
-MEASURED_FROM_PX = 50_000_000
-
-
-@dataclass(frozen=True)
-class Segmenter:
-    """A model ready to segment: what all images of a job share.
-
-    Parameters
-    ----------
-    predictor : Predictor
-    card : ModelCard
-    halo : int
-        Width in pixels.
-    core_px : int
-        Largest side of a tile's core.
-    threshold : float
-        Probability from which a pixel is road.
-    budget_px : int
-        Pixels of tiles that may be computed at once.
-    """
-
-    predictor: Predictor
-    card: ModelCard
-    halo: int
-    core_px: int
-    threshold: float
-    budget_px: int
-
-    @property
-    def engine(self) -> Engine:
-        """The engine that computes."""
-        return self.predictor.engine
-
-    @property
-    def tile_px(self) -> int:
-        """Pixels of a tile with its halo."""
-        return (self.core_px + 2 * self.halo) ** 2
-
-    def plan(self, raster: str, aoi: str, results: Results) -> ImagePlan:
-        """Return the plan for an image; see `plans.plan_image`."""
-        return plan_image(raster, aoi, self.card.input, self.core_px, self.halo, results)
-
-
-def prepare_segmenter(model: str, raster: str, aoi: str, options: SegmentOptions, reporter: Reporter) -> Segmenter:
-    """Load a model and choose how to run it, once an image is seen to fit it.
-
-    Parameters
-    ----------
-    model : str
-    raster : str
-        An image of those to segment, on which the halo is measured where the model does not tell it.
-    aoi : str
-        File of the area of interest, or empty.
-    options : SegmentOptions
-    reporter : Reporter
-
-    Raises
-    ------
-    ModelFileError, JobError, ResourceError, ImageryError
-        The model cannot be used, the engine asked for is not there, the memory is too little, or the image does not fit
-        the model.
-    LabelError
-        The area of interest cannot be used.
-    """
-    network, card = load_runnable(model)
-    # Told at once, and not only when all engines have been tried.
-    plan_image(raster, aoi, card.input, options.tile_px or _TRIAL_PX, 0)
-    is_quantized = isinstance(network, OnnxNetwork) and network.is_quantized
-    torch.set_num_threads(options.threads or torch.get_num_threads())
-    prepared: dict[str, Any] = {}
-    sample = torch.zeros(1, len(card.bands), _TRIAL_PX, _TRIAL_PX)
-
-    def trial(engine: Engine) -> None:
-        reporter.check_cancelled()
-        if engine.name not in prepared:
-            prepared[engine.name] = engine.prepare_inference(network)
-        engine.probability(prepared[engine.name], sample)
-
-    precision = INT8 if is_quantized else options.precision
-    engine = choose_engine(options.engine, precision, trial, reporter.log, engines_for(network))
-    symmetries = ALL if options.test_time_augmentation else ALL[:1]
-    prepared_network = prepared.get(engine.name) or engine.prepare_inference(network)
-    predictor = Predictor(prepared_network, engine, card.bands, symmetries, card.architecture.classes)
-    halo = _halo_px(raster, predictor, card, options, reporter)
-    core_px = -(-options.tile_px // STRIDE_PX) * STRIDE_PX or budget.core_px(predictor, halo, _budget(options))
-    threshold = options.threshold or card.threshold
-    return Segmenter(predictor, card, halo, core_px, threshold, budget.px(predictor, _budget(options)))
-
-
-def require_classes(path: str, card: ModelCard, model: str) -> None:
-    """Raise JobError where classes shall be written to a path, and the model tells none."""
-    if path and not card.classes:
-        raise JobError(
-            f"{model} tells no classes of roads, so there is nothing to write to road classes (classes).",
-            "Leave it out, or choose a model that learned from roads with classes.",
-        )
-
-
-def _halo_px(raster: str, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter) -> int:
-    """Return a halo in pixels, a multiple of the stride, from its word or number."""
-    if options.halo == "exact":
-        return _exact_halo_px(card.architecture)
-    if options.halo != "auto":
-        return -(-int(options.halo) // STRIDE_PX) * STRIDE_PX
-    return card.halo_px or _measured_halo_px(raster, predictor, card, options, reporter)
-
-
-@lru_cache
-def _exact_halo_px(architecture: Architecture) -> int:
-    return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
-
-
-def _measured_halo_px(
-    raster: str, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter
-) -> int:
-    """Return the halo that suffices on the middle of a large image, or the usual one where that shows too little."""
-    side = min(SAMPLE_PX, budget.core_px(predictor, 0, _budget(options)))
-    with open_for_model(raster, card.input) as (image, bands):
-        if image.grid.width * image.grid.height < MEASURED_FROM_PX:
-            reporter.log(f"The model file does not say which halo suffices; {USUAL_HALO_PX} px is taken.")
-            return USUAL_HALO_PX
-        width, height = min(side, image.grid.width), min(side, image.grid.height)
-        sample = image.read((image.grid.width - width) // 2, (image.grid.height - height) // 2, width, height)
-    if min(width, height) < 2 * USUAL_HALO_PX or sample[1].mean() < LEAST_KNOWN:
-        reporter.log(
-            f"The model file does not say which halo suffices, and {raster} shows too little: {USUAL_HALO_PX} px."
-        )
-        return USUAL_HALO_PX
-    halo = sufficient_halo_px(replace(predictor, bands=bands), [sample], options.threshold or card.threshold)
-    reporter.log(f"The model file does not say which halo suffices; on the middle of {raster} {halo} px do.")
-    return halo
-
-
-def _budget(options: SegmentOptions) -> int:
-    """Return the bytes that the work may take."""
-    return int(options.memory_gb * 1e9) or budget.default_budget_bytes()
-
-
-def segmented(
-    plans: list[ImagePlan], segmenter: Segmenter, reporter: Reporter
-) -> Iterator[tuple[ImagePlan, Tile, Prediction]]:
-    """Yield the tiles of all images with what the network tells of them: NO_DATA outside the areas of interest.
-
-    Images are read by one thread and computed by another, while the caller uses what it was given before.
-    """
-    done, total = 0, sum(plan.tile_count for plan in plans)
-    together_px = _settle(plans, total, segmenter, reporter)
-
-    def compute() -> Iterator[tuple[ImagePlan, Tile, Prediction]]:
-        with closing(ahead(read_plans(plans, segmenter.card.input), 1)) as pieces:
-            for piece, prediction in predict_pieces(segmenter.predictor, pieces, together_px):
-                reporter.check_cancelled()
-                yield piece.source, piece.tile, prediction
-
-    with closing(ahead(compute(), 1)) as computed:
-        for plan, tile, prediction in computed:
-            yield plan, tile, prediction
-            done += 1
-            of_images = f", image {plans.index(plan) + 1} of {len(plans)}" if len(plans) > 1 else ""
-            reporter.progress(done / total, f"Tile {done} of {total}{of_images}")
-
-
-def _settle(plans: list[ImagePlan], tiles: int, segmenter: Segmenter, reporter: Reporter) -> int:
-    """Prepare the network for the tiles of some images, and return how many pixels are to be computed together."""
-    engine, network, bands = segmenter.engine, segmenter.predictor.network, len(segmenter.card.bands)
-    threads = torch.get_num_threads()
-    streams = 1
-    if tiles >= _MANY_TILES and (len(plans) > 1 or threads >= _MANY_THREADS):
-        batch = torch.zeros(max(_MANY_TILES, min(threads, _LARGEST_TRIAL)), bands, _TRIAL_PX, _TRIAL_PX)
-        streams = engine.settle_batches(network, batch, reporter.log)
-    if tiles >= _MANY_TILES and len(plans) == 1 and streams == 1:
-        engine.expect(network, (1, bands, *padded_size(plans[0].tiles()[0].read_window[:1:-1])))
-    return segmenter.tile_px * max(1, min(streams, segmenter.budget_px // segmenter.tile_px))
 
 
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
@@ -276,17 +83,6 @@ def _write(plan: ImagePlan, tiles: Iterator[Any], job: Segment, segmenter: Segme
                 counts.road_px += int((to_mask(probability, segmenter.threshold) == 1).sum())
             if counts.known_px == known_before:
                 raise no_data(plan)
-
-
-def seconds_per_px(segmenter: Segmenter) -> float:
-    """Return what the network takes for a pixel, from one tile of no interest."""
-    values = np.zeros((len(segmenter.card.bands), _TRIAL_PX, _TRIAL_PX))
-    known, times = np.ones((_TRIAL_PX, _TRIAL_PX), dtype=bool), []
-    for _ in range(2):  # the first one also prepares weights and memory
-        began_s = time.perf_counter()
-        segmenter.predictor.probability(values, known)
-        times.append(time.perf_counter() - began_s)
-    return min(times) / _TRIAL_PX**2
 
 
 def _targets(job: Segment) -> list[tuple[str, Results]]:

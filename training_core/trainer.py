@@ -17,14 +17,14 @@ from .averaging import WeightAverage
 from .classloss import CLASS_WEIGHT, class_loss, without_classes
 from .geodata.pixel_codes import IGNORE, ROAD
 from .geodata.tiling import USUAL_HALO_PX, Tile, tile_grid
-from .inference import Predictor, predict_tiles
 from .jobs import RecipeOptions
 from .labels.labeled_images import LabeledImage, window_reader
 from .losses import road_loss
-from .metrics import Confusion
 from .models.engines import Engine
 from .models.unet import freeze_stages, set_training_mode
 from .optimizers import build_optimizer
+from .segmentation.inference import Predictor, predict_tiles
+from .segmentation.pixel_metrics import Confusion
 
 VALIDATION_TILE_PX = 512
 PARTS = ("waiting for chips", "forward", "backward", "optimizer", "validation", "checkpoint")

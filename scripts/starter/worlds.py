@@ -16,7 +16,7 @@ from scipy.ndimage import gaussian_filter, zoom
 
 from recipe import Recipe
 from training_core.scenes.scene import make_scene
-from training_core.symmetries import turned
+from training_core.segmentation.symmetries import turned
 from training_core.system.processor import core_count
 
 

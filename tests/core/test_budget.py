@@ -3,12 +3,12 @@ import dataclasses
 import pytest
 import torch
 
-from training_core import budget
 from training_core.errors import ResourceError
 from training_core.geodata.rasters import Band
-from training_core.inference import Predictor
 from training_core.models.engines import Engine
 from training_core.models.unet import Architecture, build_network
+from training_core.segmentation import tile_memory as budget
+from training_core.segmentation.inference import Predictor
 
 
 def predictor_of(encoder, precision="fp32", bands=1):

@@ -8,10 +8,10 @@ from browser import HOSTILE, Page
 from training_core.evaluation_report import EvaluationRecord, write_evaluation_report
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate
-from training_core.metrics import Confusion, RelaxedCounts, Tally
 from training_core.models.model_card import ModelCard
 from training_core.models.unet import Architecture
 from training_core.pages import ImageSummary, Panel
+from training_core.segmentation.pixel_metrics import Confusion, RelaxedCounts, Tally
 
 
 @pytest.fixture

@@ -7,10 +7,18 @@ from towns import image_of
 from training_core.geodata.pixel_codes import to_byte, to_mask
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
-from training_core.halo import AGREEMENT, CORE_PX, SAMPLE_PX, SAMPLES, WIDEST_PX, middles, sufficient_halo_px
-from training_core.inference import Predictor
 from training_core.models.engines import Engine
 from training_core.models.model_file import load_model
+from training_core.segmentation.halo import (
+    AGREEMENT,
+    CORE_PX,
+    SAMPLE_PX,
+    SAMPLES,
+    WIDEST_PX,
+    middles,
+    sufficient_halo_px,
+)
+from training_core.segmentation.inference import Predictor
 
 
 class Looking(nn.Module):

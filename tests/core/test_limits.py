@@ -1,7 +1,7 @@
 import pytest
 
-from training_core import budget
 from training_core.errors import JobError
+from training_core.segmentation import tile_memory as budget
 from training_core.system import limits, processor
 from training_core.system.memory import available_bytes
 

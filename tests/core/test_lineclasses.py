@@ -26,7 +26,7 @@ from training_core.geodata.grid import Grid
 from training_core.geodata.road_classes import RoadClass, to_document
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import CleanNetwork, Vectorize
-from training_core.results import CLASSES_TAG
+from training_core.segmentation.result_rasters import CLASSES_TAG
 from training_core.vectorize import run
 
 CLASSES = (RoadClass("residential", 30.0), RoadClass("primary", 72.0))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from training_core.metrics import Confusion, RelaxedCounts, Scores, Tally, relaxed_matches
+from training_core.segmentation.pixel_metrics import Confusion, RelaxedCounts, Scores, Tally, relaxed_matches
 
 
 def relaxed_counts(*arguments):

@@ -18,7 +18,7 @@ from training_core.errors import ImageryError, ResourceError
 from training_core.geodata.grid import Grid
 from training_core.geodata.model_input import ModelInput
 from training_core.geodata.rasters import Band
-from training_core.plans import Area, ImagePlan, Results, check_plans, plan_image, read_plans
+from training_core.segmentation.work_plan import Area, ImagePlan, Results, check_plans, plan_image, read_plans
 
 ROOT = Path(__file__).parents[2]
 RGB = tuple(Band(name) for name in ("red", "green", "blue"))

@@ -4,9 +4,9 @@ from torch import nn
 from torch.nn import functional
 
 from training_core.errors import JobError
-from training_core.halo import exact_halo_px
 from training_core.models.receptive_field import Reach, measure_reach
 from training_core.models.unet import Architecture, build_network
+from training_core.segmentation.halo import exact_halo_px
 
 
 class Window(nn.Module):

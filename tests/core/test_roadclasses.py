@@ -26,7 +26,7 @@ from training_core.losses import road_loss
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, save_model
 from training_core.models.unet import Architecture, adapt_head, build_network
-from training_core.results import CLASSES_TAG
+from training_core.segmentation.result_rasters import CLASSES_TAG
 
 
 def roads_of(**fields):

@@ -18,8 +18,8 @@ from training_core.errors import Cancelled, ImageryError, LabelError, ModelFileE
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
 from training_core.models.model_file import load_model, save_model
-from training_core.results import ROAD_COLOR
 from training_core.segment import run
+from training_core.segmentation.result_rasters import ROAD_COLOR
 
 ROOT = Path(__file__).parents[2]
 

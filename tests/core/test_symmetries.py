@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training_core.symmetries import ALL, turned, turned_back
+from training_core.segmentation.symmetries import ALL, turned, turned_back
 
 
 @pytest.mark.parametrize("symmetry", ALL)

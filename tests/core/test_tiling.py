@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from training_core.geodata.pixel_codes import NO_DATA, to_byte, to_mask
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import overhead, tile_count, tile_grid
-from training_core.halo import exact_halo_px
-from training_core.inference import Predictor, padded_size, predict_pieces, predict_tiles, read_piece
 from training_core.models.engines import Engine
 from training_core.models.unet import Architecture, build_network
-from training_core.symmetries import ALL, turned, turned_back
+from training_core.segmentation.halo import exact_halo_px
+from training_core.segmentation.inference import Predictor, padded_size, predict_pieces, predict_tiles, read_piece
+from training_core.segmentation.symmetries import ALL, turned, turned_back
 
 sizes = st.integers(1, 3000)
 

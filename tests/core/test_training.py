@@ -14,9 +14,9 @@ from training_core.geodata.rasters import Band
 from training_core.history import MOST_POINTS, History, history_from_document
 from training_core.jobs import FineTune
 from training_core.labels.labeled_images import LabeledImage
-from training_core.metrics import Scores
 from training_core.models.engines import Engine, why_not_ipex
 from training_core.models.unet import Architecture, build_network
+from training_core.segmentation.pixel_metrics import Scores
 from training_core.trainer import PARTS, Trainer
 from training_core.training import Training
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from .errors import ResourceError
-from .geodata.tiling import STRIDE_PX
+from ..errors import ResourceError
+from ..geodata.tiling import STRIDE_PX
+from ..models.engines import BF16, FP32, INT8, OPENVINO
+from ..system import limits
+from ..system.memory import available_bytes
+from ..system.tensor_memory import GAPS, Ledger
 from .inference import Predictor
-from .models.engines import BF16, FP32, INT8, OPENVINO
-from .system import limits
-from .system.memory import available_bytes
-from .system.tensor_memory import GAPS, Ledger
 
 # Of the free memory, what a job may take that is told no number.
 SHARE_OF_FREE = 0.25

@@ -16,13 +16,13 @@ from typing import Optional
 
 import numpy as np
 
-from .errors import ImageryError, ResourceError
-from .geodata.grid import Grid, grid_at, grid_of
-from .geodata.model_input import ModelInput, find_bands, open_for_model
-from .geodata.rasterize import burn_area, limit_to
-from .geodata.rasters import open_raster
-from .geodata.tiling import Tile, tile_count, tile_grid
-from .geodata.vectors import read_area
+from ..errors import ImageryError, ResourceError
+from ..geodata.grid import Grid, grid_at, grid_of
+from ..geodata.model_input import ModelInput, find_bands, open_for_model
+from ..geodata.rasterize import burn_area, limit_to
+from ..geodata.rasters import open_raster
+from ..geodata.tiling import Tile, tile_count, tile_grid
+from ..geodata.vectors import read_area
 from .inference import Piece, read_piece
 
 # An image that must be enlarged by more than this, each way, shows nothing of what the model has learned.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from .geodata.pixel_codes import BACKGROUND, ROAD
+from ..geodata.pixel_codes import BACKGROUND, ROAD
 
 _LEVELS = 255  # bytes of probability from 0 to 254; 255 is no data
 

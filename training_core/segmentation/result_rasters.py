@@ -13,13 +13,13 @@ from typing import Optional
 
 import numpy as np
 
-from .geodata.geotiff import BandFile
-from .geodata.grid import Grid
-from .geodata.pixel_codes import CERTAIN, to_mask
-from .geodata.road_classes import CLASSES_TAG, RoadClass, to_document
-from .geodata.tiling import Tile
+from ..geodata.geotiff import BandFile
+from ..geodata.grid import Grid
+from ..geodata.pixel_codes import CERTAIN, to_mask
+from ..geodata.road_classes import CLASSES_TAG, RoadClass, to_document
+from ..geodata.tiling import Tile
 from .inference import Prediction
-from .plans import Results
+from .work_plan import Results
 
 ROAD_COLOR = (255, 140, 0, 255)
 

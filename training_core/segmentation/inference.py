@@ -12,12 +12,12 @@ from typing import Any, Optional
 import numpy as np
 import torch
 
-from .geodata.pixel_codes import NO_DATA, to_byte
-from .geodata.rasters import Band, normalize_into
-from .geodata.tiling import STRIDE_PX, Tile
-from .models.engines import Engine
+from ..geodata.pixel_codes import NO_DATA, to_byte
+from ..geodata.rasters import Band, normalize_into
+from ..geodata.tiling import STRIDE_PX, Tile
+from ..models.engines import Engine
+from ..system.prefetch import ahead
 from .symmetries import turned, turned_back
-from .system.prefetch import ahead
 
 # Takes column, row, width and height; returns values (bands, height, width) and which are known (height, width).
 Read = Callable[[int, int, int, int], tuple[np.ndarray, np.ndarray]]

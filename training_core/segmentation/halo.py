@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from torch import nn
 
-from .errors import JobError
-from .geodata.pixel_codes import to_byte, to_mask
-from .geodata.tiling import STRIDE_PX
+from ..errors import JobError
+from ..geodata.pixel_codes import to_byte, to_mask
+from ..geodata.tiling import STRIDE_PX
+from ..models.receptive_field import measure_reach
 from .inference import Predictor
-from .models.receptive_field import measure_reach
 
 # Of a tile's mask, the share that is to be as if the image were undivided.
 AGREEMENT = 0.9999

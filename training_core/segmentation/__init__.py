@@ -1,0 +1,1 @@
+"""From an image to road probability, tile by tile. Imports models."""
