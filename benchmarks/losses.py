@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 from torchvision.ops import sigmoid_focal_loss
 
-from training_core.losses import DICE_WEIGHT, FOCAL_WEIGHT, focal_loss, road_loss
+from training_core.learning.losses import DICE_WEIGHT, FOCAL_WEIGHT, focal_loss, road_loss
 
 MIB = 1 << 20
 

@@ -95,12 +95,12 @@ def measure(configuration: Configuration) -> dict[str, float]:
 
     import numpy as np
 
-    from training_core.footprint import BATCHES_OF_CHIPS, measure_footprint
     from training_core.jobs import FineTune
+    from training_core.learning.trainer import Trainer
+    from training_core.learning.training_memory import BATCHES_OF_CHIPS, measure_footprint
     from training_core.models.engines import Engine
     from training_core.models.recompute import recompute_activations
     from training_core.models.unet import Architecture, build_network
-    from training_core.trainer import Trainer
 
     batch_size, chip_px, accumulation = configuration.batch_size, configuration.chip_px, configuration.accumulation
     engine = Engine(configuration.engine, configuration.precision)

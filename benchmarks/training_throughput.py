@@ -136,17 +136,17 @@ def pace_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> f
     from affine import Affine
     from rasterio.crs import CRS
 
-    from training_core.chips import ChipSampler, prefetch
     from training_core.events import Reporter
     from training_core.geodata.grid import Grid
     from training_core.geodata.rasters import Band
     from training_core.jobs import FineTune
     from training_core.labels.labeled_images import LabeledImage
+    from training_core.learning.chips import ChipSampler, prefetch
+    from training_core.learning.trainer import Trainer
+    from training_core.learning.training_loop import Training
     from training_core.models.engines import Engine
     from training_core.models.recompute import recompute_activations
     from training_core.models.unet import Architecture, build_network
-    from training_core.trainer import Trainer
-    from training_core.training import Training
 
     is_same = options.pop("same_chips", False)
     size_px, random = 2 * arguments.size_px, np.random.default_rng(0)

@@ -14,11 +14,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from .checkpoint import Checkpoint, CheckpointWriter, check_identity, checkpoint_path, identify, read_checkpoint
-from .chips import ChipSampler, prefetch
 from .errors import Cancelled, JobError
 from .events import Reporter
-from .footprint import MemoryPlan, plan_memory
 from .geodata.grid import grid_of
 from .geodata.pixel_codes import IGNORE, ROAD
 from .geodata.rasters import open_raster
@@ -28,6 +25,20 @@ from .jobs import FineTune, RecipeOptions
 from .labels.label_checks import check_labels
 from .labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
 from .labels.validation_split import split_for_validation
+from .learning.checkpoint import (
+    Checkpoint,
+    CheckpointWriter,
+    check_identity,
+    checkpoint_path,
+    identify,
+    read_checkpoint,
+)
+from .learning.chips import ChipSampler, prefetch
+from .learning.tensorboard_log import logged
+from .learning.trainer import Trainer
+from .learning.training_loop import Training
+from .learning.training_memory import MemoryPlan, plan_memory
+from .learning.validation import class_hits
 from .models.engines import NATIVE, Engine, choose_engine, choose_precision, why_not_ipex
 from .models.model_card import ModelCard
 from .models.model_file import load_into, load_weights, save_model
@@ -40,9 +51,6 @@ from .segmentation.inference import Predictor
 from .system import processor, shutdown
 from .system.outputs import Outputs
 from .system.versions import versions
-from .tensorboard import logged
-from .trainer import Trainer, class_hits
-from .training import Training
 
 # Trying the engines out takes some ten steps; below this budget they are better spent on learning.
 SHORTEST_BUDGET_WITH_TRIAL_MIN, FEWEST_STEPS_WITH_TRIAL = 3.0, 200

@@ -23,19 +23,19 @@ from recipe import Recipe
 from training_core.geodata.model_input import IMAGE
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.geodata.rasters import Band
-from training_core.history import Trained, judge
 from training_core.jobs import RecipeOptions
 from training_core.labels.labeled_images import LabeledImage
+from training_core.learning.history import Trained, judge
+from training_core.learning.optimizers import rate_at
+from training_core.learning.trainer import Trainer
 from training_core.models.engines import NATIVE, Engine, choose_precision
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_compact_model, save_model
 from training_core.models.unet import Architecture, build_network
-from training_core.optimizers import rate_at
 from training_core.segmentation.halo import middles, sufficient_halo_px
 from training_core.segmentation.inference import Predictor
 from training_core.system import processor
 from training_core.system.versions import versions
-from training_core.trainer import Trainer
 from worlds import World, draw_batch, make_worlds
 
 TELL_STEPS = 50

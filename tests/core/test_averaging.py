@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from training_core.averaging import WeightAverage
+from training_core.learning.weight_averaging import WeightAverage
 
 
 def network_at(value):

@@ -2,8 +2,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from training_core.centerline import ITERATIONS, centerline_loss, soft_skeleton
 from training_core.geodata.pixel_codes import IGNORE
+from training_core.learning.cldice_loss import ITERATIONS, centerline_loss, soft_skeleton
 
 
 def band(first, last, size=48):

@@ -10,10 +10,10 @@ import torch
 
 from towns import ROAD_M
 from training_core import finetune
-from training_core.checkpoint import checkpoint_path
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune
+from training_core.learning.checkpoint import checkpoint_path
 from training_core.models.model_file import load_model, load_weights
 
 ROOT = Path(__file__).parents[2]

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rasterio.crs import CRS
 
-import training_core.chips
+import training_core.learning.chips
 import training_core.system.large_arrays
 from rasters import NORTH_UP, UTM
-from training_core.chips import ChipSampler, prefetch
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import Band
 from training_core.labels.labeled_images import LabeledImage
+from training_core.learning.chips import ChipSampler, prefetch
 
 MARK = 1000.0
 
@@ -118,7 +118,7 @@ def test_a_chip_may_be_as_large_as_the_image():
 
 
 def test_of_very_many_pixels_all_parts_are_still_drawn(monkeypatch):
-    monkeypatch.setattr(training_core.chips, "MOST_CENTERS", 50)
+    monkeypatch.setattr(training_core.learning.chips, "MOST_CENTERS", 50)
     monkeypatch.setattr(training_core.system.large_arrays, "STRIP_PX", 5000)
     training = with_road(400, 300, 0)
     training[394:] = ROAD

@@ -7,7 +7,7 @@ import torch
 from torch.optim import AdamW
 
 from training_core.errors import JobError
-from training_core.losses import road_loss
+from training_core.learning.losses import road_loss
 from training_core.models.engines import BF16, FP32, IPEX, NATIVE, Engine, choose_engine, why_not_ipex
 from training_core.models.unet import Architecture, build_network
 from training_core.system import processor

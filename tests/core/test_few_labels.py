@@ -14,7 +14,6 @@ from shapely.geometry import LineString
 import training_core.system.large_arrays
 from rasters import write_layer, write_raster
 from towns import RGB, ROAD_M, ROADS, image_of, make_town, on_map, true_roads
-from training_core.chips import ChipSampler
 from training_core.errors import LabelError, ResourceError
 from training_core.events import Reporter
 from training_core.geodata.pixel_codes import IGNORE, ROAD
@@ -22,6 +21,7 @@ from training_core.geodata.rasters import Band
 from training_core.jobs import LabelOptions
 from training_core.labels.labeled_images import read_drawing, read_labeled_images
 from training_core.labels.validation_split import split_for_validation
+from training_core.learning.chips import ChipSampler
 from training_core.models.unet import Architecture, adapt_first_layer, build_network
 
 ROOT = Path(__file__).parents[2]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from training_core import footprint
 from training_core.errors import ResourceError
-from training_core.footprint import measure_footprint, plan_memory
 from training_core.jobs import FineTune
+from training_core.learning import training_memory as footprint
+from training_core.learning.training_memory import measure_footprint, plan_memory
 from training_core.models.engines import FP32, NATIVE, Engine
 from training_core.models.unet import Architecture
 

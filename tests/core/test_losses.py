@@ -2,9 +2,9 @@ import pytest
 import torch
 from torchvision.ops import sigmoid_focal_loss
 
-from training_core.centerline import centerline_loss
 from training_core.geodata.pixel_codes import IGNORE
-from training_core.losses import DICE_WEIGHT, FOCAL_WEIGHT, dice_loss, focal_loss, road_loss
+from training_core.learning.cldice_loss import centerline_loss
+from training_core.learning.losses import DICE_WEIGHT, FOCAL_WEIGHT, dice_loss, focal_loss, road_loss
 
 
 def half_centerline(logits, labels):

@@ -5,7 +5,7 @@ from torch import nn
 
 from training_core.jobs import FineTune
 from training_core.jobs.recipe import OPTIMIZERS
-from training_core.optimizers import USUAL_RATES, build_optimizer, peak_rate, rate_at
+from training_core.learning.optimizers import USUAL_RATES, build_optimizer, peak_rate, rate_at
 
 
 def test_the_rate_warms_up_peaks_and_falls():

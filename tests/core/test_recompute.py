@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.optim import SGD
 
-from training_core.losses import road_loss
+from training_core.learning.losses import road_loss
 from training_core.models.engines import BF16, FP32, IPEX, NATIVE, Engine, why_not_ipex
 from training_core.models.recompute import recompute_activations
 from training_core.models.unet import Architecture, build_network, freeze_stages, set_training_mode

@@ -14,7 +14,6 @@ from shapely.geometry import LineString
 from rasters import NORTH_UP, write_raster
 from towns import RGB, ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core import extractroads, finetune, segment, vectorize
-from training_core.classloss import class_loss, without_classes
 from training_core.errors import JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
 from training_core.geodata.grid import Grid
@@ -22,7 +21,8 @@ from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import OTHER_KMH, RoadClass, find_classes, from_document, to_document
 from training_core.jobs import ExtractRoads, FineTune, LabelOptions, Segment, Vectorize
 from training_core.labels.label_raster import burn_labels
-from training_core.losses import road_loss
+from training_core.learning.class_loss import class_loss, without_classes
+from training_core.learning.losses import road_loss
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, save_model
 from training_core.models.unet import Architecture, adapt_head, build_network

@@ -6,10 +6,11 @@ import struct
 import pytest
 from tensorboardX.proto.event_pb2 import Event
 
-from training_core import events, tensorboard
+from training_core import events
 from training_core.errors import Cancelled, OutputError
 from training_core.events import Reporter
 from training_core.jobs import FineTune
+from training_core.learning import tensorboard_log as tensorboard
 
 OPTIONS = dataclasses.asdict(FineTune(rasters=("a.tif", "b.tif"), roads=os.fsdecode(b"stra\xdfe.gpkg"), seed=7))
 

@@ -11,14 +11,14 @@ from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Progress, Reporter, Warning
 from training_core.geodata.grid import Grid
 from training_core.geodata.rasters import Band
-from training_core.history import MOST_POINTS, History, history_from_document
 from training_core.jobs import FineTune
 from training_core.labels.labeled_images import LabeledImage
+from training_core.learning.history import MOST_POINTS, History, history_from_document
+from training_core.learning.trainer import PARTS, Trainer
+from training_core.learning.training_loop import Training
 from training_core.models.engines import Engine, why_not_ipex
 from training_core.models.unet import Architecture, build_network
 from training_core.segmentation.pixel_metrics import Scores
-from training_core.trainer import PARTS, Trainer
-from training_core.training import Training
 
 ARCHITECTURE = Architecture(encoder="resnet18", in_channels=1)
 

@@ -15,8 +15,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from .centerline import centerline_loss
-from .geodata.pixel_codes import IGNORE, ROAD
+from ..geodata.pixel_codes import IGNORE, ROAD
+from .cldice_loss import centerline_loss
 
 FOCAL_WEIGHT, DICE_WEIGHT = 0.75, 0.25  # CRESI's mixture
 

@@ -19,15 +19,15 @@ import psutil
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from .errors import ResourceError
-from .geodata.tiling import STRIDE_PX
-from .jobs import RecipeOptions
-from .models.engines import IPEX, Engine
-from .models.recompute import recompute_activations
-from .models.unet import Architecture, build_network
-from .system import limits
-from .system.memory import available_bytes, give_free_blocks_back
-from .system.tensor_memory import GAPS, Ledger
+from ..errors import ResourceError
+from ..geodata.tiling import STRIDE_PX
+from ..jobs import RecipeOptions
+from ..models.engines import IPEX, Engine
+from ..models.recompute import recompute_activations
+from ..models.unet import Architecture, build_network
+from ..system import limits
+from ..system.memory import available_bytes, give_free_blocks_back
+from ..system.tensor_memory import GAPS, Ledger
 from .trainer import Trainer
 
 SMALL_CHIPS_PX = (64, 128)

@@ -20,14 +20,14 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from .errors import JobError
-from .events import Reporter
+from ..errors import JobError
+from ..events import Reporter
+from ..jobs import FineTune, RecipeOptions
+from ..labels.labeled_images import LabeledImage
+from ..models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded
+from ..segmentation.pixel_metrics import Confusion
 from .history import History, Trained, history_from_document, judge
-from .jobs import FineTune, RecipeOptions
-from .labels.labeled_images import LabeledImage
-from .models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded
-from .segmentation.pixel_metrics import Confusion
-from .training import Training
+from .training_loop import Training
 
 FORMAT = "roadseg-checkpoint-1"
 _HEADER_KEY = "roadseg"

@@ -11,8 +11,8 @@ from timm.optim import Lamb, Lars, param_groups_weight_decay
 from torch import nn
 from torch.optim import SGD, AdamW, Optimizer
 
-from .jobs import RecipeOptions
-from .jobs.recipe import REFERENCE_BATCH
+from ..jobs import RecipeOptions
+from ..jobs.recipe import REFERENCE_BATCH
 
 # Peak learning rates for a batch of REFERENCE_BATCH, found by experiment (benchmarks/experiments.md).
 USUAL_RATES = {"adamw": 1e-3, "sgd": 0.03, "lamb": 5e-3, "lars": 0.3}

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .geodata.pixel_codes import IGNORE, ROAD
-from .labels.labeled_images import LabeledImage
-from .segmentation.symmetries import turned
-from .system.large_arrays import strips
-from .system.prefetch import ahead
+from ..geodata.pixel_codes import IGNORE, ROAD
+from ..labels.labeled_images import LabeledImage
+from ..segmentation.symmetries import turned
+from ..system.large_arrays import strips
+from ..system.prefetch import ahead
 
 # Half of the chips are centered on a road, so that even a few drawn roads are seen at every step.
 ROAD_CHIP_SHARE = 0.5

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from .geodata.pixel_codes import IGNORE, ROAD
+from ..geodata.pixel_codes import IGNORE, ROAD
 
 # Beside the loss of roads: enough to learn classes, too little to be learned at the cost of roads.
 CLASS_WEIGHT = 0.2

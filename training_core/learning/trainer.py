@@ -6,27 +6,25 @@ Knows networks, engines, losses and optimizers; knows nothing of how long to tra
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .averaging import WeightAverage
-from .classloss import CLASS_WEIGHT, class_loss, without_classes
-from .geodata.pixel_codes import IGNORE, ROAD
-from .geodata.tiling import USUAL_HALO_PX, Tile, tile_grid
-from .jobs import RecipeOptions
-from .labels.labeled_images import LabeledImage, window_reader
+from ..geodata.pixel_codes import IGNORE
+from ..jobs import RecipeOptions
+from ..labels.labeled_images import LabeledImage, window_reader
+from ..models.engines import Engine
+from ..models.unet import freeze_stages, set_training_mode
+from ..segmentation.inference import Predictor, predict_tiles
+from ..segmentation.pixel_metrics import Confusion
+from .class_loss import CLASS_WEIGHT, class_loss, without_classes
 from .losses import road_loss
-from .models.engines import Engine
-from .models.unet import freeze_stages, set_training_mode
 from .optimizers import build_optimizer
-from .segmentation.inference import Predictor, predict_tiles
-from .segmentation.pixel_metrics import Confusion
+from .validation import validation_tiles
+from .weight_averaging import WeightAverage
 
-VALIDATION_TILE_PX = 512
 PARTS = ("waiting for chips", "forward", "backward", "optimizer", "validation", "checkpoint")
 
 
@@ -171,25 +169,3 @@ def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name[len(prefix) :]: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
-
-
-def class_hits(predictor: Predictor, images: list[LabeledImage]) -> tuple[int, int]:
-    """Return of how many road pixels kept apart a network tells the class rightly, and how many there are."""
-    right = total = 0
-    for image in images:
-        if image.classes is None:
-            continue
-        for tile, found in predict_tiles(predictor, window_reader(image), validation_tiles(image)):
-            classes = image.classes[tile.destination]
-            known = (image.validation[tile.destination] == ROAD) & (classes > 0)
-            right += int((found.classes[known] == classes[known]).sum())
-            total += int(known.sum())
-    return right, total
-
-
-def validation_tiles(image: LabeledImage) -> Iterator[Tile]:
-    """Yield the tiles of an image that have labels kept apart."""
-    height, width = image.validation.shape
-    for tile in tile_grid(width, height, VALIDATION_TILE_PX, USUAL_HALO_PX):
-        if (image.validation[tile.destination] != IGNORE).any():
-            yield tile

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .segmentation.pixel_metrics import Confusion, Scores
+from ..segmentation.pixel_metrics import Confusion, Scores
 
 # More points no chart shows. When there are as many, every other one goes, and from then on every other one is kept.
 MOST_POINTS = 4000

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Optional
 
-from .errors import OutputError
-from .events import Event, Metric, Reporter
-from .system import shutdown
+from ..errors import OutputError
+from ..events import Event, Metric, Reporter
+from ..system import shutdown
 
 # What TensorBoard compares runs by.
 COMPARED = ("validation_f1", "validation_iou")

@@ -15,11 +15,11 @@ from typing import Optional
 
 import numpy as np
 
-from .errors import JobError
-from .events import Reporter
+from ..errors import JobError
+from ..events import Reporter
+from ..jobs import RecipeOptions
+from ..labels.labeled_images import LabeledImage
 from .history import History, Trained, judge
-from .jobs import RecipeOptions
-from .labels.labeled_images import LabeledImage
 from .optimizers import peak_rate, rate_at
 from .trainer import Trainer
 

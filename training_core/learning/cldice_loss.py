@@ -15,7 +15,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
-from .geodata.pixel_codes import IGNORE, ROAD
+from ..geodata.pixel_codes import IGNORE, ROAD
 
 ITERATIONS = 10  # each takes a pixel off either side of a road: of one up to 20 px wide, only the center-line is left
 

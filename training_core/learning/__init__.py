@@ -1,0 +1,1 @@
+"""From labels to a trained network. Imports labels and segmentation."""
