@@ -24,13 +24,14 @@ import geopandas
 import numpy as np
 import shapely
 
-from training_core.changes import DISPLACED, INTACT, UNMATCHED, Fates, Limits, find_fates
+from training_core.comparison.accessibility import Points, find_routes
+from training_core.comparison.changes import DISPLACED, INTACT, UNMATCHED, Fates, Limits, find_fates
+from training_core.comparison.network_shift import fits_better, measure_shift
+from training_core.comparison.open_roads import RoadsAtHand
 from training_core.events import Reporter
 from training_core.jobs import CompareNetworks
-from training_core.layershift import fits_better, measure_shift
 from training_core.networks.lines import Lines, make_lines
 from training_core.networks.road_graph import as_drawn
-from training_core.placeroutes import Points, RoadsAtHand, find_routes
 
 BLOCK_M, STEP_M, WAVE_M, NOISE_M = 100.0, 12.0, 15.0, 0.7
 GONE, MOVED, NEW, MOVED_M = 0.1, 0.03, 0.02, 9.0

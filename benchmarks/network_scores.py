@@ -70,11 +70,11 @@ def measure(size_km: float, plain: bool) -> dict:
 
     prepare_process(threads=1)
     from plain_apls import plain_apls
-    from training_core.apls import score_apls
+    from training_core.comparison.apls import score_apls
+    from training_core.comparison.line_metrics import score_lines
+    from training_core.comparison.topo import score_topo
     from training_core.events import Reporter
-    from training_core.linemetrics import score_lines
     from training_core.networks.road_graph import contracted, make_road_graph
-    from training_core.topo import score_topo
 
     lines = town(size_km, 0.0, 1), town(size_km, 2.0, 2)
     began_s = time.perf_counter()
@@ -126,11 +126,11 @@ def tell_vegas() -> None:
         print("Las Vegas: the real data (shared/data) are not here")
         return
     from road_graphs import graphs_of, vegas
-    from training_core.apls import score_apls
+    from training_core.comparison.apls import score_apls
+    from training_core.comparison.line_metrics import score_lines
+    from training_core.comparison.topo import score_topo
     from training_core.events import Reporter
-    from training_core.linemetrics import score_lines
     from training_core.networks.road_graph import contracted
-    from training_core.topo import score_topo
 
     pair = [contracted(each) for each in graphs_of(*vegas(DATA))]
     for snap_m in (4.0, 10.0):

@@ -12,10 +12,20 @@ from typing import Any, Optional
 
 import numpy as np
 
+from .comparison.accessibility import (
+    CUT_OFF,
+    INTERRUPTED,
+    LONGER,
+    NEVER,
+    NEW_WAY,
+    NO_ROAD,
+    REACHABLE,
+    STATUSES,
+    PlaceRoutes,
+)
 from .jobs import CompareNetworks
 from .maps import MapLines, dots, line_map
 from .pages import settings_of, shares_of, write_page
-from .placeroutes import CUT_OFF, INTERRUPTED, LONGER, NEVER, NEW_WAY, NO_ROAD, REACHABLE, STATUSES, PlaceRoutes
 
 # What each change means, its color (Okabe and Ito, 2008), and how wide it is on the map.
 CHANGES = {

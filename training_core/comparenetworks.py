@@ -13,15 +13,16 @@ from typing import Any, Optional
 
 import numpy as np
 
-from .changelayer import CHANGES, NAMES, parts_of, to_layer, write_tables
-from .changes import DISPLACED, UNMATCHED, Fates, Limits, find_fates
 from .changes_report import ChangesRecord, write_changes_report
+from .comparison.accessibility import PlaceRoutes, Points, find_routes, read_points, to_table
+from .comparison.change_layer import CHANGES, NAMES, parts_of, to_layer, write_tables
+from .comparison.changes import DISPLACED, UNMATCHED, Fates, Limits, find_fates
+from .comparison.network_pair import AFTER, BEFORE, Pair, read_pair
+from .comparison.open_roads import RoadsAtHand
 from .events import Reporter
 from .geodata.vectors import check_vector_output
 from .jobs import CompareNetworks
-from .networkpair import AFTER, BEFORE, Pair, read_pair
 from .networks.road_graph import as_drawn
-from .placeroutes import PlaceRoutes, Points, RoadsAtHand, find_routes, read_points, to_table
 from .system.outputs import Outputs
 from .system.timing import Stages
 from .system.versions import versions

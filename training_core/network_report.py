@@ -13,13 +13,13 @@ from typing import Any, Optional
 import numpy as np
 
 from . import overlays
-from .apls import Apls
 from .charts import GRAY, GREEN, ORANGE, Series, line_chart
+from .comparison.apls import Apls
+from .comparison.line_metrics import LineScores
+from .comparison.topo import Topo
 from .jobs import ScoreNetwork
-from .linemetrics import LineScores
 from .maps import MapLines, line_map
 from .pages import settings_of, shares_of, write_page
-from .topo import Topo
 
 # What each kind of line is, in which color, and how wide on the map.
 KINDS = {

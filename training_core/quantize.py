@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from onnx import ModelProto
 
+from .comparison.mask_apls import mean_apls
 from .errors import ModelFileError
 from .events import Reporter
 from .geodata.pixel_codes import CERTAIN, IGNORE, to_byte
 from .geodata.tiling import STRIDE_PX
 from .jobs import Quantize
 from .labels.samples import Sample, collect_samples
-from .maskapls import mean_apls
 from .models.engines import FP32, INT8, OPENVINO, Engine
 from .models.model_card import ModelCard
 from .models.model_file import load_model

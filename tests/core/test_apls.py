@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from plain_apls import plain_apls
 from road_graphs import graphs_of, noded, roads_of, town, vegas
-from training_core.apls import control_places, score_apls
+from training_core.comparison.apls import control_places, score_apls
 from training_core.events import Reporter
 from training_core.networks.graph import EMPTY
 from training_core.networks.lines import make_lines

@@ -7,7 +7,7 @@ import pytest
 import shapely
 
 from road_graphs import town
-from training_core.layershift import fits_better, measure_shift
+from training_core.comparison.network_shift import fits_better, measure_shift
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import as_drawn
 

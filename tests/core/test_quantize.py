@@ -12,12 +12,12 @@ from shapely import box
 from rasters import write_layer, write_raster
 from towns import RGB, ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core import evaluate, exportmodel, quantize, segment
+from training_core.comparison.mask_apls import mean_apls
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
 from training_core.labels.samples import Sample, collect_samples
-from training_core.maskapls import mean_apls
 from training_core.models.engines import INT8, OPENVINO, Engine
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model

@@ -8,11 +8,11 @@ import pytest
 import shapely
 
 from road_graphs import roads_of, town
-from training_core import routes
+from training_core.comparison import routes
+from training_core.comparison.open_roads import joined_to
 from training_core.events import Reporter
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import Places, contracted
-from training_core.passable import joined_to
 
 QUIET = Reporter()
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from road_graphs import graphs_of, roads_of, town, vegas
+from training_core.comparison.topo import score_topo, spread
 from training_core.events import Reporter
 from training_core.networks.road_graph import contracted
-from training_core.topo import score_topo, spread
 
 LINE = [(0, 0), (120, 0)]
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 
-from .networks.lines import make_lines
-from .networks.road_graph import Places, RoadGraph, as_drawn
-from .networks.stretches import Stretches, near, rest
+from ..networks.lines import make_lines
+from ..networks.road_graph import Places, RoadGraph, as_drawn
+from ..networks.stretches import Stretches, near, rest
 
 INTACT, DISPLACED, UNMATCHED = range(3)
 # A stretch is judged by pieces as long as this, at most.

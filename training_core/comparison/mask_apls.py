@@ -11,15 +11,15 @@ import numpy as np
 from affine import Affine
 from rasterio.crs import CRS
 
+from ..events import Reporter
+from ..extraction.road_extraction import extract_network
+from ..geodata.grid import Grid
+from ..geodata.pixel_codes import CERTAIN, IGNORE, ROAD
+from ..geodata.road_raster import RoadRaster, array_raster
+from ..jobs import NetworkOptions, Vectorize
+from ..networks.lines import make_lines
+from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from .apls import score_apls
-from .events import Reporter
-from .extraction.road_extraction import extract_network
-from .geodata.grid import Grid
-from .geodata.pixel_codes import CERTAIN, IGNORE, ROAD
-from .geodata.road_raster import RoadRaster, array_raster
-from .jobs import NetworkOptions, Vectorize
-from .networks.lines import make_lines
-from .networks.road_graph import RoadGraph, contracted, make_road_graph
 
 # A piece lies around the point where this plane touches the ellipsoid, so that a unit is a meter there.
 _PLANE = CRS.from_string("+proj=aeqd +lat_0=0 +lon_0=0 +datum=WGS84 +units=m")

@@ -15,14 +15,13 @@ import pyproj
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from .changes import UNMATCHED, Fates, shapes_of
-from .errors import LabelError
-from .events import Reporter
-from .geodata.vectors import read_layer, read_polygons, require_geometry
-from .jobs import CompareNetworks
-from .networks.lines import Lines, together
-from .networks.road_graph import RoadGraph, as_drawn, contracted, make_road_graph
-from .passable import joined_to
+from ..errors import LabelError
+from ..events import Reporter
+from ..geodata.vectors import read_layer, read_polygons, require_geometry
+from ..jobs import CompareNetworks
+from ..networks.lines import Lines, together
+from ..networks.road_graph import RoadGraph, contracted, make_road_graph
+from .open_roads import RoadsAtHand, is_closed, passable_roads, stretch_lines, with_new_roads
 from .routes import Sites, Ways, from_nearest, least_way, snap, to_all
 
 CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = (
@@ -67,17 +66,6 @@ class Points:
     def count(self) -> int:
         """Number of places."""
         return len(self.layer)
-
-
-@dataclass(frozen=True)
-class RoadsAtHand:
-    """The judged roads before and after with their fates, and the roads before beyond the area of interest."""
-
-    before: Lines
-    after: Lines
-    outside: Lines
-    fates_before: Fates
-    fates_after: Fates
 
 
 @dataclass(frozen=True)
@@ -173,7 +161,7 @@ def find_routes(hand: RoadsAtHand, points: Points, job: CompareNetworks, reporte
     before = snap(_graph(together(hand.before, hand.outside), job), points.points, job.place_m)
     _check_near(before, points, job, reporter)
     reporter.progress(0.3, "Putting together what can be driven on")
-    after = snap(_graph(_passable(hand, points, job), job), points.points, job.place_m)
+    after = snap(_graph(passable_roads(hand, points.damage, job), job), points.points, job.place_m)
     reporter.check_cancelled()
     reporter.progress(0.6, "Looking for routes")
     sources = _sources(before, after, points)
@@ -213,51 +201,15 @@ def _graph(lines: Lines, job: CompareNetworks) -> RoadGraph:
     return contracted(make_road_graph(lines, job.join_m))
 
 
-def _stretches(lines: Lines, fates: Fates) -> Lines:
-    """Return the stretches of lines as lines of their own."""
-    return lines.parted(shapes_of(as_drawn(lines), fates.stretches), fates.stretches.edge)
-
-
-def _chosen(lines: Lines, chosen: np.ndarray) -> Lines:
-    """Return some of the lines."""
-    return lines.parted(lines.shapes[chosen], np.flatnonzero(chosen))
-
-
-def _is_closed(stretches: Lines, fates: Fates, points: Points) -> np.ndarray:
-    """Return which stretches of the roads before are closed to routes: (n,), bool."""
-    is_lost = fates.kind == UNMATCHED
-    return is_lost if points.damage is None else is_lost & shapely.intersects(stretches.shapes, points.damage)
-
-
-def _passable(hand: RoadsAtHand, points: Points, job: CompareNetworks) -> Lines:
-    """Return the roads that routes may take afterwards."""
-    stretches = _stretches(hand.before, hand.fates_before)
-    is_lost = hand.fates_before.kind == UNMATCHED
-    is_open = is_lost & ~_is_closed(stretches, hand.fates_before, points)
-    outside = hand.outside if job.keep_outside else _chosen(hand.outside, np.zeros(len(hand.outside), dtype=bool))
-    if job.routes_on == "after":
-        kept = together(_chosen(stretches, is_open), outside)
-        return joined_to(hand.after, kept, stretches.shapes[~is_lost], job.reach_m, job.join_m)
-    main = together(_chosen(stretches, is_open | ~is_lost), outside)
-    return _with_new_roads(main, hand, job)
-
-
-def _with_new_roads(main: Lines, hand: RoadsAtHand, job: CompareNetworks) -> Lines:
-    """Return roads before, and the new ones linked to them."""
-    after = _stretches(hand.after, hand.fates_after)
-    is_new = hand.fates_after.kind == UNMATCHED
-    return joined_to(main, _chosen(after, is_new), after.shapes[~is_new], job.reach_m, job.join_m)
-
-
 def _missing(
     hand: RoadsAtHand, points: Points, sources: np.ndarray, job: CompareNetworks, reporter: Reporter
 ) -> np.ndarray:
     """Return the least length of closed road on the way to each place: (n,), float64; infinite for no way at all."""
-    stretches = _stretches(hand.before, hand.fates_before)
-    closed = _is_closed(stretches, hand.fates_before, points)
+    stretches = stretch_lines(hand.before, hand.fates_before)
+    closed = is_closed(stretches, hand.fates_before, points.damage)
     closed = np.append(closed, np.full(len(hand.outside), not job.keep_outside))
     main = together(stretches, hand.outside)
-    lines = _with_new_roads(replace(main, speed_mps=np.where(closed, _CLOSED_MPS, _OPEN_MPS)), hand, job)
+    lines = with_new_roads(replace(main, speed_mps=np.where(closed, _CLOSED_MPS, _OPEN_MPS)), hand, job)
     is_main = np.arange(len(lines)) < len(main)
     lines = replace(lines, speed_mps=np.where(is_main, lines.speed_mps, _OPEN_MPS))
     sites = snap(contracted(make_road_graph(lines, job.join_m)), points.points, job.place_m)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .events import Reporter
-from .networks.road_graph import Places, RoadGraph
-from .networks.shortest_paths import paths_on
+from ..events import Reporter
+from ..networks.road_graph import Places, RoadGraph
+from ..networks.shortest_paths import paths_on
 
 # How many numbers are held at once: from a block of sources to all nodes.
 _BLOCK = 4_000_000

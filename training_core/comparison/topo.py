@@ -27,11 +27,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial import cKDTree
 
+from ..events import Reporter
+from ..networks.graph import runs
+from ..networks.road_graph import Places, RoadGraph
+from ..networks.shortest_paths import make_paths
 from .apls import harmonic_mean
-from .events import Reporter
-from .networks.graph import runs
-from .networks.road_graph import Places, RoadGraph
-from .networks.shortest_paths import make_paths
 
 SEED_M, RADIUS_M, HOLE_M, INTERVAL_M = 30.0, 300.0, 8.0, 5.0
 # Seeds whose paths are held at once, and what is nearer to the radius than this is within it: it is rounding.

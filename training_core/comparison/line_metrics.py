@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..networks.road_graph import RoadGraph
+from ..networks.stretches import near
 from .apls import harmonic_mean
-from .networks.road_graph import RoadGraph
-from .networks.stretches import near
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import numpy as np
 import pandas
 import shapely
 
+from ..geodata.vectors import write_layers
+from ..networks.road_graph import as_drawn
 from .changes import Fates, shapes_of
-from .geodata.vectors import write_layers
-from .networkpair import AFTER, BEFORE, Pair
-from .networks.road_graph import as_drawn
+from .network_pair import AFTER, BEFORE, Pair
 
 # What a stretch is called, by its kind, in the network before and in that after.
 NAMES = {BEFORE: ("intact", "displaced", "lost"), AFTER: ("intact", "displaced", "new")}

@@ -13,13 +13,13 @@ import pyproj
 import shapely
 from shapely.geometry.base import BaseGeometry
 
-from .errors import LabelError
-from .events import Reporter
-from .geodata.vectors import read_area
-from .jobs import CompareNetworks
-from .layershift import fits_better, measure_shift
-from .networks.lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
-from .networks.road_graph import as_drawn
+from ..errors import LabelError
+from ..events import Reporter
+from ..geodata.vectors import read_area
+from ..jobs import CompareNetworks
+from ..networks.lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
+from ..networks.road_graph import as_drawn
+from .network_shift import fits_better, measure_shift
 
 BEFORE, AFTER = "roads before", "roads after"
 # A shift as large as this share of the tolerance is worth a word.

@@ -14,8 +14,8 @@ from typing import Optional
 
 import numpy as np
 
-from .networks.road_graph import Places, RoadGraph, as_drawn
-from .networks.stretches import near
+from ..networks.road_graph import Places, RoadGraph, as_drawn
+from ..networks.stretches import near
 
 _TURNS, _ROUNDS = 8, 10
 _SPACING_M, _MOST_POINTS = 10.0, 20_000

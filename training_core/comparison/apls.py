@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import geopandas
 import numpy as np
 
-from .events import Reporter
-from .networks.road_graph import Places, RoadGraph
-from .networks.shortest_paths import paths_on
+from ..events import Reporter
+from ..networks.road_graph import Places, RoadGraph
+from ..networks.shortest_paths import paths_on
 
 SNAP_M, SPACING_M = 4.0, 50.0
 # An edge shorter than this share of the spacing has no control points but its nodes.
