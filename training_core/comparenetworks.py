@@ -13,7 +13,6 @@ from typing import Any, Optional
 
 import numpy as np
 
-from .changes_report import ChangesRecord, write_changes_report
 from .comparison.accessibility import PlaceRoutes, Points, find_routes, read_points, to_table
 from .comparison.change_layer import CHANGES, NAMES, parts_of, to_layer, write_tables
 from .comparison.changes import DISPLACED, UNMATCHED, Fates, Limits, find_fates
@@ -23,6 +22,7 @@ from .events import Reporter
 from .geodata.vectors import check_vector_output
 from .jobs import CompareNetworks
 from .networks.road_graph import as_drawn
+from .reports.change_report import ChangesRecord, write_changes_report
 from .system.outputs import Outputs
 from .system.timing import Stages
 from .system.versions import versions

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from .errors import LabelError
-from .evaluation_report import EvaluationRecord, write_evaluation_report
 from .events import Reporter
 from .geodata.grid import Grid
 from .geodata.model_input import open_for_model
@@ -28,8 +27,9 @@ from .geodata.tiling import tile_grid
 from .jobs import Evaluate
 from .labels.label_raster import Labels
 from .labels.labeled_images import Drawing, nothing_labeled, read_drawing
-from .pages import ImageSummary
-from .panels import ScoredPlace, scored_places, worth_showing
+from .reports.evaluation_report import EvaluationRecord, write_evaluation_report
+from .reports.page import ImageSummary
+from .reports.panels import ScoredPlace, scored_places, worth_showing
 from .segmentation.inference import Predictor, predict_tiles
 from .segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
 from .segmentation.segmenter import Segmenter, prepare_segmenter

@@ -44,8 +44,8 @@ from .models.model_card import ModelCard
 from .models.model_file import load_into, load_weights, save_model
 from .models.recompute import recompute_activations
 from .models.unet import Architecture, adapt_first_layer, adapt_head, build_network
-from .panels import make_panels
-from .report import ImageSummary, TrainingRecord, write_training_report
+from .reports.panels import make_panels
+from .reports.training_report import ImageSummary, TrainingRecord, write_training_report
 from .segmentation.halo import AGREEMENT, middles, sufficient_halo_px
 from .segmentation.inference import Predictor
 from .system import processor, shutdown

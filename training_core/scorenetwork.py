@@ -23,10 +23,10 @@ from .errors import LabelError
 from .events import Reporter
 from .geodata.vectors import check_vector_output, read_area, write_layers
 from .jobs import ScoreNetwork
-from .network_report import NetworkRecord, NetworkSummary, write_network_report
 from .networks.lines import LineFields, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
 from .networks.road_graph import RoadGraph, contracted, make_road_graph
 from .networks.stretches import Stretches, near, rest
+from .reports.score_report import NetworkRecord, NetworkSummary, write_network_report
 from .system.outputs import Outputs
 from .system.timing import Stages
 from .system.versions import versions

@@ -9,7 +9,7 @@ import pytest
 from shapely import LineString
 
 from browser import Page
-from training_core.maps import MapLines, line_map
+from training_core.reports.maps import MapLines, line_map
 
 
 def map_of(*lines, color="#123456"):

@@ -8,11 +8,11 @@ import pytest
 from matplotlib.image import imread
 
 from browser import HOSTILE, Page
-from training_core import overlays
-from training_core.charts import Series, line_chart, smoothed
 from training_core.jobs import FineTune
-from training_core.pages import ImageSummary, Panel
-from training_core.report import TrainingRecord, write_training_report
+from training_core.reports import overlays
+from training_core.reports.charts import Series, line_chart, smoothed
+from training_core.reports.page import ImageSummary, Panel
+from training_core.reports.training_report import TrainingRecord, write_training_report
 from training_core.segmentation.pixel_metrics import Scores
 
 

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ..jobs import Job
+from ..segmentation.pixel_metrics import Scores
 from . import overlays
 from .charts import BLUE, GRAY, GREEN, ORANGE, Series, line_chart
-from .jobs import Job
-from .segmentation.pixel_metrics import Scores
 
-_TEMPLATES = Path(__file__).parents[1] / "resources" / "reports"
+_TEMPLATES = Path(__file__).parents[2] / "resources" / "reports"
 _LARGEST_PANEL_PX = 512
 
 

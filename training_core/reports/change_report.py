@@ -12,7 +12,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from .comparison.accessibility import (
+from ..comparison.accessibility import (
     CUT_OFF,
     INTERRUPTED,
     LONGER,
@@ -23,9 +23,9 @@ from .comparison.accessibility import (
     STATUSES,
     PlaceRoutes,
 )
-from .jobs import CompareNetworks
+from ..jobs import CompareNetworks
 from .maps import MapLines, dots, line_map
-from .pages import settings_of, shares_of, write_page
+from .page import settings_of, shares_of, write_page
 
 # What each change means, its color (Okabe and Ito, 2008), and how wide it is on the map.
 CHANGES = {

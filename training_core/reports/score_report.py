@@ -12,14 +12,14 @@ from typing import Any, Optional
 
 import numpy as np
 
+from ..comparison.apls import Apls
+from ..comparison.line_metrics import LineScores
+from ..comparison.topo import Topo
+from ..jobs import ScoreNetwork
 from . import overlays
 from .charts import GRAY, GREEN, ORANGE, Series, line_chart
-from .comparison.apls import Apls
-from .comparison.line_metrics import LineScores
-from .comparison.topo import Topo
-from .jobs import ScoreNetwork
 from .maps import MapLines, line_map
-from .pages import settings_of, shares_of, write_page
+from .page import settings_of, shares_of, write_page
 
 # What each kind of line is, in which color, and how wide on the map.
 KINDS = {

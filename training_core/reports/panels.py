@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .geodata.pixel_codes import IGNORE, ROAD, to_byte, to_mask
-from .labels.labeled_images import LabeledImage, window_reader
-from .pages import Panel
-from .segmentation.inference import Predictor
-from .segmentation.pixel_metrics import Confusion
+from ..geodata.pixel_codes import IGNORE, ROAD, to_byte, to_mask
+from ..labels.labeled_images import LabeledImage, window_reader
+from ..segmentation.inference import Predictor
+from ..segmentation.pixel_metrics import Confusion
+from .page import Panel
 
 PANEL_PX, CONTEXT_PX = 320, 96
 

@@ -12,10 +12,10 @@ from typing import Any, Optional
 
 import numpy as np
 
+from ..jobs import FineTune
+from ..segmentation.pixel_metrics import Scores
 from .charts import BLUE, ORANGE, PALE, Series, line_chart, smoothed
-from .jobs import FineTune
-from .pages import ImageSummary, Panel, pictures_of, settings_of, shares_of, sweep_chart, write_page
-from .segmentation.pixel_metrics import Scores
+from .page import ImageSummary, Panel, pictures_of, settings_of, shares_of, sweep_chart, write_page
 
 _MOST_POINTS = 600
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .jobs import Evaluate
-from .models.model_card import ModelCard
-from .pages import (
+from ..jobs import Evaluate
+from ..models.model_card import ModelCard
+from ..segmentation.pixel_metrics import Confusion, GroundScores, Scores
+from .page import (
     ImageSummary,
     Panel,
     pictures_of,
@@ -22,7 +23,6 @@ from .pages import (
     sweep_chart,
     write_page,
 )
-from .segmentation.pixel_metrics import Confusion, GroundScores, Scores
 
 
 @dataclass(frozen=True)

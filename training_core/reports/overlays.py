@@ -10,7 +10,7 @@ import io
 import numpy as np
 from matplotlib.image import imsave
 
-from .geodata.pixel_codes import IGNORE, ROAD
+from ..geodata.pixel_codes import IGNORE, ROAD
 
 # Colors that people with any color vision tell apart (Okabe and Ito, 2008).
 LABEL_COLOR, HIT_COLOR, MISS_COLOR, FALSE_ALARM_COLOR = (240, 228, 66), (0, 158, 115), (213, 94, 0), (204, 121, 167)
