@@ -21,10 +21,10 @@ processor.prepare_process()
 import numpy as np
 import shapely
 
-from training_core.cleannetwork import clean_lines
 from training_core.events import Event, Progress, Reporter
 from training_core.jobs import CleanNetwork
 from training_core.networks.lines import Lines, make_lines
+from training_core.pipelines.cleannetwork import clean_lines
 
 BLOCK_M, VERTICES = 100.0, 8
 

@@ -193,7 +193,7 @@ def measure_segment(options: dict[str, Any]) -> dict[str, Any]:
     from training_core.events import Reporter
     from training_core.geodata.tiling import tile_count
     from training_core.jobs import Segment, from_options
-    from training_core.segment import run
+    from training_core.pipelines.segment import run
     from training_core.segmentation.segmenter import prepare_segmenter
 
     with tempfile.TemporaryDirectory() as folder:

@@ -120,7 +120,7 @@ def vectorized(city: str) -> tuple[float, str]:
     prepare_process()  # as the worker does
     from training_core.events import Reporter
     from training_core.jobs import Vectorize
-    from training_core.vectorize import run
+    from training_core.pipelines.vectorize import run
 
     job = Vectorize(raster=city, roads=str(network_of(city)))
     began_s = time.perf_counter()

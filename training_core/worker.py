@@ -38,7 +38,7 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
     from .system.processor import prepare_process
 
     prepare_process(getattr(job, "threads", 0))
-    module = importlib.import_module(f".{job.name}", __package__)
+    module = importlib.import_module(f".pipelines.{job.name}", __package__)
     return module.run(job, reporter)
 
 

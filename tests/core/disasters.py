@@ -5,9 +5,9 @@ from __future__ import annotations
 from shapely import LineString, Point
 
 from rasters import write_layer
-from training_core import comparenetworks
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options
+from training_core.pipelines import comparenetworks
 
 X, Y = 390000, 5820000
 GRID = [[(0, 70 * i), (210, 70 * i)] for i in range(4)] + [[(70 * i, 0), (70 * i, 210)] for i in range(4)]

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from towns import ROAD_M
-from training_core import finetune
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune
 from training_core.learning.checkpoint import checkpoint_path
 from training_core.models.model_file import load_model, load_weights
+from training_core.pipelines import finetune
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,12 +13,12 @@ from scipy.sparse.csgraph import connected_components
 from shapely.geometry import LineString, MultiLineString
 
 from rasters import UTM
-from training_core.cleannetwork import clean_layer, clean_lines, run
 from training_core.errors import LabelError, OutputError
 from training_core.events import Reporter, Warning
 from training_core.jobs import CleanNetwork
 from training_core.networks.lines import make_lines
 from training_core.networks.noding import node_lines
+from training_core.pipelines.cleannetwork import clean_layer, clean_lines, run
 
 CORNER = (390000, 5820000)
 CRSES = [UTM, "EPSG:4326", "EPSG:3857", "EPSG:25833"]

@@ -19,9 +19,9 @@ from browser import Page
 from disasters import ALL_OUTPUTS, GRID, X, Y, line, run, write_grid, write_points, write_river
 from rasters import UTM, write_layer
 from road_graphs import town
-from training_core import comparenetworks
 from training_core.errors import LabelError
 from training_core.events import Reporter
+from training_core.pipelines import comparenetworks
 
 
 @pytest.fixture

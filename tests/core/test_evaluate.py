@@ -10,10 +10,10 @@ from shapely.geometry import LineString, box
 
 from rasters import NORTH_UP, write_layer, write_raster
 from towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, plant_model
-from training_core import evaluate, segment
 from training_core.errors import Cancelled, LabelError, OutputError
 from training_core.events import Progress, Reporter, Warning
 from training_core.jobs import Evaluate, Segment
+from training_core.pipelines import evaluate, segment
 
 SCORES = ("iou", "f1", "precision", "recall")
 

@@ -8,10 +8,10 @@ from shapely.geometry import box
 
 from rasters import write_layer, write_raster
 from towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
-from training_core import extractroads, segment, vectorize
 from training_core.errors import Cancelled, OutputError
 from training_core.events import Progress, Reporter, Warning
 from training_core.jobs import ExtractRoads, Segment, Vectorize
+from training_core.pipelines import extractroads, segment, vectorize
 
 TRUE_LINES = geopandas.GeoSeries([on_map(road) for road in ROADS], crs="EPSG:32633").union_all()
 

@@ -12,12 +12,12 @@ from shapely.geometry import LineString, box
 
 from rasters import NORTH_UP, write_layer, write_raster
 from towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, plant_model, true_roads
-from training_core import finetune
 from training_core.errors import Cancelled, ImageryError, LabelError, OutputError
 from training_core.events import Log, Metric, Progress, Reporter, Warning
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune
 from training_core.models.model_file import load_model
+from training_core.pipelines import finetune
 
 
 def fine_tune(folder, reporter=None, **options):

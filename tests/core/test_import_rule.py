@@ -86,7 +86,11 @@ def test_every_part_of_the_house_is_read():
         ("qgis_roadseg/client.py", "import torch", "torch"),
         ("qgis_roadseg/client.py", "def f():\n    from numpy import array", "numpy"),
         ("qgis_roadseg/client.py", "from PyQt5.QtCore import QProcess", "PyQt5.QtCore"),
-        ("qgis_roadseg/client.py", "from ..training_core.segment import run", "training_core.segment"),
+        (
+            "qgis_roadseg/client.py",
+            "from ..training_core.pipelines.segment import run",
+            "training_core.pipelines.segment",
+        ),
         ("qgis_roadseg/client.py", "from ..training_core import jobs, model", "training_core.models.unet"),
         ("qgis_roadseg/runtime.py", "def f():\n    from qgis.gui import QgsSpinBox", "qgis.gui"),
         ("qgis_roadseg/runtime.py", "from qgis.PyQt.QtWidgets import QAction", "qgis.PyQt.QtWidgets"),

@@ -16,7 +16,6 @@ from shapely.geometry import box
 
 from graphs import lines
 from rasters import NORTH_UP, UTM, write_raster
-from training_core.cleannetwork import clean_layer
 from training_core.errors import ImageryError
 from training_core.events import Reporter
 from training_core.extraction.line_classes import classes_along, elect
@@ -26,8 +25,9 @@ from training_core.geodata.grid import Grid
 from training_core.geodata.road_classes import RoadClass, to_document
 from training_core.geodata.road_raster import array_raster
 from training_core.jobs import CleanNetwork, Vectorize
+from training_core.pipelines.cleannetwork import clean_layer
+from training_core.pipelines.vectorize import run
 from training_core.segmentation.result_rasters import CLASSES_TAG
-from training_core.vectorize import run
 
 CLASSES = (RoadClass("residential", 30.0), RoadClass("primary", 72.0))
 SLOW, FAST = 1, 2

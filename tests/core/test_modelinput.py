@@ -10,7 +10,6 @@ import torch
 
 from rasters import write_raster
 from towns import RGB, image_of, plant_model, true_roads
-from training_core import evaluate, exportmodel, finetune, quantize, segment
 from training_core.errors import ImageryError, ModelFileError
 from training_core.events import Reporter, Warning
 from training_core.geodata.model_input import IMAGE, MODEL, ModelInput, find_bands, measure_scaling, open_for_model
@@ -19,6 +18,7 @@ from training_core.jobs import Evaluate, ExportModel, FineTune, Quantize, Segmen
 from training_core.models.model_file import load_model, load_weights, save_model
 from training_core.models.onnx_file import read_card
 from training_core.models.unet import adapt_first_layer, build_network
+from training_core.pipelines import evaluate, exportmodel, finetune, quantize, segment
 
 COLORS = tuple(map(Band, RGB))
 COMPUTE = {"engine": "native", "precision": "fp32", "threads": 1}

@@ -8,7 +8,6 @@ import torch
 from onnx import TensorProto, helper
 
 from towns import RGB, plant_model
-from training_core import exportmodel, finetune, segment
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import ExportModel, FineTune, Segment
@@ -16,6 +15,7 @@ from training_core.models.engines import FP32, NATIVE, Engine
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model
 from training_core.models.onnx_file import load_runnable, read_card
+from training_core.pipelines import exportmodel, finetune, segment
 
 
 @pytest.fixture(scope="module")

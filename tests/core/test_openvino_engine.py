@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from towns import plant_model
-from training_core import evaluate, extractroads, segment
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, ExtractRoads, FineTune, Segment, from_options
@@ -13,6 +12,7 @@ from training_core.models import openvino_network as openvino_engine
 from training_core.models.engines import BF16, FP32, IPEX, NATIVE, OPENVINO, Engine, choose_engine, engines_for
 from training_core.models.onnx_file import OnnxNetwork, as_network, export_network
 from training_core.models.unet import Architecture, build_network
+from training_core.pipelines import evaluate, extractroads, segment
 from training_core.system import processor
 
 needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this processor has no BF16 unit")
@@ -156,8 +156,8 @@ def test_it_is_for_jobs_that_infer():
 @pytest.fixture(scope="module")
 def town_onnx(learned, tmp_path_factory):
     """The model of the town as an ONNX file."""
-    from training_core import exportmodel
     from training_core.jobs import ExportModel
+    from training_core.pipelines import exportmodel
 
     path = str(tmp_path_factory.mktemp("onnx") / "town.onnx")
     exportmodel.run(ExportModel(model=learned.model, onnx=path), Reporter())

@@ -11,7 +11,6 @@ from shapely import box
 
 from rasters import write_layer, write_raster
 from towns import RGB, ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
-from training_core import evaluate, exportmodel, quantize, segment
 from training_core.comparison.mask_apls import mean_apls
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
@@ -24,7 +23,8 @@ from training_core.models.model_file import load_model
 from training_core.models.onnx_file import OnnxNetwork, export_network, load_runnable, read_card
 from training_core.models.quantization import round_numbers
 from training_core.models.unet import Architecture
-from training_core.quantize import Comparison, compare
+from training_core.pipelines import evaluate, exportmodel, quantize, segment
+from training_core.pipelines.quantize import Comparison, compare
 
 CARD = ModelCard(Architecture(), tuple(Band(name) for name in RGB), 1.0)
 

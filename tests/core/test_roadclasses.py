@@ -13,7 +13,6 @@ from shapely.geometry import LineString
 
 from rasters import NORTH_UP, write_raster
 from towns import RGB, ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
-from training_core import extractroads, finetune, segment, vectorize
 from training_core.errors import JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
 from training_core.geodata.grid import Grid
@@ -26,6 +25,7 @@ from training_core.learning.losses import road_loss
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, save_model
 from training_core.models.unet import Architecture, adapt_head, build_network
+from training_core.pipelines import extractroads, finetune, segment, vectorize
 from training_core.segmentation.result_rasters import CLASSES_TAG
 
 

@@ -9,7 +9,7 @@ from training_core.errors import Cancelled, OutputError
 from training_core.events import Reporter
 from training_core.geodata.vectors import read_layer
 from training_core.jobs import MakeScene
-from training_core.makescene import run
+from training_core.pipelines.makescene import run
 from training_core.scenes.picture.noise import hashed, smooth_noise
 from training_core.scenes.plan.regions import REGIONS
 from training_core.scenes.plan.road_table import nodes_of

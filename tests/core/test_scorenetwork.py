@@ -14,10 +14,10 @@ from shapely import LineString, MultiLineString
 from browser import Page
 from rasters import UTM, layer, write_layer
 from road_graphs import vegas
-from training_core import scorenetwork
 from training_core.errors import Cancelled, JobError, LabelError, RoadSegError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options
+from training_core.pipelines import scorenetwork
 
 X, Y = 390000, 5820000
 GRID = [[(0, 70 * i), (210, 70 * i)] for i in range(4)] + [[(70 * i, 0), (70 * i, 210)] for i in range(4)]

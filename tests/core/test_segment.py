@@ -18,7 +18,7 @@ from training_core.errors import Cancelled, ImageryError, LabelError, ModelFileE
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
 from training_core.models.model_file import load_model, save_model
-from training_core.segment import run
+from training_core.pipelines.segment import run
 from training_core.segmentation.result_rasters import ROAD_COLOR
 
 ROOT = Path(__file__).parents[2]
@@ -249,7 +249,7 @@ def test_the_halo_of_the_model_file_is_taken(town, tmp_path):
 
 def test_where_the_model_file_tells_no_halo_it_is_measured_on_the_image(planted, tmp_path, monkeypatch):
     """Where nothing is road, whatever is cut off, the narrowest will do."""
-    monkeypatch.setattr("training_core.segment.MEASURED_FROM_PX", 300 * 300)
+    monkeypatch.setattr("training_core.segmentation.segmenter.MEASURED_FROM_PX", 300 * 300)
     raster = write_raster(tmp_path / "town.tif", np.tile(image_of(true_roads()), (1, 2, 2)))
     network, card = load_model(planted)
     network.segmentation_head[0].bias.data -= 1000

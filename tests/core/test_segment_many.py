@@ -12,7 +12,7 @@ from towns import image_of
 from training_core.errors import OutputError
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
-from training_core.segment import run
+from training_core.pipelines.segment import run
 
 
 def files(folder):

@@ -11,10 +11,10 @@ from rasterio.shutil import copy
 
 from rasters import NORTH_UP, write_raster
 from towns import SIDE_PX, image_of, plant_model, true_roads
-from training_core import extractroads, segment
 from training_core.errors import OutputError
 from training_core.events import Reporter
 from training_core.jobs import ExtractRoads, Segment
+from training_core.pipelines import extractroads, segment
 from training_core.system.outputs import Outputs
 
 NATIVE = {"engine": "native", "precision": "fp32", "threads": 1}

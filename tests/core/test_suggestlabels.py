@@ -23,7 +23,7 @@ from training_core.jobs import LabelOptions, SuggestLabels
 from training_core.labels.labeled_images import read_drawing
 from training_core.labels.patch_selection import suggest
 from training_core.labels.uncertainty import LEAST_KNOWN_SHARE, entropy, measure_blocks, patches_of
-from training_core.suggestlabels import run
+from training_core.pipelines.suggestlabels import run
 
 X, Y = NORTH_UP.c, NORTH_UP.f
 # Of a probability of one half, of 0.8 and of 0.95: by hand.

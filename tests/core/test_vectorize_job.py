@@ -12,7 +12,7 @@ from rasters import UTM, write_raster
 from training_core.errors import Cancelled, ImageryError, OutputError
 from training_core.events import Reporter
 from training_core.jobs import Vectorize
-from training_core.vectorize import run
+from training_core.pipelines.vectorize import run
 
 
 def drawn(*shapes):

@@ -14,13 +14,13 @@ from shapely import affinity
 from shapely.geometry import LineString, box
 
 from rasters import NORTH_UP, write_layer, write_raster
-from training_core import finetune
 from training_core.events import Event, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_model
 from training_core.models.unet import Architecture, build_network
+from training_core.pipelines import finetune
 
 SIDE_PX, ROAD_M = 192, 10.0
 RGB = ("red", "green", "blue")

@@ -15,18 +15,18 @@ import numpy as np
 import pyproj
 import shapely
 
-from .events import Reporter
-from .geodata.vectors import check_vector_output
-from .jobs import CleanNetwork
-from .networks.chains import join_chains
-from .networks.cleaning import drop_short_components, prune_spurs, simplify
-from .networks.gaps import join_gaps, snap_ends
-from .networks.graph import Graph, runs
-from .networks.junctions import consolidate_junctions
-from .networks.lines import LineFields, Lines, lines_in, read_line_layer, shared_plane
-from .networks.network_tables import SPEED, TRAVEL_TIME, Network, to_tables, write_network
-from .networks.noding import node_lines
-from .system.outputs import Outputs
+from ..events import Reporter
+from ..geodata.vectors import check_vector_output
+from ..jobs import CleanNetwork
+from ..networks.chains import join_chains
+from ..networks.cleaning import drop_short_components, prune_spurs, simplify
+from ..networks.gaps import join_gaps, snap_ends
+from ..networks.graph import Graph, runs
+from ..networks.junctions import consolidate_junctions
+from ..networks.lines import LineFields, Lines, lines_in, read_line_layer, shared_plane
+from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, to_tables, write_network
+from ..networks.noding import node_lines
+from ..system.outputs import Outputs
 
 _METERS = (1.0, 1.0)  # of the plane in which lines are cleaned
 # Columns that are made anew, and the key of a GeoPackage, of which the parts of a line cannot all be the owner.

@@ -9,16 +9,16 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-from .events import Reporter
-from .extraction.road_extraction import extract_network
-from .geodata.class_raster import class_band
-from .geodata.grid import grid_of
-from .geodata.rasters import open_raster
-from .geodata.road_raster import band_raster
-from .geodata.vectors import check_vector_output
-from .jobs import Vectorize
-from .networks.network_tables import write_network
-from .system.outputs import Outputs
+from ..events import Reporter
+from ..extraction.road_extraction import extract_network
+from ..geodata.class_raster import class_band
+from ..geodata.grid import grid_of
+from ..geodata.rasters import open_raster
+from ..geodata.road_raster import band_raster
+from ..geodata.vectors import check_vector_output
+from ..jobs import Vectorize
+from ..networks.network_tables import write_network
+from ..system.outputs import Outputs
 
 
 def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:

@@ -16,26 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from .errors import LabelError
-from .events import Reporter
-from .geodata.grid import Grid
-from .geodata.model_input import open_for_model
-from .geodata.pixel_codes import IGNORE, NO_DATA, ROAD, to_mask
-from .geodata.rasterize import burn_area, limit_to
-from .geodata.rasters import Image
-from .geodata.tiling import tile_grid
-from .jobs import Evaluate
-from .labels.label_raster import Labels
-from .labels.labeled_images import Drawing, nothing_labeled, read_drawing
-from .reports.evaluation_report import EvaluationRecord, write_evaluation_report
-from .reports.page import ImageSummary
-from .reports.panels import ScoredPlace, scored_places, worth_showing
-from .segmentation.inference import Predictor, predict_tiles
-from .segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
-from .segmentation.segmenter import Segmenter, prepare_segmenter
-from .system import processor
-from .system.outputs import Outputs
-from .system.versions import versions
+from ..errors import LabelError
+from ..events import Reporter
+from ..geodata.grid import Grid
+from ..geodata.model_input import open_for_model
+from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, to_mask
+from ..geodata.rasterize import burn_area, limit_to
+from ..geodata.rasters import Image
+from ..geodata.tiling import tile_grid
+from ..jobs import Evaluate
+from ..labels.label_raster import Labels
+from ..labels.labeled_images import Drawing, nothing_labeled, read_drawing
+from ..reports.evaluation_report import EvaluationRecord, write_evaluation_report
+from ..reports.page import ImageSummary
+from ..reports.panels import ScoredPlace, scored_places, worth_showing
+from ..segmentation.inference import Predictor, predict_tiles
+from ..segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
+from ..segmentation.segmenter import Segmenter, prepare_segmenter
+from ..system import processor
+from ..system.outputs import Outputs
+from ..system.versions import versions
 
 PANELS = 6
 # The result is one line of text; the scores of more images or areas than this stand in the files alone.

@@ -16,20 +16,20 @@ import numpy as np
 import pyproj
 import shapely
 
-from .comparison.apls import Apls, score_apls
-from .comparison.line_metrics import LineScores, score_lines
-from .comparison.topo import Topo, score_topo
-from .errors import LabelError
-from .events import Reporter
-from .geodata.vectors import check_vector_output, read_area, write_layers
-from .jobs import ScoreNetwork
-from .networks.lines import LineFields, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
-from .networks.road_graph import RoadGraph, contracted, make_road_graph
-from .networks.stretches import Stretches, near, rest
-from .reports.score_report import NetworkRecord, NetworkSummary, write_network_report
-from .system.outputs import Outputs
-from .system.timing import Stages
-from .system.versions import versions
+from ..comparison.apls import Apls, score_apls
+from ..comparison.line_metrics import LineScores, score_lines
+from ..comparison.topo import Topo, score_topo
+from ..errors import LabelError
+from ..events import Reporter
+from ..geodata.vectors import check_vector_output, read_area, write_layers
+from ..jobs import ScoreNetwork
+from ..networks.lines import LineFields, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
+from ..networks.road_graph import RoadGraph, contracted, make_road_graph
+from ..networks.stretches import Stretches, near, rest
+from ..reports.score_report import NetworkRecord, NetworkSummary, write_network_report
+from ..system.outputs import Outputs
+from ..system.timing import Stages
+from ..system.versions import versions
 
 TRUTH, PROPOSAL = "true roads", "proposed roads"
 MATCHED, MISSED, FALSE = "matched", "missed", "false"

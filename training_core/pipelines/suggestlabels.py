@@ -13,17 +13,17 @@ import geopandas
 import numpy as np
 import shapely
 
-from .errors import ImageryError
-from .events import Reporter
-from .geodata.grid import Grid, grid_of
-from .geodata.rasterize import burn_area, ground_shapes
-from .geodata.rasters import open_raster
-from .geodata.road_raster import band_raster
-from .geodata.vectors import check_vector_output, read_polygons, write_layers
-from .jobs import SuggestLabels
-from .labels.patch_selection import suggest
-from .labels.uncertainty import measure_blocks, patches_of
-from .system.outputs import Outputs
+from ..errors import ImageryError
+from ..events import Reporter
+from ..geodata.grid import Grid, grid_of
+from ..geodata.rasterize import burn_area, ground_shapes
+from ..geodata.rasters import open_raster
+from ..geodata.road_raster import band_raster
+from ..geodata.vectors import check_vector_output, read_polygons, write_layers
+from ..jobs import SuggestLabels
+from ..labels.patch_selection import suggest
+from ..labels.uncertainty import measure_blocks, patches_of
+from ..system.outputs import Outputs
 
 _HALF = 0.5  # no threshold enters what is suggested, but one makes of a raster a probability
 

@@ -13,19 +13,19 @@ from typing import Any, Optional
 
 import numpy as np
 
-from .comparison.accessibility import PlaceRoutes, Points, find_routes, read_points, to_table
-from .comparison.change_layer import CHANGES, NAMES, parts_of, to_layer, write_tables
-from .comparison.changes import DISPLACED, UNMATCHED, Fates, Limits, find_fates
-from .comparison.network_pair import AFTER, BEFORE, Pair, read_pair
-from .comparison.open_roads import RoadsAtHand
-from .events import Reporter
-from .geodata.vectors import check_vector_output
-from .jobs import CompareNetworks
-from .networks.road_graph import as_drawn
-from .reports.change_report import ChangesRecord, write_changes_report
-from .system.outputs import Outputs
-from .system.timing import Stages
-from .system.versions import versions
+from ..comparison.accessibility import PlaceRoutes, Points, find_routes, read_points, to_table
+from ..comparison.change_layer import CHANGES, NAMES, parts_of, to_layer, write_tables
+from ..comparison.changes import DISPLACED, UNMATCHED, Fates, Limits, find_fates
+from ..comparison.network_pair import AFTER, BEFORE, Pair, read_pair
+from ..comparison.open_roads import RoadsAtHand
+from ..events import Reporter
+from ..geodata.vectors import check_vector_output
+from ..jobs import CompareNetworks
+from ..networks.road_graph import as_drawn
+from ..reports.change_report import ChangesRecord, write_changes_report
+from ..system.outputs import Outputs
+from ..system.timing import Stages
+from ..system.versions import versions
 
 # Where a larger share of the roads before than this is lost, that is worth a word.
 _TOLD_LOST = 0.5

@@ -14,18 +14,18 @@ import numpy as np
 import torch
 from torch import nn
 
-from .errors import Cancelled, JobError
-from .events import Reporter
-from .geodata.grid import grid_of
-from .geodata.pixel_codes import IGNORE, ROAD
-from .geodata.rasters import open_raster
-from .geodata.road_classes import RoadClass
-from .geodata.tiling import STRIDE_PX
-from .jobs import FineTune, RecipeOptions
-from .labels.label_checks import check_labels
-from .labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
-from .labels.validation_split import split_for_validation
-from .learning.checkpoint import (
+from ..errors import Cancelled, JobError
+from ..events import Reporter
+from ..geodata.grid import grid_of
+from ..geodata.pixel_codes import IGNORE, ROAD
+from ..geodata.rasters import open_raster
+from ..geodata.road_classes import RoadClass
+from ..geodata.tiling import STRIDE_PX
+from ..jobs import FineTune, RecipeOptions
+from ..labels.label_checks import check_labels
+from ..labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
+from ..labels.validation_split import split_for_validation
+from ..learning.checkpoint import (
     Checkpoint,
     CheckpointWriter,
     check_identity,
@@ -33,24 +33,24 @@ from .learning.checkpoint import (
     identify,
     read_checkpoint,
 )
-from .learning.chips import ChipSampler, prefetch
-from .learning.tensorboard_log import logged
-from .learning.trainer import Trainer
-from .learning.training_loop import Training
-from .learning.training_memory import MemoryPlan, plan_memory
-from .learning.validation import class_hits
-from .models.engines import NATIVE, Engine, choose_engine, choose_precision, why_not_ipex
-from .models.model_card import ModelCard
-from .models.model_file import load_into, load_weights, save_model
-from .models.recompute import recompute_activations
-from .models.unet import Architecture, adapt_first_layer, adapt_head, build_network
-from .reports.panels import make_panels
-from .reports.training_report import ImageSummary, TrainingRecord, write_training_report
-from .segmentation.halo import AGREEMENT, middles, sufficient_halo_px
-from .segmentation.inference import Predictor
-from .system import processor, shutdown
-from .system.outputs import Outputs
-from .system.versions import versions
+from ..learning.chips import ChipSampler, prefetch
+from ..learning.tensorboard_log import logged
+from ..learning.trainer import Trainer
+from ..learning.training_loop import Training
+from ..learning.training_memory import MemoryPlan, plan_memory
+from ..learning.validation import class_hits
+from ..models.engines import NATIVE, Engine, choose_engine, choose_precision, why_not_ipex
+from ..models.model_card import ModelCard
+from ..models.model_file import load_into, load_weights, save_model
+from ..models.recompute import recompute_activations
+from ..models.unet import Architecture, adapt_first_layer, adapt_head, build_network
+from ..reports.panels import make_panels
+from ..reports.training_report import ImageSummary, TrainingRecord, write_training_report
+from ..segmentation.halo import AGREEMENT, middles, sufficient_halo_px
+from ..segmentation.inference import Predictor
+from ..system import processor, shutdown
+from ..system.outputs import Outputs
+from ..system.versions import versions
 
 # Trying the engines out takes some ten steps; below this budget they are better spent on learning.
 SHORTEST_BUDGET_WITH_TRIAL_MIN, FEWEST_STEPS_WITH_TRIAL = 3.0, 200

@@ -12,19 +12,19 @@ from typing import Any, Optional
 
 import numpy as np
 
-from .events import Reporter
-from .extraction.road_extraction import extract_network
-from .geodata.class_raster import ClassRaster, class_array
-from .geodata.pixel_codes import CERTAIN, NO_DATA
-from .geodata.road_raster import byte_raster
-from .geodata.vectors import check_vector_output
-from .jobs import ExtractRoads
-from .networks.network_tables import write_network
-from .segmentation.result_rasters import ResultWriter
-from .segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
-from .segmentation.work_plan import ImagePlan, Results, check_plans, no_data
-from .system.large_arrays import allocate
-from .system.outputs import Outputs
+from ..events import Reporter
+from ..extraction.road_extraction import extract_network
+from ..geodata.class_raster import ClassRaster, class_array
+from ..geodata.pixel_codes import CERTAIN, NO_DATA
+from ..geodata.road_raster import byte_raster
+from ..geodata.vectors import check_vector_output
+from ..jobs import ExtractRoads
+from ..networks.network_tables import write_network
+from ..segmentation.result_rasters import ResultWriter
+from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
+from ..segmentation.work_plan import ImagePlan, Results, check_plans, no_data
+from ..system.large_arrays import allocate
+from ..system.outputs import Outputs
 
 
 def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:

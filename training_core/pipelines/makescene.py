@@ -12,12 +12,12 @@ import rasterio
 from rasterio.enums import ColorInterp, Resampling
 from rasterio.windows import Window
 
-from .events import Reporter
-from .geodata.vectors import check_vector_output, write_layers
-from .jobs import MakeScene
-from .scenes.picture.sensor import BANDS
-from .scenes.scene import SCENE_CRS, TILE_PX, ScenePlan, paint_tiles, plan_scene
-from .system.outputs import Outputs
+from ..events import Reporter
+from ..geodata.vectors import check_vector_output, write_layers
+from ..jobs import MakeScene
+from ..scenes.picture.sensor import BANDS
+from ..scenes.scene import SCENE_CRS, TILE_PX, ScenePlan, paint_tiles, plan_scene
+from ..system.outputs import Outputs
 
 _PLANNED = 0.1  # share of the work
 _MEANINGS = {

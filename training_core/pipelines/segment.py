@@ -15,14 +15,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from .events import Reporter
-from .geodata.pixel_codes import NO_DATA, to_mask
-from .geodata.tiling import overhead
-from .jobs import Segment
-from .segmentation.result_rasters import ResultWriter
-from .segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
-from .segmentation.work_plan import ImagePlan, Results, check_plans, no_data
-from .system.outputs import Outputs
+from ..events import Reporter
+from ..geodata.pixel_codes import NO_DATA, to_mask
+from ..geodata.tiling import overhead
+from ..jobs import Segment
+from ..segmentation.result_rasters import ResultWriter
+from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
+from ..segmentation.work_plan import ImagePlan, Results, check_plans, no_data
+from ..system.outputs import Outputs
 
 
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:

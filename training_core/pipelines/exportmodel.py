@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .events import Reporter
-from .geodata.model_input import IMAGE
-from .geodata.tiling import STRIDE_PX
-from .jobs import ExportModel
-from .models.model_file import load_model
-from .models.onnx_file import export_network, save_onnx
-from .system.outputs import Outputs
+from ..events import Reporter
+from ..geodata.model_input import IMAGE
+from ..geodata.tiling import STRIDE_PX
+from ..jobs import ExportModel
+from ..models.model_file import load_model
+from ..models.onnx_file import export_network, save_onnx
+from ..system.outputs import Outputs
 
 
 def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:

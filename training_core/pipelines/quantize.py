@@ -13,21 +13,21 @@ import numpy as np
 import torch
 from onnx import ModelProto
 
-from .comparison.mask_apls import mean_apls
-from .errors import ModelFileError
-from .events import Reporter
-from .geodata.pixel_codes import CERTAIN, IGNORE, to_byte
-from .geodata.tiling import STRIDE_PX
-from .jobs import Quantize
-from .labels.samples import Sample, collect_samples
-from .models.engines import FP32, INT8, OPENVINO, Engine
-from .models.model_card import ModelCard
-from .models.model_file import load_model
-from .models.onnx_file import as_network, export_network, is_onnx, is_quantized, read_onnx, save_onnx
-from .models.quantization import round_numbers
-from .segmentation.pixel_metrics import Confusion
-from .system.outputs import Outputs
-from .system.versions import versions
+from ..comparison.mask_apls import mean_apls
+from ..errors import ModelFileError
+from ..events import Reporter
+from ..geodata.pixel_codes import CERTAIN, IGNORE, to_byte
+from ..geodata.tiling import STRIDE_PX
+from ..jobs import Quantize
+from ..labels.samples import Sample, collect_samples
+from ..models.engines import FP32, INT8, OPENVINO, Engine
+from ..models.model_card import ModelCard
+from ..models.model_file import load_model
+from ..models.onnx_file import as_network, export_network, is_onnx, is_quantized, read_onnx, save_onnx
+from ..models.quantization import round_numbers
+from ..segmentation.pixel_metrics import Confusion
+from ..system.outputs import Outputs
+from ..system.versions import versions
 
 LARGEST_LOSS, LEAST_AGREEMENT = 0.005, 0.995
 # What gets its precision back, one group after the other, until the roads are the same: the ends first, where rounding
