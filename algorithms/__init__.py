@@ -1,1 +1,35 @@
-"""The Processing algorithms, one a module. They know their job and Processing; never each other."""
+"""The Processing algorithms, in the order of the toolbox. Each file is one of them, and none imports another."""
+
+from .cleannetwork import CleanNetwork
+from .comparenetworks import CompareNetworks
+from .createlabellayers import CreateLabelLayers
+from .evaluate import Evaluate
+from .exportmodel import ExportModel
+from .exportnetwork import ExportNetwork
+from .extractroads import ExtractRoads
+from .finetune import FineTune
+from .makescene import MakeScene
+from .quantize import Quantize
+from .scorenetwork import ScoreNetwork
+from .segment import Segment
+from .setupruntime import SetUpRuntime
+from .suggestlabels import SuggestLabels
+from .vectorize import Vectorize
+
+ALGORITHMS = (
+    SetUpRuntime,
+    CreateLabelLayers,
+    FineTune,
+    Evaluate,
+    SuggestLabels,
+    ExportModel,
+    Quantize,
+    MakeScene,
+    Segment,
+    Vectorize,
+    ExtractRoads,
+    CleanNetwork,
+    ScoreNetwork,
+    ExportNetwork,
+    CompareNetworks,
+)

@@ -20,11 +20,11 @@ from qgis.core import (
     QgsProcessingParameterVectorDestination,
 )
 
-from ..qgis_roadseg import area, label_layers, layers
-from ..qgis_roadseg.algorithm import RoadSegAlgorithm, help_text
-from ..qgis_roadseg.image_layer import extent_on, image_layer, image_parameter
-from ..qgis_roadseg.parameters import sink_destination
-from ..qgis_roadseg.styles import use_stored_style
+from ..qgis_roadseg.layers import exchange, label_layers, work_area
+from ..qgis_roadseg.layers.image_layer import extent_on, image_layer, image_parameter
+from ..qgis_roadseg.layers.styles import use_stored_style
+from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
+from ..qgis_roadseg.toolbox.parameters import sink_destination
 from ..training_core.errors import RoadSegError
 
 _CLASSES = "motorway, primary, secondary, tertiary, residential, unclassified, service, track, path"
@@ -126,7 +126,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
                 self._area(layer, parameters, context)
                 destination = sink_destination(parameters.get(self.OUTPUT), context)
                 if destination != QgsProcessing.TEMPORARY_OUTPUT:
-                    layers.check_destination(os.path.abspath(destination))
+                    exchange.check_destination(os.path.abspath(destination))
                     label_layers.check_new(destination)
         except (RoadSegError, QgsProcessingException) as error:
             return False, str(error)
@@ -171,12 +171,12 @@ class CreateLabelLayers(RoadSegAlgorithm):
         self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext
     ) -> Optional[QgsGeometry]:
         """Return what the area of interest begins with, or None; raise RoadSegError where it makes no sense."""
-        area.check_image_crs(layer)
+        work_area.check_image_crs(layer)
         extent = extent_on(layer, self, self.EXTENT, parameters, context)
         if extent is None:
             return None
-        shape = area.common_shape(extent, None, layer, context)
-        return shape.intersection(QgsGeometry.fromRect(area.on_layer(shape.boundingBox(), layer)))
+        shape = work_area.common_shape(extent, None, layer, context)
+        return shape.intersection(QgsGeometry.fromRect(work_area.on_layer(shape.boundingBox(), layer)))
 
     def _load(self, destination: str, uris: dict[str, str], context: QgsProcessingContext) -> None:
         """Where the destination would be loaded, have both of its layers loaded in its place, the roads on top."""

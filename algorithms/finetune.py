@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..qgis_roadseg.job_algorithm import JobAlgorithm
+from ..qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
 from ..training_core import jobs
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..qgis_roadseg.image_algorithm import ImageAlgorithm
+from ..qgis_roadseg.toolbox.image_algorithm import ImageAlgorithm
 from ..training_core import jobs
 
 

@@ -19,8 +19,8 @@ from qgis.core import (
     QgsProcessingParameterString,
 )
 
-from ..qgis_roadseg import building, runtime
-from ..qgis_roadseg.algorithm import RoadSegAlgorithm, help_text
+from ..qgis_roadseg.runtime import build, runtime
+from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
 
 
 class SetUpRuntime(RoadSegAlgorithm):
@@ -104,14 +104,14 @@ class SetUpRuntime(RoadSegAlgorithm):
     ) -> dict[str, Any]:
         """Find a runtime that works, or build one."""
         requirements = runtime.REQUIREMENT_SETS[self.parameterAsEnumString(parameters, self.REQUIREMENTS, context)]
-        sources = building.Sources(
+        sources = build.Sources(
             self.parameterAsString(parameters, self.INDEX_URL, context),
             self.parameterAsString(parameters, self.EXTRA_INDEX_URL, context),
             self._path(parameters, self.WHEELS, context),
         )
         base = self._path(parameters, self.PYTHON, context)
         force = self.parameterAsBoolean(parameters, self.FORCE, context)
-        python, versions = building.set_up(requirements, sources, Path(base) if base else None, force, feedback)
+        python, versions = build.set_up(requirements, sources, Path(base) if base else None, force, feedback)
         version = ", ".join(f"{name} {number}" for name, number in versions.items() if number)
         feedback.pushInfo(self.tr("RoadSeg's runtime is {python}: {version}").format(python=python, version=version))
         return {self.PYTHON: str(python), self.VERSION: version}

@@ -5,11 +5,12 @@ Knows when they come and go; knows nothing of what they offer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Optional
 
-from qgis.core import QgsApplication
+from qgis.core import QgsApplication, QgsProcessingAlgorithm
 
-from .provider import RoadSegProvider
+from .toolbox.provider import RoadSegProvider
 from .translation import speak
 
 
@@ -20,17 +21,20 @@ class RoadSegPlugin:
     ----------
     iface : QgisInterface, optional
         The window; None in qgis_process.
+    algorithms : sequence of QgsProcessingAlgorithm types
+        What the provider offers.
     """
 
-    def __init__(self, iface: Optional[Any]) -> None:
+    def __init__(self, iface: Optional[Any], algorithms: Sequence[type[QgsProcessingAlgorithm]]) -> None:
         self.iface = iface
+        self._algorithms = algorithms
         self.provider: Optional[RoadSegProvider] = None
         self._menu: Optional[Any] = None
         speak(QgsApplication.locale())
 
     def initProcessing(self) -> None:
         """Register the provider; qgis_process calls this alone."""
-        self.provider = RoadSegProvider()
+        self.provider = RoadSegProvider(self._algorithms)
         QgsApplication.processingRegistry().addProvider(self.provider)
         self.provider.refreshAlgorithms()  # models find RoadSeg's algorithms only now that they are registered
 

@@ -25,15 +25,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "roadseg").symlink_to(ROOT, target_is_directory=True)
         sys.path.insert(0, folder)
+        from roadseg import classFactory
+        from roadseg.algorithms import ALGORITHMS
         from roadseg.qgis_roadseg import translation
-        from roadseg.qgis_roadseg.plugin import RoadSegPlugin
-        from roadseg.qgis_roadseg.provider import make_algorithms
+        from roadseg.qgis_roadseg.toolbox.provider import make_algorithms
 
-        plugin = RoadSegPlugin(None)
+        plugin = classFactory(None)
         plugin.initProcessing()
         translation.speak("en")
         processing_models.write_models()
-        algorithms = [algorithm.create() for algorithm in make_algorithms()]
+        algorithms = [algorithm.create() for algorithm in make_algorithms(ALGORITHMS)]
         texts = find_texts(algorithms)
         missing, names = [], {}
         for language in translation.languages():

@@ -12,7 +12,7 @@ from qgis.core import Qgis, QgsApplication, QgsProject
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtWidgets import QPushButton
 
-from .. import demo_project
+from ..layers import demo_project
 from ..translation import tr
 
 SET_UP = "setupruntime"

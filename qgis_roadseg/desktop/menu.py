@@ -14,12 +14,13 @@ from qgis.gui import QgisInterface
 from qgis.PyQt.QtGui import QIcon
 from qgis.PyQt.QtWidgets import QAction, QToolBar
 
-from .. import demo_project, runtime
+from ..layers import demo_project
 from ..paths import ICON
+from ..runtime import runtime
 from ..translation import tr
+from .demo import Trial
 from .dialogs import SET_UP, open_dialog
 from .settings_page import PAGE, SettingsPageFactory
-from .trial import Trial
 
 NAME = "RoadSeg"
 # The algorithms that most people need most often, each with an icon of QGIS' or, where it has none, RoadSeg's own.

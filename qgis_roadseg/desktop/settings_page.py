@@ -19,8 +19,9 @@ from qgis.PyQt.QtCore import Qt
 from qgis.PyQt.QtGui import QIcon
 from qgis.PyQt.QtWidgets import QFormLayout, QGroupBox, QLabel, QVBoxLayout, QWidget
 
-from .. import runtime, settings
+from .. import settings
 from ..paths import ICON
+from ..runtime import runtime
 from ..translation import tr
 
 PAGE = "roadsegOptions"

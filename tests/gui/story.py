@@ -53,7 +53,7 @@ def start(stage: Stage) -> Iterator[Until]:
 
 def try_it(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
     """Raster → RoadSeg → Try it on a generated scene."""
-    from roadseg.qgis_roadseg import demo_project
+    from roadseg.qgis_roadseg.layers import demo_project
 
     stage.step("scene")
     demo_project.SCENE["SIZE_PX"] = plan.get("scene_px", demo_project.SCENE["SIZE_PX"])

@@ -45,7 +45,7 @@ def write_road(path):
 
 
 def test_a_job_runs_in_a_fresh_profile_on_the_core_that_was_installed(installed, loaded, profiles, tmp_path):
-    from roadseg.qgis_roadseg import runtime
+    from roadseg.qgis_roadseg.runtime import runtime
 
     # The runtime's Python tells where it is started, which is where it finds the core.
     python = tmp_path / "python"

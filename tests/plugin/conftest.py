@@ -27,7 +27,7 @@ os.environ["XDG_CACHE_HOME"] = _CACHE.name
 from qgis.core import QgsApplication, QgsSettings  # noqa: E402
 from qgis.PyQt.QtWidgets import QTextEdit  # noqa: E402
 
-from .acting import PLAY, Ear  # noqa: E402
+from .support.acting import PLAY, Ear  # noqa: E402
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def ear():
 @pytest.fixture
 def short_waits(monkeypatch):
     """Have what a server does not give asked for again at once."""
-    from roadseg.qgis_roadseg import blocks
+    from roadseg.qgis_roadseg.rendering import block_loader
 
-    monkeypatch.setattr(blocks, "WAITS_S", (0.02, 0.02))
+    monkeypatch.setattr(block_loader, "WAITS_S", (0.02, 0.02))
 
 
 @pytest.fixture
@@ -87,9 +87,9 @@ def no_settings():
 
 @pytest.fixture(scope="session")
 def provider(qgis_app, qgis_processing):
-    from roadseg.qgis_roadseg.plugin import RoadSegPlugin
+    from roadseg import classFactory
 
-    plugin = RoadSegPlugin(None)
+    plugin = classFactory(None)
     plugin.initProcessing()
     yield plugin.provider
     plugin.unload()

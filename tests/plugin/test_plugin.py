@@ -43,7 +43,7 @@ told.append(QgsApplication.processingRegistry().providerById("roadseg") is None)
     )
     count, imported, is_gone = told
     assert count and is_gone
-    assert "roadseg.qgis_roadseg.provider" in imported
+    assert "roadseg.qgis_roadseg.toolbox.provider" in imported
     assert [name for name in imported if "desktop" in name or name.startswith("processing")] == []
 
 

@@ -6,7 +6,7 @@ from qgis.core import QgsSettings
 from roadseg.qgis_roadseg import settings
 from roadseg.qgis_roadseg.settings import Settings
 
-from .acting import failure
+from .support.acting import failure
 
 pytestmark = pytest.mark.usefixtures("no_settings")
 

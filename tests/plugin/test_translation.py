@@ -6,9 +6,10 @@ import sys
 
 import pytest
 from qgis.core import QgsSettings
+from roadseg import classFactory
+from roadseg.algorithms import ALGORITHMS
 from roadseg.qgis_roadseg import translation
-from roadseg.qgis_roadseg.plugin import RoadSegPlugin
-from roadseg.qgis_roadseg.provider import ALGORITHMS, make_algorithms
+from roadseg.qgis_roadseg.toolbox.provider import make_algorithms
 
 from .conftest import ROOT
 
@@ -32,7 +33,7 @@ def english():
 @pytest.fixture(scope="module")
 def texts():
     translation.speak("en_US")
-    return find_texts([algorithm.create() for algorithm in make_algorithms()])
+    return find_texts([algorithm.create() for algorithm in make_algorithms(ALGORITHMS)])
 
 
 def translations(language):
@@ -100,7 +101,7 @@ def test_the_plugin_speaks_the_language_that_qgis_is_set_to(locale, name, group,
     settings.setValue("locale/overrideFlag", True)
     settings.setValue("locale/userLocale", locale)
     try:
-        RoadSegPlugin(None)
+        classFactory(None)
     finally:
         settings.remove("locale/overrideFlag")
         settings.remove("locale/userLocale")

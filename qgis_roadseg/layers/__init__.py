@@ -1,0 +1,1 @@
+"""QGIS' layers in and out: images, labels, results, styles."""

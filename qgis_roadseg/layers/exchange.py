@@ -1,0 +1,215 @@
+"""Layers on their way to the worker and back: rasters as paths, features as GeoPackages.
+
+Knows QGIS' layers, sources and sinks; knows nothing of what the worker does with them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from qgis.core import (
+    Qgis,
+    QgsCoordinateReferenceSystem,
+    QgsFeature,
+    QgsFeatureRequest,
+    QgsFeatureSink,
+    QgsFeatureSource,
+    QgsFields,
+    QgsGeometry,
+    QgsMapLayer,
+    QgsProcessingContext,
+    QgsProviderRegistry,
+    QgsRasterLayer,
+    QgsVectorFileWriter,
+    QgsVectorLayer,
+    QgsWkbTypes,
+)
+from qgis.PyQt.QtCore import QMetaType
+
+from ...training_core.errors import ImageryError, LabelError, OutputError, WorkerError
+
+# Beside numbers and dates, what a field of any format can hold; lists and maps only some can.
+_PLAIN_TYPES = (QMetaType.Type.QString, QMetaType.Type.Bool)
+
+
+def why_no_file(layer: QgsMapLayer) -> str:
+    """Return why only QGIS can open a layer, in words that follow its name; empty where GDAL can by a path."""
+    source = layer.source()
+    if not isinstance(layer, QgsRasterLayer):
+        return "has no pixels of its own"
+    if layer.providerType() != "gdal":
+        return f"comes from {layer.providerType()}"
+    if "|" in source:
+        return f"is opened with options of its own ({source.partition('|')[2]})"
+    if source.startswith("PG:"):
+        return "lies in a database"
+    if source.startswith("/vsimem/"):
+        return "lies in QGIS' memory"
+    return "needs a login that QGIS keeps" if "authcfg=" in source else ""
+
+
+def raster_path(layer: QgsMapLayer) -> str:
+    """Return what GDAL opens the layer by, whatever the working directory: a path, or the name of a subdataset.
+
+    Raises
+    ------
+    ImageryError
+        The layer is none of GDAL's, is opened in a way that a path cannot tell, or is a file of several rasters.
+    """
+    if not isinstance(layer, QgsRasterLayer):
+        check_no_container(layer.source())
+    why = why_no_file(layer)
+    if why:
+        raise ImageryError(
+            f"The layer {layer.name()} {why}, which takes QGIS to read.",
+            "Export the ground that you need to a GeoTIFF file (the layer's menu, Export, Save As) and choose that.",
+        )
+    return _absolute(layer.source())
+
+
+def check_no_container(path: str) -> None:
+    """Raise ImageryError where a file, which is no raster, holds several: the person must say which one is meant."""
+    inner = QgsProviderRegistry.instance().querySublayers(path) if os.path.isfile(path) else []
+    rasters = [one.uri() for one in inner if one.type() == Qgis.LayerType.Raster and one.uri() != path]
+    if rasters:
+        mesh = "".join(f", or the mesh: mdal://{path}" for one in inner if one.type() == Qgis.LayerType.Mesh)
+        raise ImageryError(f"{path} holds several layers.", f"Choose one of its rasters, such as {rasters[0]}{mesh}.")
+
+
+def _absolute(source: str) -> str:
+    """Return a source with its file's whole path, which is a part of the name of a subdataset: NETCDF:"a.nc":red."""
+    if os.path.exists(source):
+        return os.path.abspath(source)
+    for part in source.replace('"', ":").split(":")[1:]:
+        if part and os.path.exists(part):
+            return source if os.path.isabs(part) else source.replace(part, os.path.abspath(part), 1)
+    return source
+
+
+def check_crs(source: QgsFeatureSource) -> None:
+    """Raise LabelError where a source has no coordinate reference system."""
+    if not source.sourceCrs().isValid():
+        raise LabelError(f"The layer {source.sourceName()} has no coordinate reference system.", "Set the layer's CRS.")
+
+
+def plain_fields(source: QgsFeatureSource) -> list[str]:
+    """Return the names of a source's fields that a GeoPackage can hold, but for one that is the key of its rows."""
+    return [
+        field.name()
+        for field in source.fields()
+        if field.name().lower() != "fid" and (field.isNumeric() or field.isDateOrTime() or field.type() in _PLAIN_TYPES)
+    ]
+
+
+def write_source(source: QgsFeatureSource, fields: list[str], path: Path, context: QgsProcessingContext) -> None:
+    """Write a source's features, as selected and filtered, to a new GeoPackage.
+
+    Parameters
+    ----------
+    source : QgsFeatureSource
+        Lines or polygons; curves are written as straight segments.
+    fields : list of str
+        The fields that the worker needs; others are left out, as some cannot be written.
+    path : Path
+        The file to write.
+    context : QgsProcessingContext
+        Processing's context.
+
+    Raises
+    ------
+    LabelError
+        The source has no coordinate reference system, or a feature cannot be written.
+    """
+    check_crs(source)
+    name = source.sourceName()
+    kept = QgsFields()
+    for field in fields:
+        kept.append(source.fields().field(field))
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    options.driverName, options.layerName, options.fileEncoding = "GPKG", path.stem, "UTF-8"
+    flat_type = QgsWkbTypes.multiType(QgsWkbTypes.linearType(QgsWkbTypes.flatType(source.wkbType())))
+    writer = QgsVectorFileWriter.create(
+        str(path), kept, flat_type, source.sourceCrs(), context.transformContext(), options
+    )
+    request = QgsFeatureRequest().setSubsetOfAttributes(fields, source.fields())
+    for feature in source.getFeatures(request):
+        written = QgsFeature(kept)
+        geometry = feature.geometry()
+        geometry.convertToStraightSegment()
+        written.setGeometry(geometry)
+        written.setAttributes([feature[field] for field in fields])
+        writer.addFeature(written, QgsFeatureSink.Flag.FastInsert)
+    failed, message = writer.hasError() != QgsVectorFileWriter.WriterError.NoError, writer.errorMessage()
+    del writer  # which closes the file
+    if failed:
+        raise LabelError(
+            f"The layer {name} cannot be handed on: {message}", "Export it to a GeoPackage and choose that."
+        )
+
+
+def write_shape(
+    shape: QgsGeometry, crs: QgsCoordinateReferenceSystem, path: Path, context: QgsProcessingContext
+) -> None:
+    """Write one shape of polygons to a new GeoPackage."""
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    options.driverName, options.layerName = "GPKG", path.stem
+    feature, multiple = QgsFeature(), QgsGeometry(shape)
+    multiple.convertToMultiType()
+    feature.setGeometry(multiple)
+    writer = QgsVectorFileWriter.create(
+        str(path), QgsFields(), Qgis.WkbType.MultiPolygon, crs, context.transformContext(), options
+    )
+    written = writer.addFeature(feature, QgsFeatureSink.Flag.FastInsert)
+    message = writer.errorMessage()
+    del writer  # which closes the file
+    if not written:
+        raise OutputError(f"{path} cannot be written: {message}", "Make room on the disk.")
+
+
+def open_result(path: Path) -> QgsVectorLayer:
+    """Return the layer that the worker has written.
+
+    Raises
+    ------
+    WorkerError
+        There is none.
+    """
+    layer = QgsVectorLayer(str(path), path.stem, "ogr")
+    if not layer.isValid():
+        raise WorkerError(f"The worker has not written the {path.stem} it spoke of.")
+    return layer
+
+
+def result_fields(layer: QgsVectorLayer) -> QgsFields:
+    """Return the layer's fields without the key that its file format has added."""
+    fields = QgsFields(layer.fields())
+    for index in sorted(layer.primaryKeyAttributes(), reverse=True):
+        fields.remove(index)
+    return fields
+
+
+def copy_features(layer: QgsVectorLayer, fields: QgsFields, sink: QgsFeatureSink) -> bool:
+    """Copy the layer's features to a sink of these fields; say whether all went well."""
+    names = fields.names()
+    for feature in layer.getFeatures():
+        copied = QgsFeature(fields)
+        copied.setGeometry(feature.geometry())
+        copied.setAttributes([feature[name] for name in names])
+        if not sink.addFeature(copied, QgsFeatureSink.Flag.FastInsert):
+            return False
+    return sink.flushBuffer()
+
+
+def check_destination(destination: str) -> None:
+    """Find out before the work, rather than after it, that a sink's file could not be written.
+
+    Raises
+    ------
+    OutputError
+        The destination is a path whose folder is missing or must not be written to.
+    """
+    if os.path.isabs(destination):
+        folder = os.path.dirname(destination)
+        if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+            raise OutputError(f"{folder} cannot be written to.", "Choose another folder.")

@@ -1,0 +1,68 @@
+"""Layers that can be images: the parameter that takes one, what was given for it, and an extent on it.
+
+Knows rasters and meshes as Processing names them; knows nothing of what is done with their pixels.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from qgis.core import (
+    QgsGeometry,
+    QgsMapLayer,
+    QgsMeshLayer,
+    QgsProcessing,
+    QgsProcessingAlgorithm,
+    QgsProcessingContext,
+    QgsProcessingException,
+    QgsProcessingParameterMapLayer,
+)
+
+from ...training_core.errors import ImageryError
+from . import exchange, work_area
+
+
+def image_parameter(name: str, label: str, help_text: str) -> QgsProcessingParameterMapLayer:
+    """Return a parameter that takes rasters, and layers that can only be painted."""
+    kinds = [QgsProcessing.SourceType.TypeRaster, QgsProcessing.SourceType.TypeMesh]
+    parameter = QgsProcessingParameterMapLayer(name, label, types=kinds)
+    parameter.setHelp(help_text)
+    return parameter
+
+
+def image_layer(
+    algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
+) -> QgsMapLayer:
+    """Return the raster or mesh layer that was given for such a parameter.
+
+    Raises
+    ------
+    QgsProcessingException
+        There is none.
+    ImageryError
+        It is a layer of another kind, or a file that holds several rasters.
+    """
+    layer = algorithm.parameterAsRasterLayer(parameters, name, context)
+    if layer is not None:
+        return layer
+    exchange.check_no_container(str(parameters.get(name)))  # which might be opened as something else
+    layer = algorithm.parameterAsLayer(parameters, name, context)
+    if layer is None:
+        raise QgsProcessingException(algorithm.invalidRasterError(parameters, name))
+    if not isinstance(layer, QgsMeshLayer):
+        raise ImageryError(f"The layer {layer.name()} is no image.", "Choose a raster or mesh layer.")
+    return layer
+
+
+def extent_on(
+    layer: QgsMapLayer,
+    algorithm: QgsProcessingAlgorithm,
+    name: str,
+    parameters: dict[str, Any],
+    context: QgsProcessingContext,
+) -> Optional[QgsGeometry]:
+    """Return the extent that was given for a parameter, if any, in the layer's CRS; see `area.check_extent`."""
+    if parameters.get(name) in (None, ""):
+        return None
+    work_area.check_extent(algorithm.parameterAsExtent(parameters, name, context))
+    return algorithm.parameterAsExtentGeometry(parameters, name, context, layer.crs())

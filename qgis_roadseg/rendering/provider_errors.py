@@ -1,0 +1,100 @@
+"""Errors of layer providers that their blocks do not show: failed requests, and critical messages in QGIS' log.
+
+A provider returns a block even if a tile could not be loaded, and the PostGIS provider a black one if its database is
+gone. Scope: network replies and the message log. Independent of layers and pixels.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from qgis.core import Qgis, QgsApplication, QgsNetworkAccessManager, QgsNetworkReplyContent
+from qgis.PyQt.QtCore import Qt
+from qgis.PyQt.QtNetwork import QNetworkReply, QNetworkRequest
+
+_NOT_THERE = (QNetworkReply.NetworkError.ContentNotFoundError, QNetworkReply.NetworkError.ContentGoneError)
+# What servers answer with in place of a picture to tell of an error.
+_WORDS = ("text/", "application/json", "application/xml", "application/vnd.ogc.se_xml")
+# The headings in the log under which a critical message means that pixels could not be read.
+_HEADINGS = ("PostGIS",)
+
+
+class Downloads:
+    """Listens to the downloads of this thread. A context manager.
+
+    A request that failed and then succeeded, as providers try several times, has not failed.
+
+    Parameters
+    ----------
+    is_tiled : bool
+        Whether the service has tiles, of which some may not be there; where it has none, that is a failure too.
+    """
+
+    def __init__(self, is_tiled: bool) -> None:
+        self._is_tiled = is_tiled
+        self._failed: dict[str, str] = {}
+        self._missing: set[str] = set()
+
+    def __enter__(self) -> "Downloads":
+        self._manager = QgsNetworkAccessManager.instance()
+        self._manager.finished[QgsNetworkReplyContent].connect(self._hear)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._manager.finished[QgsNetworkReplyContent].disconnect(self._hear)
+
+    @property
+    def failures(self) -> list[str]:
+        """What failed, in words that hold the server's name, but not the address: that may hold a key."""
+        return list(self._failed.values())
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """The addresses at which nothing is."""
+        return frozenset(self._missing)
+
+    def _hear(self, reply: QgsNetworkReplyContent) -> None:
+        url = reply.request().url()
+        address = url.toString()
+        if self._is_tiled and reply.error() in _NOT_THERE:
+            self._missing.add(address)
+            return
+        why = _why_failed(reply)
+        if why:
+            self._failed[address] = f"{url.host() or 'the file'}: {why}"
+        else:
+            self._failed.pop(address, None)
+
+
+def _why_failed(reply: QgsNetworkReplyContent) -> str:
+    status = reply.attribute(QNetworkRequest.Attribute.HttpStatusCodeAttribute)
+    if reply.error() == QNetworkReply.NetworkError.OperationCanceledError:
+        return "no answer in time"
+    if reply.error() != QNetworkReply.NetworkError.NoError:
+        return f"HTTP status {status}" if status else reply.errorString()
+    content_type = bytes(reply.rawHeader(b"Content-Type")).decode("latin-1").lower()
+    is_redirect = status is not None and 300 <= status < 400
+    if content_type.startswith(_WORDS) and not is_redirect:
+        return f"the answer is no picture, but {content_type}"
+    return ""
+
+
+class Complaints:
+    """Listens to the critical messages of this thread. A context manager."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def __enter__(self) -> "Complaints":
+        self._thread = threading.get_ident()
+        self._signal = QgsApplication.messageLog().messageReceived[str, str, Qgis.MessageLevel]
+        self._signal.connect(self._hear, Qt.ConnectionType.DirectConnection)  # in the thread that complains
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._signal.disconnect(self._hear)
+
+    def _hear(self, message: str, heading: str, level: Qgis.MessageLevel) -> None:
+        is_ours = threading.get_ident() == self._thread
+        if is_ours and heading in _HEADINGS and level == Qgis.MessageLevel.Critical:
+            self.heard.append(message.partition("\n")[0].rstrip("."))  # a query may follow

@@ -1,0 +1,1 @@
+"""The runtime's Python and the worker process in it."""

@@ -1,0 +1,252 @@
+"""How a managed runtime is built: beside its place, checked, then put there; or not at all.
+
+Knows uv, venv, pip and folders; knows nothing of what the runtime is for.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+from qgis.core import QgsProcessingFeedback
+from qgis.PyQt.QtCore import QLockFile
+
+from ...training_core.errors import Cancelled, RuntimeEnvironmentError
+from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
+from .runtime import RequirementSet, check, interpreter, named
+
+_TELL_VERSION = "import sys; print(*sys.version_info[:2])"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where the packages come from; what is empty is left to the configuration of pip or uv.
+
+    Parameters
+    ----------
+    index_url : str
+        A package index instead of the configured one.
+    extra_index_url : str
+        A package index beside it, such as one of CPU-only builds.
+    wheels : str
+        A folder of wheels to use instead of any index.
+    """
+
+    index_url: str = ""
+    extra_index_url: str = ""
+    wheels: str = ""
+
+    def arguments(self) -> list[str]:
+        """Return the arguments that pip and uv share."""
+        arguments = ["--no-index", "--find-links", self.wheels] if self.wheels else []
+        if self.index_url:
+            arguments += ["--index-url", self.index_url]
+        if self.extra_index_url:
+            arguments += ["--extra-index-url", self.extra_index_url]
+        return arguments
+
+
+def set_up(
+    requirements: RequirementSet, sources: Sources, base: Optional[Path], force: bool, feedback: QgsProcessingFeedback
+) -> tuple[Path, dict[str, str]]:
+    """Return a Python that works as the runtime, and its packages' versions; build it where there is none.
+
+    Parameters
+    ----------
+    requirements, sources, base, feedback
+        See `build`.
+    force : bool
+        Build in any case.
+    """
+    named_python, python = named(), interpreter(requirements.folder)
+    if named_python is not None and not force:
+        feedback.pushInfo(f"{named_python} is named as the runtime's Python; nothing is built.")
+        return named_python, check(named_python, is_cancelled=feedback.isCanceled)
+    if python.is_file() and not force:
+        try:
+            versions = check(python, requirements.modules, feedback.isCanceled)
+            os.utime(requirements.folder)  # the one set up last is the one used
+            return python, versions
+        except RuntimeEnvironmentError as error:
+            feedback.pushWarning(f"{error.message}\nIt is built anew.")
+    versions = build(requirements, sources, base, feedback)
+    if named_python is not None:
+        feedback.pushWarning(f"{named_python} is named as the runtime's Python, and counts before the one built now.")
+    return python, versions
+
+
+def build(
+    requirements: RequirementSet, sources: Sources, base: Optional[Path], feedback: QgsProcessingFeedback
+) -> dict[str, str]:
+    """Build the environment of a requirement set, in place of one that is there, and return its packages' versions.
+
+    Parameters
+    ----------
+    requirements : RequirementSet
+        What to install.
+    sources : Sources
+        Where from.
+    base : Path, optional
+        The Python to build upon; None looks for one.
+    feedback : QgsProcessingFeedback
+        Hears of the steps and of what the tools print, and may stop them.
+
+    Raises
+    ------
+    RuntimeEnvironmentError
+        A step failed; nothing is left of it.
+    Cancelled
+        The person stopped it; nothing is left of it.
+    """
+    if base is None:
+        base = find_base(requirements)
+    elif not _fits(_version(base), requirements):
+        raise RuntimeEnvironmentError(
+            f"{base} is no Python {_range(requirements)}, as the packages of {requirements.name} need it.",
+            "Name another one under Base Python, or none.",
+        )
+    if sources.wheels and not Path(sources.wheels).is_dir():
+        raise RuntimeEnvironmentError(f"The folder of wheels {sources.wheels} does not exist.")
+    with _workplace(requirements.folder) as folder:
+        _tell(feedback, 5, f"Making an environment with {base}")
+        steps = _uv_steps if _uses_uv() else _pip_steps
+        make, install = steps(base, folder, [*sources.arguments(), "-r", str(requirements.file)])
+        run_to_end(make[0], make[1:], feedback.pushConsoleInfo, feedback.isCanceled)
+        _tell(feedback, 10, "Installing packages; this takes some minutes")
+        with _telling_of_wheels(sources, requirements, base):
+            run_to_end(install[0], install[1:], feedback.pushConsoleInfo, feedback.isCanceled)
+        _tell(feedback, 90, "Checking")
+        return check(interpreter(folder), requirements.modules, feedback.isCanceled)
+
+
+def find_base(requirements: RequirementSet) -> Path:
+    """Return a Python to build upon: the one that QGIS is built upon, else one on the PATH.
+
+    Raises
+    ------
+    RuntimeEnvironmentError
+        None has a fitting version.
+    """
+    names = [f"python3.{minor}" for minor in range(requirements.pythons[1][1], requirements.pythons[0][1] - 1, -1)]
+    own = Path(sys.base_prefix, "python.exe" if os.name == "nt" else "bin/python3")
+    on_path = [Path(found) for found in map(shutil.which, ["python3", *names, "python"]) if found]
+    for candidate in filter(Path.is_file, [own, *on_path]):
+        if _fits(_version(candidate), requirements):
+            return candidate
+    raise RuntimeEnvironmentError(
+        f"There is no Python {_range(requirements)} to build the runtime upon.",
+        "Install one, or name it under Base Python.",
+    )
+
+
+def _version(python: Path) -> tuple[int, ...]:
+    """Return the Python's version, or nothing where it does not run."""
+    try:
+        return tuple(map(int, run_to_end(python, ["-I", "-B", "-c", _TELL_VERSION]).split()))
+    except (RuntimeEnvironmentError, ValueError):
+        return ()
+
+
+def _fits(version: tuple[int, ...], requirements: RequirementSet) -> bool:
+    oldest, newest = requirements.pythons
+    return oldest <= version <= newest
+
+
+def _range(requirements: RequirementSet) -> str:
+    return " to ".join(f"{major}.{minor}" for major, minor in requirements.pythons)
+
+
+def _uses_uv() -> bool:
+    # uv does not read pip's configuration: where that says by variables from where to install, pip is the one to obey.
+    says_where = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CONFIG_FILE", "PIP_NO_INDEX")
+    return shutil.which("uv") is not None and not any(os.environ.get(name) for name in says_where)
+
+
+def _uv_steps(base: Path, folder: Path, what: list[str]) -> tuple[list[str], list[str]]:
+    lead = [str(base), "-I", "-c", RUN_PROGRAM] if POSIX else []
+    uv = [*lead, str(shutil.which("uv"))]
+    # As pip does, take the best version of all indexes, not of the first that knows the package.
+    options = ["--no-progress", "--index-strategy", "unsafe-best-match"]
+    return (
+        [*uv, "venv", "--no-progress", "--python", str(base), str(folder)],
+        [*uv, "pip", "install", "--python", str(interpreter(folder)), *options, *what],
+    )
+
+
+def _pip_steps(base: Path, folder: Path, what: list[str]) -> tuple[list[str], list[str]]:
+    options = ["--no-input", "--progress-bar", "off", "--disable-pip-version-check"]
+    return (
+        [str(base), "-I", "-c", RUN_MODULE, "venv", str(folder)],
+        [str(interpreter(folder)), "-I", "-c", RUN_MODULE, "pip", "install", *options, *what],
+    )
+
+
+@contextmanager
+def _telling_of_wheels(sources: Sources, requirements: RequirementSet, base: Path) -> Iterator[None]:
+    """Add to the error of an installation from a folder of wheels how that folder is filled."""
+    try:
+        yield
+    except RuntimeEnvironmentError as error:
+        if not sources.wheels:
+            raise
+        python = "python" + ".".join(map(str, _version(base)))
+        raise RuntimeEnvironmentError(
+            f"{error.message}\n",
+            f"{sources.wheels} must hold all packages for this system and {python}. On a connected machine with both: "
+            f"{python} -m pip download --only-binary=:all: -r {requirements.file.name} -d {Path(sources.wheels).name} "
+            f"(the file lies in {requirements.file.parent}).",
+        ) from error
+
+
+@contextmanager
+def _workplace(final: Path) -> Iterator[Path]:
+    """Give a folder to build in, which becomes `final` where all goes well and is removed where it does not."""
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RuntimeEnvironmentError(f"{final.parent} cannot be made ({error.strerror}).") from error
+    lock = QLockFile(str(final.with_name(f".{final.name}.lock")))
+    lock.setStaleLockTime(0)  # a lock is stale when its process has gone, however long a build takes
+    if not lock.tryLock(0):
+        raise RuntimeEnvironmentError(f"{final} is being built by another QGIS.", "Wait for it, or stop it there.")
+    prefix = f".{final.name}-"
+    for leftover in final.parent.glob(f"{prefix}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=final.parent))
+    try:
+        yield folder
+        _replace(final, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.unlock()
+
+
+def _replace(final: Path, built: Path) -> None:
+    # A virtual environment may be renamed: its Python finds its base by pyvenv.cfg. Only the scripts of its packages
+    # hold the old path, and those are never called.
+    former = built.with_name(f"{built.name}-former")
+    try:
+        if final.exists():
+            final.rename(former)
+        built.rename(final)
+    except OSError as error:
+        if former.exists() and not final.exists():
+            former.rename(final)
+        raise RuntimeEnvironmentError(
+            f"{final} cannot be replaced ({error.strerror}).", "Stop the jobs that use it and try again."
+        ) from error
+    shutil.rmtree(former, ignore_errors=True)
+
+
+def _tell(feedback: QgsProcessingFeedback, progress: float, text: str) -> None:
+    if feedback.isCanceled():
+        raise Cancelled()
+    feedback.setProgress(progress)
+    feedback.setProgressText(text)

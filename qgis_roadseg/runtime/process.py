@@ -1,0 +1,224 @@
+"""A child process: its lines as they come, its end, and the end of all that it started.
+
+Knows QProcess, pipes and signals; knows nothing of what the process does. Works in a thread without an event loop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Optional
+
+from qgis.PyQt.QtCore import QProcess, QProcessEnvironment
+
+from ...training_core.errors import Cancelled, RuntimeEnvironmentError
+from .environment import cleaned
+
+POLL_MS = 100
+LAST_WORDS = 20
+LONGEST_LINE = 1 << 20
+POSIX = os.name == "posix"
+
+# What a Python runs first that is to end with all that it starts: it leads a process group of its own, which kill()
+# reaches, and ends the group where the process that has started it goes.
+_LEAD = """
+import os, runpy, sys, threading, time
+
+def watch(parent):
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os.killpg(0, 9)
+
+if hasattr(os, "setpgid"):
+    os.setpgid(0, 0)
+    threading.Thread(target=watch, args=(os.getppid(),), daemon=True).start()
+"""
+# Runs a module as `python -m` does, or a program; either with its arguments.
+RUN_MODULE = f"{_LEAD}\nrunpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+RUN_PROGRAM = f"{_LEAD}\nsys.exit(os.spawnv(os.P_WAIT, sys.argv[1], sys.argv[1:]))"
+
+
+class LineReader:
+    """Makes lines of the bytes that come in, wherever they are cut.
+
+    Parameters
+    ----------
+    longest : int
+        Bytes of a line that are kept; the rest of a longer one is dropped.
+    """
+
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        self._longest = longest
+        self._begun = b""
+
+    def feed(self, data: bytes) -> list[str]:
+        """Return the lines that these bytes complete."""
+        first, *others = data.split(b"\n")
+        if not others:
+            self._begun += first[: self._longest - len(self._begun)]
+            return []
+        *whole, begun = others
+        lines = [self._begun + first, *whole]
+        self._begun = begun[: self._longest]
+        return [self._text(line) for line in lines]
+
+    def rest(self) -> list[str]:
+        """Return the last line where it has no end."""
+        line, self._begun = self._begun, b""
+        return [self._text(line)] if line else []
+
+    def _text(self, line: bytes) -> str:
+        return line[: self._longest].decode("utf-8", errors="replace").rstrip("\r")
+
+
+class Lines(NamedTuple):
+    """What a process has said on its two outputs."""
+
+    out: list[str]
+    err: list[str]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended: its exit status, or the number of the signal that ended it."""
+
+    code: int
+    by_signal: bool
+
+
+class ChildProcess:
+    """A process with a cleaned environment; leaving the context ends it and what it has started.
+
+    Parameters
+    ----------
+    program : str or Path
+        What to run; a Python that is to lead its own process group runs RUN_MODULE, or sees to that itself.
+    arguments : sequence of str
+        Its arguments.
+    folder : Path, optional
+        Its working directory.
+    variables : mapping of str to str, optional
+        Environment variables that it gets beside QGIS' own, or in their place.
+
+    Raises
+    ------
+    RuntimeEnvironmentError
+        The program cannot be started.
+    """
+
+    def __init__(
+        self,
+        program: "str | Path",
+        arguments: Sequence[str],
+        folder: Optional[Path] = None,
+        variables: Optional[Mapping[str, str]] = None,
+    ) -> None:
+        self._readers = (LineReader(), LineReader())
+        self._process = QProcess()
+        environment = QProcessEnvironment()
+        for name, value in {**cleaned(os.environ), **(variables or {})}.items():
+            environment.insert(name, value)
+        self._process.setProcessEnvironment(environment)
+        if folder is not None:
+            self._process.setWorkingDirectory(str(folder))
+        self._process.start(str(program), list(arguments))
+        if not self._process.waitForStarted(-1):
+            raise RuntimeEnvironmentError(
+                f"{program} cannot be started ({self._process.errorString()}).",
+                "Run Set up runtime, or check the path.",
+            )
+        self._id = int(self._process.processId())
+
+    def __enter__(self) -> "ChildProcess":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process had not ended when it was last polled."""
+        return self._process.state() != QProcess.ProcessState.NotRunning
+
+    @property
+    def ending(self) -> Ending:
+        """How the process ended; on Windows a crash has a status, never a signal."""
+        crashed = self._process.exitStatus() == QProcess.ExitStatus.CrashExit
+        return Ending(self._process.exitCode(), crashed and POSIX)
+
+    def poll(self) -> Lines:
+        """Wait a moment for output, and return the lines there are."""
+        before = time.monotonic()
+        heard = self._process.waitForReadyRead(POLL_MS)
+        if not heard and self.is_running and time.monotonic() - before < POLL_MS / 2000:
+            self._process.waitForFinished(POLL_MS)  # it has closed its output, for which there is no waiting
+        lines = Lines(
+            self._readers[0].feed(bytes(self._process.readAllStandardOutput())),
+            self._readers[1].feed(bytes(self._process.readAllStandardError())),
+        )
+        if self.is_running:
+            return lines
+        return Lines(lines.out + self._readers[0].rest(), lines.err + self._readers[1].rest())
+
+    def close_input(self) -> None:
+        """Close the process's standard input."""
+        self._process.closeWriteChannel()
+
+    def kill(self) -> None:
+        """End the process at once, with its children; on POSIX also those it left behind in its process group."""
+        if POSIX:
+            _kill_group(self._id)
+        elif self.is_running:
+            QProcess.execute("taskkill", ["/F", "/T", "/PID", str(self._id)])
+        if self.is_running:
+            self._process.kill()
+            self._process.waitForFinished(-1)
+
+
+def _kill_group(leader: int) -> None:
+    # A process group bears its leader's number for as long as it has members, and no new process gets that number.
+    # Where the process leads none there is nothing to find.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def run_to_end(
+    program: "str | Path",
+    arguments: Sequence[str],
+    on_line: Callable[[str], None] = lambda line: None,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> str:
+    """Run a program, hand on its lines, and return its standard output.
+
+    Raises
+    ------
+    Cancelled
+        The person stopped it; it and its children are gone.
+    RuntimeEnvironmentError
+        It cannot be started or has failed; the message ends in its last words.
+    """
+    out: list[str] = []
+    last_words: deque[str] = deque(maxlen=LAST_WORDS)
+    with ChildProcess(program, arguments) as process:
+        process.close_input()
+        running = True
+        while running:
+            running = process.is_running  # asked before the poll, so that the last lines are read too
+            lines = process.poll()
+            out += lines.out
+            for line in lines.out + lines.err:
+                last_words.append(line)
+                on_line(line)
+            if is_cancelled():
+                raise Cancelled()
+        ending = process.ending
+    if ending.code or ending.by_signal:
+        how = f"was ended by signal {ending.code}" if ending.by_signal else f"failed with status {ending.code}"
+        raise RuntimeEnvironmentError(f"{program} {how}:\n" + "\n".join(last_words))
+    return "\n".join(out)

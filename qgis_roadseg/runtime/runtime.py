@@ -1,0 +1,176 @@
+"""The Python environment that computes: where it lies, and whether it works.
+
+Knows its place, its requirement sets and its modules; knows nothing of how it is built.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+from ...training_core.errors import RuntimeEnvironmentError
+from ..paths import RESOURCES, data_folder
+from ..settings import load
+from ..translation import tr
+from .process import run_to_end
+
+VARIABLE = "ROADSEG_PYTHON"
+REMEDY = (
+    "Run Set up runtime in the toolbox (group Runtime), or name a Python that has it in RoadSeg's settings or in the "
+    f"variable {VARIABLE}."
+)
+
+MODULES = (
+    "torch", "torchvision", "segmentation_models_pytorch", "numpy", "scipy", "affine", "rasterio", "pyproj", "shapely",
+    "pandas", "geopandas", "pyogrio", "safetensors", "psutil", "click", "rich", "jinja2", "matplotlib",
+    "timm", "tensorboardX", "networkx", "onnx", "onnxruntime", "openvino",
+)  # fmt: skip
+
+_TELL_VERSIONS = """
+import importlib, json, platform, sys
+sys.modules["openvino_telemetry"] = None  # which tells OpenVINO's makers of its use
+versions = {"python": platform.python_version()}
+for name in sys.argv[1:]:
+    versions[name] = str(getattr(importlib.import_module(name), "__version__", ""))
+print(json.dumps(versions))
+"""
+
+
+@dataclass(frozen=True)
+class RequirementSet:
+    """What a runtime is made of.
+
+    Parameters
+    ----------
+    name : str
+        Its file is resources/runtime/<name>.txt.
+    modules : tuple of str
+        What must be importable.
+    pythons : tuple
+        The oldest and the newest Python that all its packages exist for.
+    """
+
+    name: str
+    modules: tuple[str, ...]
+    pythons: tuple[tuple[int, int], tuple[int, int]]
+
+    @property
+    def file(self) -> Path:
+        """The file that pip reads."""
+        return RESOURCES / "runtime" / f"{self.name}.txt"
+
+    @property
+    def folder(self) -> Path:
+        """The managed environment's folder; other requirements make another name."""
+        requirements = self.file.read_bytes() + self.file.with_name("common.txt").read_bytes()
+        return managed_folder() / f"{self.name}-{hashlib.sha256(requirements).hexdigest()[:12]}"
+
+
+REQUIREMENT_SETS = {
+    requirements.name: requirements
+    for requirements in (
+        RequirementSet("ipex", (*MODULES, "intel_extension_for_pytorch"), ((3, 10), (3, 13))),
+        RequirementSet("native", MODULES, ((3, 10), (3, 14))),
+    )
+}
+
+
+def managed_folder() -> Path:
+    """Return the folder of all managed environments."""
+    return data_folder() / "runtime"
+
+
+def interpreter(environment: Path) -> Path:
+    """Return where the Python of a virtual environment lies."""
+    return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def named() -> Optional[Path]:
+    """Return the Python that the person has named: by the variable ROADSEG_PYTHON, else by the setting."""
+    value = os.environ.get(VARIABLE) or load().python
+    return Path(value) if value else None
+
+
+def managed_set() -> Optional[RequirementSet]:
+    """Return what the managed environment is made of; of several, the one which was set up last."""
+    built = [each for each in REQUIREMENT_SETS.values() if interpreter(each.folder).is_file()]
+    return max(built, key=lambda each: each.folder.stat().st_mtime) if built else None
+
+
+def managed() -> Optional[Path]:
+    """Return the managed environment's Python."""
+    requirements = managed_set()
+    return interpreter(requirements.folder) if requirements else None
+
+
+def find() -> Path:
+    """Return the runtime's Python.
+
+    Raises
+    ------
+    RuntimeEnvironmentError
+        There is none; the remedy says how to get one.
+    """
+    python = named()
+    if python is not None and not python.is_file():
+        raise RuntimeEnvironmentError(f"The Python named for RoadSeg, {python}, does not exist.", REMEDY)
+    python = python or managed()
+    if python is None:
+        raise RuntimeEnvironmentError("RoadSeg has no runtime yet.", REMEDY)
+    return python
+
+
+@dataclass(frozen=True)
+class Status:
+    """Whether there is a runtime, and which.
+
+    Parameters
+    ----------
+    is_ready : bool
+    words : str
+        In few words for the person, without a path.
+    python : Path, optional
+        The Python that it is about, where there is one or one is named.
+    """
+
+    is_ready: bool
+    words: str
+    python: Optional[Path] = None
+
+
+def status() -> Status:
+    """Return whether there is a runtime; whether its packages work is not tried."""
+    python = named()
+    if python is not None:
+        named_in = VARIABLE if os.environ.get(VARIABLE) else tr("settings")
+        words = tr("ready ({packages})") if python.is_file() else tr("missing ({packages})")
+        return Status(python.is_file(), words.format(packages=named_in), python)
+    requirements = managed_set()
+    if requirements is not None:
+        words = tr("ready ({packages})").format(packages=requirements.name)
+        return Status(True, words, interpreter(requirements.folder))
+    is_outdated = any(managed_folder().glob("*-*"))
+    return Status(False, tr("of another version of RoadSeg") if is_outdated else tr("missing"))
+
+
+def check(
+    python: Path, modules: Iterable[str] = MODULES, is_cancelled: Callable[[], bool] = lambda: False
+) -> dict[str, str]:
+    """Import the modules in a process of that Python, and return their versions, Python's own first.
+
+    Raises
+    ------
+    RuntimeEnvironmentError
+        The Python does not start, or cannot import one of them.
+    """
+    arguments = ["-I", "-B", "-c", _TELL_VERSIONS, *modules]
+    try:
+        last_line = run_to_end(python, arguments, is_cancelled=is_cancelled).splitlines()[-1]
+        return json.loads(last_line)
+    except (RuntimeEnvironmentError, IndexError, ValueError) as error:
+        raise RuntimeEnvironmentError(f"{python} does not work as RoadSeg's runtime: {error}", REMEDY) from error

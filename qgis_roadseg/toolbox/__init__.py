@@ -1,0 +1,1 @@
+"""What RoadSeg is in the Processing toolbox: provider, algorithms, parameters."""

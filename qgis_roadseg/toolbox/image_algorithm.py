@@ -1,0 +1,202 @@
+"""An algorithm on one image, which may be any raster or mesh layer, and may be limited to an extent.
+
+Knows how image, extent, area of interest and model go together; leaves to others how pixels come about.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Optional
+
+from qgis.core import (
+    QgsCoordinateReferenceSystem,
+    QgsGeometry,
+    QgsMapLayer,
+    QgsProcessingContext,
+    QgsProcessingException,
+    QgsProcessingFeedback,
+    QgsProcessingMultiStepFeedback,
+    QgsProcessingParameterDefinition,
+    QgsProcessingParameterExtent,
+    QgsProcessingParameterMapLayer,
+    QgsProcessingParameterNumber,
+)
+
+from ...training_core.errors import JobError, ModelFileError, RoadSegError
+from ...training_core.jobs import OptionField, model_path
+from ..layers import exchange, work_area
+from ..layers.image_layer import extent_on, image_layer, image_parameter
+from ..layers.model_header import read_resolution_m
+from ..rendering import mesh_painting, rendering
+from .job_algorithm import JobAlgorithm
+from .parameters import INPUT
+
+AOI, MODEL, EXTENT, RESOLUTION_M = "AOI", "MODEL", "EXTENT", "RESOLUTION_M"
+AOI_FIELD, RASTER_FIELD = "aoi", "raster"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What of a layer to work on.
+
+    Parameters
+    ----------
+    layer_name : str
+        For messages.
+    crs : QgsCoordinateReferenceSystem
+        The layer's.
+    shape : QgsGeometry, optional
+        The ground, in that CRS; none means as the area of interest says.
+    frame : rendering.Frame, optional
+        What QGIS renders of the layer; none means that the worker reads the layer's file.
+    """
+
+    layer_name: str
+    crs: QgsCoordinateReferenceSystem
+    shape: Optional[QgsGeometry] = None
+    frame: Optional[rendering.Frame] = None
+
+
+class ImageAlgorithm(JobAlgorithm):
+    """An algorithm on one image, an area of interest and a model: the job's fields raster, aoi and model."""
+
+    def _make_parameters(self) -> list[QgsProcessingParameterDefinition]:
+        own = [
+            (
+                QgsProcessingParameterExtent(EXTENT, self.tr("Extent"), optional=True),
+                self.tr(
+                    "Rectangle to which the work is limited, along with the area of interest. "
+                    "A layer that is no file, such as a web map, needs one of the two."
+                ),
+            ),
+            (
+                QgsProcessingParameterNumber(
+                    RESOLUTION_M,
+                    self.tr("Ground resolution of web maps (m)"),
+                    QgsProcessingParameterNumber.Type.Double,
+                    0.0,
+                    minValue=0.0,
+                    maxValue=1000.0,
+                ),
+                self.tr(
+                    "Size on the ground of the pixels in which a layer that is no file is taken; 0 takes the model's."
+                ),
+            ),
+        ]
+        for parameter, help_text in own:
+            parameter.setHelp(help_text)
+        resolution = own[1][0]
+        resolution.setFlags(resolution.flags() | QgsProcessingParameterDefinition.Flag.FlagAdvanced)
+        inherited = [_of_any_layer(each) if each.name() == INPUT else each for each in super()._make_parameters()]
+        parameters = [*inherited, *(parameter for parameter, _ in own)]
+        rare = QgsProcessingParameterDefinition.Flag.FlagAdvanced
+        return sorted(parameters, key=lambda parameter: (parameter.isDestination(), bool(parameter.flags() & rare)))
+
+    def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
+        """Say whether the job could be done with these values, and whether extent and layer go together."""
+        try:
+            self._layer(parameters, context)  # first, since Processing itself does not say which file is not there
+            fine, message = super().checkParameterValues(parameters, context)
+            if fine:
+                self._find_scope(parameters, context)
+        except (RoadSegError, QgsProcessingException) as error:
+            return False, str(error)
+        return fine, message
+
+    def _prepare(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> None:
+        """See JobAlgorithm; a layer that is rendered gives a provider for the other thread."""
+        self._scope = self._find_scope(parameters, context)
+        if self._scope.frame is not None:
+            self._provider = mesh_painting.provider_of(self._layer(parameters, context))
+        super()._prepare(parameters, context, feedback)
+        if self._scope.shape is not None:
+            self._sources[AOI_FIELD] = None  # it is a part of the shape
+
+    def _work(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> dict[str, Any]:
+        """Do the job; rendering the layer, where it is no file, is the first of two steps."""
+        steps = feedback if self._scope.frame is None else QgsProcessingMultiStepFeedback(2, feedback)
+        return super()._work(parameters, context, steps)
+
+    def _find_scope(self, parameters: dict[str, Any], context: QgsProcessingContext) -> Scope:
+        """Return what of the layer to work on; raise RoadSegError where that makes no sense or is too much."""
+        layer = self._layer(parameters, context)
+        why_no_file = exchange.why_no_file(layer)
+        extent = extent_on(layer, self, EXTENT, parameters, context)
+        if extent is None and not why_no_file:
+            return Scope(layer.name(), layer.crs())
+        source = self.parameterAsSource(parameters, AOI, context)
+        if extent is None and source is None:
+            raise JobError(
+                f"The layer {layer.name()} {why_no_file}, and nothing tells what part of it is wanted.",
+                "Give an extent (EXTENT) or an area of interest (AOI).",
+            )
+        shape = work_area.common_shape(extent, source, layer, context)
+        frame = self._make_frame(layer, shape, parameters, context) if why_no_file else None
+        return Scope(layer.name(), layer.crs(), shape, frame)
+
+    def _layer(self, parameters: dict[str, Any], context: QgsProcessingContext) -> QgsMapLayer:
+        return image_layer(self, INPUT, parameters, context)
+
+    def _make_frame(
+        self, layer: QgsMapLayer, shape: QgsGeometry, parameters: dict[str, Any], context: QgsProcessingContext
+    ) -> rendering.Frame:
+        extent = work_area.on_layer(shape.boundingBox(), layer)
+        resolution_m = self._resolution_m(layer, parameters, context)
+        frame = rendering.make_frame(layer.name(), layer.crs(), extent, resolution_m, context.transformContext())
+        rendering.check_size(frame, layer, tempfile.gettempdir())
+        return frame
+
+    def _resolution_m(self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext) -> float:
+        model = self.parameterAsFile(parameters, MODEL, context)
+        resolution_m = self.parameterAsDouble(parameters, RESOLUTION_M, context) or read_resolution_m(model_path(model))
+        if resolution_m is None:
+            raise ModelFileError(
+                f"The model {model} does not tell at which ground resolution the layer {layer.name()} is to be taken.",
+                "Check the file, or give the ground resolution of web maps (RESOLUTION_M).",
+            )
+        return resolution_m
+
+    def _raster_paths(self, field: OptionField, parameters: dict[str, Any], context: QgsProcessingContext) -> Any:
+        return "" if self._scope.frame is not None else super()._raster_paths(field, parameters, context)
+
+    def _write_inputs(
+        self,
+        parameters: dict[str, Any],
+        context: QgsProcessingContext,
+        folder: Path,
+        feedback: QgsProcessingFeedback,
+    ) -> dict[str, str]:
+        inputs = super()._write_inputs(parameters, context, folder, feedback)
+        scope = self._scope
+        if scope.shape is not None:
+            exchange.write_shape(scope.shape, scope.crs, _area_file(folder), context)
+            inputs[AOI_FIELD] = str(_area_file(folder))
+        if scope.frame is not None:
+            rendering.render(self._provider, scope.frame, _image_file(folder), feedback)
+            inputs[RASTER_FIELD] = str(_image_file(folder))
+            feedback.setCurrentStep(1)
+        return inputs
+
+    def _with_layer_names(self, message: str, folder: str) -> str:
+        message = super()._with_layer_names(message, folder)
+        message = message.replace(str(_area_file(Path(folder))), self.tr("the extent"))
+        return message.replace(str(_image_file(Path(folder))), self._scope.layer_name)
+
+
+def _of_any_layer(parameter: QgsProcessingParameterDefinition) -> QgsProcessingParameterMapLayer:
+    """Return a parameter that takes what the given one takes, and layers that can only be painted."""
+    return image_parameter(parameter.name(), parameter.description(), parameter.help())
+
+
+def _area_file(folder: Path) -> Path:
+    return folder / "aoi.gpkg"
+
+
+def _image_file(folder: Path) -> Path:
+    return folder / "image.tif"

@@ -1,0 +1,329 @@
+"""An algorithm that gives a job to the worker; each says by a few constants what is its own.
+
+Knows Processing's life of an algorithm: parameters, preparation in the main thread, work in another, results. Knows no
+single job.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Optional
+
+from qgis.core import (
+    QgsProcessingContext,
+    QgsProcessingException,
+    QgsProcessingFeatureSource,
+    QgsProcessingFeedback,
+    QgsProcessingOutputNumber,
+    QgsProcessingOutputString,
+    QgsProcessingParameterDefinition,
+)
+
+from ...training_core import jobs
+from ...training_core.errors import OutputError, RoadSegError
+from ...training_core.jobs import Job, OptionField, from_options
+from .. import settings
+from ..layers import exchange
+from ..layers.styles import arrive, fitting_style, origin, set_style
+from ..runtime import runtime
+from ..runtime.client import WorkerClient
+from ..runtime.temporary import working_folder
+from . import model_choice
+from .algorithm import RoadSegAlgorithm, help_text
+from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, sink_destination, usual_names
+
+
+class JobAlgorithm(RoadSegAlgorithm):
+    """An algorithm that gives a job to the worker.
+
+    Attributes
+    ----------
+    job_type : type of Job
+        The job, which also gives the name, the title, the parameters and the help.
+    renamed : mapping of str to str
+        Fields whose parameters do not bear the field's name in capitals.
+    omitted : sequence of str
+        Fields without a parameter.
+    created : sequence of str
+        Fields of outputs that may be left out, but are written where the person does not say so.
+    whole : sequence of str
+        Fields of vector layers that are handed on with all of their fields, not with those alone that are chosen.
+    numbers, words : mapping of str to str
+        Keys of the worker's result with their labels; the key in capitals, with _ for a dot, names the output.
+    styles : mapping of str to str
+        Fields of outputs with the names of their styles.
+    """
+
+    job_type: ClassVar[type[Job]]
+    renamed: ClassVar[Mapping[str, str]] = {}
+    omitted: ClassVar[Sequence[str]] = ()
+    created: ClassVar[Sequence[str]] = ()
+    whole: ClassVar[Sequence[str]] = ()
+    numbers: ClassVar[Mapping[str, str]] = {}
+    words: ClassVar[Mapping[str, str]] = {}
+    styles: ClassVar[Mapping[str, str]] = {}
+
+    def initAlgorithm(self, config: Any = None) -> None:
+        """Declare parameters and outputs."""
+        for parameter in self._make_parameters():
+            self.addParameter(parameter)
+        models_folder = settings.load().models_folder
+        for field in self._fields(jobs.MODEL, jobs.MODEL_OUTPUT, jobs.ONNX_OUTPUT):
+            self._parameter(field).setGuiDefaultValueOverride(model_choice.suggestion(field, models_folder))
+        for key, label in self.numbers.items():
+            self.addOutput(QgsProcessingOutputNumber(_output_name(key), self.tr(label)))
+        for key, label in self.words.items():
+            self.addOutput(QgsProcessingOutputString(_output_name(key), self.tr(label)))
+
+    def name(self) -> str:
+        """Return the id, which is the job's name."""
+        return self.job_type.name
+
+    def displayName(self) -> str:
+        """Return the name in the toolbox."""
+        return self.tr(self.job_type.title)
+
+    def shortDescription(self) -> str:
+        """Return the tooltip in the toolbox."""
+        return self.tr(self.job_type.summary())
+
+    def shortHelpString(self) -> str:
+        """Return the help, made from what the job says of itself and of its fields."""
+        return help_text(self.tr(self.job_type.description()), self.parameterDefinitions())
+
+    def canExecute(self) -> tuple[bool, str]:
+        """Say whether there is a runtime, and what to do where there is none."""
+        try:
+            runtime.find()
+        except RoadSegError as error:
+            return False, str(error)
+        return True, ""
+
+    def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
+        """Say whether the job could be done with these values; layers and files are looked into later."""
+        fine, message = super().checkParameterValues(parameters, context)
+        if not fine:
+            return False, message
+        try:
+            options = self._plain_options(parameters, context)
+            for field in self._fields():
+                if not is_plain(field) and parameters.get(self._name(field)):
+                    given = f"{field.name} is given"
+                    options[field.name] = (given,) if field.is_list else given
+            from_options(self.job_type, options)
+            self._check_destinations(parameters, context)
+        except RoadSegError as error:
+            return False, str(error)
+        return True, ""
+
+    def _prepare(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> None:
+        """Resolve settings, the runtime, layers and sources."""
+        self._variables = settings.load(feedback.pushWarning).variables()
+        self._python = runtime.find()
+        self._rasters = {
+            field.name: self._raster_paths(field, parameters, context)
+            for field in self._fields(jobs.RASTER, jobs.RASTERS)
+        }
+        self._sources = {
+            field.name: self.parameterAsSource(parameters, self._name(field), context)
+            for field in self._fields(jobs.VECTOR)
+        }
+        self._made_of = self._name_of_input(parameters, context)
+
+    def _work(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> dict[str, Any]:
+        """Do the job in a worker process and hand its results to Processing."""
+        with working_folder() as folder:
+            return self._do(parameters, context, feedback, folder)
+
+    def _do(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback, folder: Path
+    ) -> dict[str, Any]:
+        client = WorkerClient(self._python, feedback, variables=self._variables)
+        try:
+            files = self._output_files(parameters, context)
+            inputs = self._write_inputs(parameters, context, folder, feedback)
+            results = {
+                field.name: str(folder / f"{field.name}.gpkg")
+                for field in self._fields(jobs.VECTOR_OUTPUT)
+                if sink_destination(parameters.get(self._name(field)), context)
+            }
+            options = {**self._plain_options(parameters, context), **self._rasters, **inputs, **results}
+            options.update({name: os.path.abspath(path) for name, path in files.items()})
+            answer = client.run(from_options(self.job_type, options))
+            sinks = {name: self._fill_sink(name, path, parameters, context) for name, path in results.items()}
+        except RoadSegError as error:
+            raise QgsProcessingException(self._with_layer_names(str(error), str(folder))) from error
+        destinations = {**files, **sinks}
+        if answer.get("stopped"):
+            told = ", ".join(destinations.values())
+            feedback.pushInfo(self.tr("Stopped, as you wished; the best so far is in {files}").format(files=told))
+        styles = {
+            name: fitting_style(style, exchange.open_result(Path(results[name]))) if name in results else style
+            for name, style in self.styles.items()
+            if name in destinations
+        }
+        for name, destination in destinations.items():
+            label = self.parameterDefinition(parameter_name(name, self.renamed)).description()
+            arrive(destination, label, self._made_of, context)
+            if name in styles:
+                set_style(destination, styles[name], context, feedback)
+        outputs = {parameter_name(name, self.renamed): path for name, path in destinations.items()}
+        return {**outputs, **{_output_name(key): _look_up(answer, key) for key in (*self.numbers, *self.words)}}
+
+    def _name_of_input(self, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
+        """Return what the results are made of, as `styles.origin` has it; empty where it is none, or several."""
+        if self.parameterDefinition(INPUT) is None:
+            return ""
+        layer = self.parameterAsLayer(parameters, INPUT, context)
+        if layer is not None:
+            return origin(layer.name())
+        source = next(
+            (self._sources[field.name] for field in self._fields(jobs.VECTOR) if self._name(field) == INPUT), None
+        )
+        return "" if source is None else origin(source.sourceName())
+
+    def _make_parameters(self) -> list[QgsProcessingParameterDefinition]:
+        """Return the parameters, the outputs last."""
+        return make_parameters(self._fields(), self.renamed, self.created, self.tr)
+
+    def _fields(self, *kinds: str) -> list[OptionField]:
+        """Return the job's fields that have a parameter, of these kinds or of any."""
+        fields = [field for field in self.job_type.option_fields() if field.name not in self.omitted]
+        return [field for field in fields if not kinds or field.option.kind in kinds]
+
+    def _name(self, field: OptionField) -> str:
+        return parameter_name(field.name, self.renamed)
+
+    def _parameter(self, field: OptionField) -> QgsProcessingParameterDefinition:
+        return self.parameterDefinition(self._name(field))
+
+    def _plain_options(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, Any]:
+        return {
+            field.name: read_plain(field, self._parameter(field), parameters, context)
+            for field in self._fields()
+            if is_plain(field)
+        }
+
+    def _check_destinations(self, parameters: dict[str, Any], context: QgsProcessingContext) -> None:
+        for field in self._fields(*jobs.OUTPUT_KINDS):
+            value = parameters.get(self._name(field))
+            if self.provider() is not None:
+                fine, message = self.provider().isSupportedOutputValue(value, self._parameter(field), context)
+                if not fine:
+                    raise OutputError(message, "Give the file another extension.")
+            if field.option.kind == jobs.VECTOR_OUTPUT:
+                exchange.check_destination(sink_destination(value, context))
+
+    def _raster_paths(self, field: OptionField, parameters: dict[str, Any], context: QgsProcessingContext) -> Any:
+        name = self._name(field)
+        if field.is_list:
+            return tuple(map(exchange.raster_path, self.parameterAsLayerList(parameters, name, context)))
+        if name != INPUT and not parameters.get(name):
+            return ""
+        layer = self.parameterAsRasterLayer(parameters, name, context)
+        if layer is None:
+            exchange.check_no_container(str(parameters.get(name)))
+            raise QgsProcessingException(self.invalidRasterError(parameters, name))
+        return exchange.raster_path(layer)
+
+    def _write_inputs(
+        self,
+        parameters: dict[str, Any],
+        context: QgsProcessingContext,
+        folder: Path,
+        feedback: QgsProcessingFeedback,
+    ) -> dict[str, str]:
+        """Write what was given, and is no file that the worker could open, to files; return them by their fields."""
+        paths = {}
+        for field in self._fields(jobs.VECTOR):
+            source: Optional[QgsProcessingFeatureSource] = self._sources[field.name]
+            if source is not None:
+                self._tell_unused(field, source, parameters, context, feedback)
+                path = folder / f"{field.name}.gpkg"
+                exchange.write_source(source, self._columns(field, source, parameters, context), path, context)
+                paths[field.name] = str(path)
+        return paths
+
+    def _columns(
+        self,
+        field: OptionField,
+        source: QgsProcessingFeatureSource,
+        parameters: dict[str, Any],
+        context: QgsProcessingContext,
+    ) -> list[str]:
+        """Return the fields of a source that are handed on to the worker."""
+        if field.name in self.whole:
+            return exchange.plain_fields(source)
+        chosen = [
+            read_plain(other, self._parameter(other), parameters, context)
+            for other in self._fields(jobs.FIELD)
+            if self._parameter(other).parentLayerParameterName() == self._name(field)
+        ]
+        return list(dict.fromkeys(filter(None, chosen)))  # one may have been chosen twice
+
+    def _tell_unused(
+        self,
+        field: OptionField,
+        source: QgsProcessingFeatureSource,
+        parameters: dict[str, Any],
+        context: QgsProcessingContext,
+        feedback: QgsProcessingFeedback,
+    ) -> None:
+        """Tell of a source's field that is named as if it were meant for a parameter that was left empty."""
+        for other in self._fields(jobs.FIELD):
+            parameter = self._parameter(other)
+            names = usual_names(other)
+            found = [each.name() for each in source.fields() if each.name().lower() in names]
+            is_its = parameter.parentLayerParameterName() == self._name(field)
+            if is_its and found and not read_plain(other, parameter, parameters, context):
+                message = self.tr("The field {field} of {layer} is not used; choose it as {label} if it is one.")
+                feedback.pushInfo(
+                    message.format(layer=source.sourceName(), field=found[0], label=parameter.description())
+                )
+
+    def _output_files(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, str]:
+        """Return the paths of the wanted outputs that the worker writes in their place."""
+        paths = {
+            field.name: self.parameterAsOutputLayer(parameters, self._name(field), context)
+            for field in self._fields(jobs.RASTER_OUTPUT)
+        }
+        for field in self._fields(*jobs.FILE_OUTPUTS):
+            paths[field.name] = self.parameterAsFileOutput(parameters, self._name(field), context)
+        return {name: path for name, path in paths.items() if path}
+
+    def _fill_sink(self, field_name: str, path: str, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
+        """Copy lines or points of the worker to where Processing wants them, and return their destination."""
+        name, layer = parameter_name(field_name, self.renamed), exchange.open_result(Path(path))
+        fields = exchange.result_fields(layer)
+        sink, destination = self.parameterAsSink(parameters, name, context, fields, layer.wkbType(), layer.sourceCrs())
+        if sink is None:
+            raise QgsProcessingException(self.invalidSinkError(parameters, name))
+        if not exchange.copy_features(layer, fields, sink):
+            message = self.writeFeatureError(sink, parameters, name)
+            del sink  # which closes the file
+            Path(destination).unlink(missing_ok=True)
+            raise OutputError(message, "Make room, or choose another folder.")
+        return destination
+
+    def _with_layer_names(self, message: str, folder: str) -> str:
+        for name, source in self._sources.items():
+            if source is not None:
+                message = message.replace(str(Path(folder, f"{name}.gpkg")), source.sourceName())
+        return message
+
+
+def _output_name(key: str) -> str:
+    return key.replace(".", "_").upper()
+
+
+def _look_up(answer: Mapping[str, Any], key: str) -> Any:
+    value: Any = answer
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,52 @@
+"""Where a person keeps models: which file a dialog begins with.
+
+Knows the models folder of the settings and the files in it; knows nothing of what is in them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from itertools import count
+from pathlib import Path
+from typing import Optional
+
+from ...training_core import jobs
+from ...training_core.jobs import OptionField
+
+MODEL_SUFFIX, ONNX_SUFFIX = ".safetensors", ".onnx"
+_OUTPUT_SUFFIXES = {jobs.MODEL_OUTPUT: MODEL_SUFFIX, jobs.ONNX_OUTPUT: ONNX_SUFFIX}
+
+
+def suggestion(field: OptionField, folder: str) -> Optional[str]:
+    """Return the path that a dialog begins with for a field; None where it begins empty.
+
+    Parameters
+    ----------
+    field : OptionField
+        Any field of a job.
+    folder : str
+        The models folder, or nothing.
+    """
+    if not folder or not Path(folder).is_dir():
+        return None
+    if field.option.kind in _OUTPUT_SUFFIXES:
+        return str(free_path(Path(folder), _OUTPUT_SUFFIXES[field.option.kind]))
+    if field.option.kind == jobs.MODEL and field.option.required:
+        newest = newest_model(Path(folder))
+        return None if newest is None else str(newest)
+    return None
+
+
+def newest_model(folder: Path) -> Optional[Path]:
+    """Return the model file in a folder that was written last."""
+    written = {}
+    for path in folder.glob(f"*{MODEL_SUFFIX}"):
+        with contextlib.suppress(OSError):  # it may have gone since
+            written[path] = path.stat().st_mtime
+    return max(written, key=written.__getitem__, default=None)
+
+
+def free_path(folder: Path, suffix: str) -> Path:
+    """Return a path for a new file in a folder: model, else model 2, and so on."""
+    names = (folder / f"model{'' if number == 1 else f' {number}'}{suffix}" for number in count(1))
+    return next(path for path in names if not path.exists())

@@ -1,0 +1,282 @@
+"""A job's fields as QGIS parameters, and the parameters' values as the job's options.
+
+Knows the kinds of fields and the parameter types that fit them; knows no single job beyond the names of its fields.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from qgis.core import (
+    QgsProcessing,
+    QgsProcessingContext,
+    QgsProcessingOutputLayerDefinition,
+    QgsProcessingParameterBoolean,
+    QgsProcessingParameterDefinition,
+    QgsProcessingParameterEnum,
+    QgsProcessingParameterFeatureSink,
+    QgsProcessingParameterFeatureSource,
+    QgsProcessingParameterField,
+    QgsProcessingParameterFile,
+    QgsProcessingParameterFileDestination,
+    QgsProcessingParameterMultipleLayers,
+    QgsProcessingParameterNumber,
+    QgsProcessingParameterRasterDestination,
+    QgsProcessingParameterRasterLayer,
+    QgsProcessingParameters,
+    QgsProcessingParameterString,
+)
+
+from ...training_core import jobs
+from ...training_core.errors import JobError
+from ...training_core.jobs import OptionField
+
+INPUT = "INPUT"
+MODEL_FILTER = "RoadSeg model (*.safetensors)"
+ONNX_FILTER = "ONNX model (*.onnx)"
+ANY_MODEL_FILTER = "RoadSeg model (*.safetensors *.onnx)"
+ANY_FILTER = "Any file (*)"  # what is no model gets the worker's own message, which says more than Processing's
+HTML_FILTER = "HTML file (*.html)"
+JSON_FILTER = "JSON file (*.json)"
+GRAPHML_FILTER = "GraphML file (*.graphml)"
+GEOPACKAGE_FILTER = "GeoPackage (*.gpkg)"
+
+# Which geometries a vector field takes or gives, and which of its fields a field chooses: by name, as the job does not
+# tell.
+_POLYGON, _LINE, _POINT = (
+    QgsProcessing.SourceType.TypeVectorPolygon,
+    QgsProcessing.SourceType.TypeVectorLine,
+    QgsProcessing.SourceType.TypeVectorPoint,
+)
+_SOURCE_TYPES = {
+    "roads": [_LINE, _POLYGON],
+    "aoi": [_POLYGON],
+    "labeled": [_POLYGON],
+    "truth": [_LINE],
+    "proposal": [_LINE],
+    "lines": [_LINE],
+    "before": [_LINE],
+    "after": [_LINE],
+    "places": [_POINT],
+    "origins": [_POINT],
+    "damage": [_POLYGON],
+}
+_SINK_TYPES = {
+    "roads": _LINE,
+    "nodes": _POINT,
+    "errors": _LINE,
+    "changes": _LINE,
+    "reached": _POINT,
+    "suggestions": _POLYGON,
+}
+_FIELD_TYPES = {
+    "width_field": QgsProcessingParameterField.DataType.Numeric,
+    "sure_field": QgsProcessingParameterField.DataType.Any,
+    "class_field": QgsProcessingParameterField.DataType.Any,
+    "speed_field": QgsProcessingParameterField.DataType.Numeric,
+    "lines_bridge_field": QgsProcessingParameterField.DataType.Any,
+    "lines_oneway_field": QgsProcessingParameterField.DataType.Any,
+    "lines_class_field": QgsProcessingParameterField.DataType.Any,
+    "lines_speed_field": QgsProcessingParameterField.DataType.Any,
+    "truth_bridge_field": QgsProcessingParameterField.DataType.Any,
+    "proposal_bridge_field": QgsProcessingParameterField.DataType.Any,
+    "truth_speed_field": QgsProcessingParameterField.DataType.Any,  # which may be text that holds numbers
+    "proposal_speed_field": QgsProcessingParameterField.DataType.Any,
+    **dict.fromkeys(
+        (
+            "before_bridge_field",
+            "after_bridge_field",
+            "before_speed_field",
+            "after_speed_field",
+            "places_name_field",
+            "origins_name_field",
+        ),
+        QgsProcessingParameterField.DataType.Any,
+    ),
+}
+
+
+def parameter_name(field_name: str, renamed: Mapping[str, str]) -> str:
+    """Return the parameter's name: the field's in capitals, where it is not renamed."""
+    return renamed.get(field_name, field_name.upper())
+
+
+def make_parameters(
+    fields: Collection[OptionField],
+    renamed: Mapping[str, str],
+    created: Collection[str] = (),
+    translate: Callable[[str], str] = str,
+) -> list[QgsProcessingParameterDefinition]:
+    """Return a parameter for each field, the main input first and the outputs last.
+
+    Parameters
+    ----------
+    fields : collection of OptionField
+        The fields that the algorithm shows.
+    renamed : mapping of str to str
+        Parameter names of the fields that do not bear their own in capitals.
+    created : collection of str
+        Fields that are outputs which may be left out, but are written where the person does not say so.
+    translate : callable
+        Puts labels and helps in the person's language.
+    """
+    parameters = [_make_parameter(field, renamed, field.name in created, translate) for field in fields]
+    return sorted(parameters, key=lambda parameter: (parameter.isDestination(), parameter.name() != INPUT))
+
+
+def _make_parameter(
+    field: OptionField, renamed: Mapping[str, str], created: bool, translate: Callable[[str], str]
+) -> QgsProcessingParameterDefinition:
+    option = field.option
+    name = parameter_name(field.name, renamed)
+    common: dict[str, Any] = {"name": name, "description": translate(option.caption)}
+    if option.kind:
+        common["optional"] = not option.required and name != INPUT
+    parameter = _MAKERS[option.kind](field, common, renamed)
+    parameter.setHelp(translate(option.help))
+    if option.kind in jobs.OUTPUT_KINDS:
+        parameter.setCreateByDefault(option.required or created)
+    if option.usual:
+        parameter.setGuiDefaultValueOverride(option.usual)
+    if option.advanced:
+        parameter.setFlags(parameter.flags() | QgsProcessingParameterDefinition.Flag.FlagAdvanced)
+    return parameter
+
+
+def _plain(field: OptionField, common: dict[str, Any], _: Mapping[str, str]) -> QgsProcessingParameterDefinition:
+    option = field.option
+    common["defaultValue"] = field.default
+    if option.choices:
+        return QgsProcessingParameterEnum(**common, options=list(option.choices), usesStaticStrings=True)
+    if field.item_type is bool:
+        return QgsProcessingParameterBoolean(**common)
+    if field.item_type is str:
+        return QgsProcessingParameterString(**common, optional=not field.default)
+    number_type = QgsProcessingParameterNumber.Type
+    limits = {"minValue": option.minimum, "maxValue": option.maximum}
+    return QgsProcessingParameterNumber(
+        **common,
+        type=number_type.Integer if field.item_type is int else number_type.Double,
+        **{end: value for end, value in limits.items() if value is not None},
+    )
+
+
+def _field(field: OptionField, common: dict[str, Any], renamed: Mapping[str, str]) -> QgsProcessingParameterField:
+    parent = parameter_name(_layer_of(field.name), renamed)
+    return QgsProcessingParameterField(**common, parentLayerParameterName=parent, type=_FIELD_TYPES[field.name])
+
+
+def _layer_of(field_name: str) -> str:
+    """Return the layer whose fields a field chooses among: the one that its name begins with, or else the roads."""
+    owner = field_name.partition("_")[0]
+    return owner if owner in _SOURCE_TYPES else "roads"
+
+
+_MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
+    "": _plain,
+    jobs.RASTER: lambda field, common, renamed: QgsProcessingParameterRasterLayer(**common),
+    jobs.RASTERS: lambda field, common, renamed: QgsProcessingParameterMultipleLayers(
+        **common, layerType=QgsProcessing.SourceType.TypeRaster
+    ),
+    jobs.VECTOR: lambda field, common, renamed: QgsProcessingParameterFeatureSource(
+        **common, types=_SOURCE_TYPES[field.name]
+    ),
+    jobs.FIELD: _field,
+    # A Band parameter belongs to one raster layer; beside several it stays empty and complains.
+    jobs.BANDS: lambda field, common, renamed: QgsProcessingParameterString(**common),
+    # The starter is a word without an ending, which the filter must let through.
+    jobs.MODEL: lambda field, common, renamed: QgsProcessingParameterFile(
+        **common, fileFilter=f"{ANY_MODEL_FILTER};;{ANY_FILTER}", defaultValue=field.default or None
+    ),
+    # A folder of logs is one that is there and grows; as a destination, it would be a new one each time.
+    jobs.FOLDER: lambda field, common, renamed: QgsProcessingParameterFile(
+        **common, behavior=QgsProcessingParameterFile.Behavior.Folder
+    ),
+    jobs.RASTER_OUTPUT: lambda field, common, renamed: QgsProcessingParameterRasterDestination(**common),
+    jobs.VECTOR_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFeatureSink(
+        **common, type=_SINK_TYPES[field.name]
+    ),
+    jobs.MODEL_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
+        **common, fileFilter=MODEL_FILTER
+    ),
+    jobs.ONNX_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
+        **common, fileFilter=ONNX_FILTER
+    ),
+    jobs.HTML_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
+        **common, fileFilter=HTML_FILTER
+    ),
+    jobs.JSON_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
+        **common, fileFilter=JSON_FILTER
+    ),
+    jobs.GRAPHML_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
+        **common, fileFilter=GRAPHML_FILTER
+    ),
+    jobs.GEOPACKAGE_OUTPUT: lambda field, common, renamed: QgsProcessingParameterFileDestination(
+        **common, fileFilter=GEOPACKAGE_FILTER
+    ),
+}
+
+
+def usual_names(field: OptionField) -> set[str]:
+    """Return how layers often name, in lower case, what a field chooses: width_m, width, road_width."""
+    name = field.option.usual
+    bare = name.removesuffix("_m")
+    return {name, bare, f"road_{bare}"} if name else set()
+
+
+def is_plain(field: OptionField) -> bool:
+    """Whether the field's value is a number or words, and neither a layer nor an output."""
+    return field.option.kind in ("", jobs.FIELD, jobs.BANDS, jobs.MODEL, jobs.FOLDER)
+
+
+def read_plain(
+    field: OptionField,
+    definition: QgsProcessingParameterDefinition,
+    values: dict[str, Any],
+    context: QgsProcessingContext,
+) -> Any:
+    """Return the value of a plain field as the job wants it.
+
+    Parameters
+    ----------
+    field : OptionField
+        The job's field.
+    definition : QgsProcessingParameterDefinition
+        Its parameter.
+    values : dict
+        The values of all parameters, as Processing hands them to the algorithm.
+    context : QgsProcessingContext
+        Processing's context.
+    """
+    read = QgsProcessingParameters
+    if field.option.choices:
+        return read.parameterAsEnumString(definition, values, context)
+    if field.option.kind == jobs.BANDS:
+        return _numbers(field, read.parameterAsString(definition, values, context))
+    if field.item_type is bool:
+        return read.parameterAsBoolean(definition, values, context)
+    if field.item_type is int:
+        return read.parameterAsInt(definition, values, context)
+    if field.item_type is float:
+        return read.parameterAsDouble(definition, values, context)
+    text = read.parameterAsString(definition, values, context)
+    is_path = field.option.kind in (jobs.MODEL, jobs.FOLDER) and text not in ("", jobs.STARTER)
+    return os.path.abspath(text) if is_path else text
+
+
+def _numbers(field: OptionField, text: str) -> tuple[int, ...]:
+    try:
+        return tuple(map(int, text.replace(",", " ").split()))
+    except ValueError:
+        raise JobError(
+            f"{field.option.label} ({field.name}) is {text!r}.", "Give whole numbers, such as 1, 2, 3."
+        ) from None
+
+
+def sink_destination(value: Any, context: QgsProcessingContext) -> str:
+    """Return where a sink's features shall go, as text; empty where that is unsaid."""
+    if isinstance(value, QgsProcessingOutputLayerDefinition):
+        return value.sink.valueAsString(context.expressionContext(), "")[0]
+    return value or ""

@@ -1,0 +1,62 @@
+"""The Processing provider: RoadSeg's place in the toolbox.
+
+Scope: registration of algorithms and workflows. Independent of which there are and what they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from qgis.core import QgsProcessingAlgorithm, QgsProcessingProvider
+from qgis.PyQt.QtGui import QIcon
+
+from ..paths import ICON
+from .workflow_algorithm import WorkflowAlgorithm, workflow_names
+
+
+def make_algorithms(types: Sequence[type[QgsProcessingAlgorithm]]) -> list[QgsProcessingAlgorithm]:
+    """Return an instance of each type, then the workflows, which are complete once the provider is registered."""
+    return [*(algorithm() for algorithm in types), *map(WorkflowAlgorithm, workflow_names())]
+
+
+class RoadSegProvider(QgsProcessingProvider):
+    """RoadSeg in the toolbox.
+
+    Parameters
+    ----------
+    types : sequence of QgsProcessingAlgorithm types
+        The algorithms to offer beside the workflows, in the order of the toolbox.
+    """
+
+    def __init__(self, types: Sequence[type[QgsProcessingAlgorithm]]) -> None:
+        super().__init__()
+        self._types = types
+
+    def loadAlgorithms(self) -> None:
+        """Add every algorithm, whether or not there is a runtime to run it."""
+        for algorithm in make_algorithms(self._types):
+            self.addAlgorithm(algorithm)
+
+    def id(self) -> str:
+        """Return the id that stands before the colon: roadseg:segment."""
+        return "roadseg"
+
+    def name(self) -> str:
+        """Return the name in the toolbox."""
+        return "RoadSeg"
+
+    def icon(self) -> QIcon:
+        """Return the icon in the toolbox."""
+        return QIcon(str(ICON))
+
+    def svgIconPath(self) -> str:
+        """Return the icon as a file."""
+        return str(ICON)
+
+    def supportedOutputRasterLayerExtensions(self) -> list[str]:
+        """Return the one raster format that the worker writes."""
+        return ["tif"]
+
+    def defaultRasterFileExtension(self) -> str:
+        """Return the extension of a raster that is given no name."""
+        return "tif"

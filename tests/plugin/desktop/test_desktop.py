@@ -1,0 +1,224 @@
+"""RoadSeg in a window: its menu, its toolbar, its page of settings, and the demo."""
+
+import os
+import sys
+import time
+
+import pytest
+from qgis.core import QgsApplication, QgsProject, QgsSettings
+from qgis.gui import QgisInterface, QgsBrowserGuiModel
+from qgis.PyQt.QtCore import QTimer
+from qgis.PyQt.QtWidgets import QApplication, QDialog, QToolBar
+from roadseg.qgis_roadseg import settings
+from roadseg.qgis_roadseg.desktop.menu import ALGORITHMS, Menu
+from roadseg.qgis_roadseg.desktop.settings_page import PAGE, SettingsPage
+from roadseg.qgis_roadseg.layers import demo_project
+from roadseg.qgis_roadseg.settings import Settings
+
+from ..support.acting import wait_until_gone
+from ..support.scene import write_scene
+from ..support.window import Window, button, entries, entry, left_behind, messages
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project", "no_settings")
+
+
+@pytest.fixture
+def window():
+    return Window()
+
+
+@pytest.fixture
+def menu(window, tmp_path):
+    menu = Menu(window, tmp_path / "demo")
+    menu.add()
+    yield menu
+    menu.remove()
+    assert left_behind(window) == []
+
+
+@pytest.fixture
+def scene_runtime(play_runtime, tmp_path):
+    """Name a Python that generates a scene by copying one."""
+    image, roads = write_scene(tmp_path)
+    play_runtime(f"""
+import shutil
+options = job()["options"]
+shutil.copy({image!r}, options["raster"])
+shutil.copy({roads!r}, options["roads"])
+send("result", result={{"count": 2, "length_m": 700.0, "resolution_m": 0.5}})
+""")
+
+
+@pytest.fixture(autouse=True)
+def browser(qgis_iface, monkeypatch):
+    """Give Processing's dialogs what they want of the window that pytest-qgis plays, and does not have."""
+    model = QgsBrowserGuiModel()
+    monkeypatch.setattr(qgis_iface, "browserModel", lambda: model, raising=False)
+
+
+def wait_for(is_so, application, seconds=60):
+    end = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < end:
+        application.processEvents()
+        time.sleep(0.01)
+    return is_so()
+
+
+def opened_by(act):
+    """Return the title and the values of the algorithm's dialog that an act opens, which is closed again."""
+    seen = []
+
+    def look():
+        dialogs = [each for each in QApplication.topLevelWidgets() if isinstance(each, QDialog) and each.isVisible()]
+        for dialog in dialogs:
+            seen.append((dialog.windowTitle().rpartition(" - ")[2], dialog.createProcessingParameters()))
+            dialog.close()
+
+    timer = QTimer()
+    timer.setSingleShot(True)
+    timer.timeout.connect(look)
+    timer.start(300)
+    act()  # which lasts as long as a dialog is open
+    timer.stop()
+    return seen
+
+
+def test_the_window_of_these_tests_has_what_that_of_qgis_has():
+    names = [name for name in vars(Window) if not name.startswith("_")]
+    assert "addPluginToRasterMenu" in names and all(hasattr(QgisInterface, name) for name in names)
+
+
+def test_the_menu_and_the_toolbar_have_few_entries(window, menu):
+    texts = [action.text() for action in entries(window) if not action.isSeparator()]
+    assert texts[:4] == ["Fine-tune a model…", "Segment roads…", "Extract roads…", "Compare road networks…"]
+    assert texts[4:5] == ["Try it on a generated scene"] and texts[6:] == ["Settings…"]
+    (toolbar,) = window.mainWindow().findChildren(QToolBar)
+    assert [action.text() for action in toolbar.actions()] == texts[:4]
+    icons = {action.icon().pixmap(24, 24).toImage().cacheKey() for action in toolbar.actions()}
+    assert len(icons) == len(ALGORITHMS) and not any(action.icon().isNull() for action in toolbar.actions())
+
+
+def test_an_entry_opens_its_algorithm(window, menu, play_runtime):
+    play_runtime("")
+    ((title, _),) = opened_by(entry(window, "comparenetworks").trigger)
+    assert title == "Compare road networks"
+
+
+def test_without_a_runtime_an_entry_says_so_and_leads_to_setting_it_up(window, menu, no_runtime):
+    assert opened_by(entry(window, "segment").trigger) == []
+    assert "no runtime yet" in messages(window)[0]
+    ((title, _),) = opened_by(button(window).click)
+    assert title == "Set up runtime" and messages(window) == []
+
+
+def test_the_menu_tells_what_there_is_of_a_runtime(window, menu, no_runtime, tmp_path, monkeypatch):
+    def told():
+        window.rasterMenu().aboutToShow.emit()
+        return entry(window, "runtime").text()
+
+    assert told() == "Runtime: missing…"
+    folder = tmp_path / "data" / "roadseg" / "runtime"
+    (folder / "ipex-0123456789ab").mkdir(parents=True)
+    assert told() == "Runtime: of another version of RoadSeg…"
+    from roadseg.qgis_roadseg.runtime import runtime
+
+    python = runtime.interpreter(runtime.REQUIREMENT_SETS["native"].folder)
+    python.parent.mkdir(parents=True)
+    python.touch()
+    assert told() == "Runtime: ready (native)…"
+    monkeypatch.setenv("ROADSEG_PYTHON", sys.executable)
+    assert told() == "Runtime: ready (ROADSEG_PYTHON)…"
+    assert entry(window, "runtime").statusTip() == sys.executable
+    monkeypatch.setenv("ROADSEG_PYTHON", "/no/such/python")
+    assert told() == "Runtime: missing (ROADSEG_PYTHON)…"
+    monkeypatch.delenv("ROADSEG_PYTHON")
+    settings.save(Settings(sys.executable))
+    assert told() == "Runtime: ready (settings)…"
+    ((title, _),) = opened_by(entry(window, "runtime").trigger)
+    assert title == "Set up runtime"
+
+
+def test_the_settings_are_a_page_of_qgis_own(window, menu):
+    entry(window, "settings").trigger()
+    page = window.factories[0].createWidget(window.mainWindow())
+    assert window.shown_pages == [PAGE] == [page.objectName()] and window.factories[0].title() == "RoadSeg"
+
+
+def test_the_page_shows_and_keeps_the_settings(tmp_path):
+    settings.save(Settings(sys.executable, 1, 2.5, str(tmp_path)))
+    page = SettingsPage()
+    assert page.settings() == settings.load() == Settings(sys.executable, 1, 2.5, str(tmp_path))
+    page.threads.setValue(10_000)
+    page.memory_gb.setValue(1e9)
+    page.python.setFilePath("")
+    page.apply()
+    assert settings.load() == Settings("", os.cpu_count(), 4096, str(tmp_path))
+
+
+def test_the_page_refuses_what_cannot_be_with_a_word():
+    page = SettingsPage()
+    assert page.isValid() and page.refusal.isHidden()
+    page.threads.setValue(1)
+    page.python.setFilePath("/no/such/python")
+    page.models_folder.setFilePath("/no/such/folder")
+    assert not page.isValid() and not page.refusal.isHidden()
+    assert "/no/such/python is no program" in page.refusal.text()
+    assert "/no/such/folder is no folder" in page.refusal.text()
+    page.apply()
+    assert QgsSettings().value("roadseg/threads") is None
+
+
+def test_trying_it_opens_a_project_in_which_fine_tuning_can_run(window, menu, scene_runtime, tmp_path, qgis_app):
+    project = QgsProject.instance()
+    entry(window, "try").trigger()
+    assert "is being generated" in messages(window)[0]
+    assert wait_for(lambda: project.title() == "RoadSeg demo", qgis_app)
+    start = demo_project.starting_values(project, "finetune")
+    ((title, values),) = opened_by(button(window).click)
+    assert title == "Fine-tune a model"
+    assert (values["INPUT"], values["ROADS"]) == ([str(tmp_path / "demo" / "scene.tif")], start["ROADS"])
+    assert (values["AOI"], values["WIDTH_FIELD"]) == (start["AOI"], "width_m")
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:finetune")
+    from processing.tools import dataobjects
+
+    assert algorithm.checkParameterValues(values, dataobjects.createContext())[0]
+
+
+def test_a_demo_that_is_there_is_opened_as_it_is(window, menu, scene_runtime, no_runtime, tmp_path):
+    image, roads = write_scene(tmp_path)
+    files = demo_project.files(tmp_path / "demo")
+    files["image"].parent.mkdir()
+    os.replace(image, files["image"])
+    os.replace(roads, files["true"])
+    demo_project.make(tmp_path / "demo")
+    window.keeps_its_project = True
+    entry(window, "try").trigger()
+    assert QgsProject.instance().title() == ""
+    window.keeps_its_project = False
+    entry(window, "try").trigger()
+    assert QgsProject.instance().title() == "RoadSeg demo"
+
+
+def test_a_scene_that_fails_is_told(window, menu, play_runtime, qgis_app):
+    play_runtime('send("error", code="output", message="The disk is full.", remedy="Make room.")')
+    entry(window, "try").trigger()
+    assert wait_for(lambda: "The disk is full. Make room." in messages(window)[0], qgis_app)
+    assert QgsProject.instance().title() == ""
+
+
+def test_unloading_stops_a_scene_that_is_being_generated(window, tmp_path, play_runtime, qgis_app):
+    play_runtime(f"""
+open({str(tmp_path / "id")!r}, "w").write(str(os.getpid()))
+sys.stdin.read()
+send("error", code="cancelled", message="", remedy="")
+""")
+    menu = Menu(window, tmp_path / "demo")
+    menu.add()
+    entry(window, "try").trigger()
+    entry(window, "try").trigger()  # which does not begin another
+    assert wait_for((tmp_path / "id").exists, qgis_app)
+    menu.remove()
+    assert left_behind(window) == []
+    assert wait_until_gone(int((tmp_path / "id").read_text()))
+    assert wait_for(lambda: QgsApplication.taskManager().countActiveTasks() == 0, qgis_app)
+    assert not demo_project.is_made(tmp_path / "demo") and QgsProject.instance().title() == ""

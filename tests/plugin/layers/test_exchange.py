@@ -1,0 +1,209 @@
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+from qgis.core import (
+    QgsCoordinateReferenceSystem,
+    QgsFeature,
+    QgsGeometry,
+    QgsMeshLayer,
+    QgsProcessingContext,
+    QgsProcessingFeatureSourceDefinition,
+    QgsProcessingParameterFeatureSource,
+    QgsProcessingParameters,
+    QgsProject,
+    QgsRasterLayer,
+    QgsVectorLayer,
+)
+from roadseg.qgis_roadseg.layers import exchange
+from roadseg.training_core.errors import ImageryError, LabelError, OutputError
+
+pytestmark = pytest.mark.usefixtures("qgis_app")
+
+
+@pytest.fixture
+def context(qgis_new_project):
+    context = QgsProcessingContext()
+    context.setProject(QgsProject.instance())
+    return context
+
+
+@pytest.fixture
+def drawn(context):
+    """A layer in memory with three roads, of which one is a curve, and fields that no file could take."""
+    layer = QgsVectorLayer(
+        "CompoundCurve?crs=epsg:32645&field=fid:integer&field=width:double&field=sure:bool&field=words:string[]",
+        "Straßen gezeichnet",
+        "memory",
+    )
+    shapes = ["LineString (0 0, 10 0)", "CompoundCurve (CircularString (0 0, 5 5, 10 0))", "LineString (0 9, 10 9)"]
+    for number, shape in enumerate(shapes):
+        feature = QgsFeature(layer.fields())
+        feature.setGeometry(QgsGeometry.fromWkt(shape))
+        feature.setAttributes([7, 2.5 * number, bool(number), ["a"]])
+        layer.dataProvider().addFeature(feature)
+    layer.updateExtents()
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+def source_of(value, context):
+    parameter = QgsProcessingParameterFeatureSource("ROADS")
+    return QgsProcessingParameters.parameterAsSource(parameter, {"ROADS": value}, context)
+
+
+def written(path):
+    layer = QgsVectorLayer(str(path), "written", "ogr")
+    assert layer.isValid()
+    return layer
+
+
+def test_a_layer_in_memory_is_written_with_the_fields_that_are_needed(drawn, context, tmp_path):
+    path = tmp_path / "Straße mit Leerzeichen.gpkg"
+    exchange.write_source(source_of(drawn.id(), context), ["width", "sure"], path, context)
+    layer = written(path)
+    assert layer.crs().authid() == "EPSG:32645"
+    assert layer.fields().names() == ["fid", "width", "sure"]
+    assert [feature["width"] for feature in layer.getFeatures()] == [0, 2.5, 5]
+    curve = [feature.geometry() for feature in layer.getFeatures()][1]
+    assert curve.constGet().partCount() == 1
+    assert "Curve" not in curve.asWkt()
+    assert curve.length() == pytest.approx(5 * 3.14159, rel=1e-3)
+
+
+def test_only_what_is_selected_is_written(drawn, context, tmp_path):
+    drawn.selectByExpression("width > 2")
+    value = QgsProcessingFeatureSourceDefinition(drawn.id(), selectedFeaturesOnly=True)
+    exchange.write_source(source_of(value, context), [], tmp_path / "roads.gpkg", context)
+    assert written(tmp_path / "roads.gpkg").featureCount() == 2
+
+
+def test_only_what_the_layers_filter_lets_through_is_written(drawn, context, tmp_path):
+    drawn.setSubsetString("width > 3")
+    exchange.write_source(source_of(drawn.id(), context), [], tmp_path / "roads.gpkg", context)
+    assert written(tmp_path / "roads.gpkg").featureCount() == 1
+
+
+def test_a_layer_without_features_is_written_empty(drawn, context, tmp_path):
+    drawn.dataProvider().truncate()
+    exchange.write_source(source_of(drawn.id(), context), [], tmp_path / "roads.gpkg", context)
+    assert written(tmp_path / "roads.gpkg").featureCount() == 0
+
+
+def test_a_layer_without_crs_is_named(context, tmp_path):
+    layer = QgsVectorLayer("Polygon", "Gebiet", "memory")
+    layer.setCrs(QgsCoordinateReferenceSystem())
+    QgsProject.instance().addMapLayer(layer)
+    with pytest.raises(LabelError, match=r"^The layer Gebiet has no coordinate reference system"):
+        exchange.write_source(source_of(layer.id(), context), [], tmp_path / "aoi.gpkg", context)
+
+
+def test_a_source_that_cannot_be_written_is_named(drawn, context, tmp_path):
+    with pytest.raises(LabelError, match="Straßen gezeichnet cannot be handed on"):
+        exchange.write_source(source_of(drawn.id(), context), [], tmp_path / "missing" / "roads.gpkg", context)
+
+
+def test_rasters_are_handed_on_by_their_path(image, monkeypatch):
+    assert exchange.raster_path(QgsRasterLayer(str(image))) == str(image)
+    monkeypatch.chdir(image.parent)
+    assert exchange.raster_path(QgsRasterLayer(image.name)) == str(image)
+
+
+def test_subdatasets_are_handed_on_as_they_stand(image, tmp_path):
+    from osgeo import gdal
+
+    path = tmp_path / "two.gpkg"
+    gdal.Translate(str(path), str(image), format="GPKG", creationOptions=["RASTER_TABLE=one"])
+    gdal.Translate(str(path), str(image), format="GPKG", creationOptions=["RASTER_TABLE=two", "APPEND_SUBDATASET=YES"])
+    name = f"GPKG:{path}:two"
+    layer = QgsRasterLayer(name)
+    assert layer.isValid()
+    assert exchange.raster_path(layer) == name
+
+
+def test_subdatasets_of_a_relative_file_get_its_whole_path(image, tmp_path, monkeypatch):
+    from osgeo import gdal
+
+    gdal.Translate(str(tmp_path / "two pages.tif"), str(image))
+    gdal.Translate(str(tmp_path / "two pages.tif"), str(image), creationOptions=["APPEND_SUBDATASET=YES"])
+    gdal.Translate(str(tmp_path / "bands.nc"), str(image), format="netCDF")
+    monkeypatch.chdir(tmp_path)
+    pages = QgsRasterLayer("GTIFF_DIR:2:two pages.tif")
+    assert pages.isValid()
+    assert exchange.raster_path(pages) == f"GTIFF_DIR:2:{tmp_path / 'two pages.tif'}"
+    whole = f'NETCDF:"{tmp_path / "bands.nc"}":Band1'
+    for name in ('NETCDF:"bands.nc":Band1', whole):
+        layer = QgsRasterLayer(name)
+        assert layer.isValid()
+        assert exchange.raster_path(layer) == whole
+
+
+def test_rasters_of_other_providers_are_refused():
+    layer = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
+    with pytest.raises(ImageryError, match=r"The layer Kacheln comes from wms.*GeoTIFF"):
+        exchange.raster_path(layer)
+
+
+def test_rasters_with_options_are_refused(image):
+    layer = QgsRasterLayer(f"{image}|option:NUM_THREADS=2", "Bild")
+    assert layer.isValid()
+    with pytest.raises(
+        ImageryError, match=r"The layer Bild is opened with options of its own \(option:NUM_THREADS=2\)"
+    ):
+        exchange.raster_path(layer)
+
+
+def test_rasters_in_memory_or_behind_a_login_are_refused(image):
+    from osgeo import gdal
+
+    gdal.FileFromMemBuffer("/vsimem/bild.tif", image.read_bytes())
+    with pytest.raises(ImageryError, match="The layer Bild lies in QGIS' memory"):
+        exchange.raster_path(QgsRasterLayer("/vsimem/bild.tif", "Bild"))
+    gdal.Unlink("/vsimem/bild.tif")
+    layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif authcfg='a1b2c3d'", "Bild")
+    with pytest.raises(ImageryError, match="The layer Bild needs a login that QGIS keeps"):
+        exchange.raster_path(layer)
+
+
+def test_a_file_of_several_rasters_is_no_image(image, tmp_path):
+    from osgeo import gdal
+
+    path = str(tmp_path / "bands.nc")
+    gdal.Translate(path, str(image), format="netCDF")
+    with pytest.raises(ImageryError, match=r"bands\.nc holds several layers.*such as NETCDF"):
+        exchange.raster_path(QgsMeshLayer(path, "Bänder", "mdal"))
+    exchange.check_no_container(str(image))  # which holds one
+
+
+def test_rasters_within_an_archive_are_handed_on_as_they_stand(image, tmp_path):
+    with zipfile.ZipFile(tmp_path / "Bilder 1.zip", "w") as archive:
+        archive.write(image, "bild.tif")
+    for name in (f"/vsizip/{tmp_path}/Bilder 1.zip/bild.tif", f"/vsizip/{{{tmp_path}/Bilder 1.zip}}/bild.tif"):
+        layer = QgsRasterLayer(name, "Bild")
+        assert layer.isValid()
+        assert exchange.raster_path(layer) == name
+
+
+def test_a_raster_in_a_database_takes_qgis(qgis_app):
+    layer = QgsRasterLayer("PG:host=127.0.0.1 port=1 table=bild", "Bild")
+    assert exchange.why_no_file(layer) == "lies in a database"
+
+
+def test_rasters_on_a_server_are_handed_on_as_they_stand():
+    layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif", "Bild")
+    assert exchange.raster_path(layer) == "/vsicurl/http://127.0.0.1:1/bild.tif"
+
+
+def test_destinations_that_cannot_be_written_are_found_before_the_work(tmp_path):
+    for destination in ("", "memory:", "TEMPORARY_OUTPUT", "ogr:dbname='x' table=y", str(tmp_path / "x.gpkg")):
+        exchange.check_destination(destination)
+    with pytest.raises(OutputError, match="missing cannot be written to"):
+        exchange.check_destination(str(tmp_path / "missing" / "x.gpkg"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_must_not_be_written_to(tmp_path):
+    Path(tmp_path).chmod(0o500)
+    with pytest.raises(OutputError):
+        exchange.check_destination(str(tmp_path / "x.gpkg"))

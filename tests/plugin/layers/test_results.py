@@ -1,0 +1,240 @@
+"""Results as they arrive in a project: named, grouped and styled; and batches, as Processing runs them."""
+
+import shutil
+
+import pytest
+from qgis.core import (
+    QgsApplication,
+    QgsProcessingContext,
+    QgsProcessingOutputLayerDefinition,
+    QgsProject,
+    QgsRasterLayer,
+    QgsRenderContext,
+    QgsVectorLayer,
+)
+from roadseg.qgis_roadseg.layers.styles import origin, set_style
+from roadseg.qgis_roadseg.paths import RESOURCES
+
+from ..support.acting import Ear, memory_layer, run, run_in_task
+from ..support.parts import CHANGES, NETWORK, SEGMENT, WRITE
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
+
+
+def load(name, values, outputs, application):
+    """Run an algorithm as the toolbox does, with results that are to be loaded, and load them."""
+    from processing.gui.Postprocessing import handleAlgorithmResults
+
+    context, ear, project = QgsProcessingContext(), Ear(), QgsProject.instance()
+    context.setProject(project)
+    wanted = {key: QgsProcessingOutputLayerDefinition(value, project) for key, value in outputs.items()}
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById(f"roadseg:{name}")
+    parameters = {**values, **wanted}
+    ends = run_in_task(algorithm, parameters, context, ear, application)
+    assert ends[0][0], ear.text
+    assert handleAlgorithmResults(algorithm, context, ear, parameters), ear.text
+    group = project.layerTreeRoot().findGroup("RoadSeg")
+    return {node.layer().name(): node.layer() for node in group.findLayers()}
+
+
+@pytest.fixture
+def no_iface(monkeypatch):
+    monkeypatch.setattr("processing.gui.Postprocessing.iface", None)
+
+
+def test_segments_results_arrive_grouped_named_and_styled(play_runtime, image, tmp_path, model, qgis_app, no_iface):
+    play_runtime(SEGMENT)
+    outputs = {"MASK": str(tmp_path / "a.tif"), "PROBABILITY": "TEMPORARY_OUTPUT"}
+    layers = load("segment", {"INPUT": str(image), "MODEL": model}, outputs, qgis_app)
+    assert set(layers) == {"Road mask (Bild ä)", "Road probability (Bild ä)"}
+    assert layers["Road mask (Bild ä)"].renderer().type() == "paletted"
+    assert layers["Road probability (Bild ä)"].renderer().type() == "singlebandpseudocolor"
+
+
+def test_a_models_results_arrive_as_those_of_its_steps(play_runtime, image, tmp_path, model, qgis_app, no_iface):
+    play_runtime(f"exec({ {'extractroads': NETWORK, 'comparenetworks': CHANGES}!r}[job()['job']])")
+    before = memory_layer("LineString", "OSM", "LineString (350001 3059999, 350011 3059999)")
+    values = {"INPUT": str(image), "MODEL": model, "BEFORE": before, "EXTENT": str(image)}
+    outputs = {"OUTPUT": str(tmp_path / "changes.gpkg"), "ROADS": str(tmp_path / "roads.gpkg")}
+    layers = load("updateosm", values, outputs, qgis_app)
+    assert set(layers) == {"Roads (Bild ä)", "Changes (Bild ä)"}
+    assert layers["Changes (Bild ä)"].renderer().type() == "categorizedSymbol"
+
+
+def test_a_file_that_is_added_later_is_styled_by_qgis_itself(play_runtime, image, tmp_path, model):
+    play_runtime(f"exec({ {'segment': SEGMENT, 'vectorize': NETWORK}!r}[job()['job']])")
+    roads, probability = tmp_path / "roads.gpkg", tmp_path / "probability.tif"
+    run("maproads", {"INPUT": str(image), "MODEL": model, "OUTPUT": str(roads), "PROBABILITY": str(probability)})
+    assert QgsRasterLayer(str(probability)).renderer().type() == "singlebandpseudocolor"
+    layer = QgsVectorLayer(str(roads), "roads", "ogr")
+    shipped = QgsVectorLayer(str(roads), "roads", "ogr", QgsVectorLayer.LayerOptions(False))
+    shipped.loadNamedStyle(str(roads.with_suffix(".qml")))
+    assert layer.renderer().dump() == shipped.renderer().dump()
+
+
+def look_of_a_road(style, kind="double", **values):
+    """Return the color in which a road with such values is painted, and the width."""
+    layer = memory_layer("LineString", "roads", "LineString (0 0, 9 9)", "".join(f"&field={n}:{kind}" for n in values))
+    layer.loadNamedStyle(str(RESOURCES / "styles" / f"{style}.qml"))
+    (road,) = layer.getFeatures()
+    for name, value in values.items():
+        road[name] = value
+    context, renderer = QgsRenderContext(), layer.renderer()
+    context.setExpressionContext(layer.createExpressionContext())
+    renderer.startRender(context, layer.fields())
+    context.expressionContext().setFeature(road)
+    (symbol,) = renderer.symbolsForFeature(road, context)
+    line = symbol.symbolLayer(1)
+    look = line.color().name(), line.width()
+    renderer.stopRender(context)
+    return look
+
+
+def test_roads_are_painted_by_confidence_and_where_there_is_none_too():
+    sure, middling, doubtful = (look_of_a_road("roads", confidence=value) for value in (0.9, 0.7, 0.5))
+    assert len({sure, middling, doubtful}) == 3
+    assert look_of_a_road("roads", confidence=None) == look_of_a_road("roads", width_m=5.0) == sure
+
+
+def look_of_a_class(road_class):
+    return look_of_a_road("roadsbyclass", "string", road_class=road_class)
+
+
+def test_classes_have_looks_of_their_own_and_those_above_are_wider():
+    classes = ["motorway", "trunk", "primary", "secondary", "tertiary", "residential", "service", "path"]
+    looks = [look_of_a_class(name) for name in classes]
+    widths = [width for _, width in looks]
+    assert len(set(looks)) == len(classes) and widths == sorted(widths, reverse=True)
+    assert look_of_a_class("track")[0] != look_of_a_class("service")[0]
+    assert look_of_a_class(" Primary_link") == look_of_a_class("primary")
+
+
+def test_a_class_that_is_unknown_or_not_told_has_a_look_too():
+    other = look_of_a_class("paved")
+    assert other == look_of_a_class(None) == look_of_a_class("") == look_of_a_road("roadsbyclass", width_m=5.0)
+    assert other not in [look_of_a_class(name) for name in ("motorway", "residential", "unclassified", "path")]
+
+
+# Lines of the classes that the mask's folder is named for.
+CLASSED = (
+    WRITE
+    + """
+options = job()["options"]
+classes = os.path.basename(os.path.dirname(options["raster"])).split(",")
+rows = [("LINESTRING (350001 3059999, 350011 3059999)", {"road_class": name, "confidence": 0.9}) for name in classes]
+write(options["roads"], "roads", ogr.wkbLineString, {"road_class": ogr.OFTString, "confidence": ogr.OFTReal}, rows)
+send("result", result={"count": len(rows), "length_m": 20.0})
+"""
+)
+
+
+def mask_of(image, classes):
+    """Return a mask of which the lines will be of certain classes."""
+    folder = image.parent / classes
+    folder.mkdir()
+    return shutil.copyfile(image, folder / "mask.tif")
+
+
+@pytest.mark.parametrize(
+    ("classes", "renderer"),
+    [
+        ("primary,track", "categorizedSymbol"),
+        ("track,track", "RuleRenderer"),
+        ("paved,dirt", "RuleRenderer"),
+    ],
+)
+def test_roads_arrive_by_class_where_they_are_of_several_that_maps_know(
+    play_runtime, image, tmp_path, qgis_app, no_iface, classes, renderer
+):
+    play_runtime(CLASSED)
+    roads = tmp_path / "roads.gpkg"
+    layers = load("vectorize", {"INPUT": str(mask_of(image, classes))}, {"OUTPUT": str(roads)}, qgis_app)
+    assert layers["Roads (mask)"].renderer().type() == renderer
+    assert QgsVectorLayer(str(roads), "later", "ogr").renderer().type() == renderer
+
+
+def test_the_style_beside_a_file_follows_the_result_and_is_never_half_there(play_runtime, image, tmp_path):
+    play_runtime(CLASSED)
+    out = tmp_path / "out"
+    out.mkdir()
+    for classes, style in (("primary,track", "roadsbyclass"), ("track", "roads")):
+        run("vectorize", {"INPUT": str(mask_of(image, classes)), "OUTPUT": str(out / "a.gpkg")})
+        assert (out / "a.qml").read_text() == (RESOURCES / "styles" / f"{style}.qml").read_text()
+        assert sorted(path.name for path in out.iterdir()) == ["a.gpkg", "a.qml"]
+
+
+def test_a_style_that_cannot_be_written_is_told_and_leaves_nothing(tmp_path):
+    file, taken = tmp_path / "a.tif", tmp_path / "a.qml"
+    file.touch()
+    taken.mkdir()
+    ear = Ear()
+    set_style(str(file), "mask", QgsProcessingContext(), ear)
+    assert "style cannot be written" in ear.text
+    assert sorted(tmp_path.iterdir()) == [taken, file]
+
+
+def test_roads_of_a_mask_are_named_for_the_image(play_runtime, image, tmp_path, model, qgis_app, no_iface):
+    play_runtime(f"exec({ {'segment': SEGMENT, 'vectorize': NETWORK}!r}[job()['job']])")
+    masks = load("segment", {"INPUT": str(image), "MODEL": model}, {"MASK": str(tmp_path / "a.tif")}, qgis_app)
+    (mask,) = masks.values()
+    layers = load("vectorize", {"INPUT": mask.id()}, {"OUTPUT": "TEMPORARY_OUTPUT"}, qgis_app)
+    assert set(layers) == {"Road mask (Bild ä)", "Roads (Bild ä)"}
+
+
+def test_only_what_roadseg_itself_has_named_is_named_for_what_it_is_made_of():
+    assert origin("Road probability (Bonn (2019))") == "Bonn (2019)"
+    for name in ("Bonn (2019)", "Road mask", "Road mask of Bonn (2019)", "Road mask (a) b", ""):
+        assert origin(name) == name
+
+
+def test_a_bad_row_of_a_batch_is_told_and_the_others_are_done(play_runtime, image, tmp_path, model, batch):
+    play_runtime(SEGMENT)
+    broken = tmp_path / "broken.tif"
+    broken.write_text("no image")
+    rows = [
+        {"INPUT": str(path), "MODEL": model, "MASK": str(tmp_path / f"{number}.tif")}
+        for number, path in enumerate((image, broken, image))
+    ]
+    told = batch("segment", rows)
+    assert [path.name for path in sorted(tmp_path.glob("[0-9].tif"))] == ["0.tif", "2.tif"]
+    assert "broken.tif" in told.partition("Processing algorithm 2/3")[2]
+
+
+def test_each_row_of_a_batch_is_named_for_its_own_image(play_runtime, image, tmp_path, model, batch):
+    play_runtime(SEGMENT)
+    project = QgsProject()  # in the open one, pytest-qgis lets events pass whenever a layer arrives
+    rows = [
+        {
+            "INPUT": str(shutil.copyfile(image, tmp_path / f"{name}.tif")),
+            "MODEL": model,
+            "MASK": QgsProcessingOutputLayerDefinition(str(tmp_path / f"{name}_mask.tif"), project),
+        }
+        for name in ("Bonn", "Köln")
+    ]
+    told = batch("segment", rows)
+    group = project.layerTreeRoot().findGroup("RoadSeg")
+    assert group is not None, told
+    assert {node.layer().name() for node in group.findLayers()} == {"Road mask (Bonn)", "Road mask (Köln)"}
+
+
+def test_a_batch_is_filled_from_a_folders_images(image, tmp_path, model, monkeypatch, provider):
+    from processing.gui.BatchAlgorithmDialog import BatchAlgorithmDialog
+    from processing.gui.BatchPanel import BatchPanelFillWidget
+
+    for module in ("ParametersPanel", "BatchPanel", "Postprocessing", "BatchAlgorithmDialog"):
+        monkeypatch.setattr(f"processing.gui.{module}.iface", None)
+    paths = [str(shutil.copyfile(image, tmp_path / f"{name}.tif")) for name in ("a", "b", "c")]
+    dialog = BatchAlgorithmDialog(provider.algorithm("segment").create())
+    panel, context = dialog.mainWidget(), QgsProcessingContext()
+    fill = {each.parameterDefinition.name(): each for each in dialog.findChildren(BatchPanelFillWidget)}
+    fill["INPUT"].createMenu()
+    offered = [action.text() for action in fill["INPUT"].menu.actions()]
+    assert "Add Files by Pattern…" in offered
+    for row, path in enumerate(paths):  # as the menu's entries do with the files that were chosen
+        fill["INPUT"].setRowValue(row, path, context)
+        fill["MODEL"].setRowValue(row, model, context)
+        fill["MASK"].setRowValue(row, f"{path}_mask.tif", context)
+    rows = [panel.parametersForRow(row=row, context=context, warnOnInvalid=True) for row in range(3)]
+    assert all(fine for _, fine in rows)
+    assert [values["INPUT"] for values, _ in rows] == paths
+    dialog.close()

@@ -1,0 +1,153 @@
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from roadseg.qgis_roadseg.runtime import build, runtime
+from roadseg.qgis_roadseg.runtime.build import Sources, set_up
+from roadseg.qgis_roadseg.runtime.runtime import RequirementSet
+from roadseg.training_core.errors import Cancelled, RuntimeEnvironmentError
+
+from ..support.acting import Ear
+
+BASE = Path(sys.base_prefix, "bin", "python3")
+
+
+def make_wheel(folder, code="__version__ = '1.2'"):
+    folder.mkdir(exist_ok=True)
+    with zipfile.ZipFile(folder / "tiny-1.2-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("tiny.py", code)
+        wheel.writestr("tiny-1.2.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.2\n")
+        wheel.writestr(
+            "tiny-1.2.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr("tiny-1.2.dist-info/RECORD", "tiny.py,,\ntiny-1.2.dist-info/METADATA,,\n")
+    return str(folder)
+
+
+@pytest.fixture
+def tiny(no_runtime, tmp_path, monkeypatch):
+    """A requirement set of one small package."""
+    (tmp_path / "runtime").mkdir()
+    (tmp_path / "runtime" / "tiny.txt").write_text("-r common.txt\n")
+    (tmp_path / "runtime" / "common.txt").write_text("tiny==1.2\n")
+    monkeypatch.setattr(runtime, "RESOURCES", tmp_path)
+    requirements = RequirementSet("tiny", ("tiny",), ((3, 9), (3, 99)))
+    monkeypatch.setattr(runtime, "REQUIREMENT_SETS", {"tiny": requirements})
+    return requirements
+
+
+def left(requirements):
+    return sorted(os.listdir(requirements.folder.parent))
+
+
+def test_a_runtime_is_built_from_wheels_and_works_where_it_lies(tiny, tmp_path, ear):
+    sources = Sources(wheels=make_wheel(tmp_path / "Räder und mehr"))
+    python, versions = set_up(tiny, sources, None, False, ear)
+    assert python == runtime.find() == runtime.interpreter(tiny.folder)
+    assert versions["tiny"] == "1.2"
+    assert left(tiny) == [tiny.folder.name]
+    assert "Successfully installed tiny-1.2" in ear.text
+    assert ear.progress() == 90
+
+    silent = Ear()
+    assert set_up(tiny, Sources(), None, False, silent) == (python, versions)  # quick: nothing is built
+    assert "Installing" not in silent.text
+
+    make_wheel(tmp_path / "Räder und mehr", "raise OSError('broken')")
+    with pytest.raises(RuntimeEnvironmentError, match="broken"):
+        set_up(tiny, sources, None, True, Ear())
+    assert runtime.check(python, ["tiny"]) == versions  # the one that works is kept
+    assert left(tiny) == [tiny.folder.name]
+
+    (tiny.folder / "mark").touch()
+    make_wheel(tmp_path / "Räder und mehr")
+    set_up(tiny, sources, None, True, Ear())
+    assert not (tiny.folder / "mark").exists()
+    assert left(tiny) == [tiny.folder.name]
+
+    next(tiny.folder.rglob("tiny.py")).unlink()
+    loud = Ear()
+    assert set_up(tiny, sources, None, False, loud) == (python, versions)
+    assert "No module named 'tiny'" in loud.text
+    assert "built anew" in loud.text
+
+
+def test_a_failing_installation_leaves_nothing(tiny, tmp_path, ear):
+    (tmp_path / "empty").mkdir()
+    leftover = tiny.folder.with_name(f".{tiny.folder.name}-killed")
+    leftover.mkdir(parents=True)
+    with pytest.raises(
+        RuntimeEnvironmentError, match=r"(?s)failed with status 1:.*No matching distribution.*tiny"
+    ) as why:
+        set_up(tiny, Sources(wheels=str(tmp_path / "empty")), BASE, False, ear)
+    assert left(tiny) == []
+    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    assert f"{python} -m pip download --only-binary=:all: -r tiny.txt -d empty" in why.value.remedy
+
+
+def test_a_folder_of_wheels_that_is_not_there(tiny, tmp_path, ear):
+    with pytest.raises(RuntimeEnvironmentError, match="folder of wheels .*wheels does not exist"):
+        set_up(tiny, Sources(wheels=str(tmp_path / "wheels")), BASE, False, ear)
+    assert not tiny.folder.parent.exists()
+
+
+def test_a_cancelled_installation_leaves_nothing(tiny, tmp_path):
+    with pytest.raises(Cancelled):
+        set_up(tiny, Sources(wheels=make_wheel(tmp_path / "wheels")), BASE, False, Ear(cancel_on="Installing"))
+    assert left(tiny) == []
+
+
+def test_a_base_that_does_not_fit(tiny, ear):
+    for base in ("/bin/true", "/no/such/python"):
+        with pytest.raises(RuntimeEnvironmentError, match=rf"{base} is no Python 3.9 to 3.99"):
+            set_up(tiny, Sources(), Path(base), False, ear)
+    too_new = RequirementSet("tiny", ("tiny",), ((3, 98), (3, 99)))
+    with pytest.raises(RuntimeEnvironmentError, match=r"no Python 3.98 to 3.99 to build"):
+        set_up(too_new, Sources(), None, False, ear)
+    assert not tiny.folder.parent.exists()
+
+
+def test_two_builds_at_once(tiny, ear):
+    with (
+        build._workplace(tiny.folder),
+        pytest.raises(RuntimeEnvironmentError, match="being built by another"),
+        build._workplace(tiny.folder),
+    ):
+        pass
+
+
+def test_a_named_python_is_only_checked(tiny, play_runtime, monkeypatch, ear):
+    monkeypatch.setenv(runtime.VARIABLE, sys.executable)
+    monkeypatch.setattr(build, "check", lambda python, **_: {"python": str(python)})
+    assert set_up(tiny, Sources(), None, False, ear) == (Path(sys.executable), {"python": sys.executable})
+    assert "nothing is built" in ear.text
+
+
+def test_where_packages_come_from():
+    assert Sources().arguments() == []
+    assert Sources(wheels="/w").arguments() == ["--no-index", "--find-links", "/w"]
+    sources = Sources(index_url="https://mirror.example.org", extra_index_url="https://cpu.example.org")
+    assert sources.arguments() == [
+        "--index-url", "https://mirror.example.org", "--extra-index-url", "https://cpu.example.org",
+    ]  # fmt: skip
+
+
+def test_uv_is_used_where_present_unless_pip_is_told_where_from(tiny, tmp_path, monkeypatch, ear):
+    for name in list(os.environ):
+        if name.startswith("PIP_"):
+            monkeypatch.delenv(name)
+    assert not build._uses_uv() or build.shutil.which("uv")
+    uv = tmp_path / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text('#!/bin/sh\necho uv "$@"\n[ "$1" = venv ] || exit 7\n')
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", str(uv.parent), prepend=os.pathsep)
+    with pytest.raises(RuntimeEnvironmentError, match=r"failed with status 7"):
+        set_up(tiny, Sources(extra_index_url="https://cpu.example.org"), BASE, False, ear)
+    assert f"uv venv --no-progress --python {BASE}" in ear.text
+    assert "--extra-index-url https://cpu.example.org -r" in ear.text
+    assert left(tiny) == []
+    monkeypatch.setenv("PIP_INDEX_URL", "https://mirror.example.org")
+    assert not build._uses_uv()

@@ -1,0 +1,325 @@
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from roadseg.qgis_roadseg.runtime.client import WorkerClient
+from roadseg.training_core.errors import (
+    Cancelled,
+    ImageryError,
+    RoadSegError,
+    RuntimeEnvironmentError,
+    WorkerError,
+)
+from roadseg.training_core.jobs import FineTune, Segment
+
+from ..support.acting import Ear, wait_until_gone
+
+JOB = Segment(raster="/Bilder/Straße 字.tif", model="m.safetensors", mask="mask.tif")
+KEEPING = FineTune(rasters=("/Bilder/Straße 字.tif",), roads="roads.gpkg", model="m.safetensors", keep_best=True)
+
+
+def run(folder, ear, job=JOB, **limits):
+    return WorkerClient(sys.executable, ear, folder, **limits).run(job)
+
+
+def test_a_result_comes_back_and_events_are_told(play, ear):
+    folder = play("""
+send("log", message="Größe 字")
+send("progress", fraction=0.5, message="Segmenting")
+send("result", result={"engine": "native", "count": 3})
+""")
+    assert run(folder, ear) == {"engine": "native", "count": 3}
+    assert ear.told == ["Größe 字", "Segmenting"]
+    assert ear.progress() == 50
+
+
+@pytest.mark.parametrize("name", ["mit Leerzeichen", "Läufer 字"])
+def test_any_path_will_do(play, ear, name, tmp_path, monkeypatch):
+    temporary = tmp_path / f"temporär {name}"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    folder = play('send("result", result={"job": job(), "folder": os.getcwd(), "file": sys.argv[-1]})', folder=name)
+    result = run(folder, ear)
+    assert result["job"]["options"]["raster"] == JOB.raster
+    assert result["folder"] == str(folder)
+    assert result["file"].startswith(str(temporary))
+    assert list(temporary.iterdir()) == []
+
+
+def test_the_worker_sees_nothing_of_qgis(play, ear, monkeypatch):
+    for name in ("PYTHONHOME", "PYTHONPATH", "PROJ_LIB", "GDAL_DATA", "LD_LIBRARY_PATH", "QT_PLUGIN_PATH"):
+        monkeypatch.setenv(name, "/opt/qgis")
+    folder = play("""
+import site
+send("result", result={"names": sorted(os.environ), "user_site": site.ENABLE_USER_SITE, "folder": sys.path[0]})
+""")
+    # With PYTHONHOME set to a place that is none, Python would not even start.
+    result = run(folder, ear)
+    assert not [name for name in result["names"] if name.startswith(("PYTHON", "PROJ", "GDAL", "LD_", "QT_"))]
+    assert result["user_site"] is False
+    assert result["folder"] == str(folder)
+    assert not (folder / "training_core" / "__pycache__").exists()
+
+
+def test_what_a_worker_leaves_of_temporary_files_goes_with_its_run(play, ear):
+    folder = play("""
+import tempfile
+left = tempfile.mkdtemp()
+send("log", message=left)
+os.kill(os.getpid(), 9)
+""")
+    with pytest.raises(WorkerError):
+        run(folder, ear)
+    left = Path(ear.told[0])
+    assert left.parent.parent == Path(tempfile.gettempdir()) and not left.parent.exists()
+
+
+def test_foreign_lines_are_logged(play, ear):
+    folder = play("""
+print("a library's print")
+print('{"event": "unheard of"}')
+print('{"json": "but no event"}')
+print("[1, 2]", "null")
+os.write(1, b"\\xff\\xfe no text\\n")
+print("a word of warning", file=sys.stderr)
+send("result", result={})
+""")
+    assert run(folder, ear) == {}
+    for told in ("a library's print", "unheard of", "but no event", "[1, 2] null", "no text", "a word of warning"):
+        assert told in ear.text
+
+
+def test_letters_cut_in_two(play, ear):
+    folder = play("""
+line = json.dumps({"event": "log", "message": "Straße 字"}, ensure_ascii=False).encode() + b"\\n"
+for byte in line:
+    os.write(1, bytes([byte]))
+    time.sleep(0.002)
+send("result", result={})
+""")
+    run(folder, ear)
+    assert ear.told == ["Straße 字"]
+
+
+def test_a_huge_line_is_cut_and_harmless(play, ear):
+    folder = play("""
+for _ in range(64):
+    os.write(1, b"x" * (1 << 20))
+os.write(1, b"\\n")
+send("result", result={"fine": True})
+""")
+    assert run(folder, ear) == {"fine": True}
+    assert max(map(len, ear.told)) <= 1 << 20
+
+
+def test_the_jobs_own_error_keeps_its_kind(play, ear):
+    folder = play("""
+send("error", code="imagery", message="x.tif cannot be read.", remedy="Copy it again.")
+sys.exit(1)
+""")
+    with pytest.raises(ImageryError, match=r"^x.tif cannot be read. Copy it again.$"):
+        run(folder, ear)
+
+
+def test_an_error_of_an_unknown_kind(play, ear):
+    folder = play('send("error", code="unexpected", message="Oh.", remedy=""); sys.exit(1)')
+    with pytest.raises(RoadSegError, match=r"^Oh.$") as caught:
+        run(folder, ear)
+    assert caught.value.code == "unexpected"
+
+
+def test_a_crash_tells_the_last_words(play, ear):
+    folder = play('print("halloo", file=sys.stderr); 1 / 0')
+    with pytest.raises(WorkerError, match=r"(?s)ended without a result \(status 1\).*halloo.*ZeroDivisionError"):
+        run(folder, ear)
+
+
+def test_a_crash_in_a_library(play, ear):
+    folder = play("os.kill(os.getpid(), 11)")
+    with pytest.raises(WorkerError, match=r"crashed \(signal 11\)"):
+        run(folder, ear)
+
+
+def test_an_end_without_result(play, ear):
+    with pytest.raises(WorkerError, match=r"ended without a result \(status 0\)"):
+        run(play("pass"), ear)
+
+
+def test_signal_9_is_lack_of_memory(play, ear):
+    with pytest.raises(WorkerError, match=r"out of memory.*Lower the tile size, chip size or batch size"):
+        run(play("os.kill(os.getpid(), 9)"), ear)
+
+
+def test_a_missing_module_is_an_incomplete_runtime(play, ear):
+    with pytest.raises(RuntimeEnvironmentError, match=r"incomplete \(.*no_such_module.*Run Set up runtime"):
+        run(play("import no_such_module"), ear)
+
+
+def test_a_worker_that_hangs_in_silence_is_ended(play, ear):
+    folder = play("""
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+send("log", message=f"{os.getpid()} {child.pid}")
+time.sleep(60)
+""")
+    with pytest.raises(WorkerError, match=r"no sign of life for 0.5 s.*Run it again"):
+        run(folder, ear, silence_s=0.5)
+    assert all(wait_until_gone(int(number)) for number in ear.told[0].split())
+
+
+def test_foreign_noise_is_no_sign_of_life(play, ear):
+    folder = play('send("heartbeat")\nwhile True: print("noise", flush=True); time.sleep(0.05)')
+    with pytest.raises(WorkerError, match="no sign of life"):
+        run(folder, ear, silence_s=0.7)
+
+
+def test_a_slow_worker_with_heartbeats_lives(play, ear):
+    folder = play("""
+for _ in range(15):
+    time.sleep(0.1)
+    send("heartbeat")
+send("result", result={"slow": True})
+""")
+    assert run(folder, ear, silence_s=0.7) == {"slow": True}
+
+
+def test_cancel_lets_the_worker_end_by_itself(play):
+    ear = Ear(cancel_on="started")
+    folder = play("""
+send("log", message="started")
+sys.stdin.read()
+send("log", message="tidied up")
+send("error", code="cancelled", message="Stopped.", remedy="")
+""")
+    with pytest.raises(Cancelled, match="Stopped"):
+        run(folder, ear)
+    assert "tidied up" in ear.text
+
+
+def test_a_worker_that_ignores_cancel_is_ended_with_its_children(play):
+    ear = Ear(cancel_on=" ")
+    folder = play("""
+import signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+send("log", message=f"{os.getpid()} {child.pid}")
+while True:
+    send("heartbeat")
+    time.sleep(0.05)
+""")
+    began = time.monotonic()
+    with pytest.raises(Cancelled):
+        run(folder, ear, grace_s=0.5)
+    assert 0.5 <= time.monotonic() - began < 20
+    assert all(wait_until_gone(int(number)) for number in ear.told[0].split())
+
+
+FINISHES = """
+send("log", message="started")
+sys.stdin.read()
+for _ in range(15):
+    time.sleep(0.1)
+    send("heartbeat")
+send("progress", fraction=0.99, message="Writing the report")
+send("result", result={"stopped": True})
+"""
+
+
+def test_a_stopped_job_that_keeps_its_best_is_given_the_time_to_write_it(play):
+    ear = Ear(cancel_on="started")
+    assert run(play(FINISHES), ear, KEEPING, grace_s=0.5) == {"stopped": True}
+    assert "the best so far written" in ear.text and "Writing the report" in ear.text
+
+
+def test_a_stopped_job_that_keeps_nothing_is_not(play):
+    with pytest.raises(Cancelled):
+        run(play(FINISHES), Ear(cancel_on="started"), grace_s=0.5)
+
+
+@pytest.mark.parametrize("limits", [{"finish_s": 0.7}, {"silence_s": 0.7}])
+def test_the_time_to_write_the_best_has_an_end(play, limits):
+    beat = 'send("heartbeat")' if "finish_s" in limits else "pass"
+    folder = play(f"""
+send("log", message="started")
+while True:
+    {beat}
+    time.sleep(0.05)
+""")
+    began = time.monotonic()
+    with pytest.raises(Cancelled):
+        run(folder, Ear(cancel_on="started"), KEEPING, **limits)
+    assert 0.7 <= time.monotonic() - began < 20
+
+
+def test_a_result_that_a_stopped_job_has_is_its_last_word(play):
+    folder = play(FINISHES + 'send("heartbeat")\ntime.sleep(60)')
+    began = time.monotonic()
+    assert run(folder, Ear(cancel_on="started"), KEEPING, grace_s=0.5) == {"stopped": True}
+    assert time.monotonic() - began < 20
+
+
+def test_a_worker_that_does_not_end_after_its_result_is_ended(play, ear):
+    folder = play('send("result", result={"fine": True}); time.sleep(60)')
+    began = time.monotonic()
+    assert run(folder, ear, grace_s=0.5) == {"fine": True}
+    assert time.monotonic() - began < 20
+
+
+def test_a_child_left_behind_is_gone(play, ear):
+    folder = play("""
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+send("result", result={"child": child.pid})
+sys.stdout.flush()
+os._exit(0)
+""")
+    began = time.monotonic()
+    child = run(folder, ear)["child"]
+    assert wait_until_gone(child)
+    assert time.monotonic() - began < 20
+
+
+def test_closing_its_outputs_does_not_end_a_worker(play, ear, tmp_path):
+    folder = play(f"""
+send("result", result={{}})
+os.close(1); os.close(2)
+time.sleep(0.5)
+open({str(tmp_path / "done")!r}, "w").close()
+""")
+    assert run(folder, ear) == {}
+    assert (tmp_path / "done").exists()
+
+
+def test_the_python_is_not_there(ear):
+    with pytest.raises(RuntimeEnvironmentError, match="cannot be started"):
+        WorkerClient("/no/such/python", ear).run(JOB)
+
+
+def test_two_workers_at_once_do_not_hold_each_others_pipes(play, qgis_app):
+    """A worker hears that its input closes, though another was started meanwhile."""
+    from qgis.core import QgsApplication, QgsTask
+
+    ears = [Ear(cancel_on="started"), Ear()]
+    folders = [
+        play(
+            'send("log", message="started"); sys.stdin.read(); send("error", code="cancelled", message="", remedy="")'
+        ),
+        play('time.sleep(1.5); send("result", result={})', folder="other"),
+    ]
+    ends = {}
+
+    def work(task, number):
+        try:
+            ends[number] = run(folders[number], ears[number])
+        except RoadSegError as error:
+            ends[number] = error
+
+    tasks = [QgsTask.fromFunction(f"worker {number}", work, number=number) for number in (1, 0)]
+    for task in tasks:
+        QgsApplication.taskManager().addTask(task)
+    end = time.monotonic() + 20
+    while len(ends) < 2 and time.monotonic() < end:
+        qgis_app.processEvents()
+        time.sleep(0.01)
+    assert isinstance(ends[0], Cancelled)
+    assert ends[1] == {}

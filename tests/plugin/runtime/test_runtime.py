@@ -1,0 +1,93 @@
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from qgis.core import QgsSettings
+from roadseg.qgis_roadseg.runtime import runtime
+from roadseg.training_core.errors import RuntimeEnvironmentError
+
+
+def pretend(requirements, age_s=0):
+    python = runtime.interpreter(requirements.folder)
+    python.parent.mkdir(parents=True)
+    python.touch()
+    time = python.stat().st_mtime - age_s
+    os.utime(requirements.folder, (time, time))
+    return python
+
+
+IPEX, NATIVE = runtime.REQUIREMENT_SETS["ipex"], runtime.REQUIREMENT_SETS["native"]
+
+
+def test_no_runtime_says_what_to_do(no_runtime):
+    with pytest.raises(RuntimeEnvironmentError, match=r"no runtime yet. Run Set up runtime .* ROADSEG_PYTHON"):
+        runtime.find()
+
+
+def test_the_managed_runtime_lies_in_the_data_folder_and_bears_a_hash(no_runtime, tmp_path):
+    assert IPEX.folder.parent == tmp_path / "data" / "roadseg" / "runtime"
+    name, _, digest = IPEX.folder.name.partition("-")
+    assert name == "ipex"
+    assert len(digest) == 12
+    assert digest != NATIVE.folder.name.partition("-")[2]
+
+
+def test_the_managed_runtime_is_found(no_runtime):
+    python = pretend(IPEX)
+    assert runtime.find() == python
+
+
+def test_of_several_the_one_set_up_last_counts(no_runtime):
+    pretend(IPEX, age_s=10)
+    native = pretend(NATIVE)
+    assert runtime.find() == native
+    os.utime(IPEX.folder)
+    assert runtime.find() == runtime.interpreter(IPEX.folder)
+
+
+def test_the_variable_counts_before_the_setting_and_that_before_the_managed_one(
+    qgis_app, no_runtime, tmp_path, monkeypatch
+):
+    pretend(IPEX)
+    by_setting, by_variable = tmp_path / "setting", tmp_path / "variable"
+    by_setting.touch()
+    by_variable.touch()
+    QgsSettings().setValue("roadseg/python", str(by_setting))
+    try:
+        assert runtime.find() == by_setting
+        monkeypatch.setenv(runtime.VARIABLE, str(by_variable))
+        assert runtime.find() == by_variable
+    finally:
+        QgsSettings().remove("roadseg/python")
+
+
+def test_a_named_python_that_is_not_there(no_runtime, monkeypatch):
+    pretend(IPEX)
+    monkeypatch.setenv(runtime.VARIABLE, "/no/such/python")
+    with pytest.raises(RuntimeEnvironmentError, match=r"/no/such/python, does not exist"):
+        runtime.find()
+
+
+def test_the_check_tells_versions():
+    versions = runtime.check(Path(sys.executable), ["json", "argparse"])
+    assert list(versions) == ["python", "json", "argparse"]
+    assert versions["python"] == "{}.{}.{}".format(*sys.version_info)
+
+
+def test_the_check_tells_what_is_missing():
+    with pytest.raises(RuntimeEnvironmentError, match=r"(?s)does not work as .*No module named 'no_such_module'"):
+        runtime.check(Path(sys.executable), ["no_such_module"])
+
+
+@pytest.mark.parametrize("program", ["/bin/true", "/bin/echo"])
+def test_what_is_no_python_does_not_pass(program):
+    with pytest.raises(RuntimeEnvironmentError, match="does not work as"):
+        runtime.check(Path(program))
+
+
+@pytest.mark.parametrize("requirements", runtime.REQUIREMENT_SETS.values(), ids=lambda item: item.name)
+def test_every_module_that_is_checked_is_required(requirements):
+    text = requirements.file.read_text() + requirements.file.with_name("common.txt").read_text()
+    for module in requirements.modules:
+        assert f"\n{module.replace('_', '-')}" in text

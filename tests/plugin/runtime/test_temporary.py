@@ -1,0 +1,70 @@
+import subprocess
+import sys
+import tempfile
+import threading
+
+import pytest
+from roadseg.qgis_roadseg.runtime.temporary import working_folder
+from roadseg.training_core.errors import OutputError
+
+from ..conftest import ROOT
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_a_folder_goes_with_its_run_and_nobody_else_reads_it(root):
+    with working_folder() as folder:
+        (folder / "roads.gpkg").write_text("drawn")
+        assert folder.parent == root and folder.stat().st_mode & 0o777 == 0o700
+    assert list(root.iterdir()) == []
+
+
+def test_a_run_that_fails_leaves_no_folder(root):
+    with pytest.raises(ZeroDivisionError), working_folder():
+        raise ZeroDivisionError
+    assert list(root.iterdir()) == []
+
+
+def test_runs_at_once_leave_each_others_folders_alone(root):
+    with working_folder() as mine:
+        theirs = []
+
+        def other():
+            with working_folder() as folder:
+                theirs.append((folder, mine.exists()))
+
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        assert mine.exists() and theirs[0][1] and theirs[0][0] != mine and not theirs[0][0].exists()
+
+
+KILLED = f"""
+import os, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, {str(ROOT.parent)!r})
+from importlib import import_module
+context = import_module({ROOT.name!r} + ".qgis_roadseg.runtime.temporary").working_folder()
+folder = context.__enter__()
+(folder / "image.tif").write_text("large")
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_process_has_left_goes_with_the_next_run(root, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(root))
+    assert subprocess.run([sys.executable, "-c", KILLED]).returncode == -9
+    assert len(list(root.iterdir())) == 2 and len(list(root.rglob("image.tif"))) == 1
+    with working_folder() as folder:
+        assert folder.exists() and list(root.rglob("image.tif")) == []
+    assert list(root.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_told(root, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(root / "missing"))
+    with pytest.raises(OutputError, match=r"missing.* cannot be made .*Make room"), working_folder():
+        pass

@@ -1,0 +1,388 @@
+"""The algorithms through Processing, with a worker that only plays its part: what goes to it, and what comes back."""
+
+import os
+
+import pytest
+from qgis.core import (
+    QgsApplication,
+    QgsProcessingContext,
+    QgsProcessingFeatureSourceDefinition,
+    QgsProcessingOutputLayerDefinition,
+    QgsProject,
+    QgsRasterLayer,
+    QgsVectorLayer,
+    edit,
+)
+
+from ..support.acting import Ear, failure, memory_layer, options_in, run, run_in_task, saved_job
+from ..support.parts import ANSWER, FINETUNE, NETWORK, SEGMENT, WRITE
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
+
+
+def test_vectorize(play_runtime, image, tmp_path):
+    play_runtime(NETWORK)
+    roads, nodes = tmp_path / "Straßen 1.gpkg", tmp_path / "nodes.geojson"
+    result = run("vectorize", {"INPUT": str(image), "OUTPUT": str(roads), "NODES": str(nodes)})
+    assert result == {"OUTPUT": str(roads), "NODES": str(nodes), "COUNT": 2, "LENGTH_M": 20}
+    layer = QgsVectorLayer(str(roads), "roads", "ogr")
+    types = {field.name(): field.typeName() for field in layer.fields()}
+    assert types == {
+        "fid": "Integer64", "length_m": "Real", "width_m": "Real", "confidence": "Real", "component": "Integer64",
+    }  # fmt: skip
+    assert layer.featureCount() == 2
+    assert layer.crs().authid() == "EPSG:32645"
+    assert next(layer.getFeatures())["length_m"] == 10
+    assert roads.with_suffix(".qml").is_file()
+    assert QgsVectorLayer(str(nodes), "nodes", "ogr").featureCount() == 1
+
+
+def test_vectorize_into_memory_without_nodes(play_runtime, image):
+    play_runtime(NETWORK)
+    result = run("vectorize", {"INPUT": QgsRasterLayer(str(image)), "OUTPUT": "TEMPORARY_OUTPUT"})
+    assert set(result) == {"OUTPUT", "COUNT", "LENGTH_M"}
+    assert result["OUTPUT"].featureCount() == 2
+
+
+def test_vectorize_with_classes_and_without(play_runtime, image, tmp_path):
+    lines, job = saved_job(NETWORK, tmp_path)
+    play_runtime(lines)
+    for classes, received in ((None, ""), ("", ""), (str(image), str(image)), (QgsRasterLayer(str(image)), str(image))):
+        run("vectorize", {"INPUT": str(image), "CLASSES": classes, "OUTPUT": "TEMPORARY_OUTPUT"})
+        assert options_in(job)["classes"] == received
+    missing = str(tmp_path / "none.tif")
+    assert "none.tif" in failure("vectorize", {"INPUT": str(image), "CLASSES": missing, "OUTPUT": "TEMPORARY_OUTPUT"})
+
+
+def test_exportnetwork_hands_on_all_fields_and_wants_something_to_write(play_runtime, tmp_path):
+    lines, job = saved_job(
+        "import shutil; shutil.copy(job()['options']['lines'], " + repr(str(tmp_path / "handed on.gpkg")) + ")\n"
+        + 'send("result", result={"nodes": 2, "edges": 2, "length_m": 10.0, "components": 1})\n',
+        tmp_path,
+    )  # fmt: skip
+    play_runtime(lines)
+    fields = "&field=speed:double&field=name:string&field=bridge:string"
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", fields)
+    graph = str(tmp_path / "Graph ß.graphml")
+    values = {"INPUT": roads, "SPEED_FIELD": "speed", "BRIDGE_FIELD": "bridge"}
+    result = run("exportnetwork", {**values, "GRAPHML": graph})
+    assert result == {"GRAPHML": graph, "NODES": 2, "EDGES": 2, "LENGTH_M": 10, "COMPONENTS": 1}
+    options = options_in(job)
+    assert (options["graphml"], options["geopackage"]) == (graph, "")
+    assert (options["lines_speed_field"], options["lines_bridge_field"]) == ("speed", "bridge")
+    handed_on = QgsVectorLayer(str(tmp_path / "handed on.gpkg"), "", "ogr")
+    assert {"speed", "name", "bridge"} <= {field.name() for field in handed_on.fields()}
+    assert "nothing to write" in failure("exportnetwork", values)
+
+
+def test_vectorize_into_a_table_of_a_geopackage(play_runtime, image, tmp_path):
+    play_runtime(NETWORK)
+    target = f"ogr:dbname='{tmp_path / 'all.gpkg'}' table=\"network\" (geom)"
+    run("vectorize", {"INPUT": str(image), "OUTPUT": target})
+    assert QgsVectorLayer(f"{tmp_path / 'all.gpkg'}|layername=network", "", "ogr").featureCount() == 2
+    assert not (tmp_path / "all.qml").exists()
+
+
+def test_cleannetwork_hands_on_all_fields_that_a_file_can_hold(play_runtime, tmp_path):
+    keep = "shutil.copy(job()['options']['lines'], " + repr(str(tmp_path / "lines.gpkg")) + ")"
+    lines, job = saved_job(f"import shutil; {keep}\n{NETWORK}", tmp_path)
+    play_runtime(lines)
+    kinds = {
+        "fid": "integer",
+        "name": "string",
+        "oneway": "bool",
+        "lanes": "integer",
+        "built": "date",
+        "refs": "string[]",
+    }
+    fields = "".join(f"&field={name}:{kind}" for name, kind in kinds.items())
+    layer = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", fields)
+    with edit(layer):
+        layer.changeAttributeValues(1, {0: 7, 1: "Ä", 2: True, 3: 2})
+    result = run("cleannetwork", {"INPUT": layer, "BRIDGE_FIELD": "name", "OUTPUT": "TEMPORARY_OUTPUT", "GAP_M": 3})
+    assert (result["COUNT"], result["LENGTH_M"]) == (2, 20)
+    assert result["OUTPUT"].featureCount() == 2
+    options = options_in(job)
+    assert (options["gap_m"], options["snap_m"], options["lines_bridge_field"]) == (3, 5, "name")
+    handed = QgsVectorLayer(str(tmp_path / "lines.gpkg"), "", "ogr")
+    assert [field.name() for field in handed.fields()] == ["fid", "name", "oneway", "lanes", "built"]
+    assert next(handed.getFeatures()).attributes()[1:4] == ["Ä", True, 2]
+
+
+def test_extractroads(play_runtime, image, tmp_path, model):
+    lines, job = saved_job(NETWORK, tmp_path)
+    play_runtime(lines)
+    area = memory_layer(
+        "Polygon", "Gebiet", "Polygon ((350000 3059990, 350010 3059990, 350010 3060000, 350000 3059990))"
+    )
+    values = {"INPUT": str(image), "MODEL": model, "AOI": area, "OUTPUT": "TEMPORARY_OUTPUT", "SPUR_M": 3, "HALO": "96"}
+    result = run("extractroads", {**values, "MASK": str(tmp_path / "mask.tif")})
+    assert set(result) == {"OUTPUT", "MASK", "COUNT", "LENGTH_M", "ENGINE"}
+    options = options_in(job)
+    assert options["raster"] == str(image)
+    assert options["model"] == model
+    assert options["spur_m"] == 3
+    assert options["halo"] == "96"
+    assert options["aoi"].endswith("aoi.gpkg")
+    assert not os.path.exists(os.path.dirname(options["aoi"]))
+
+
+def test_segment(play_runtime, image, tmp_path, model):
+    play_runtime(SEGMENT)
+    mask = tmp_path / "Maske ß.tif"
+    result = run("segment", {"INPUT": str(image), "MODEL": model, "MASK": str(mask)})
+    assert result == {
+        "MASK": str(mask), "MEGAPIXELS_PER_S": 2.5, "OVERHEAD": 1.5, "HALO_PX": 64,
+        "ENGINE": "ipex", "PRECISION": "bf16",
+    }  # fmt: skip
+    style = mask.with_suffix(".qml")
+    assert "road" in style.read_text()
+    style.write_text("the person's own")
+    result = run("segment", {"INPUT": str(image), "MODEL": model, "MASK": str(mask), "PROBABILITY": "TEMPORARY_OUTPUT"})
+    assert style.read_text() == "the person's own"
+    assert result["PROBABILITY"].endswith(".tif")
+
+
+ERRORS = """
+options = job()["options"]
+for name, fields in (("truth", ["bridge", "mph"]), ("proposal", ["v"])):
+    source = ogr.Open(options[name])
+    found = [field.GetName() for field in source.GetLayer(0).schema]
+    if found != fields:
+        raise SystemExit(f"{name} has {found}")
+write(options["errors"], "errors", ogr.wkbLineString, {"kind": ogr.OFTString, "length_m": ogr.OFTReal},
+      [("LINESTRING (350001 3059999, 350011 3059999)", {"kind": "missed", "length_m": 10.0})])
+send("result", result={"apls": {"score": 0.5}, "apls_time": None, "topo": {"f1": 0.25}})
+"""
+
+
+def test_scorenetwork_hands_each_layers_own_fields_on(play_runtime, tmp_path):
+    lines, job = saved_job(WRITE + ERRORS, tmp_path)
+    play_runtime(lines)
+    road = "LineString (350000 3059990, 350010 3059990)"
+    truth = memory_layer("LineString", "Wahrheit", road, "&field=bridge:string&field=mph:string&field=name:string")
+    found = memory_layer("LineStringZ", "Gefunden", "LineStringZ (350000 3059990 5, 350010 3059990 6)", "&field=v:int")
+    errors = tmp_path / "Fehler.gpkg"
+    values = {
+        "INPUT": found, "TRUTH": truth, "TRUTH_BRIDGE_FIELD": "bridge", "TRUTH_SPEED_FIELD": "mph",
+        "PROPOSAL_SPEED_FIELD": "v", "SPEED_UNIT": "mph", "SNAP_M": 6, "OUTPUT": str(errors),
+    }  # fmt: skip
+    result = run("scorenetwork", values)
+    assert (result["APLS_SCORE"], result["APLS_TIME_SCORE"], result["TOPO_F1"]) == (0.5, None, 0.25)
+    options = options_in(job)
+    assert (options["truth_bridge_field"], options["proposal_bridge_field"]) == ("bridge", "")
+    assert (options["truth_speed_field"], options["proposal_speed_field"]) == ("mph", "v")
+    assert (options["speed_unit"], options["snap_m"]) == ("mph", 6)
+    layer = QgsVectorLayer(str(errors), "errors", "ogr")
+    _, styled = layer.loadNamedStyle(str(errors.with_suffix(".qml")))
+    assert styled
+    assert {category.value() for category in layer.renderer().categories()} == {"matched", "missed", "false"}
+    assert "speed field" in failure("scorenetwork", {**values, "PROPOSAL_SPEED_FIELD": None})
+
+
+CHANGES = """
+options = job()["options"]
+for name, fields in (("before", ["ref", "lanes"]), ("after", ["width_m"]), ("places", ["name", "beds"])):
+    source = ogr.Open(options[name])
+    found = [field.GetName() for field in source.GetLayer(0).schema]
+    if found != fields:
+        raise SystemExit(f"{name} has {found}")
+write(options["changes"], "changes", ogr.wkbLineString, {"change": ogr.OFTString, "length_m": ogr.OFTReal},
+      [("LINESTRING (350001 3059999, 350011 3059999)", {"change": "lost", "length_m": 10.0})])
+write(options["reached"], "reached", ogr.wkbPoint, {"status": ogr.OFTString},
+      [("POINT (350001 3059999)", {"status": "cut off"})])
+send("result", result={"lost": {"length_m": 10.0, "share": 0.5}, "routes": {"cut_off": 1}})
+"""
+
+
+def test_comparenetworks_hands_whole_layers_on_and_styles_both_results(play_runtime, tmp_path):
+    lines, job = saved_job(WRITE + CHANGES, tmp_path)
+    play_runtime(lines)
+    road = "LineString (350000 3059990, 350010 3059990)"
+    values = {
+        "BEFORE": memory_layer("LineString", "Vorher", road, "&field=ref:string&field=lanes:int"),
+        "INPUT": memory_layer("LineString", "Nachher", road, "&field=width_m:double"),
+        "PLACES": memory_layer("Point", "Orte", "Point (350000 3059990)", "&field=name:string&field=beds:int"),
+        "PLACES_NAME_FIELD": "name", "ROUTES_ON": "remaining", "ALIGN": False,
+        "OUTPUT": str(tmp_path / "Änderungen.gpkg"), "REACHED": str(tmp_path / "places.gpkg"),
+    }  # fmt: skip
+    result = run("comparenetworks", values)
+    assert (result["LOST_LENGTH_M"], result["LOST_SHARE"], result["ROUTES_CUT_OFF"]) == (10, 0.5, 1)
+    assert result["INTACT_SHARE"] is None
+    options = options_in(job)
+    assert (options["places_name_field"], options["routes_on"], options["align"]) == ("name", "remaining", False)
+    statuses = {"cut off", "interrupted", "longer", "never connected", "no road near", "newly reachable", "reachable"}
+    for name, words in (("OUTPUT", {"lost", "displaced", "new", "intact"}), ("REACHED", statuses)):
+        layer = QgsVectorLayer(values[name], name, "ogr")
+        _, styled = layer.loadNamedStyle(str((tmp_path / values[name]).with_suffix(".qml")))
+        assert styled and {category.value() for category in layer.renderer().categories()} == words
+    assert "no places" in failure("comparenetworks", {**values, "PLACES": None, "PLACES_NAME_FIELD": None})
+
+
+def test_relative_paths_are_meant_from_where_qgis_runs(play_runtime, image, tmp_path, model, monkeypatch):
+    play_runtime(SEGMENT)
+    monkeypatch.chdir(tmp_path)
+    run("segment", {"INPUT": image.name, "MODEL": os.path.basename(model), "MASK": "mask.tif"})
+    assert (tmp_path / "mask.tif").is_file()
+
+
+def test_finetune(play_runtime, image, tmp_path):
+    lines, job = saved_job(FINETUNE, tmp_path)
+    play_runtime(lines)
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)", "&field=width:double")
+    values = {"INPUT": [str(image), QgsRasterLayer(str(image))], "ROADS": roads, "WIDTH_FIELD": "width", "BANDS": "1,3"}
+    outputs = {"MODEL": str(tmp_path / "model.safetensors"), "REPORT": str(tmp_path / "report.html")}
+    result = run("finetune", {**values, **outputs, "MINUTES": 1})
+    assert result == {
+        **outputs, "IMAGES_PER_S": 2, "STEPS": 30, "VALIDATION_IOU": 0.5, "VALIDATION_F1": 0.6,
+        "VALIDATION_PRECISION": 0.7, "VALIDATION_RECALL": 0.8,
+        "ENGINE": "native",
+    }  # fmt: skip
+    options = options_in(job)
+    assert options["rasters"] == [str(image), str(image)]
+    assert (options["width_field"], options["bands"], options["minutes"]) == ("width", [1, 3], 1)
+    assert options["aoi"] == options["sure_field"] == "" and options["base_model"] == "starter"
+
+
+def test_evaluate(play_runtime, image, tmp_path, model):
+    lines, job = saved_job("""
+options = job()["options"]
+for name in ("report", "scores"):
+    open(options[name], "w").close()
+pixel = {"iou": 0.5, "f1": 0.6, "precision": 0.7, "recall": 0.8}
+relaxed = {"f1": 0.9, "precision": 0.91, "recall": 0.89}
+best = {"threshold": 0.4, **pixel}
+images = [{"name": "a.tif", "pixels": 100}]
+send("result", result={"pixel": pixel, "relaxed": relaxed, "best": best, "pixels": 100, "road_share": 0.25,
+                       "images": images, "engine": "native", "precision": "bf16"})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": model, "TOLERANCE_M": 5, "PRECISION": "fp32"}
+    outputs = {"REPORT": str(tmp_path / "Bericht ß.html"), "SCORES": str(tmp_path / "scores.json")}
+    result = run("evaluate", {**values, **outputs})
+    assert result == {
+        **outputs, "PIXEL_IOU": 0.5, "PIXEL_F1": 0.6, "PIXEL_PRECISION": 0.7, "PIXEL_RECALL": 0.8,
+        "RELAXED_F1": 0.9, "RELAXED_PRECISION": 0.91, "RELAXED_RECALL": 0.89,
+        "BEST_THRESHOLD": 0.4, "BEST_F1": 0.6, "PIXELS": 100, "ROAD_SHARE": 0.25, "ENGINE": "native",
+    }  # fmt: skip
+    options = options_in(job)
+    assert options["rasters"] == [str(image)] and options["model"] == model and options["tolerance_m"] == 5
+    assert (options["report"], options["scores"], options["precision"]) == (*outputs.values(), "fp32")
+
+
+def test_evaluate_without_files(play_runtime, image, tmp_path, model):
+    lines, job = saved_job(ANSWER, tmp_path)
+    play_runtime(lines)
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    result = run("evaluate", {"INPUT": [str(image)], "ROADS": roads, "MODEL": model, "SCORES": "TEMPORARY_OUTPUT"})
+    assert result["SCORES"].endswith(".json") and "REPORT" not in result
+    assert options_in(job)["scores"] == result["SCORES"] and options_in(job)["report"] == ""
+
+
+def test_exportmodel(play_runtime, tmp_path, model):
+    lines, job = saved_job("""
+open(job()["options"]["onnx"], "w").close()
+send("result", result={"onnx": job()["options"]["onnx"], "megabytes": 97.9})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    path = str(tmp_path / "Modell ß 2.onnx")
+    assert run("exportmodel", {"INPUT": model, "OUTPUT": path, "TILE_PX": 1024}) == {"OUTPUT": path, "MEGABYTES": 97.9}
+    assert options_in(job) == {"model": model, "onnx": path, "tile_px": 1024}
+
+
+def test_quantize(play_runtime, image, tmp_path, model):
+    lines, job = saved_job("""
+open(job()["options"]["onnx"], "w").close()
+send("result", result={"agreement": 0.997, "megabytes": 24.6, "full_precision": []})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    path = str(tmp_path / "klein.onnx")
+    result = run("quantize", {"INPUT": [str(image)], "MODEL": model, "OUTPUT": path, "CHIPS": 8})
+    assert result == {
+        "OUTPUT": path,
+        "AGREEMENT": 0.997,
+        "MEGABYTES": 24.6,
+        **dict.fromkeys(("IOU", "IOU_BEFORE", "APLS", "APLS_BEFORE")),
+    }
+    options = options_in(job)
+    assert (options["rasters"], options["model"], options["chips"]) == ([str(image)], model, 8)
+    assert options["roads"] == options["aoi"] == ""
+
+
+def test_a_stopped_finetune_hands_on_the_best_model_where_it_is_to_be_kept(play_runtime, image, tmp_path):
+    lines, job = saved_job("""
+send("log", message="Step 30")
+sys.stdin.read()
+for name in ("model", "report"):
+    open(job()["options"][name], "w").close()
+send("result", result={"stopped": True, "steps": 30, "validation": {"f1": 0.6}})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    values = {"INPUT": [str(image)], "ROADS": roads, "KEEP_BEST": True, "LOG_FOLDER": str(tmp_path / "logs")}
+    outputs = {"MODEL": str(tmp_path / "model.safetensors"), "REPORT": str(tmp_path / "report.html")}
+    ear = Ear(cancel_on="Step 30")
+    result = run("finetune", {**values, **outputs}, ear)
+    assert ear.isCanceled()
+    assert {name: result[name] for name in outputs} == outputs
+    assert (result["STEPS"], result["VALIDATION_F1"]) == (30, 0.6)
+    assert f"the best so far is in {outputs['MODEL']}, {outputs['REPORT']}" in ear.text
+    options = options_in(job)
+    assert (options["keep_best"], options["resume"], options["log_folder"]) == (True, False, str(tmp_path / "logs"))
+
+
+def test_only_selected_roads_are_handed_on(play_runtime, image, tmp_path):
+    play_runtime(f"import shutil; shutil.copy(job()['options']['roads'], {str(tmp_path / 'seen.gpkg')!r})\n{ANSWER}")
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    value = QgsProcessingFeatureSourceDefinition(roads.id(), selectedFeaturesOnly=True)
+    run("finetune", {"INPUT": [str(image)], "ROADS": value, "MODEL": str(tmp_path / "model.safetensors")})
+    assert QgsVectorLayer(str(tmp_path / "seen.gpkg"), "", "ogr").featureCount() == 0
+
+
+def test_in_a_task_of_its_own_and_styled_when_loaded(play_runtime, image, tmp_path, qgis_app):
+    """As the toolbox runs it: prepared here, done in another thread, loaded and styled here."""
+    play_runtime(NETWORK)
+    context, ear = QgsProcessingContext(), Ear()
+    context.setProject(QgsProject.instance())
+    destination = str(tmp_path / "roads.gpkg")
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:vectorize")
+    output = QgsProcessingOutputLayerDefinition(destination, QgsProject.instance())
+    ends = run_in_task(algorithm, {"INPUT": str(image), "OUTPUT": output}, context, ear, qgis_app)
+    assert ends == [(True, {"OUTPUT": destination, "COUNT": 2, "LENGTH_M": 20})]
+    layer = QgsVectorLayer(destination, "Roads", "ogr")
+    assert context.layerToLoadOnCompletionDetails(destination).postProcessor() is not None
+    context.layerToLoadOnCompletionDetails(destination).postProcessor().postProcessLayer(layer, context, ear)
+    assert len(layer.renderer().rootRule().children()) == 4  # by confidence
+
+
+def test_the_rows_of_a_batch_have_results_of_their_own(play_runtime, image, model):
+    play_runtime(SEGMENT)
+    values = {"INPUT": str(image), "MODEL": model, "MASK": "TEMPORARY_OUTPUT"}
+    first, second = (run("segment", values)["MASK"] for _ in range(2))
+    assert first != second and os.path.isfile(first) and os.path.isfile(second)
+
+
+def test_what_the_row_of_a_batch_leaves_empty_is_not_made(play_runtime, image, model, tmp_path):
+    def empty():  # as the panel of a batch says it
+        return QgsProcessingOutputLayerDefinition("", QgsProject.instance())
+
+    play_runtime(NETWORK)
+    roads = str(tmp_path / "roads.gpkg")
+    assert "NODES" not in run("vectorize", {"INPUT": str(image), "OUTPUT": roads, "NODES": empty()})
+    play_runtime(SEGMENT, "another")
+    mask = str(tmp_path / "mask.tif")
+    assert "PROBABILITY" not in run(
+        "segment", {"INPUT": str(image), "MODEL": model, "MASK": mask, "PROBABILITY": empty()}
+    )
+
+
+def test_a_width_field_that_is_not_chosen_is_told_and_one_that_is_is_not(play_runtime, image, tmp_path, ear):
+    play_runtime(FINETUNE)
+    roads = memory_layer("LineString", "Wege", "LineString (350001 3059999, 350011 3059999)", "&field=Width:double")
+    values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": str(tmp_path / "m.safetensors")}
+    run("finetune", values, ear)
+    assert "The field Width of Wege is not used; choose it as Road width field if it is one." in ear.told
+    ear.told.clear()
+    run("finetune", {**values, "WIDTH_FIELD": "Width"}, ear)
+    assert "is not used" not in ear.text

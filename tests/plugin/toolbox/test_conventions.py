@@ -1,0 +1,172 @@
+"""What a person of QGIS may expect of every algorithm: ids, words, helps, order and units."""
+
+import configparser
+import re
+from itertools import combinations
+
+from qgis.core import QgsProcessingContext, QgsProcessingParameterDefinition, QgsProject, QgsVectorLayer
+from qgis.gui import QgsGui, QgsProcessingContextGenerator, QgsProcessingGui
+from qgis.PyQt.QtSvg import QSvgRenderer
+from roadseg.algorithms import ALGORITHMS
+from roadseg.qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
+from roadseg.training_core import jobs
+
+from ..conftest import ROOT
+
+GROUPS = {
+    "runtime": "Runtime",
+    "training": "Training",
+    "roads": "Roads",
+    "network": "Network",
+    "workflows": "Workflows",
+}
+# Ids stay for ever, since models and scripts of other people hold them.
+IDS = {
+    "runtime": {"setupruntime"},
+    "training": {"createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize", "makescene"},
+    "roads": {"segment", "vectorize", "extractroads"},
+    "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks"},
+    "workflows": {"maproads", "finetuneandmap", "updateosm"},
+}
+RARE = QgsProcessingParameterDefinition.Flag.FlagAdvanced
+SENTENCE = re.compile(r"[A-Z0-9].*[.]", re.DOTALL)
+CAPTION = re.compile(r"[A-Z0-9].*[^.:]")
+
+
+def parameters(provider):
+    """Return every parameter of every algorithm, with what it is called in a failure."""
+    return [
+        (f"{algorithm.name()}:{parameter.name()}", parameter)
+        for algorithm in provider.algorithms()
+        for parameter in algorithm.parameterDefinitions()
+    ]
+
+
+def test_every_job_is_an_algorithm():
+    there = {algorithm.job_type.name for algorithm in ALGORITHMS if issubclass(algorithm, JobAlgorithm)}
+    assert set(jobs.JOBS) == there
+
+
+def test_ids_are_those_that_they_have_always_been(provider):
+    found = {group: set() for group in GROUPS}
+    for algorithm in provider.algorithms():
+        assert re.fullmatch("[a-z]+", algorithm.name())
+        assert GROUPS[algorithm.groupId()] == algorithm.group()
+        found[algorithm.groupId()].add(algorithm.name())
+    assert found == IDS
+
+
+def test_every_algorithm_says_what_it_does_once(provider):
+    for algorithm in provider.algorithms():
+        name, short, long = algorithm.name(), algorithm.shortDescription(), algorithm.shortHelpString()
+        assert CAPTION.fullmatch(algorithm.displayName()), name
+        assert SENTENCE.fullmatch(short) and "\n" not in short, name
+        what = long.split("\n\n")[0]
+        assert SENTENCE.fullmatch(what), f"{name}: its job's docstring needs a second paragraph"
+        assert short not in long, name  # both are shown by qgis_process
+
+
+def test_every_parameter_is_explained(provider):
+    for name, parameter in parameters(provider):
+        assert CAPTION.fullmatch(parameter.description()), name
+        assert SENTENCE.fullmatch(parameter.help()), name
+        assert parameter.help() in parameter.toolTip(), name
+    for algorithm in provider.algorithms():
+        for parameter in algorithm.parameterDefinitions():
+            assert f"{parameter.description()}: {parameter.help()}" in algorithm.shortHelpString()
+
+
+def test_every_output_has_a_caption(provider):
+    for algorithm in provider.algorithms():
+        for output in algorithm.outputDefinitions():
+            assert CAPTION.fullmatch(output.description()), f"{algorithm.name()}:{output.name()}"
+
+
+def test_the_toolbox_finds_every_algorithm_by_other_words(provider):
+    for algorithm in provider.algorithms():
+        tags = algorithm.tags()
+        assert len(tags) >= 5 and len(set(tags)) == len(tags), algorithm.name()
+        assert all(tag and tag == tag.strip().lower() for tag in tags), algorithm.name()
+
+
+def test_every_group_has_an_icon_of_its_own(provider):
+    looks = {}
+    for algorithm in provider.algorithms():
+        image = algorithm.icon().pixmap(32, 32).toImage()
+        assert QSvgRenderer(algorithm.svgIconPath()).isValid() and not image.isNull()
+        looks.setdefault(algorithm.groupId(), []).append(image)
+    assert all(image == images[0] for images in looks.values() for image in images)
+    of_groups = [*(images[0] for images in looks.values()), provider.icon().pixmap(32, 32).toImage()]
+    assert not any(one == other for one, other in combinations(of_groups, 2))
+
+
+def test_help_leads_to_a_page_in_the_repository(provider):
+    metadata = configparser.ConfigParser(interpolation=None)
+    metadata.read(ROOT / "metadata.txt", encoding="utf-8")
+    repository = metadata["general"]["repository"]
+    for algorithm in provider.algorithms():
+        address, _, page = algorithm.helpUrl().partition("/blob/main/")
+        assert address == repository
+        assert (ROOT / page).is_file() and algorithm.name() in page
+
+
+def test_what_is_needed_comes_first_and_what_is_rare_and_written_last(provider):
+    for algorithm in provider.algorithms():
+        found = algorithm.parameterDefinitions()
+        places = [(parameter.isDestination(), bool(parameter.flags() & RARE)) for parameter in found]
+        assert places == sorted(places), algorithm.name()
+        if algorithm.name() not in ("setupruntime", "makescene"):  # which take no layer
+            assert found[0].name() == "INPUT", algorithm.name()
+        assert sum(not rare and not written for written, rare in places) <= 20, algorithm.name()
+
+
+def test_layers_come_before_their_fields_and_these_before_numbers(provider):
+    found = [parameter.name() for parameter in provider.algorithm("finetune").parameterDefinitions()]
+    assert found[:8] == [
+        "INPUT", "ROADS", "AOI", "WIDTH_FIELD", "CLASS_FIELD", "SPEED_FIELD", "MINUTES", "WIDTH_M",
+    ]  # fmt: skip
+
+
+def test_meters_are_meters_on_layers_in_degrees_too(provider):
+    for name, parameter in parameters(provider):
+        # A parameter for distances takes the unit of its layer, which may be degrees.
+        assert parameter.type() != "distance", name
+        if parameter.name().endswith("_M"):
+            assert parameter.type() == "number" and parameter.description().endswith(" (m)"), name
+
+
+class Project(QgsProcessingContextGenerator):
+    """The context that a dialog has: the project's layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.context = QgsProcessingContext()
+        self.context.setProject(QgsProject.instance())
+
+    def processingContext(self):  # noqa: N802
+        return self.context
+
+
+def test_a_dialog_begins_with_the_field_that_a_layer_usually_has(provider):
+    line = "LineString?crs=EPSG:4326&field=name:string"
+    layers = [QgsVectorLayer(f"{line}&field=width_m:double", "wide", "memory"), QgsVectorLayer(line, "plain", "memory")]
+    QgsProject.instance().addMapLayers(layers)
+    project, registry = Project(), QgsGui.processingGuiRegistry()
+    algorithm = provider.algorithm("finetune")
+    definitions = [algorithm.parameterDefinition(name) for name in ("ROADS", "WIDTH_FIELD")]
+    of_layer, of_field = wrappers = [
+        registry.createParameterWidgetWrapper(definition, QgsProcessingGui.WidgetType.Standard)
+        for definition in definitions
+    ]
+    for wrapper in wrappers:
+        wrapper.registerProcessingContextGenerator(project)
+    widgets = [wrapper.createWrappedWidget(project.context) for wrapper in wrappers]
+    chosen = []
+    for layer in layers:
+        of_layer.setWidgetValue(layer.id(), project.context)
+        of_field.setParentLayerWrapperValue(of_layer)
+        chosen.append(of_field.parameterValue() or "")
+    assert chosen == ["width_m", ""]
+    assert algorithm.parameterDefinition("WIDTH_FIELD").defaultValue() is None  # for scripts, none is chosen
+    assert all(widgets)
+    QgsProject.instance().clear()

@@ -1,0 +1,182 @@
+"""Create label layers through Processing: what is in the file, how it looks, and that nothing drawn is ever lost."""
+
+import pytest
+from qgis.core import (
+    Qgis,
+    QgsApplication,
+    QgsCoordinateReferenceSystem,
+    QgsEditFormConfig,
+    QgsFeature,
+    QgsGeometry,
+    QgsProcessingContext,
+    QgsProcessingOutputLayerDefinition,
+    QgsProject,
+    QgsRasterLayer,
+    QgsSymbolLayer,
+    QgsValueMapFieldFormatter,
+    QgsVectorLayer,
+    QgsVectorLayerUtils,
+    edit,
+)
+
+from ..support.acting import Ear, failure, run, run_in_task
+from ..support.meshes import mesh_layer
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project", "no_runtime")
+
+
+def opened(path, name):
+    """Open a layer of the file as QGIS does for a person."""
+    layer = QgsVectorLayer(f"{path}|layername={name}", name, "ogr")
+    assert layer.isValid()
+    return layer
+
+
+def made(image, tmp_path, **values):
+    path = tmp_path / "Straßen von Hand.gpkg"
+    run("createlabellayers", {"INPUT": image, "OUTPUT": str(path), **values})
+    return path
+
+
+def widget(layer, name):
+    setup = layer.editorWidgetSetup(layer.fields().indexOf(name))
+    return setup.type(), setup.config()
+
+
+def test_two_empty_layers_in_the_images_crs_and_nothing_else_beside_them(image, tmp_path):
+    path = tmp_path / "alone" / "labels.gpkg"
+    path.parent.mkdir()
+    result = run("createlabellayers", {"INPUT": str(image), "OUTPUT": str(path)})
+    assert result == {"OUTPUT": f"{path}|layername=roads", "AOI": f"{path}|layername=aoi"}
+    roads, aoi = (QgsVectorLayer(result[name], name, "ogr") for name in ("OUTPUT", "AOI"))
+    assert (roads.wkbType(), aoi.wkbType()) == (Qgis.WkbType.LineString, Qgis.WkbType.Polygon)
+    assert roads.crs().authid() == aoi.crs().authid() == "EPSG:32645"
+    assert roads.fields().names() == ["fid", "road_class", "width_m", "sure"]
+    assert roads.featureCount() == aoi.featureCount() == 0
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_form_travels_with_the_file(image, tmp_path):
+    layer = opened(made(str(image), tmp_path, CLASSES="paved, unpaved ,,paved", WIDTH_M=4.5), "roads")
+    assert [layer.attributeDisplayName(i) for i in range(1, 4)] == ["Road class", "Width (m)", "Sure that it is a road"]
+    none = QgsValueMapFieldFormatter.NULL_VALUE
+    assert widget(layer, "road_class") == (
+        "ValueMap",
+        {"map": [{"(no class)": none}, {"paved": "paved"}, {"unpaved": "unpaved"}]},
+    )
+    kind, config = widget(layer, "width_m")
+    assert (kind, config["Min"], config["Max"], config["AllowNull"]) == ("Range", 0.5, 100, True)
+    assert widget(layer, "sure")[0] == "CheckBox" and widget(layer, "fid")[0] == "Hidden"
+    drawn = QgsVectorLayerUtils.createFeature(layer, QgsGeometry.fromWkt("LineString (0 0, 1 1)"))
+    assert [drawn[name] for name in ("width_m", "sure")] == [4.5, True]
+    assert not drawn["road_class"]  # a class is what a person has said
+
+
+def test_the_styles_travel_with_the_file(image, tmp_path):
+    path = made(str(image), tmp_path)
+    roads, aoi = opened(path, "roads"), opened(path, "aoi")
+    road = roads.renderer().symbol().symbolLayer(0)
+    assert road.dataDefinedProperties().property(QgsSymbolLayer.Property.StrokeWidth).field() == "width_m"
+    assert (road.width(), road.widthUnit()) == (6, Qgis.RenderUnit.MetersInMapUnits)
+    outlines = aoi.renderer().symbol().symbolLayers()
+    assert {each.layerType() for each in outlines} == {"SimpleLine"}  # and no fill
+    assert all(each.useCustomDashPattern() for each in outlines)
+    assert aoi.editFormConfig().suppress() == QgsEditFormConfig.FeatureFormSuppress.SuppressOn
+
+
+def test_what_is_drawn_is_never_lost(image, tmp_path):
+    path = made(str(image), tmp_path)
+    for name, wkt in (("roads", "LineString (0 0, 1 1)"), ("aoi", "Polygon ((0 0, 1 0, 1 1, 0 0))")):
+        layer = opened(path, name)
+        with edit(layer):
+            feature = QgsFeature(layer.fields())
+            feature.setGeometry(QgsGeometry.fromWkt(wkt))
+            assert layer.addFeature(feature)
+        del layer
+    told = failure("createlabellayers", {"INPUT": str(image), "OUTPUT": str(path)})
+    assert f"{path} is there already" in told and "Choose another name" in told
+    assert opened(path, "roads").featureCount() == opened(path, "aoi").featureCount() == 1
+
+
+@pytest.mark.parametrize("name", ["labels.shp", "labels"])
+def test_only_a_geopackage_holds_forms_and_styles(image, tmp_path, name):
+    told = failure("createlabellayers", {"INPUT": str(image), "OUTPUT": str(tmp_path / name)})
+    assert "End it in .gpkg" in told and not (tmp_path / name).exists()
+
+
+def test_a_folder_that_is_not_there_is_told_before_the_work(image, tmp_path):
+    told = failure("createlabellayers", {"INPUT": str(image), "OUTPUT": str(tmp_path / "missing" / "labels.gpkg")})
+    assert "missing cannot be written to" in told
+
+
+def test_a_temporary_file_is_warned_of(image):
+    ear = Ear()
+    result = run("createlabellayers", {"INPUT": str(image), "OUTPUT": "TEMPORARY_OUTPUT"}, ear)
+    assert QgsVectorLayer(result["OUTPUT"], "", "ogr").isValid()
+    assert "which goes when QGIS is closed" in ear.text
+
+
+def test_a_layer_without_crs_is_refused(image, tmp_path):
+    layer = QgsRasterLayer(str(image), "Bild")
+    layer.setCrs(QgsCoordinateReferenceSystem())
+    QgsProject.instance().addMapLayer(layer)
+    told = failure("createlabellayers", {"INPUT": layer, "OUTPUT": str(tmp_path / "labels.gpkg")})
+    assert "The layer Bild has no coordinate reference system. Set the layer's CRS." in told
+
+
+def test_a_mesh_and_a_web_map_have_a_crs_too(tmp_path):
+    web = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
+    for number, layer in enumerate((mesh_layer(tmp_path / "mesh.2dm"), web)):
+        QgsProject.instance().addMapLayer(layer)
+        path = tmp_path / f"{number}.gpkg"
+        run("createlabellayers", {"INPUT": layer, "OUTPUT": str(path)})
+        assert opened(path, "roads").crs() == layer.crs()
+
+
+def test_an_extent_is_where_the_area_of_interest_begins_as_far_as_there_is_an_image(image, tmp_path):
+    path = made(str(image), tmp_path, EXTENT="349990,350010,3059990,3060020 [EPSG:32645]")
+    (feature,) = opened(path, "aoi").getFeatures()
+    assert feature.geometry().isGeosEqual(
+        QgsGeometry.fromWkt(
+            "Polygon ((350000 3059990, 350010 3059990, 350010 3060000, 350000 3060000, 350000 3059990))"
+        )
+    )
+
+
+def test_an_extent_beside_the_image_is_refused(image, tmp_path):
+    values = {"INPUT": str(image), "OUTPUT": str(tmp_path / "labels.gpkg"), "EXTENT": "0,10,0,10 [EPSG:32645]"}
+    assert "lies outside of the layer" in failure("createlabellayers", values)
+    assert not (tmp_path / "labels.gpkg").exists()
+
+
+def test_both_layers_come_onto_the_map_in_order_and_with_their_styles(image, tmp_path, qgis_app):
+    """As the toolbox does it: made in another thread, then loaded and styled here."""
+    from processing.gui.Postprocessing import handleAlgorithmResults
+
+    project, context, ear = QgsProject.instance(), QgsProcessingContext(), Ear()
+    context.setProject(project)
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:createlabellayers")
+    output = QgsProcessingOutputLayerDefinition(str(tmp_path / "labels.gpkg"), project)
+    ends = run_in_task(algorithm, {"INPUT": str(image), "OUTPUT": output}, context, ear, qgis_app)
+    assert [fine for fine, _ in ends] == [True], ear.text
+    assert handleAlgorithmResults(algorithm, context, ear)
+    loaded = [node.layer() for node in project.layerTreeRoot().findLayers()]
+    assert [layer.name() for layer in loaded] == ["Drawn roads", "Area of interest"]
+    assert widget(loaded[0], "road_class")[0] == "ValueMap"
+    assert loaded[1].renderer().symbol().symbolLayer(0).layerType() == "SimpleLine"
+
+
+def test_a_bad_row_of_a_batch_does_not_stop_the_rest(image, tmp_path, batch):
+    rows = [
+        {"INPUT": path, "OUTPUT": str(tmp_path / f"{number}.gpkg"), "EXTENT": extent}
+        for number, (path, extent) in enumerate(
+            [
+                (str(tmp_path / "missing.tif"), None),
+                (str(image), "0,1,0,1 [EPSG:32645]"),
+                (str(image), None),
+            ]
+        )
+    ]
+    told = batch("createlabellayers", rows)
+    assert [path.name for path in tmp_path.glob("*.gpkg")] == ["2.gpkg"]
+    assert "missing.tif" in told and "outside of the layer" in told

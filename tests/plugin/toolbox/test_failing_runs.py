@@ -1,0 +1,65 @@
+"""Runs through Processing that cannot be, or that fail: what is told, and that no output is left."""
+
+import pytest
+from qgis.core import QgsProcessingException, QgsProject, QgsRasterLayer
+
+from ..support.acting import failure, memory_layer, run
+from ..support.parts import ANSWER, NETWORK, SEGMENT
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
+
+
+def test_the_workers_error_is_told_with_its_remedy_and_the_layers_name(play_runtime, image, tmp_path):
+    play_runtime("""
+send("error", code="labels", message=f"{job()['options']['roads']} is empty.", remedy="Draw some roads.")
+sys.exit(1)
+""")
+    roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
+    values = {"INPUT": [str(image)], "ROADS": roads, "MODEL": str(tmp_path / "model.safetensors")}
+    assert "Straßen is empty. Draw some roads." in failure("finetune", values)
+    assert not (tmp_path / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"HALO": "much"}, r"Halo (halo) is 'much'"),
+        ({"MASK": None}, "There is nothing to write"),
+        ({"INPUT": "/no/such/image.tif"}, "/no/such/image.tif"),
+        ({"MASK": "/tmp/mask.png"}, "png"),
+        ({"THREADS": -1}, "THREADS"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_work(play_runtime, image, tmp_path, model, values, told):
+    play_runtime(SEGMENT)
+    good = {"INPUT": str(image), "MODEL": model, "MASK": str(tmp_path / "mask.tif")}
+    with pytest.raises(QgsProcessingException) as caught:
+        run("segment", {**good, **values})
+    assert told in str(caught.value)
+
+
+def test_a_folder_that_is_missing_is_refused_before_the_work(play_runtime, image, tmp_path):
+    play_runtime(NETWORK)
+    with pytest.raises(QgsProcessingException, match="missing cannot be written to"):
+        run("vectorize", {"INPUT": str(image), "OUTPUT": str(tmp_path / "missing" / "roads.gpkg")})
+
+
+def test_an_image_that_only_lives_on_a_server_is_refused(play_runtime, tmp_path):
+    play_runtime(NETWORK)
+    tiles = QgsRasterLayer("type=xyz&url=file:///{z}/{x}/{y}.png", "Kacheln", "wms")
+    QgsProject.instance().addMapLayer(tiles)
+    assert "The layer Kacheln comes from wms" in failure("vectorize", {"INPUT": tiles, "OUTPUT": "TEMPORARY_OUTPUT"})
+
+
+def test_a_worker_that_forgets_its_lines(play_runtime, image, tmp_path):
+    play_runtime(ANSWER)
+    told = failure("vectorize", {"INPUT": str(image), "OUTPUT": str(tmp_path / "roads.gpkg")})
+    assert "has not written the roads" in told
+    assert not (tmp_path / "roads.gpkg").exists()
+
+
+def test_a_crash_leaves_no_output(play_runtime, image, tmp_path):
+    play_runtime(NETWORK.replace("send(", "os.kill(os.getpid(), 9)  #"))
+    roads = tmp_path / "roads.gpkg"
+    assert "out of memory" in failure("vectorize", {"INPUT": str(image), "OUTPUT": str(roads)})
+    assert not roads.exists()

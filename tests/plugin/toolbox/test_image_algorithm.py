@@ -1,0 +1,394 @@
+"""Any raster layer as the image, and the extent, through Processing; the worker only plays its part."""
+
+import json
+import os
+import tempfile
+
+import numpy as np
+import pytest
+from osgeo import gdal, ogr
+from qgis.core import (
+    QgsApplication,
+    QgsCoordinateReferenceSystem,
+    QgsCoordinateTransform,
+    QgsFeature,
+    QgsGeometry,
+    QgsProcessingContext,
+    QgsProcessingException,
+    QgsProcessingModelAlgorithm,
+    QgsProcessingModelChildAlgorithm,
+    QgsProcessingModelChildParameterSource,
+    QgsProject,
+    QgsRasterLayer,
+    QgsRectangle,
+    QgsReferencedRectangle,
+    QgsVectorLayer,
+)
+from roadseg.qgis_roadseg.rendering import block_loader
+from roadseg.training_core.jobs import starter
+
+from ..support.acting import Ear, run_in_task, write_model
+from ..support.meshes import SQUARE, mesh_layer, write_mesh
+from ..support.tiles import ALL, COLUMN, ROW, paint_tiles, tile_extent, tile_layer, tile_source
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
+
+MERCATOR = QgsCoordinateReferenceSystem("EPSG:3857")
+UTM = QgsCoordinateReferenceSystem("EPSG:32645")
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch):
+    """Return a folder of temporary files of this test's own."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(block_loader, "WAITS_S", ())
+    return folder
+
+
+@pytest.fixture
+def model(tmp_path):
+    return write_model(tmp_path / "model.safetensors", 0.5)
+
+
+@pytest.fixture
+def tiles(tmp_path):
+    layer = tile_layer(paint_tiles(tmp_path / "tiles"))
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+@pytest.fixture
+def seen(tmp_path, play_runtime):
+    """Return a folder in which a worker keeps what it was given, before it answers."""
+    folder = tmp_path / "seen"
+    folder.mkdir()
+    play_runtime(f"""
+import shutil
+shutil.copy(sys.argv[-1], {str(folder / "job.json")!r})
+options = job()["options"]
+for name in ("raster", "aoi"):
+    if os.path.exists(options[name]):
+        shutil.copy(options[name], {str(folder)!r} + "/" + name + os.path.splitext(options[name])[1])
+shutil.copy(options["raster"], options["mask"])
+send("progress", fraction=0.5, message="Tile 1 of 2")
+send("result", result={{"megapixels_per_s": 2.5, "overhead": 1.5, "engine": "native", "precision": "bf16"}})
+""")
+    return folder
+
+
+@pytest.fixture
+def values(model, tmp_path):
+    return {"MODEL": model, "MASK": str(tmp_path / "mask.tif")}
+
+
+def segment(values, ear=None):
+    import processing
+
+    return processing.run("roadseg:segment", values, feedback=ear or Ear())
+
+
+def refusal(values, ear=None):
+    ear = ear or Ear()
+    with pytest.raises(QgsProcessingException) as caught:
+        segment(values, ear)
+    return f"{ear.text}\n{caught.value}"
+
+
+def options_in(folder):
+    return json.loads((folder / "job.json").read_text(encoding="utf-8"))["options"]
+
+
+def area_in(folder):
+    """Return the area that the worker was given, and its CRS."""
+    source = ogr.Open(str(folder / "aoi.gpkg"))
+    layer = source.GetLayer(0)
+    (feature,) = layer
+    return QgsGeometry.fromWkt(feature.geometry().ExportToWkt()), layer.GetSpatialRef().GetAuthorityCode(None)
+
+
+def polygons(name, crs, *extents):
+    layer = QgsVectorLayer(f"Polygon?crs={crs.authid()}", name, "memory")
+    for extent in extents:
+        feature = QgsFeature()
+        feature.setGeometry(QgsGeometry.fromRect(extent))
+        layer.dataProvider().addFeature(feature)
+    layer.updateExtents()
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+def in_mercator(extent):
+    return QgsReferencedRectangle(extent, MERCATOR)
+
+
+def assert_same_bounds(found, expected, within):
+    for side in ("xMinimum", "xMaximum", "yMinimum", "yMaximum"):
+        assert getattr(found, side)() == pytest.approx(getattr(expected, side)(), abs=within)
+
+
+def test_a_web_map_is_rendered_within_the_extent(tiles, seen, values, temporary):
+    told, ear = [], Ear()
+    ear.progressChanged.connect(told.append)
+    result = segment({**values, "INPUT": tiles, "EXTENT": in_mercator(ALL.buffered(-30))}, ear)
+    assert os.path.isfile(result["MASK"])
+    image = gdal.Open(str(seen / "raster.tif"))
+    west, x, _, north, _, y = image.GetGeoTransform()
+    bounds = QgsRectangle(west, north + image.RasterYSize * y, west + image.RasterXSize * x, north)
+    assert_same_bounds(bounds, ALL.buffered(-30), within=0.5)
+    assert image.RasterCount == 4 and (image.ReadAsArray()[3] == 255).all()
+    shape, crs = area_in(seen)
+    assert crs == "3857"
+    assert_same_bounds(shape.boundingBox(), ALL.buffered(-30), within=1e-3)
+    assert told == sorted(told) and 50 in told and 75 in told
+    assert list(temporary.iterdir()) == []
+
+
+def test_the_area_of_interest_will_do_for_a_web_map(tiles, seen, values):
+    here = tile_extent(COLUMN + 1, ROW + 1).buffered(-20)
+    segment({**values, "INPUT": tiles, "AOI": polygons("Gebiet", MERCATOR, here)})
+    image = gdal.Open(str(seen / "raster.tif"))
+    assert image.GetGeoTransform()[0] == pytest.approx(here.xMinimum())
+    assert_same_bounds(area_in(seen)[0].boundingBox(), here, within=1e-3)
+
+
+def test_extent_and_area_of_interest_count_together(tiles, seen, values):
+    first, second = tile_extent(COLUMN, ROW).buffered(-10), tile_extent(COLUMN + 2, ROW).buffered(-10)
+    left_half = tile_extent(COLUMN, ROW, 1, 3)
+    segment({
+        **values, "INPUT": tiles, "AOI": polygons("Gebiet", MERCATOR, first, second), "EXTENT": in_mercator(left_half),
+    })  # fmt: skip
+    assert_same_bounds(area_in(seen)[0].boundingBox(), first, within=1e-3)
+
+
+def test_extent_and_area_of_interest_apart_are_refused(tiles, seen, values):
+    area = polygons("Gebiet", MERCATOR, tile_extent(COLUMN, ROW))
+    extent = in_mercator(tile_extent(COLUMN + 2, ROW).buffered(-10))
+    assert "do not overlap" in refusal({**values, "INPUT": tiles, "AOI": area, "EXTENT": extent})
+
+
+def test_an_extent_limits_a_file(image, seen, values):
+    extent = QgsRectangle(350002, 3059990, 350010, 3059996)
+    segment({**values, "INPUT": str(image), "EXTENT": QgsReferencedRectangle(extent, UTM)})
+    assert options_in(seen)["raster"] == str(image)
+    shape, crs = area_in(seen)
+    assert crs == "32645"
+    assert_same_bounds(shape.boundingBox(), extent, within=1e-6)
+
+
+def test_an_extent_in_another_crs_is_taken_to_that_of_the_image(image, seen, values):
+    to_degrees = QgsCoordinateTransform(UTM, QgsCoordinateReferenceSystem("EPSG:4326"), QgsProject.instance())
+    center = to_degrees.transform(350010, 3059992)
+    west, south = center.x() - 5e-5, center.y() - 4e-5
+    segment({**values, "INPUT": str(image), "EXTENT": f"{west},{west + 1e-4},{south},{south + 8e-5} [EPSG:4326]"})
+    shape, crs = area_in(seen)
+    assert crs == "32645"
+    assert shape.area() == pytest.approx(98.7e3 * 1e-4 * 110.8e3 * 8e-5, rel=0.01)
+    assert shape.centroid().asPoint().distance(350010, 3059992) < 0.01
+
+
+def test_an_extent_limits_a_file_along_with_the_area_of_interest(image, seen, values):
+    area = polygons("Gebiet", UTM, QgsRectangle(350000, 3059985, 350005, 3060000))
+    extent = QgsReferencedRectangle(QgsRectangle(350002, 3059990, 350010, 3059996), UTM)
+    segment({**values, "INPUT": str(image), "AOI": area, "EXTENT": extent})
+    assert_same_bounds(area_in(seen)[0].boundingBox(), QgsRectangle(350002, 3059990, 350005, 3059996), within=1e-6)
+
+
+def test_a_file_without_an_extent_is_worked_through_as_it_is(image, seen, values):
+    segment({**values, "INPUT": str(image)})
+    assert (options_in(seen)["raster"], options_in(seen)["aoi"]) == (str(image), "")
+
+
+def test_a_file_of_another_provider_or_memory_is_rendered_too(image, seen, values):
+    gdal.FileFromMemBuffer("/vsimem/bild.tif", image.read_bytes())
+    layer = QgsRasterLayer("/vsimem/bild.tif", "Bild")
+    segment({**values, "INPUT": layer, "EXTENT": layer})
+    rendered = gdal.Open(str(seen / "raster.tif"))
+    assert np.array_equal(rendered.ReadAsArray(), gdal.Open(str(image)).ReadAsArray())
+    gdal.Unlink("/vsimem/bild.tif")
+
+
+def test_extract_roads_takes_a_web_map_too(tiles, model, tmp_path, play_runtime):
+    play_runtime("""
+assert open(job()["options"]["raster"], "rb").read(2) == b"II"
+send("error", code="imagery", message=f"{job()['options']['raster']} has no data.", remedy="Choose another.")
+""")
+    import processing
+
+    values = {"INPUT": tiles, "MODEL": model, "OUTPUT": str(tmp_path / "r.gpkg"), "EXTENT": in_mercator(ALL)}
+    with pytest.raises(QgsProcessingException, match="Kacheln has no data. Choose another."):
+        processing.run("roadseg:extractroads", values, feedback=Ear())
+
+
+def test_the_resolution_can_be_given(tiles, seen, values, tmp_path):
+    onnx = tmp_path / "model.onnx"
+    onnx.write_bytes(b"\x08\x07\x12\x07pytorch")
+    wanted = {**values, "INPUT": tiles, "EXTENT": in_mercator(ALL), "MODEL": str(onnx)}
+    told = refusal(wanted)
+    assert "model.onnx does not tell at which ground resolution the layer Kacheln" in told and "RESOLUTION_M" in told
+    segment({**wanted, "RESOLUTION_M": 1.0})
+    assert gdal.Open(str(seen / "raster.tif")).RasterXSize == pytest.approx(280, abs=2)
+
+
+def test_the_starter_tells_its_resolution_too(tiles, seen, values, tmp_path, monkeypatch):
+    monkeypatch.setattr(starter, "PATH", tmp_path / "roads.safetensors")
+    wanted = {"INPUT": tiles, "EXTENT": in_mercator(ALL), "MASK": values["MASK"]}
+    assert "comes without its starter model" in refusal(wanted)
+    write_model(starter.PATH, 1.0)
+    segment(wanted)
+    assert gdal.Open(str(seen / "raster.tif")).RasterXSize == pytest.approx(280, abs=2)
+
+
+def test_a_web_map_without_an_extent_is_refused(tiles, seen, values):
+    told = refusal({**values, "INPUT": tiles})
+    assert (
+        "The layer Kacheln comes from wms, and nothing tells what part of it is wanted. Give an extent (EXTENT)" in told
+    )
+
+
+FAR = QgsReferencedRectangle(QgsRectangle(400000, 3059985, 400005, 3060000), UTM)
+
+
+@pytest.mark.parametrize(
+    ("extent", "told"),
+    [
+        (QgsReferencedRectangle(QgsRectangle(0, 0, float("inf"), 1), MERCATOR), "infinite"),
+        (QgsReferencedRectangle(QgsRectangle(5, 5, 5, 9), MERCATOR), "empty"),
+        ("0,0,0,0 [EPSG:3857]", "empty"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["web map", "file"])
+def test_an_extent_that_is_none_is_refused(tiles, image, seen, values, kind, extent, told):
+    layer = tiles if kind == "web map" else str(image)
+    assert f"The extent (EXTENT) is {told}" in refusal({**values, "INPUT": layer, "EXTENT": extent})
+
+
+def test_an_extent_or_area_beside_the_layer_is_refused(image, tiles, seen, values):
+    told = refusal({**values, "INPUT": QgsRasterLayer(str(image), "Bild"), "EXTENT": FAR})
+    assert "The extent (EXTENT) lies outside of the layer Bild" in told
+    beyond = polygons("Gebiet", MERCATOR, QgsRectangle(3e7, 0, 3.1e7, 1e6))
+    assert "lies outside of the layer Kacheln" in refusal({**values, "INPUT": tiles, "AOI": beyond})
+
+
+def test_an_area_of_interest_without_polygons_is_refused(tiles, seen, values):
+    assert "The layer Gebiet has no polygons" in refusal(
+        {**values, "INPUT": tiles, "AOI": polygons("Gebiet", MERCATOR)}
+    )
+
+
+def test_an_absurd_extent_is_refused_with_its_numbers(tiles, seen, values):
+    extent = QgsReferencedRectangle(QgsRectangle(5, 45, 15, 55), QgsCoordinateReferenceSystem("EPSG:4326"))
+    told = refusal({**values, "INPUT": tiles, "EXTENT": extent})
+    assert "gigapixels of the layer Kacheln (" in told and "px at 0.5 m on the ground" in told and "web tiles" in told
+
+
+def test_a_service_that_is_not_there_leaves_nothing(seen, values, temporary):
+    layer = tile_layer("http://127.0.0.1:1/{z}/{x}/{y}.png")
+    told = refusal({**values, "INPUT": layer, "EXTENT": in_mercator(ALL)})
+    assert "The layer Kacheln could not be loaded whole: 127.0.0.1: Connection refused" in told
+    assert not os.path.exists(values["MASK"]) and not (seen / "job.json").exists()
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_job_that_is_stopped_while_rendering_leaves_nothing(tiles, seen, values, temporary):
+    ear = Ear()
+    ear.progressChanged.connect(lambda percent: ear.cancel())
+    told = refusal({**values, "INPUT": tiles, "EXTENT": in_mercator(ALL), "RESOLUTION_M": 0.1}, ear)
+    assert "Stopped before it was finished" in told
+    assert not os.path.exists(values["MASK"]) and not (seen / "job.json").exists()
+    assert list(temporary.iterdir()) == []
+
+
+def test_from_a_source_alone_as_qgis_process_gives_it(tmp_path, seen, values):
+    source = tile_source(paint_tiles(tmp_path / "Kacheln ä"))
+    west, south, east, north = ALL.xMinimum(), ALL.yMinimum(), ALL.xMaximum(), ALL.yMaximum()
+    segment({**values, "INPUT": f"wms://{source}", "EXTENT": f"{west},{east},{south},{north} [EPSG:3857]"})
+    assert (gdal.Open(str(seen / "raster.tif")).ReadAsArray()[3] == 255).all()
+
+
+def test_in_a_task_of_its_own(tiles, seen, values, qgis_app):
+    """As the toolbox runs it: prepared here, rendered and done in another thread."""
+    context, ear = QgsProcessingContext(), Ear()
+    context.setProject(QgsProject.instance())
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:segment")
+    wanted = {**values, "INPUT": tiles.id(), "EXTENT": in_mercator(ALL)}
+    ends = run_in_task(algorithm, wanted, context, ear, qgis_app)
+    assert ends and ends[0][0], ear.text
+    assert (gdal.Open(str(seen / "raster.tif")).ReadAsArray()[3] == 255).all()
+
+
+@pytest.fixture
+def mesh(tmp_path):
+    layer = mesh_layer(tmp_path / "Gelände.2dm")
+    QgsProject.instance().addMapLayer(layer)
+    return layer
+
+
+def test_a_mesh_is_painted_at_the_models_resolution(mesh, seen, values):
+    segment({**values, "INPUT": mesh, "EXTENT": QgsReferencedRectangle(SQUARE, mesh.crs())})
+    image = gdal.Open(str(seen / "raster.tif"))
+    found = image.ReadAsArray()
+    assert image.GetGeoTransform()[1] == pytest.approx(0.5, rel=1e-3)
+    assert found.shape == (4, 200, 200)
+    assert (found[3] == 255).all() and found[0, 0, 0] == pytest.approx(100, abs=2)  # its gray is its height
+    assert_same_bounds(area_in(seen)[0].boundingBox(), SQUARE, within=1e-6)
+
+
+def test_a_mesh_in_a_task_of_its_own(mesh, seen, values, qgis_app):
+    context, ear = QgsProcessingContext(), Ear()
+    context.setProject(QgsProject.instance())
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:segment")
+    wanted = {**values, "INPUT": mesh.id(), "EXTENT": QgsReferencedRectangle(SQUARE, mesh.crs())}
+    ends = run_in_task(algorithm, wanted, context, ear, qgis_app)
+    assert ends and ends[0][0], ear.text
+    assert gdal.Open(str(seen / "raster.tif")).ReadAsArray()[0, 199, 199] == pytest.approx(100, abs=2)
+
+
+def test_what_a_mesh_lacks_is_said(mesh, seen, values, tmp_path):
+    assert "The layer Gelände has no pixels of its own, and nothing tells" in refusal({**values, "INPUT": mesh})
+    extent = QgsReferencedRectangle(SQUARE, UTM)
+    told = refusal({**values, "INPUT": write_mesh(tmp_path / "nowhere.2dm"), "EXTENT": extent})
+    assert "The layer nowhere has no coordinate reference system. Set the layer's CRS." in told
+    assert not (seen / "job.json").exists()
+
+
+def test_a_layer_that_is_no_image_is_refused(seen, values):
+    told = refusal({**values, "INPUT": polygons("Gebiet", MERCATOR, ALL)})
+    assert "The layer Gebiet is no image. Choose a raster or mesh layer." in told
+
+
+def test_a_file_of_several_rasters_is_not_taken_for_a_mesh(image, seen, values, tmp_path):
+    """QGIS would open these variables, of which each is a band, as a mesh of the first."""
+    path = tmp_path / "bands.nc"
+    gdal.Translate(str(path), str(image), format="netCDF")
+    told = refusal({**values, "INPUT": str(path), "EXTENT": str(image)})
+    assert f'{path} holds several layers. Choose one of its rasters, such as NETCDF:"{path}":Band1' in told
+    assert f"mdal://{path}" in told
+
+
+def test_a_model_hands_the_raster_of_one_step_on_to_the_next(image, seen, values):
+    source = QgsProcessingModelChildParameterSource
+    model = QgsProcessingModelAlgorithm("Modell")
+    first = QgsProcessingModelChildAlgorithm("native:cellstatistics")
+    first.setChildId("first")
+    for name, value in {"INPUT": [str(image)], "STATISTIC": 0, "REFERENCE_LAYER": str(image)}.items():
+        first.addParameterSources(name, [source.fromStaticValue(value)])
+    then = QgsProcessingModelChildAlgorithm("roadseg:segment")
+    then.setChildId("then")
+    then.addParameterSources("INPUT", [source.fromChildOutput("first", "OUTPUT")])
+    for name, value in values.items():
+        then.addParameterSources(name, [source.fromStaticValue(value)])
+    assert model.addChildAlgorithm(first) and model.addChildAlgorithm(then)
+    context, ear = QgsProcessingContext(), Ear()
+    fine = model.run({}, context, ear)[1]
+    assert fine, ear.text
+    assert gdal.Open(str(seen / "raster.tif")).RasterXSize == 40
+    assert model.validateChildAlgorithm("then")[0]
+
+
+def test_what_web_maps_need_is_said_in_the_help():
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:segment")
+    names = [parameter.name() for parameter in algorithm.parameterDefinitions()]
+    assert names.index("EXTENT") < names.index("MASK")
+    assert "web map" in algorithm.shortHelpString()

@@ -1,0 +1,97 @@
+"""The algorithms' pages say what the algorithms say, and lead to what is there."""
+
+import re
+import sys
+
+import pytest
+from qgis.core import QgsProcessingParameterDefinition
+from roadseg.algorithms import ALGORITHMS
+from roadseg.qgis_roadseg import translation
+from roadseg.qgis_roadseg.toolbox.provider import make_algorithms
+
+from ..conftest import ROOT
+
+sys.path[:0] = [str(ROOT / "scripts")]
+
+import algorithm_pages  # noqa: E402
+from algorithm_examples import EXAMPLES  # noqa: E402
+
+OPTIONAL = QgsProcessingParameterDefinition.Flag.FlagOptional
+
+
+@pytest.fixture(scope="module")
+def algorithms(provider):
+    translation.speak("en_US")
+    return [algorithm.create() for algorithm in make_algorithms(ALGORITHMS)]
+
+
+@pytest.fixture(scope="module")
+def pages(algorithms):
+    names = {code: translation.read_translations(translation.source(code)) for code in translation.languages()}
+    return algorithm_pages.make_pages(algorithms, names)
+
+
+def headings(text):
+    return {algorithm_pages.anchor(heading) for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+
+def test_the_pages_are_those_that_the_code_makes(pages):
+    there = {path.name: path.read_text("utf-8") for path in algorithm_pages.FOLDER.iterdir()}
+    assert set(there) == set(pages), "run `make docs`"
+    old = [name for name in pages if there[name] != pages[name]]
+    assert not old, "run `make docs`"
+
+
+def test_a_page_tells_each_parameter_and_result(pages, algorithms):
+    for algorithm in algorithms:
+        page = pages[f"{algorithm.name()}.md"]
+        for parameter in algorithm.parameterDefinitions():
+            row = next(line for line in page.splitlines() if line.startswith(f"| `{parameter.name()}` |"))
+            assert f"| {parameter.description()} |" in row
+            assert row.endswith(f"| {parameter.help()} |")
+        for output in algorithm.outputDefinitions():
+            assert re.search(
+                rf"^\| `{output.name()}` \| .* \| {re.escape(output.description())} \|$", page, re.MULTILINE
+            )
+
+
+def test_defaults_ranges_and_units(pages):
+    page = pages["finetune.md"]
+    assert "| `WIDTH_M` | Road width (m) | number | 6 | from 0.5 to 100 m |" in page
+    assert "| `STEPS` | Steps | whole number | 0 | from 0 to 100000000 |" in page
+    assert "| `ENGINE` | Engine | one of `auto`, `native`, `ipex` | `auto` |" in page
+    assert "| `ROADS` | Drawn roads | lines or polygons | required |" in page
+    assert "| `KEEP_BEST` | Keep the best when stopped | yes or no | no |" in page
+
+
+def test_every_example_is_a_call_that_the_algorithm_takes(algorithms):
+    assert set(EXAMPLES) == {algorithm.name() for algorithm in algorithms}
+    for algorithm in algorithms:
+        values = EXAMPLES[algorithm.name()].values
+        definitions = {parameter.name(): parameter for parameter in algorithm.parameterDefinitions()}
+        assert set(values) <= set(definitions)
+        for name, parameter in definitions.items():
+            needed = not parameter.flags() & OPTIONAL and parameter.defaultValue() is None
+            assert not needed or name in values, f"{algorithm.name()}:{name}"
+        for name, value in values.items():
+            assert definitions[name].checkValueIsAcceptable(value), f"{algorithm.name()}:{name}"
+        assert EXAMPLES[algorithm.name()].told in {output.name() for output in algorithm.outputDefinitions()}
+
+
+def test_every_link_of_a_page_leads_somewhere(pages):
+    guide = headings((ROOT / "docs" / "guide.md").read_text("utf-8"))
+    for name, page in pages.items():
+        for target, place in re.findall(r"\]\(([^)#]+)#?([^)]*)\)", page):
+            assert (algorithm_pages.FOLDER / target).is_file(), f"{name}: {target}"
+            assert not place or place in guide, f"{name}: {target}#{place}"
+
+
+def test_the_readme_leads_to_every_page(pages):
+    linked = re.findall(r"\]\(docs/algorithms/([\w.]+)\)", (ROOT / "README.md").read_text("utf-8"))
+    assert sorted(linked) == sorted(set(pages) - {algorithm_pages.INDEX})
+
+
+def test_an_algorithm_without_an_example_is_named(algorithms, monkeypatch):
+    monkeypatch.delitem(EXAMPLES, "segment")
+    with pytest.raises(KeyError, match="algorithm_examples.py: segment"):
+        algorithm_pages.make_pages(algorithms, {})

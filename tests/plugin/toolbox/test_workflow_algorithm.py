@@ -1,0 +1,182 @@
+"""The models of the toolbox: made of the algorithms as they are, run step by step, and shown in a dialog."""
+
+import sys
+
+import pytest
+from qgis.core import (
+    QgsApplication,
+    QgsProcessingContext,
+    QgsProcessingModelAlgorithm,
+    QgsProcessingModelChildAlgorithm,
+    QgsProcessingModelChildParameterSource,
+    QgsProcessingModelOutput,
+    QgsProcessingOutputLayerDefinition,
+    QgsProject,
+    QgsVectorLayer,
+)
+from roadseg.qgis_roadseg import translation
+from roadseg.qgis_roadseg.toolbox.workflow_algorithm import FOLDER, WorkflowAlgorithm, workflow_names
+
+from ..conftest import ROOT
+from ..support.acting import Ear, failure, memory_layer, options_in, run, run_in_task, saved_job
+from ..support.parts import CHANGES, FINETUNE, NETWORK, SEGMENT
+
+sys.path[:0] = [str(ROOT / "scripts")]
+
+import processing_models  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
+
+ROAD = "LineString (350001 3059999, 350011 3059999)"
+STEPS = {"segment": SEGMENT, "vectorize": NETWORK, "extractroads": NETWORK, "finetune": FINETUNE}
+
+
+def play_of(parts):
+    """Return the lines of a worker that plays the part of each job."""
+    return f"exec({parts!r}[job()['job']])"
+
+
+@pytest.mark.parametrize("name", processing_models.MODELS)
+def test_the_files_are_those_that_the_algorithms_make(name):
+    translation.speak("en_US")
+    there = QgsProcessingModelAlgorithm()
+    assert there.fromFile(str(FOLDER / f"{name}.model3"))
+    assert there.toVariant() == processing_models.make_model(name).toVariant(), "run `make docs`"
+
+
+def test_there_is_a_file_for_each_model_and_none_more():
+    assert sorted(processing_models.MODELS) == workflow_names()
+
+
+@pytest.mark.parametrize("name", processing_models.MODELS)
+def test_every_step_takes_what_the_model_gives_it(provider, name):
+    model = provider.algorithm(name)
+    assert model.canExecute()[0]
+    for step in model.childAlgorithms().values():
+        known = {parameter.name() for parameter in step.algorithm().parameterDefinitions()}
+        assert set(step.parameterSources()) <= known
+    assert model.validate() == (True, [])
+
+
+def test_maproads_hands_the_probability_on_and_styles_what_it_makes(play_runtime, image, tmp_path, model):
+    lines, job = saved_job(play_of(STEPS), tmp_path)
+    play_runtime(lines)
+    roads, probability = tmp_path / "roads.gpkg", tmp_path / "probability.tif"
+    values = {"INPUT": str(image), "MODEL": model, "THRESHOLD": 0.3}
+    result = run("maproads", {**values, "OUTPUT": str(roads), "PROBABILITY": str(probability)})
+    assert (result["OUTPUT"], result["PROBABILITY"]) == (str(roads), str(probability))
+    assert (options_in(job)["raster"], options_in(job)["threshold"]) == (str(probability), 0.3)
+    assert QgsVectorLayer(str(roads), "roads", "ogr").featureCount() == 2
+    assert roads.with_suffix(".qml").is_file() and probability.with_suffix(".qml").is_file()
+
+
+def test_finetuneandmap_maps_with_the_model_that_it_has_learned(play_runtime, image, tmp_path):
+    lines, job = saved_job(play_of(STEPS), tmp_path)
+    play_runtime(lines)
+    roads = memory_layer("LineString", "Drawn", ROAD, "&field=width_m:double")
+    learned = tmp_path / "town.safetensors"
+    values = {"INPUT": str(image), "ROADS": roads, "WIDTH_FIELD": "width_m", "MINUTES": 1}
+    outputs = {"MODEL": str(learned), "REPORT": str(tmp_path / "town.html"), "OUTPUT": "TEMPORARY_OUTPUT"}
+    result = run("finetuneandmap", {**values, **outputs})
+    assert (result["MODEL"], result["REPORT"]) == (outputs["MODEL"], outputs["REPORT"])
+    assert result["OUTPUT"].featureCount() == 2
+    assert (options_in(job)["raster"], options_in(job)["model"]) == (str(image), str(learned))
+
+
+def test_updateosm_compares_within_the_extent(play_runtime, image, tmp_path, model):
+    lines, job = saved_job(play_of({"extractroads": NETWORK, "comparenetworks": CHANGES}), tmp_path)
+    play_runtime(lines)
+    before = memory_layer("LineString", "OSM", ROAD, "&field=highway:string")
+    values = {"INPUT": str(image), "MODEL": model, "BEFORE": before, "EXTENT": str(image), "TOLERANCE_M": 4}
+    outputs = {name: "TEMPORARY_OUTPUT" for name in ("OUTPUT", "ROADS")}
+    result = run("updateosm", {**values, **outputs, "REPORT": str(tmp_path / "report.html")})
+    assert [feature["change"] for feature in result["OUTPUT"].getFeatures()] == ["lost"]
+    assert result["ROADS"].featureCount() == 2
+    options = options_in(job)
+    assert options["aoi"] and options["tolerance_m"] == 4
+    assert "EXTENT" in failure("updateosm", {**values, **outputs, "EXTENT": None})
+
+
+def test_a_step_that_fails_says_why_and_ends_the_model(play_runtime, image, tmp_path, model):
+    error = 'send("error", code="imagery", message="Too cloudy.", remedy="Wait."); sys.exit(1)'
+    play_runtime(play_of({"segment": error, "vectorize": NETWORK}))
+    roads = tmp_path / "roads.gpkg"
+    assert "Too cloudy. Wait." in failure("maproads", {"INPUT": str(image), "MODEL": model, "OUTPUT": str(roads)})
+    assert not roads.exists()
+
+
+def test_without_a_runtime_a_model_says_what_to_do(provider, no_runtime):
+    able, message = provider.algorithm("maproads").canExecute()
+    assert not able and "Run Set up runtime" in message
+
+
+def test_in_a_task_of_its_own_each_result_is_loaded_with_its_style(play_runtime, image, tmp_path, model, qgis_app):
+    play_runtime(play_of(STEPS))
+    context = QgsProcessingContext()
+    context.setProject(QgsProject.instance())
+    values = {
+        name: QgsProcessingOutputLayerDefinition(str(tmp_path / file), QgsProject.instance())
+        for name, file in (("OUTPUT", "roads.gpkg"), ("PROBABILITY", "probability.tif"))
+    }
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:maproads")
+    ends = run_in_task(algorithm, {"INPUT": str(image), "MODEL": model, **values}, context, Ear(), qgis_app)
+    assert ends[0][0]
+    loaded = context.layersToLoadOnCompletion()
+    assert set(loaded) == {str(tmp_path / "roads.gpkg"), str(tmp_path / "probability.tif")}
+    assert all(details.postProcessor() is not None for details in loaded.values())
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr"])
+def test_a_model_speaks_the_persons_language_and_keeps_its_ids(language):
+    def told(spoken):
+        translation.speak(spoken)
+        one = WorkflowAlgorithm("maproads").create()
+        known = [*one.parameterDefinitions(), *one.outputDefinitions()]
+        labels = {each.name(): each.description() for each in known}
+        return (one.name(), one.groupId(), set(labels)), (one.displayName(), one.group(), one.tags(), labels)
+
+    ids, words = told(language)
+    english_ids, english_words = told("en_US")
+    assert ids == english_ids
+    assert all(here != there for here, there in zip(words, english_words))
+    assert words[-1]["OUTPUT"] != "Roads" == english_words[-1]["OUTPUT"]
+
+
+def test_the_dialog_opens_with_all_that_a_person_can_give(provider, monkeypatch):
+    from processing.gui.AlgorithmDialog import AlgorithmDialog
+
+    monkeypatch.setattr("processing.gui.ParametersPanel.iface", None)
+    for name in processing_models.MODELS:
+        algorithm = provider.algorithm(name).create()
+        dialog = AlgorithmDialog(algorithm)
+        wrappers = dialog.mainWidget().wrappers
+        assert {parameter.name() for parameter in algorithm.parameterDefinitions()} <= set(wrappers)
+        dialog.close()
+
+
+def test_in_a_model_one_step_hands_on_to_the_next(play_runtime, image, model):
+    play_runtime(f"exec({SEGMENT!r} if job()['job'] == 'segment' else {NETWORK!r})")
+    chain = QgsProcessingModelAlgorithm("chain", "test")
+    source = QgsProcessingModelChildParameterSource
+    first = QgsProcessingModelChildAlgorithm("roadseg:segment")
+    first.setChildId("first")
+    first.addParameterSources("INPUT", [source.fromStaticValue(str(image))])
+    first.addParameterSources("MODEL", [source.fromStaticValue(model)])
+    first.addParameterSources("MASK", [source.fromStaticValue("TEMPORARY_OUTPUT")])
+    second = QgsProcessingModelChildAlgorithm("roadseg:vectorize")
+    second.setChildId("second")
+    second.addParameterSources("INPUT", [source.fromChildOutput("first", "MASK")])
+    roads = QgsProcessingModelOutput("roads", "roads")
+    roads.setChildOutputName("OUTPUT")
+    roads.setChildId("second")
+    second.setModelOutputs({"roads": roads})
+    chain.addChildAlgorithm(first)
+    chain.addChildAlgorithm(second)
+    chain.initAlgorithm()
+    context = QgsProcessingContext()
+    context.setProject(QgsProject.instance())
+    name = next(parameter.name() for parameter in chain.parameterDefinitions() if parameter.isDestination())
+    ear = Ear()
+    result, fine = chain.run({name: "memory:"}, context, ear)
+    assert fine, ear.text
+    assert context.getMapLayer(result[name]).featureCount() == 2
