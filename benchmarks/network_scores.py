@@ -2,8 +2,8 @@
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/network_scores.py`. A town is a grid of streets,
 100 m apart and bent at random, of which a tenth is missing; its proposal is the same, drawn a meter or two aside and
-with another tenth missing. The plain program is the tests' oracle, `tests/core/plain_apls.py`; it gets the graphs
-ready-made, and its score must be the same to 1e-9. Each town runs in a process of its own.
+with another tenth missing. The plain program is the tests' oracle, `tests/core/support/plain_apls.py`; it gets the
+graphs ready-made, and its score must be the same to 1e-9. Each town runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def measure(size_km: float, plain: bool) -> dict:
     from training_core.system.processor import prepare_process
 
     prepare_process(threads=1)
-    from plain_apls import plain_apls
+    from support.plain_apls import plain_apls
     from training_core.comparison.apls import score_apls
     from training_core.comparison.line_metrics import score_lines
     from training_core.comparison.topo import score_topo
@@ -125,7 +125,7 @@ def tell_vegas() -> None:
     if not DATA.is_dir():
         print("Las Vegas: the real data (shared/data) are not here")
         return
-    from road_graphs import graphs_of, vegas
+    from support.road_graphs import graphs_of, vegas
     from training_core.comparison.apls import score_apls
     from training_core.comparison.line_metrics import score_lines
     from training_core.comparison.topo import score_topo

@@ -8,9 +8,9 @@ what it is compared with, and the runtime has not:
 The city is a generated scene's streets, laid over by themselves turned by a quarter, with ragged sides, and mirrored
 again and again. `vectorize` is the whole job, from a compressed GeoTIFF to a GeoPackage; `skeletonize` and `sknw`,
 which thins, too, get the mask as an array. `apls` scores the network that was found, a tenth of its lines left out,
-against all of it, and `plain_apls` is the tests' oracle on networkx, `tests/core/plain_apls.py`; both get the graphs
-as they are. Each is measured in processes of its own, in turns; times are the best of the rounds. At the end stand
-the scores of the real pair of Las Vegas, where that is at hand.
+against all of it, and `plain_apls` is the tests' oracle on networkx, `tests/core/support/plain_apls.py`; both get the
+graphs as they are. Each is measured in processes of its own, in turns; times are the best of the rounds. At the end
+stand the scores of the real pair of Las Vegas, where that is at hand.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def scored(city: str) -> tuple[float, str]:
 
 
 def scored_plainly(city: str) -> tuple[float, str]:
-    from plain_apls import plain_apls
+    from support.plain_apls import plain_apls
 
     pair = network_pair(city)
     began_s = time.perf_counter()

@@ -23,7 +23,7 @@ def real_data():
 @pytest.fixture(scope="session")
 def town(tmp_path_factory):
     """A town's image, drawn roads and area; do not write there."""
-    from towns import make_town
+    from support.towns import make_town
 
     return make_town(tmp_path_factory.mktemp("town"))
 
@@ -31,7 +31,7 @@ def town(tmp_path_factory):
 @pytest.fixture(scope="session")
 def planted(tmp_path_factory):
     """A model file for red, green and blue that has learned nothing."""
-    from towns import plant_model
+    from support.towns import plant_model
 
     return plant_model(tmp_path_factory.mktemp("planted") / "model.safetensors")
 
@@ -39,6 +39,6 @@ def planted(tmp_path_factory):
 @pytest.fixture(scope="session")
 def learned(town, planted, tmp_path_factory):
     """What fine-tuning on the town told, and the files that it made: a model that finds the town's roads."""
-    from towns import learn
+    from support.towns import learn
 
     return learn(town, planted, tmp_path_factory.mktemp("learned"))

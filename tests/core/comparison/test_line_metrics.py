@@ -8,7 +8,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from road_graphs import graphs_of, roads_of, town, vegas
+from support.road_graphs import graphs_of, roads_of, town, vegas
 from training_core.comparison.line_metrics import score_lines
 from training_core.networks.road_graph import Places, contracted
 from training_core.networks.stretches import near, rest

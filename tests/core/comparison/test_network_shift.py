@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import shapely
 
-from road_graphs import town
+from support.road_graphs import town
 from training_core.comparison.network_shift import fits_better, measure_shift
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import as_drawn

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import shapely
 
-from road_graphs import roads_of, town
+from support.road_graphs import roads_of, town
 from training_core.comparison import routes
 from training_core.comparison.open_roads import joined_to
 from training_core.events import Reporter

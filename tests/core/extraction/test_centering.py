@@ -8,7 +8,7 @@ import shapely
 from scipy.ndimage import gaussian_filter, map_coordinates
 from shapely.geometry import LineString, Point
 
-from graphs import PIXEL_M, nowhere
+from support.graphs import PIXEL_M, nowhere
 from training_core.extraction.bitmask import BitMask
 from training_core.extraction.centering import between_pixels, center
 from training_core.extraction.clearance import Clearance, cut_ends

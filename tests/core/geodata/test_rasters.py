@@ -3,7 +3,7 @@ import pytest
 import rasterio
 from rasterio.enums import ColorInterp
 
-from rasters import NORTH_UP, write_raster
+from support.rasters import NORTH_UP, write_raster
 from training_core.errors import ImageryError
 from training_core.geodata.grid import grid_of
 from training_core.geodata.rasters import (

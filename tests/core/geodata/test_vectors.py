@@ -4,7 +4,7 @@ import pyogrio
 import pytest
 from shapely.geometry import LineString, MultiLineString, Point, Polygon
 
-from rasters import UTM, layer, write_layer
+from support.rasters import UTM, layer, write_layer
 from training_core.errors import LabelError, OutputError
 from training_core.geodata.vectors import check_vector_output, read_layer, require_geometry, write_layers
 from training_core.system.outputs import Outputs

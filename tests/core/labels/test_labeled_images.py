@@ -12,8 +12,8 @@ import torch
 from shapely.geometry import LineString
 
 import training_core.system.large_arrays
-from rasters import write_layer, write_raster
-from towns import RGB, ROAD_M, ROADS, image_of, make_town, on_map, true_roads
+from support.rasters import write_layer, write_raster
+from support.towns import RGB, ROAD_M, ROADS, image_of, make_town, on_map, true_roads
 from training_core.errors import LabelError, ResourceError
 from training_core.events import Reporter
 from training_core.geodata.pixel_codes import IGNORE, ROAD
@@ -24,7 +24,7 @@ from training_core.labels.validation_split import split_for_validation
 from training_core.learning.chips import ChipSampler
 from training_core.models.unet import Architecture, adapt_first_layer, build_network
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def read(raster, roads, aoi="", options=None, bands=(), known_bands=(), reporter=None):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from towns import ROAD_M
+from support.towns import ROAD_M
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune
@@ -16,7 +16,7 @@ from training_core.learning.checkpoint import checkpoint_path
 from training_core.models.model_file import load_model, load_weights
 from training_core.pipelines import finetune
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")

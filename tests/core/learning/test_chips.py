@@ -9,7 +9,7 @@ from rasterio.crs import CRS
 
 import training_core.learning.chips
 import training_core.system.large_arrays
-from rasters import NORTH_UP, UTM
+from support.rasters import NORTH_UP, UTM
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import Band

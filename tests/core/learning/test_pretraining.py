@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 
 from training_core.models.model_file import load_model, load_weights
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "scripts" / "starter"))
 
 from pretrain import Run, train  # noqa: E402

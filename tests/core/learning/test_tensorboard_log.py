@@ -10,7 +10,7 @@ from training_core import events
 from training_core.errors import Cancelled, OutputError
 from training_core.events import Reporter
 from training_core.jobs import FineTune
-from training_core.learning import tensorboard_log as tensorboard
+from training_core.learning import tensorboard_log
 
 OPTIONS = dataclasses.asdict(FineTune(rasters=("a.tif", "b.tif"), roads=os.fsdecode(b"stra\xdfe.gpkg"), seed=7))
 
@@ -36,7 +36,9 @@ def series(run):
 
 def test_numbers_go_to_the_listener_and_to_a_run_named_for_the_model(tmp_path):
     told = []
-    with tensorboard.logged(Reporter(told.append), str(tmp_path / "logs"), "/m/Straße 1.safetensors", OPTIONS) as both:
+    with tensorboard_log.logged(
+        Reporter(told.append), str(tmp_path / "logs"), "/m/Straße 1.safetensors", OPTIONS
+    ) as both:
         both.part(0, 0.5).metric("loss", 0.75, 10)
         both.log("no number")
         both.metric("validation_f1", 0.5, 20)
@@ -48,7 +50,7 @@ def test_numbers_go_to_the_listener_and_to_a_run_named_for_the_model(tmp_path):
 
 
 def test_a_run_says_what_it_was_asked_to_do(tmp_path):
-    with tensorboard.TensorBoardLog(str(tmp_path), "m", OPTIONS) as log:
+    with tensorboard_log.TensorBoardLog(str(tmp_path), "m", OPTIONS) as log:
         log.add("loss", 1.0, 1)
     first, *others = records(log.run)
     assert first.file_version == "brain.Event:2"
@@ -59,7 +61,7 @@ def test_a_run_says_what_it_was_asked_to_do(tmp_path):
 
 
 def test_two_runs_of_a_second_do_not_share_a_folder(tmp_path):
-    begin = functools.partial(tensorboard.TensorBoardLog, str(tmp_path), "m", {})
+    begin = functools.partial(tensorboard_log.TensorBoardLog, str(tmp_path), "m", {})
     with begin() as one, begin() as two:
         one.add("loss", 1.0, 1)
         two.add("loss", 2.0, 1)
@@ -67,10 +69,10 @@ def test_two_runs_of_a_second_do_not_share_a_folder(tmp_path):
 
 
 def test_a_run_that_told_nothing_leaves_nothing_and_a_stopped_one_what_it_told(tmp_path):
-    with pytest.raises(Cancelled), tensorboard.logged(Reporter(), str(tmp_path), "m", {}):
+    with pytest.raises(Cancelled), tensorboard_log.logged(Reporter(), str(tmp_path), "m", {}):
         raise Cancelled()
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(Cancelled), tensorboard.logged(Reporter(), str(tmp_path), "m", {}) as reporter:
+    with pytest.raises(Cancelled), tensorboard_log.logged(Reporter(), str(tmp_path), "m", {}) as reporter:
         reporter.metric("loss", 0.5, 1)
         raise Cancelled()
     (run,) = tmp_path.iterdir()
@@ -80,7 +82,7 @@ def test_a_run_that_told_nothing_leaves_nothing_and_a_stopped_one_what_it_told(t
 def test_without_a_folder_there_is_no_log(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     reporter = Reporter()
-    with tensorboard.logged(reporter, "", "m", {}) as same:
+    with tensorboard_log.logged(reporter, "", "m", {}) as same:
         assert same is reporter
     assert list(tmp_path.iterdir()) == []
 
@@ -88,7 +90,7 @@ def test_without_a_folder_there_is_no_log(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["file/logs", "file", "a\0b"])
 def test_a_folder_that_cannot_be_written_is_refused_by_name(tmp_path, name):
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(OutputError) as refused, tensorboard.logged(Reporter(), str(tmp_path / name), "m", {}):
+    with pytest.raises(OutputError) as refused, tensorboard_log.logged(Reporter(), str(tmp_path / name), "m", {}):
         pass
     assert str(tmp_path / name) in refused.value.message and refused.value.remedy
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -97,8 +99,8 @@ def test_a_folder_that_cannot_be_written_is_refused_by_name(tmp_path, name):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 def test_a_disk_that_runs_full_ends_the_log_and_not_the_job(tmp_path, monkeypatch):
     told = []
-    monkeypatch.setattr(tensorboard, "FLUSH_EVERY_S", 0.0)
-    with tensorboard.logged(Reporter(told.append), str(tmp_path), "m", {}) as reporter:
+    monkeypatch.setattr(tensorboard_log, "FLUSH_EVERY_S", 0.0)
+    with tensorboard_log.logged(Reporter(told.append), str(tmp_path), "m", {}) as reporter:
         reporter.metric("loss", 0.5, 1)
         (run,) = tmp_path.iterdir()
         (file,) = run.iterdir()

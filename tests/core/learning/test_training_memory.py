@@ -10,12 +10,12 @@ import torch
 
 from training_core.errors import ResourceError
 from training_core.jobs import FineTune
-from training_core.learning import training_memory as footprint
+from training_core.learning import training_memory
 from training_core.learning.training_memory import measure_footprint, plan_memory
 from training_core.models.engines import FP32, NATIVE, Engine
 from training_core.models.unet import Architecture
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "training_memory.py"
+BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "training_memory.py"
 ARCHITECTURE, ENGINE = Architecture(encoder="resnet18"), Engine(NATIVE, FP32)
 
 
@@ -32,7 +32,7 @@ def recomputing():
 @pytest.fixture
 def short_of_memory(monkeypatch):
     """Return a function that lets the system have so much memory free."""
-    return lambda size: monkeypatch.setattr(footprint, "available_bytes", lambda: size)
+    return lambda size: monkeypatch.setattr(training_memory, "available_bytes", lambda: size)
 
 
 def plan(**options):
@@ -102,7 +102,7 @@ def test_where_there_is_room_nothing_is_recomputed(short_of_memory):
 
 def test_where_room_is_short_activations_are_recomputed(short_of_memory, plain, recomputing):
     more = [each.peak_bytes(4, 512) - each.process_bytes for each in (plain, recomputing)]
-    short_of_memory(sum(more) / 2 / footprint.SHARE_OF_FREE)
+    short_of_memory(sum(more) / 2 / training_memory.SHARE_OF_FREE)
     chosen, said = plan()
     assert chosen.is_recomputing and "recomputing activations" in said[0]
     with pytest.raises(ResourceError, match=r"4.*512|512.*4") as refusal:
@@ -124,7 +124,7 @@ def test_no_more_is_taken_than_the_settings_allow(short_of_memory, monkeypatch):
 
 def test_a_refusal_says_what_would_fit_and_that_fits(short_of_memory, recomputing):
     enough = recomputing.peak_bytes(2, 1312, accumulation=4) - recomputing.process_bytes
-    short_of_memory(1.1 * enough / footprint.SHARE_OF_FREE)
+    short_of_memory(1.1 * enough / training_memory.SHARE_OF_FREE)
     with pytest.raises(ResourceError, match=r"chips of 1312 px and batch size 8 needs about \d") as refusal:
         plan(batch_size=8, chip_px=1312)
     assert refusal.value.code == "resources"

@@ -5,7 +5,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from towns import plant_model
+from support.towns import plant_model
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
 from training_core.geodata.rasters import Band

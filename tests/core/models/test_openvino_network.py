@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from towns import plant_model
+from support.towns import plant_model
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, ExtractRoads, FineTune, Segment, from_options
-from training_core.models import openvino_network as openvino_engine
+from training_core.models import openvino_network
 from training_core.models.engines import BF16, FP32, IPEX, NATIVE, OPENVINO, Engine, choose_engine, engines_for
 from training_core.models.onnx_file import OnnxNetwork, as_network, export_network
 from training_core.models.unet import Architecture, build_network
@@ -99,7 +99,7 @@ def test_images_side_by_side_give_what_a_batch_gives(graph, monkeypatch):
     batch, said = images_of(5, 2, 96, 64), []
     expected = probability(graph, engine, batch)
     for must_win, way in ((0.0, "as one batch, then."), (float("inf"), "at once.")):
-        monkeypatch.setattr(openvino_engine, "CLEAR_WIN", must_win)
+        monkeypatch.setattr(openvino_network, "CLEAR_WIN", must_win)
         prepared = engine.prepare_inference(graph)
         engine.settle_batches(prepared, batch[:2], said.append)
         torch.testing.assert_close(engine.probability(prepared, batch), expected, atol=1e-6, rtol=0)

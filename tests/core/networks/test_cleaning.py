@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from graphs import PIXEL_M, lines, nowhere, traced
+from support.graphs import PIXEL_M, lines, nowhere, traced
 from training_core.extraction.smoothing import smooth
 from training_core.extraction.thinning import thin
 from training_core.extraction.tracing import trace

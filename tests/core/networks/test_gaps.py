@@ -10,7 +10,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphs import PIXEL_M, lines, nowhere
+from support.graphs import PIXEL_M, lines, nowhere
 from training_core.networks.chains import join_chains
 from training_core.networks.gaps import join_gaps, nothing_passed, snap_ends
 

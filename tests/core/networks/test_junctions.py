@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphs import PIXEL_M, lines, nowhere
+from support.graphs import PIXEL_M, lines, nowhere
 from training_core.networks.junctions import (
     consolidate_junctions,
     merge_crossings,

@@ -13,8 +13,8 @@ import torch
 from safetensors.torch import save_file
 from shapely.geometry import Point, box
 
-from rasters import write_layer, write_raster
-from towns import Town, image_of, on_map, plant_model
+from support.rasters import write_layer, write_raster
+from support.towns import Town, image_of, on_map, plant_model
 from training_core.errors import ImageryError, LabelError, ModelFileError, OutputError, RoadSegError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options

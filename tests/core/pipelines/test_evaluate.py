@@ -8,8 +8,8 @@ from affine import Affine
 from shapely import affinity
 from shapely.geometry import LineString, box
 
-from rasters import NORTH_UP, write_layer, write_raster
-from towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, plant_model
+from support.rasters import NORTH_UP, write_layer, write_raster
+from support.towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, plant_model
 from training_core.errors import Cancelled, LabelError, OutputError
 from training_core.events import Progress, Reporter, Warning
 from training_core.jobs import Evaluate, Segment

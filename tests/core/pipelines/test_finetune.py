@@ -10,8 +10,8 @@ from affine import Affine
 from safetensors import safe_open
 from shapely.geometry import LineString, box
 
-from rasters import NORTH_UP, write_layer, write_raster
-from towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, plant_model, true_roads
+from support.rasters import NORTH_UP, write_layer, write_raster
+from support.towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, plant_model, true_roads
 from training_core.errors import Cancelled, ImageryError, LabelError, OutputError
 from training_core.events import Log, Metric, Progress, Reporter, Warning
 from training_core.geodata.rasters import normalize

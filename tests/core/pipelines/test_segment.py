@@ -12,8 +12,8 @@ from rasterio.enums import ColorInterp
 from rasterio.features import rasterize
 from shapely.geometry import Polygon, box
 
-from rasters import NORTH_UP, write_layer, write_raster
-from towns import SIDE_PX, image_of, on_map, plant_model, true_roads
+from support.rasters import NORTH_UP, write_layer, write_raster
+from support.towns import SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core.errors import Cancelled, ImageryError, LabelError, ModelFileError, OutputError
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
@@ -21,7 +21,7 @@ from training_core.models.model_file import load_model, save_model
 from training_core.pipelines.segment import run
 from training_core.segmentation.result_rasters import ROAD_COLOR
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def segment(folder, reporter=None, **options):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import rasterio
 
-from rasters import write_raster
-from towns import image_of
+from support.rasters import write_raster
+from support.towns import image_of
 from training_core.errors import OutputError
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment

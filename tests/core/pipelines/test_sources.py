@@ -9,8 +9,8 @@ import rasterio
 from affine import Affine
 from rasterio.shutil import copy
 
-from rasters import NORTH_UP, write_raster
-from towns import SIDE_PX, image_of, plant_model, true_roads
+from support.rasters import NORTH_UP, write_raster
+from support.towns import SIDE_PX, image_of, plant_model, true_roads
 from training_core.errors import OutputError
 from training_core.events import Reporter
 from training_core.jobs import ExtractRoads, Segment

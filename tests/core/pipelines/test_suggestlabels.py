@@ -13,7 +13,7 @@ from pyproj import Geod
 from rasterio.crs import CRS
 from shapely.geometry import LineString, box
 
-from rasters import NORTH_UP, UTM, write_layer, write_raster
+from support.rasters import NORTH_UP, UTM, write_layer, write_raster
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ResourceError
 from training_core.events import Reporter, Warning
 from training_core.geodata.grid import Grid

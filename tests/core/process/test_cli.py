@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rasters import write_raster
+from support.rasters import write_raster
 from training_core import events
 from training_core.cli import main
 from training_core.jobs import JOBS, describe_range
 
-ROOT = Path(__file__).parents[2]
-ACTOR = str(Path(__file__).with_name("actor.py"))
+ROOT = Path(__file__).parents[3]
+ACTOR = str(Path(__file__).parents[1] / "support" / "actor.py")
 CORE = ("-m", "training_core")
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from actor import Act
-from rasters import write_raster
+from support.actor import Act
+from support.rasters import write_raster
 from training_core import events, worker
 from training_core.errors import LabelError
 from training_core.jobs import Segment, Vectorize
 
-ROOT = Path(__file__).parents[2]
-ACTOR = str(Path(__file__).with_name("actor.py"))
+ROOT = Path(__file__).parents[3]
+ACTOR = str(Path(__file__).parents[1] / "support" / "actor.py")
 
 
 class Process:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from shapely import LineString
 
-from browser import Page
+from support.browser import Page
 from training_core.reports.maps import MapLines, line_map
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from browser import HOSTILE, Page
+from support.browser import HOSTILE, Page
 from training_core.jobs import FineTune
 from training_core.reports import overlays
 from training_core.reports.charts import Series, line_chart, smoothed

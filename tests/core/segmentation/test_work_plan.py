@@ -12,15 +12,15 @@ from affine import Affine
 from rasterio.crs import CRS
 from shapely.geometry import box
 
-from rasters import NORTH_UP, UTM, write_layer, write_raster
-from towns import SIDE_PX, image_of, on_map, true_roads
+from support.rasters import NORTH_UP, UTM, write_layer, write_raster
+from support.towns import SIDE_PX, image_of, on_map, true_roads
 from training_core.errors import ImageryError, ResourceError
 from training_core.geodata.grid import Grid
 from training_core.geodata.model_input import ModelInput
 from training_core.geodata.rasters import Band
 from training_core.segmentation.work_plan import Area, ImagePlan, Results, check_plans, plan_image, read_plans
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RGB = tuple(Band(name) for name in ("red", "green", "blue"))
 
 

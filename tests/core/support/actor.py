@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT))
 
 from training_core import worker  # noqa: E402
 from training_core.errors import LabelError  # noqa: E402
 from training_core.events import Reporter  # noqa: E402
 from training_core.jobs import JOBS, RASTER_OUTPUT, Job, option  # noqa: E402
-from training_core.system import shutdown as ending  # noqa: E402
+from training_core.system import shutdown  # noqa: E402
 from training_core.system.outputs import Outputs  # noqa: E402
 
 PARTS = ("chatter", "work", "deaf", "stubborn", "finish", "fail", "refuse", "full", "memory", "leave", "look")
@@ -82,7 +82,7 @@ def play_deaf(job: Act, reporter: Reporter) -> dict[str, Any]:
 
 def play_stubborn(job: Act, reporter: Reporter) -> dict[str, Any]:
     """Take longer than the patience lasts for what must not be cut off, and then not look at whether to stop."""
-    with ending.uncut():
+    with shutdown.uncut():
         reporter.progress(0.5, "Working")
         time.sleep(1.5)
         Path(job.output).write_text("whole")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from training_core.errors import OutputError, RoadSegError
 from training_core.system.outputs import PART, Outputs
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NAMES = [
     "roads.gpkg",
     "town map.tif",

@@ -8,7 +8,7 @@ import pytest
 
 from training_core.system import processor
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def in_fresh_process(code):
