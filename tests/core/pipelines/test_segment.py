@@ -333,12 +333,12 @@ SMALL_FILES = """
 import resource, signal, sys
 sys.path[:0] = sys.argv[1:2]
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-from training_core.processor import prepare_process
+from training_core.system.processor import prepare_process
 prepare_process(1)
 from training_core.errors import OutputError
 from training_core.events import Reporter
 from training_core.jobs import Segment
-from training_core.segment import run
+from training_core.pipelines.segment import run
 _, _, raster, model, mask, probability, limits = sys.argv
 for limit in limits.split(","):
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.RLIM_INFINITY))

@@ -101,11 +101,11 @@ def test_nothing_is_read_where_nothing_is_wanted(tmp_path):
 STREAMING = """
 import json, sys
 sys.path[:0] = sys.argv[1:2]
-from training_core.processor import prepare_process
+from training_core.system.processor import prepare_process
 prepare_process()
 from training_core.events import Reporter
 from training_core.jobs import Segment
-from training_core.segment import run
+from training_core.pipelines.segment import run
 _, _, raster, model, mask = sys.argv
 result = run(Segment(raster=raster, model=model, mask=mask, engine="native", memory_gb=1.0, halo="64"), Reporter())
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))

@@ -119,7 +119,7 @@ def test_a_killed_run_leaves_nothing_that_looks_finished_and_the_next_one_cleans
             "-c",
             textwrap.dedent("""
                 import os, signal, sys
-                from training_core.outputs import Outputs
+                from training_core.system.outputs import Outputs
                 with Outputs() as outputs:
                     staged = outputs.stage(sys.argv[1])
                     staged.write_text("half")
@@ -243,7 +243,7 @@ SMALL_DISK = """
 import sys
 from pathlib import Path
 from training_core.errors import OutputError
-from training_core.outputs import Outputs
+from training_core.system.outputs import Outputs
 folder = Path(sys.argv[1])
 (folder / "a.tif").write_bytes(b"former")
 try:

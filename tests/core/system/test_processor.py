@@ -49,7 +49,7 @@ def test_only_cores_that_may_be_used_count():
 def test_threads_are_set_for_all_libraries_before_they_load(threads, expected):
     code = f"""
 import json, os, sys
-from training_core.processor import prepare_process
+from training_core.system.processor import prepare_process
 prepare_process({threads})
 loaded = [name for name in ("torch", "numpy") if name in sys.modules]
 variables = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -63,7 +63,7 @@ def test_large_arrays_are_not_given_back_and_faulted_anew():
     code = """
 import json, resource, sys
 if "prepare" in sys.argv:
-    from training_core.processor import prepare_process
+    from training_core.system.processor import prepare_process
     prepare_process()
 piece = b"x" * (1 << 20)
 piece * 64
