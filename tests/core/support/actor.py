@@ -132,7 +132,7 @@ def play_look(job: Act, reporter: Reporter) -> dict[str, Any]:
 
 if __name__ == "__main__":
     JOBS[Act.name] = Act
-    sys.modules[f"training_core.{Act.name}"] = sys.modules["__main__"]
+    sys.modules[f"training_core.pipelines.{Act.name}"] = sys.modules["__main__"]
     worker.HEARTBEAT_S = 0.05
     worker.PATIENCE_S, worker.GRACE_S = 0.5, 10.0
     from training_core.cli import main
