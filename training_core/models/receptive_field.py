@@ -12,7 +12,7 @@ from typing import Optional
 import torch
 from torch import nn
 
-from ..geodata.tiling import STRIDE_PX
+from ..geodata.tiling import STRIDE_PX, round_up
 
 # The strip of image that a network is tried on; doubled while what depends on its middle reaches its ends.
 _NARROWEST_PX, _WIDEST_PX = 2048, 8192
@@ -74,5 +74,5 @@ def _reach_within(network: nn.Module, bands: int, width: int) -> Optional[Reach]
         # The last tile that needs this column to its left begins at or before `last`; to its right, ends after `first`.
         left_halo = last // STRIDE_PX * STRIDE_PX - column
         right_halo = column + 1 - (first // STRIDE_PX + 1) * STRIDE_PX
-        halo_px = max(halo_px, *(-(-halo // STRIDE_PX) * STRIDE_PX for halo in (left_halo, right_halo)))
+        halo_px = max(halo_px, round_up(left_halo), round_up(right_halo))
     return Reach(before_px, after_px, halo_px)

@@ -20,7 +20,7 @@ from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.model_input import open_for_model
-from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, to_mask
+from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
 from ..geodata.rasterize import burn_area, limit_to
 from ..geodata.rasters import Image
 from ..geodata.tiling import tile_grid
@@ -150,7 +150,7 @@ class Evaluation:
         return tally.scores(self._segmenter.threshold)
 
     def _count(self, path: str, grid: Grid, labels: Labels, probability: np.ndarray, truth: np.ndarray) -> None:
-        mask = to_mask(probability, self._segmenter.threshold) == 1
+        mask = reaches(probability, self._segmenter.threshold)
         matches = relaxed_matches(mask, truth, self.job.tolerance_m, grid.pixel_m)
         tally = _tally(probability, truth, matches, slice(None))
         self.total += tally

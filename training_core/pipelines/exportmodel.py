@@ -6,7 +6,7 @@ from typing import Any
 
 from ..events import Reporter
 from ..geodata.model_input import IMAGE
-from ..geodata.tiling import STRIDE_PX
+from ..geodata.tiling import round_up
 from ..jobs import ExportModel
 from ..models.model_file import load_model
 from ..models.onnx_file import export_network, save_onnx
@@ -27,6 +27,6 @@ def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:
         model = export_network(network)
         reporter.check_cancelled()
         reporter.progress(0.8, "Writing the file")
-        save_onnx(path, model, card, -(-job.tile_px // STRIDE_PX) * STRIDE_PX)
+        save_onnx(path, model, card, round_up(job.tile_px))
         size = path.stat().st_size
     return {"onnx": job.onnx, "megabytes": size / 1e6}

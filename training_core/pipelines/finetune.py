@@ -20,7 +20,7 @@ from ..geodata.grid import grid_of
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import RoadClass
-from ..geodata.tiling import STRIDE_PX
+from ..geodata.tiling import round_up
 from ..jobs import FineTune, RecipeOptions
 from ..labels.label_checks import check_labels
 from ..labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
@@ -178,7 +178,7 @@ def _train(job: FineTune, training: Training, images: list[LabeledImage], writer
 def _chip_px(job: FineTune, images: list[LabeledImage]) -> int:
     """Return the side of a chip: no larger than the largest image, rounded up to what the network takes."""
     largest_px = max(max(image.known.shape) for image in images)
-    return -(-min(job.chip_px, largest_px) // STRIDE_PX) * STRIDE_PX
+    return round_up(min(job.chip_px, largest_px))
 
 
 def _read_images(

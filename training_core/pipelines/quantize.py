@@ -16,8 +16,8 @@ from onnx import ModelProto
 from ..comparison.mask_apls import mean_apls
 from ..errors import ModelFileError
 from ..events import Reporter
-from ..geodata.pixel_codes import CERTAIN, IGNORE, to_byte
-from ..geodata.tiling import STRIDE_PX
+from ..geodata.pixel_codes import IGNORE, reaches, to_byte
+from ..geodata.tiling import round_up
 from ..jobs import Quantize
 from ..labels.samples import Sample, collect_samples
 from ..models.engines import FP32, INT8, OPENVINO, Engine
@@ -92,7 +92,7 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
             **{name: value for name, value in asdict(comparison).items() if value is not None},
         }
         card = replace(card, quantization=quantization, versions={**card.versions, **versions()})
-        save_onnx(path, quantized, card, -(-job.tile_px // STRIDE_PX) * STRIDE_PX)
+        save_onnx(path, quantized, card, round_up(job.tile_px))
         megabytes = path.stat().st_size / 1e6
     return {"onnx": job.onnx, **quantization, "megabytes": megabytes}
 
@@ -152,9 +152,7 @@ def compare(
     """Return how two networks' probability bytes of the same pieces compare at a model's threshold."""
     threshold = card.threshold
     known = np.concatenate([sample.known.ravel() for sample in samples])
-    masks = [
-        np.concatenate([each.ravel() for each in found])[known] >= threshold * CERTAIN for found in (before, after)
-    ]
+    masks = [reaches(np.concatenate([each.ravel() for each in found])[known], threshold) for found in (before, after)]
     agreement = float((masks[0] == masks[1]).mean())
     if samples[0].truth is None:
         return Comparison(agreement)

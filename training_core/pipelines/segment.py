@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import Reporter
-from ..geodata.pixel_codes import NO_DATA, to_mask
+from ..geodata.pixel_codes import NO_DATA, reaches
 from ..geodata.tiling import overhead
 from ..jobs import Segment
 from ..segmentation.result_rasters import ResultWriter
@@ -80,7 +80,7 @@ def _write(plan: ImagePlan, tiles: Iterator[Any], job: Segment, segmenter: Segme
                 counts.px += tile.width * tile.height
                 counts.read_px += overhead([tile]) * tile.width * tile.height
                 counts.known_px += int((probability != NO_DATA).sum())
-                counts.road_px += int((to_mask(probability, segmenter.threshold) == 1).sum())
+                counts.road_px += int(reaches(probability, segmenter.threshold).sum())
             if counts.known_px == known_before:
                 raise no_data(plan)
 

@@ -14,7 +14,7 @@ import torch
 
 from ..geodata.pixel_codes import NO_DATA, to_byte
 from ..geodata.rasters import Band, normalize_into
-from ..geodata.tiling import STRIDE_PX, Tile
+from ..geodata.tiling import Tile, round_up
 from ..models.engines import Engine
 from ..system.prefetch import ahead
 from .symmetries import turned, turned_back
@@ -93,7 +93,7 @@ def network_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]
 
 def padded_size(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return height and width as they enter the network: the next multiples of its stride."""
-    height, width = (-(-size // STRIDE_PX) * STRIDE_PX for size in shape)
+    height, width = map(round_up, shape)
     return height, width
 
 

@@ -18,7 +18,7 @@ import torch
 from ..errors import JobError
 from ..events import Reporter
 from ..geodata.model_input import LEAST_KNOWN, open_for_model
-from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX, Tile
+from ..geodata.tiling import USUAL_HALO_PX, Tile, round_up
 from ..jobs import SegmentOptions
 from ..models.engines import INT8, Engine, choose_engine, engines_for
 from ..models.model_card import ModelCard
@@ -121,7 +121,7 @@ def prepare_segmenter(model: str, raster: str, aoi: str, options: SegmentOptions
     prepared_network = prepared.get(engine.name) or engine.prepare_inference(network)
     predictor = Predictor(prepared_network, engine, card.bands, symmetries, card.architecture.classes)
     halo = _halo_px(raster, predictor, card, options, reporter)
-    core_px = -(-options.tile_px // STRIDE_PX) * STRIDE_PX or tile_memory.core_px(predictor, halo, _budget(options))
+    core_px = round_up(options.tile_px) or tile_memory.core_px(predictor, halo, _budget(options))
     threshold = options.threshold or card.threshold
     return Segmenter(predictor, card, halo, core_px, threshold, tile_memory.px(predictor, _budget(options)))
 
@@ -140,7 +140,7 @@ def _halo_px(raster: str, predictor: Predictor, card: ModelCard, options: Segmen
     if options.halo == "exact":
         return _exact_halo_px(card.architecture)
     if options.halo != "auto":
-        return -(-int(options.halo) // STRIDE_PX) * STRIDE_PX
+        return round_up(int(options.halo))
     return card.halo_px or _measured_halo_px(raster, predictor, card, options, reporter)
 
 

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training_core.geodata.pixel_codes import NO_DATA, to_byte, to_mask
+from training_core.geodata.pixel_codes import NO_DATA
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import overhead, tile_count, tile_grid
 from training_core.models.engines import Engine
@@ -140,12 +140,6 @@ def test_tiles_come_in_order_and_pieces_without_data_are_not_computed(predictor)
     assert [tile for tile, _ in results] == tiles
     for tile, found in results:
         assert (found.probability == NO_DATA).all() == (tile.column == 0)
-
-
-def test_bytes_and_masks_keep_no_data():
-    probability = to_byte(np.array([[0.0, 0.5, 1.0, 0.7]]), np.array([[True, True, True, False]]))
-    np.testing.assert_array_equal(probability, [[0, 127, 254, NO_DATA]])
-    np.testing.assert_array_equal(to_mask(probability, 0.5), [[0, 1, 1, NO_DATA]])
 
 
 def test_pieces_of_one_size_are_computed_together_and_give_the_same(predictor):
