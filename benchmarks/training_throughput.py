@@ -146,7 +146,7 @@ def pace_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> f
     from training_core.learning.training_loop import Training
     from training_core.models.engines import Engine
     from training_core.models.recompute import recompute_activations
-    from training_core.models.unet import Architecture, build_network
+    from training_core.models.unet import Architecture, build_unet
 
     is_same = options.pop("same_chips", False)
     size_px, random = 2 * arguments.size_px, np.random.default_rng(0)
@@ -164,7 +164,7 @@ def pace_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> f
     )
     recipe = FineTune(batch_size=arguments.batch_size, chip_px=arguments.size_px, steps=arguments.steps, **options)
     torch.manual_seed(0)
-    network = build_network(Architecture())
+    network = build_unet(Architecture())
     if recipe.recompute == "yes":
         recompute_activations(network)
     training = Training(Trainer(network, Engine(recipe.engine, recipe.precision), recipe), [image], recipe, Reporter())

@@ -21,8 +21,8 @@ from torch.optim import Optimizer
 
 from ..errors import JobError
 from ..system import processor
-from .onnx_file import OnnxNetwork, as_network, export_network
-from .openvino_network import CLEAR_WIN, CompiledNetwork, why_not_openvino
+from .onnx_file import OnnxModel, export_onnx, serialized
+from .openvino_model import CLEAR_WIN, CompiledModel, why_not_openvino
 
 AUTO = "auto"
 NATIVE, IPEX, OPENVINO = "native", "ipex", "openvino"
@@ -66,11 +66,11 @@ class Engine:
             return _import_ipex().optimize(network, optimizer=optimizer, dtype=self.dtype, inplace=True, **plain)
         return network, optimizer
 
-    def prepare_inference(self, network: nn.Module | OnnxNetwork) -> Any:
+    def prepare_inference(self, network: nn.Module | OnnxModel) -> Any:
         """Return the network as this engine infers with it."""
         if self.name == OPENVINO:
-            graph = network if isinstance(network, OnnxNetwork) else as_network(export_network(network))
-            return CompiledNetwork(graph, self._rest_precision, torch.get_num_threads())
+            graph = network if isinstance(network, OnnxModel) else serialized(export_onnx(network))
+            return CompiledModel(graph, self._rest_precision, torch.get_num_threads())
         network.eval()
         if self.name == IPEX:
             return _import_ipex().optimize(network, dtype=self.dtype, inplace=False, weights_prepack=False)
@@ -164,9 +164,9 @@ def why_not(engine: str) -> Optional[str]:
     return {NATIVE: lambda: None, IPEX: why_not_ipex, OPENVINO: why_not_openvino}[engine]()
 
 
-def engines_for(network: nn.Module | OnnxNetwork) -> tuple[str, ...]:
+def engines_for(network: nn.Module | OnnxModel) -> tuple[str, ...]:
     """Return the engines that can infer with a network."""
-    return (OPENVINO,) if isinstance(network, OnnxNetwork) else (NATIVE, IPEX, OPENVINO)
+    return (OPENVINO,) if isinstance(network, OnnxModel) else (NATIVE, IPEX, OPENVINO)
 
 
 def choose_engine(

@@ -43,7 +43,7 @@ from ..models.engines import NATIVE, Engine, choose_engine, choose_precision, wh
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, load_weights, save_model
 from ..models.recompute import recompute_activations
-from ..models.unet import Architecture, adapt_first_layer, adapt_head, build_network
+from ..models.unet import Architecture, adapt_first_layer, adapt_head, build_unet
 from ..reports.panels import make_panels
 from ..reports.training_report import ImageSummary, TrainingRecord, write_training_report
 from ..segmentation.halo import AGREEMENT, middles, sufficient_halo_px
@@ -226,10 +226,10 @@ def _start_network(
     shape = {"in_channels": len(names), "classes": 1 + len(classes)}
     if base is None:
         architecture = Architecture(**shape)
-        return build_network(architecture), architecture
+        return build_unet(architecture), architecture
     weights, card = base
     architecture = dataclasses.replace(card.architecture, **shape)
-    network = build_network(architecture)
+    network = build_unet(architecture)
     weights = adapt_first_layer(weights, card.band_names, names)
     old, new = (tuple(each.name for each in told) for told in (card.classes, classes))
     load_into(network, adapt_head(weights, network.state_dict(), old, new), job.base_model)
@@ -246,7 +246,7 @@ def _choose_engine(
     def trial(engine: Engine) -> None:
         reporter.check_cancelled()
         if engine.name not in trainers:
-            network = build_network(architecture)
+            network = build_unet(architecture)
             if memory.is_recomputing:
                 recompute_activations(network)
             trainers[engine.name] = Trainer(network, engine, job)
@@ -302,7 +302,7 @@ def _with_class_accuracy(
 
 def _predictor(card: ModelCard, engine: Engine, training: Training) -> Predictor:
     """Return the best network, ready to infer in the precision in which it learned."""
-    network = build_network(card.architecture)
+    network = build_unet(card.architecture)
     network.load_state_dict(training.best.weights)
     native = dataclasses.replace(engine, name=NATIVE)
     return Predictor(native.prepare_inference(network), native, card.bands)

@@ -25,11 +25,11 @@ Read = Callable[[int, int, int, int], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Predictor:
-    """A network ready to infer.
+    """A model ready to infer.
 
     Parameters
     ----------
-    network
+    model
         Prepared by the engine.
     engine : Engine
     bands : tuple of Band
@@ -40,7 +40,7 @@ class Predictor:
         What the network tells of each pixel: road, and classes.
     """
 
-    network: Any
+    model: Any
     engine: Engine
     bands: tuple[Band, ...]
     symmetries: tuple[int, ...] = (0,)
@@ -60,7 +60,7 @@ class Predictor:
         ndarray (height, width), float32
         """
         height, width = known.shape
-        return self.probabilities(network_input(values, known, self.bands)[None])[0, 0, :height, :width]
+        return self.probabilities(to_model_input(values, known, self.bands)[None])[0, 0, :height, :width]
 
     def probabilities(self, images: np.ndarray) -> np.ndarray:
         """Return what the network tells of images as it takes them, computed as one batch.
@@ -79,10 +79,10 @@ class Predictor:
 
     def _computed(self, images: np.ndarray) -> np.ndarray:
         batch = torch.from_numpy(np.ascontiguousarray(images))
-        return self.engine.probability(self.network, batch).numpy()
+        return self.engine.probability(self.model, batch).numpy()
 
 
-def network_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
+def to_model_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
     """Return what was read of an image as the network takes it: scaled and padded, (bands, height, width), float32."""
     height, width = known.shape
     image = np.empty((len(bands), *padded_size(known.shape)), dtype=np.float32)
@@ -135,7 +135,7 @@ def read_piece(
         return Piece(tile, area, nothing, source)
     values, known = read(*tile.read_window)
     wanted = known[tile.core] if area is None else known[tile.core] & area
-    return Piece(tile, wanted, network_input(values, known, bands) if wanted.any() else nothing, source)
+    return Piece(tile, wanted, to_model_input(values, known, bands) if wanted.any() else nothing, source)
 
 
 @dataclass(frozen=True)

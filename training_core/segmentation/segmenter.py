@@ -22,8 +22,8 @@ from ..geodata.tiling import USUAL_HALO_PX, Tile, round_up
 from ..jobs import SegmentOptions
 from ..models.engines import INT8, Engine, choose_engine, engines_for
 from ..models.model_card import ModelCard
-from ..models.onnx_file import OnnxNetwork, load_runnable
-from ..models.unet import Architecture, build_network
+from ..models.onnx_file import OnnxModel, load_runnable
+from ..models.unet import Architecture, build_unet
 from ..system.prefetch import ahead
 from . import tile_memory
 from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
@@ -104,7 +104,7 @@ def prepare_segmenter(model: str, raster: str, aoi: str, options: SegmentOptions
     network, card = load_runnable(model)
     # Told at once, and not only when all engines have been tried.
     plan_image(raster, aoi, card.input, options.tile_px or _TRIAL_PX, 0)
-    is_quantized = isinstance(network, OnnxNetwork) and network.is_quantized
+    is_quantized = isinstance(network, OnnxModel) and network.is_quantized
     torch.set_num_threads(options.threads or torch.get_num_threads())
     prepared: dict[str, Any] = {}
     sample = torch.zeros(1, len(card.bands), _TRIAL_PX, _TRIAL_PX)
@@ -146,7 +146,7 @@ def _halo_px(raster: str, predictor: Predictor, card: ModelCard, options: Segmen
 
 @lru_cache
 def _exact_halo_px(architecture: Architecture) -> int:
-    return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
+    return exact_halo_px(build_unet(architecture).eval(), architecture.in_channels)
 
 
 def _measured_halo_px(
@@ -201,7 +201,7 @@ def segmented(
 
 def _settle(plans: list[ImagePlan], tiles: int, segmenter: Segmenter, reporter: Reporter) -> int:
     """Prepare the network for the tiles of some images, and return how many pixels are to be computed together."""
-    engine, network, bands = segmenter.engine, segmenter.predictor.network, len(segmenter.card.bands)
+    engine, network, bands = segmenter.engine, segmenter.predictor.model, len(segmenter.card.bands)
     threads = torch.get_num_threads()
     streams = 1
     if tiles >= _MANY_TILES and (len(plans) > 1 or threads >= _MANY_THREADS):

@@ -17,7 +17,7 @@ from training_core.learning.history import MOST_POINTS, History, history_from_do
 from training_core.learning.trainer import PARTS, Trainer
 from training_core.learning.training_loop import Training
 from training_core.models.engines import Engine, why_not_ipex
-from training_core.models.unet import Architecture, build_network
+from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation.pixel_metrics import Scores
 
 ARCHITECTURE = Architecture(encoder="resnet18", in_channels=1)
@@ -51,7 +51,7 @@ def recipe(**options):
 
 def new_trainer(engine=NATIVE_FP32, **options):
     torch.manual_seed(0)
-    return Trainer(build_network(ARCHITECTURE), engine, recipe(**options))
+    return Trainer(build_unet(ARCHITECTURE), engine, recipe(**options))
 
 
 def new_training(image, reporter=None, trainer=None, **options):
@@ -204,7 +204,7 @@ def test_weights_trained_with_ipex_are_those_of_a_plain_network(image, precision
     trainer, (chips, labels) = new_trainer(Engine("ipex", precision), averaging=0.0), next(batches(image))
     for _ in range(8):
         trainer.step(chips, labels, 0.001)
-    plain = build_network(ARCHITECTURE)
+    plain = build_unet(ARCHITECTURE)
     plain.load_state_dict(trainer.weights())
     assert all(tensor.dtype in (torch.float32, torch.int64) for tensor in trainer.weights().values())
     others = (trainer, Trainer(plain, NATIVE_FP32, recipe()))

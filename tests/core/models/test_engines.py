@@ -9,7 +9,7 @@ from torch.optim import AdamW
 from training_core.errors import JobError
 from training_core.learning.losses import road_loss
 from training_core.models.engines import BF16, FP32, IPEX, NATIVE, Engine, choose_engine, why_not_ipex
-from training_core.models.unet import Architecture, build_network
+from training_core.models.unet import Architecture, build_unet
 from training_core.system import processor
 
 ARCHITECTURE = Architecture(encoder="resnet18", in_channels=2)
@@ -39,7 +39,7 @@ needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this proc
 
 def new_network():
     torch.manual_seed(0)
-    return build_network(ARCHITECTURE)
+    return build_unet(ARCHITECTURE)
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_a_step_with_the_extension_is_the_native_one(ipex, batch, precision):
 def test_what_the_extension_trained_a_plain_network_can_load(ipex, batch, precision):
     network, _ = trained(Engine(IPEX, precision), batch, 2)
     expected = logits(network, Engine(IPEX, precision), batch[0])
-    plain = build_network(ARCHITECTURE)
+    plain = build_unet(ARCHITECTURE)
     weights = network.state_dict()
     assert {name: tensor.shape for name, tensor in weights.items()} == {
         name: tensor.shape for name, tensor in plain.state_dict().items()

@@ -16,26 +16,26 @@ from typing import Any, Optional
 import numpy as np
 
 from ..errors import ModelFileError
-from .onnx_file import INPUT, OnnxNetwork
+from .onnx_file import INPUT, OnnxModel
 
 _TRIALS = 3
 # What takes more to set up must win clearly, so that noise does not decide and the same job is done in the same way.
 CLEAR_WIN = 0.95
 
 
-class CompiledNetwork:
+class CompiledModel:
     """A network as OpenVINO runs it. All cores work on one batch, or on several of its images at once.
 
     Parameters
     ----------
-    network : OnnxNetwork
+    network : OnnxModel
     precision : str
         Number format of what is not quantized: bf16 or fp32.
     threads : int
         Cores to use.
     """
 
-    def __init__(self, network: OnnxNetwork, precision: str, threads: int) -> None:
+    def __init__(self, network: OnnxModel, precision: str, threads: int) -> None:
         self._network, self._precision, self._threads = network, precision, threads
         self._whole = self._compile("LATENCY")
         self._shape: tuple[int, ...] = ()

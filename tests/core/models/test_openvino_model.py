@@ -8,10 +8,10 @@ from support.towns import plant_model
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, ExtractRoads, FineTune, Segment, from_options
-from training_core.models import openvino_network
+from training_core.models import openvino_model
 from training_core.models.engines import BF16, FP32, IPEX, NATIVE, OPENVINO, Engine, choose_engine, engines_for
-from training_core.models.onnx_file import OnnxNetwork, as_network, export_network
-from training_core.models.unet import Architecture, build_network
+from training_core.models.onnx_file import OnnxModel, export_onnx, serialized
+from training_core.models.unet import Architecture, build_unet
 from training_core.pipelines import evaluate, extractroads, segment
 from training_core.system import processor
 
@@ -27,7 +27,7 @@ def without_openvino(monkeypatch):
 @pytest.fixture(scope="module")
 def network():
     torch.manual_seed(0)
-    network = build_network(Architecture(encoder="resnet18", in_channels=2)).eval()
+    network = build_unet(Architecture(encoder="resnet18", in_channels=2)).eval()
     with torch.no_grad():
         network.segmentation_head[0].weight.mul_(5)
     return network
@@ -35,7 +35,7 @@ def network():
 
 @pytest.fixture(scope="module")
 def graph(network):
-    return as_network(export_network(network))
+    return serialized(export_onnx(network))
 
 
 def images_of(*shape):
@@ -99,7 +99,7 @@ def test_images_side_by_side_give_what_a_batch_gives(graph, monkeypatch):
     batch, said = images_of(5, 2, 96, 64), []
     expected = probability(graph, engine, batch)
     for must_win, way in ((0.0, "as one batch, then."), (float("inf"), "at once.")):
-        monkeypatch.setattr(openvino_network, "CLEAR_WIN", must_win)
+        monkeypatch.setattr(openvino_model, "CLEAR_WIN", must_win)
         prepared = engine.prepare_inference(graph)
         engine.settle_batches(prepared, batch[:2], said.append)
         torch.testing.assert_close(engine.probability(prepared, batch), expected, atol=1e-6, rtol=0)
@@ -110,7 +110,7 @@ def test_images_side_by_side_give_what_a_batch_gives(graph, monkeypatch):
 def test_a_graph_that_cannot_run_is_refused():
     engine = Engine(OPENVINO, FP32)
     with pytest.raises(ModelFileError, match="OpenVINO cannot run this model"):
-        engine.prepare_inference(OnnxNetwork(b"nothing of the kind", False))
+        engine.prepare_inference(OnnxModel(b"nothing of the kind", False))
 
 
 def test_which_engines_can_run_what(network, graph):
