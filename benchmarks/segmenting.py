@@ -232,14 +232,14 @@ def make_runner(name: str, folder: Path) -> Callable:
     """Return a function from images, (n, 3, height, width) float32, to their probability."""
     import torch
 
-    from training_core.models.engines import Engine
+    from training_core.models.engines import make_engine
     from training_core.models.model_file import load_weights
     from training_core.models.onnx_file import load_runnable
 
     if name in ENGINES:
         file, options = ENGINES[name]
         network, _ = load_runnable(str(folder / file))
-        engine = Engine(options["engine"], options.get("precision", "int8"))
+        engine = make_engine(options["engine"], options.get("precision", "int8"))
         prepared = engine.prepare_inference(network)
         return lambda images: engine.probability(prepared, torch.from_numpy(images)).numpy()
     if name == "torch fp32":

@@ -98,12 +98,12 @@ def measure(configuration: Configuration) -> dict[str, float]:
     from training_core.jobs import FineTune
     from training_core.learning.trainer import Trainer
     from training_core.learning.training_memory import BATCHES_OF_CHIPS, measure_footprint
-    from training_core.models.engines import Engine
+    from training_core.models.engines import make_engine
     from training_core.models.recompute import recompute_activations
     from training_core.models.unet import Architecture, build_unet
 
     batch_size, chip_px, accumulation = configuration.batch_size, configuration.chip_px, configuration.accumulation
-    engine = Engine(configuration.engine, configuration.precision)
+    engine = make_engine(configuration.engine, configuration.precision)
     architecture = Architecture(encoder=configuration.encoder)
     recipe = FineTune(batch_size=batch_size, accumulation=accumulation, optimizer=configuration.optimizer)
     footprint = measure_footprint(architecture, engine, recipe, configuration.is_recomputing)

@@ -28,7 +28,7 @@ from training_core.labels.labeled_images import LabeledImage
 from training_core.learning.history import Trained, judge
 from training_core.learning.optimizers import rate_at
 from training_core.learning.trainer import Trainer
-from training_core.models.engines import NATIVE, Engine, choose_precision
+from training_core.models.engines import NativeEngine, choose_precision
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_compact_model, save_model
 from training_core.models.unet import Architecture, build_unet
@@ -80,7 +80,7 @@ class Run:
     def __init__(self, recipe: Recipe, checkpoint: Path) -> None:
         torch.manual_seed(recipe.seed)
         self.recipe, self.step, self.elapsed_s, self._checkpoint = recipe, 0, 0.0, checkpoint
-        self.engine = Engine(NATIVE, choose_precision("auto", print))
+        self.engine = NativeEngine(choose_precision("auto", print))
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px, averaging=recipe.averaging)
         self.trainer = Trainer(build_unet(Architecture()), self.engine, options)
         if checkpoint.exists():

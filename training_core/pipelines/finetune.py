@@ -39,7 +39,7 @@ from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
 from ..learning.training_memory import MemoryPlan, plan_memory
 from ..learning.validation import class_hits
-from ..models.engines import NATIVE, Engine, choose_engine, choose_precision, why_not_ipex
+from ..models.engines import NATIVE, Engine, NativeEngine, choose_engine, choose_precision, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, load_weights, save_model
 from ..models.recompute import recompute_activations
@@ -78,7 +78,7 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         network, architecture = _start_network(job, images, classes, base)
         chip_px = _chip_px(job, images)
         precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
-        memory = plan_memory(architecture, Engine(NATIVE, precision), job, chip_px, reporter.log)
+        memory = plan_memory(architecture, NativeEngine(precision), job, chip_px, reporter.log)
         engine = former.engine if former else _choose_engine(job, architecture, chip_px, memory, reporter)
         if memory.is_recomputing:
             recompute_activations(network)

@@ -20,7 +20,7 @@ from ..geodata.pixel_codes import IGNORE, reaches, to_byte
 from ..geodata.tiling import round_up
 from ..jobs import Quantize
 from ..labels.samples import Sample, collect_samples
-from ..models.engines import FP32, INT8, OPENVINO, Engine
+from ..models.engines import FP32, INT8, Engine, OpenvinoEngine
 from ..models.model_card import ModelCard
 from ..models.model_file import load_model
 from ..models.onnx_file import export_onnx, is_onnx, is_quantized, read_onnx, save_onnx, serialized
@@ -117,13 +117,13 @@ def _quantize(
     ModelFileError
         It does not find the same roads whatever is given back.
     """
-    before = _predict(model, Engine(OPENVINO, FP32), checked, reporter)
+    before = _predict(model, OpenvinoEngine(FP32), checked, reporter)
     rounds = len(FULL_PRECISION_LAYERS) + 1
     for count in range(rounds):
         part = reporter.part(0.05 + 0.94 * count / rounds, 0.05 + 0.94 * (count + 1) / rounds)
         full_precision = tuple(name for group in FULL_PRECISION_LAYERS[:count] for name in group)
         quantized = quantize_layers(model, [sample.images for sample in measured], full_precision, part)
-        after = _predict(quantized, Engine(OPENVINO, INT8), checked, part)
+        after = _predict(quantized, OpenvinoEngine(INT8), checked, part)
         comparison = compare(before, after, checked, card, part)
         reporter.log(f"In full precision: {', '.join(full_precision) or 'nothing'}; {comparison}.")
         if comparison.is_good:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Optional
 
 import numpy as np
 import torch
+from torch import nn
 
 from ..geodata.pixel_codes import NO_DATA, to_byte
 from ..geodata.rasters import Band, normalize_into
 from ..geodata.tiling import Tile, round_up
 from ..models.engines import Engine
+from ..models.openvino_model import OpenvinoModel
 from ..system.prefetch import ahead
 from .symmetries import turned, turned_back
 
@@ -40,7 +42,7 @@ class Predictor:
         What the network tells of each pixel: road, and classes.
     """
 
-    model: Any
+    model: nn.Module | OpenvinoModel
     engine: Engine
     bands: tuple[Band, ...]
     symmetries: tuple[int, ...] = (0,)
@@ -115,7 +117,7 @@ class Piece:
     tile: Tile
     wanted: np.ndarray
     image: np.ndarray
-    source: Any = None
+    source: object = None
 
     @property
     def is_empty(self) -> bool:
@@ -124,7 +126,7 @@ class Piece:
 
 
 def read_piece(
-    tile: Tile, read: Read, bands: tuple[Band, ...], area: Optional[np.ndarray] = None, source: Any = None
+    tile: Tile, read: Read, bands: tuple[Band, ...], area: Optional[np.ndarray] = None, source: object = None
 ) -> Piece:
     """Return a tile with what a function reads of it, within an area: an array (height, width) of bool, as its core.
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from ..errors import JobError
 from ..events import Reporter
@@ -23,6 +23,7 @@ from ..jobs import SegmentOptions
 from ..models.engines import INT8, Engine, choose_engine, engines_for
 from ..models.model_card import ModelCard
 from ..models.onnx_file import OnnxModel, load_runnable
+from ..models.openvino_model import OpenvinoModel
 from ..models.unet import Architecture, build_unet
 from ..system.prefetch import ahead
 from . import tile_memory
@@ -106,7 +107,7 @@ def prepare_segmenter(model: str, raster: str, aoi: str, options: SegmentOptions
     plan_image(raster, aoi, card.input, options.tile_px or _TRIAL_PX, 0)
     is_quantized = isinstance(network, OnnxModel) and network.is_quantized
     torch.set_num_threads(options.threads or torch.get_num_threads())
-    prepared: dict[str, Any] = {}
+    prepared: dict[str, nn.Module | OpenvinoModel] = {}
     sample = torch.zeros(1, len(card.bands), _TRIAL_PX, _TRIAL_PX)
 
     def trial(engine: Engine) -> None:

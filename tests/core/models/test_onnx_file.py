@@ -11,7 +11,7 @@ from support.towns import RGB, plant_model
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import ExportModel, FineTune, Segment
-from training_core.models.engines import FP32, NATIVE, Engine
+from training_core.models.engines import FP32, NativeEngine
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model
 from training_core.models.onnx_file import load_runnable, read_card
@@ -49,7 +49,7 @@ def notes(path):
 
 
 def torch_probability(model, images):
-    engine = Engine(NATIVE, FP32)
+    engine = NativeEngine(FP32)
     return engine.probability(engine.prepare_inference(load_model(model)[0]), torch.from_numpy(images)).numpy()
 
 

@@ -9,7 +9,17 @@ from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, ExtractRoads, FineTune, Segment, from_options
 from training_core.models import openvino_model
-from training_core.models.engines import BF16, FP32, IPEX, NATIVE, OPENVINO, Engine, choose_engine, engines_for
+from training_core.models.engines import (
+    BF16,
+    FP32,
+    IPEX,
+    NATIVE,
+    OPENVINO,
+    NativeEngine,
+    OpenvinoEngine,
+    choose_engine,
+    engines_for,
+)
 from training_core.models.onnx_file import OnnxModel, export_onnx, serialized
 from training_core.models.unet import Architecture, build_unet
 from training_core.pipelines import evaluate, extractroads, segment
@@ -50,8 +60,8 @@ def probability(network, engine, images):
 @pytest.mark.parametrize("kind", ["network", "graph"])
 def test_in_fp32_it_is_what_torch_says(network, graph, kind, shape):
     images = images_of(*shape)
-    expected = probability(network, Engine(NATIVE, FP32), images)
-    found = probability({"network": network, "graph": graph}[kind], Engine(OPENVINO, FP32), images)
+    expected = probability(network, NativeEngine(FP32), images)
+    found = probability({"network": network, "graph": graph}[kind], OpenvinoEngine(FP32), images)
     assert found.dtype == torch.float32 and expected.std() > 0.01
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
 
@@ -59,23 +69,23 @@ def test_in_fp32_it_is_what_torch_says(network, graph, kind, shape):
 @needs_bf16
 def test_in_bf16_it_is_close(network):
     images = images_of(1, 2, 128, 128)
-    expected = probability(network, Engine(NATIVE, FP32), images)
-    found = probability(network, Engine(OPENVINO, BF16), images)
+    expected = probability(network, NativeEngine(FP32), images)
+    found = probability(network, OpenvinoEngine(BF16), images)
     assert 0 < (found - expected).abs().mean() < 0.02
 
 
 def test_sizes_in_any_order_do_not_mix(network):
-    engine = Engine(OPENVINO, FP32)
+    engine = OpenvinoEngine(FP32)
     prepared = engine.prepare_inference(network)
     sides = [32 * number for number in range(1, 6)]
     for side in (*sides, *reversed(sides)):
         images = images_of(1, 2, side, 64)
-        expected = probability(network, Engine(NATIVE, FP32), images)
+        expected = probability(network, NativeEngine(FP32), images)
         torch.testing.assert_close(engine.probability(prepared, images), expected, atol=1e-4, rtol=0)
 
 
 def test_a_result_outlives_the_next_one(graph):
-    engine = Engine(OPENVINO, FP32)
+    engine = OpenvinoEngine(FP32)
     prepared = engine.prepare_inference(graph)
     first = engine.probability(prepared, images_of(1, 2, 64, 64))
     kept = first.clone()
@@ -84,18 +94,18 @@ def test_a_result_outlives_the_next_one(graph):
 
 
 def test_what_is_expected_and_what_is_not_give_the_same(network):
-    engine = Engine(OPENVINO, FP32)
+    engine = OpenvinoEngine(FP32)
     prepared = engine.prepare_inference(network)
     for shape in ((1, 2, 96, 64), (1, 2, 64, 96)):
         engine.expect(prepared, shape)
         for images in (images_of(*shape), images_of(1, 2, 64, 64), images_of(2, *shape[1:])):
-            expected = probability(network, Engine(NATIVE, FP32), images)
+            expected = probability(network, NativeEngine(FP32), images)
             torch.testing.assert_close(engine.probability(prepared, images), expected, atol=1e-4, rtol=0)
 
 
 def test_images_side_by_side_give_what_a_batch_gives(graph, monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
-    engine = Engine(OPENVINO, FP32)
+    engine = OpenvinoEngine(FP32)
     batch, said = images_of(5, 2, 96, 64), []
     expected = probability(graph, engine, batch)
     for must_win, way in ((0.0, "as one batch, then."), (float("inf"), "at once.")):
@@ -108,7 +118,7 @@ def test_images_side_by_side_give_what_a_batch_gives(graph, monkeypatch):
 
 
 def test_a_graph_that_cannot_run_is_refused():
-    engine = Engine(OPENVINO, FP32)
+    engine = OpenvinoEngine(FP32)
     with pytest.raises(ModelFileError, match="OpenVINO cannot run this model"):
         engine.prepare_inference(OnnxModel(b"nothing of the kind", False))
 

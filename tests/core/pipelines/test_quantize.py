@@ -17,7 +17,7 @@ from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
 from training_core.labels.samples import Sample, collect_samples
-from training_core.models.engines import INT8, OPENVINO, Engine
+from training_core.models.engines import INT8, OPENVINO, OpenvinoEngine
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model
 from training_core.models.onnx_file import OnnxModel, export_onnx, load_runnable, read_card
@@ -87,7 +87,7 @@ def test_another_runtime_runs_it_too(quantized, samples):
     path = quantized[0]
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     (theirs,) = session.run(None, {"image": samples[0].images})
-    engine = Engine(OPENVINO, INT8)
+    engine = OpenvinoEngine(INT8)
     ours = engine.probability(engine.prepare_inference(load_runnable(path)[0]), torch.from_numpy(samples[0].images))
     assert theirs.shape == (1, 1, 96, 96)
     assert np.abs(theirs - ours.numpy()).mean() < 0.05

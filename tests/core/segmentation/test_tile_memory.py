@@ -5,7 +5,7 @@ import torch
 
 from training_core.errors import ResourceError
 from training_core.geodata.rasters import Band
-from training_core.models.engines import Engine
+from training_core.models.engines import NativeEngine, OpenvinoEngine
 from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation import tile_memory
 from training_core.segmentation.inference import Predictor
@@ -13,7 +13,7 @@ from training_core.segmentation.inference import Predictor
 
 def predictor_of(encoder, precision="fp32", bands=1):
     network = build_unet(Architecture(encoder=encoder, in_channels=bands)).eval()
-    return Predictor(network, Engine("native", precision), tuple(Band(str(number)) for number in range(bands)))
+    return Predictor(network, NativeEngine(precision), tuple(Band(str(number)) for number in range(bands)))
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_what_is_alive_grows_with_the_pixels_as_is_told(small):
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
 def test_tiles_for_openvino_fit_as_well(precision):
-    predictor = Predictor(None, Engine("openvino", precision), (Band("gray"),))
+    predictor = Predictor(None, OpenvinoEngine(precision), (Band("gray"),))
     side = tile_memory.core_px(predictor, 64, 10**9)
     assert side >= 512 and tile_memory.bytes_per_px(predictor) * (side + 128) ** 2 < 10**9
 
