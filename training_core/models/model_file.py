@@ -90,7 +90,7 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
 def _refuse_other_kinds(path: str) -> None:
     if Path(path).suffix.lower() == ".onnx":
         raise ModelFileError(
-            f"{path} is an ONNX model, which can be run, but not learned from or exported.",
+            f"{path} is an ONNX model, which can be run, but not fine-tuned or exported.",
             "Choose the .safetensors model that it was made from.",
         )
     try:

@@ -27,12 +27,14 @@ from ..geodata.tiling import tile_grid
 from ..jobs import Evaluate
 from ..labels.label_raster import Labels
 from ..labels.labeled_images import Drawing, nothing_labeled, read_drawing
+from ..models.onnx_file import load_runnable
 from ..reports.evaluation_report import EvaluationRecord, write_evaluation_report
 from ..reports.page import ImageSummary
 from ..reports.panels import ScoredPlace, scored_places, worth_showing
 from ..segmentation.inference import Predictor, predict_tiles
 from ..segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
 from ..segmentation.segmenter import Segmenter, prepare_segmenter
+from ..segmentation.work_plan import plan_image
 from ..system import processor
 from ..system.outputs import Outputs
 from ..system.versions import versions
@@ -81,9 +83,9 @@ class Evaluation:
     def __post_init__(self) -> None:
         with self._timed("loading"):
             self._drawing: Drawing = read_drawing(self.job.roads, self.job.aoi, self.job)
-            self._segmenter: Segmenter = prepare_segmenter(
-                self.job.model, self.job.rasters[0], "", self.job, self.reporter
-            )
+            model, card = load_runnable(self.job.model)
+            sample = plan_image(self.job.rasters[0], None, card.input)
+            self._segmenter: Segmenter = prepare_segmenter(model, card, sample, self.job, self.reporter)
 
     def add_image(self, path: str, reporter: Reporter) -> None:
         """Predict the labeled part of an image, and count it."""

@@ -186,7 +186,7 @@ def test_in_one_go_roads_that_hysteresis_alone_finds_have_classes_too(told_apart
 def test_a_model_without_classes_is_refused_where_they_are_wanted(town, planted, tmp_path, job, run):
     roads = {"roads": str(tmp_path / "roads.gpkg")} if job is ExtractRoads else {}
     asked = job(raster=town.raster, model=planted, classes=str(tmp_path / "classes.tif"), engine="native", **roads)
-    with pytest.raises(JobError, match="tells no classes"):
+    with pytest.raises(JobError, match="predicts no road classes"):
         run(asked, Reporter())
     assert not list(tmp_path.iterdir())
 

@@ -187,5 +187,5 @@ def test_every_job_that_takes_a_model_takes_an_onnx_file(town, town_onnx, tmp_pa
 def test_a_model_of_other_bands_is_refused_with_words(town, tmp_path):
     model = plant_model(tmp_path / "model.safetensors", ("red", "green", "blue", "nir"))
     job = Segment(raster=town.raster, model=model, mask=str(tmp_path / "mask.tif"), engine=OPENVINO)
-    with pytest.raises(Exception, match="the model learned from 4"):
+    with pytest.raises(Exception, match="the model was trained on 4"):
         segment.run(job, Reporter())
