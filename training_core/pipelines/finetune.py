@@ -39,7 +39,7 @@ from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
 from ..learning.training_memory import MemoryPlan, plan_memory
 from ..learning.validation import class_hits
-from ..models.engines import NATIVE, Engine, NativeEngine, choose_engine, choose_precision, why_not_ipex
+from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, load_weights, save_model
 from ..models.recompute import recompute_activations
@@ -304,7 +304,7 @@ def _predictor(card: ModelCard, engine: Engine, training: Training) -> Predictor
     """Return the best network, ready to infer in the precision in which it learned."""
     network = build_unet(card.architecture)
     network.load_state_dict(training.best.weights)
-    native = dataclasses.replace(engine, name=NATIVE)
+    native = NativeEngine(engine.precision, engine.reason)
     return Predictor(native.prepare_inference(network), native, card.bands)
 
 
