@@ -193,8 +193,10 @@ def measure_segment(options: dict[str, Any]) -> dict[str, Any]:
     from training_core.events import Reporter
     from training_core.geodata.tiling import tile_count
     from training_core.jobs import Segment, from_options
+    from training_core.models.onnx_file import load_runnable
     from training_core.pipelines.segment import run
     from training_core.segmentation.segmenter import prepare_segmenter
+    from training_core.segmentation.work_plan import plan_image
 
     with tempfile.TemporaryDirectory() as folder:
         job = from_options(Segment, {**options, "mask": str(Path(folder, "mask.tif"))})
@@ -204,7 +206,8 @@ def measure_segment(options: dict[str, Any]) -> dict[str, Any]:
         with rasterio.open(job.mask) as mask:
             height, width = mask.shape
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    predictor = prepare_segmenter(job.model, job.raster, job.aoi, job, Reporter()).predictor
+    model, card = load_runnable(job.model)
+    predictor = prepare_segmenter(model, card, plan_image(job.raster, None, card.input), job, Reporter()).predictor
     tiles = tile_count(width, height, result["tile_px"], result["halo_px"])
     side = 32 * round((result["overhead"] * width * height / tiles) ** 0.5 / 32)
     tile = np.random.default_rng(0).standard_normal((1, len(predictor.bands), side, side), dtype=np.float32)
@@ -232,14 +235,14 @@ def make_runner(name: str, folder: Path) -> Callable:
     """Return a function from images, (n, 3, height, width) float32, to their probability."""
     import torch
 
-    from training_core.models.engines import Engine
+    from training_core.models.engines import make_engine
     from training_core.models.model_file import load_weights
     from training_core.models.onnx_file import load_runnable
 
     if name in ENGINES:
         file, options = ENGINES[name]
         network, _ = load_runnable(str(folder / file))
-        engine = Engine(options["engine"], options.get("precision", "int8"))
+        engine = make_engine(options["engine"], options.get("precision", "int8"))
         prepared = engine.prepare_inference(network)
         return lambda images: engine.probability(prepared, torch.from_numpy(images)).numpy()
     if name == "torch fp32":

@@ -144,9 +144,9 @@ def pace_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> f
     from training_core.learning.chips import ChipSampler, prefetch
     from training_core.learning.trainer import Trainer
     from training_core.learning.training_loop import Training
-    from training_core.models.engines import Engine
+    from training_core.models.engines import make_engine
     from training_core.models.recompute import recompute_activations
-    from training_core.models.unet import Architecture, build_network
+    from training_core.models.unet import Architecture, build_unet
 
     is_same = options.pop("same_chips", False)
     size_px, random = 2 * arguments.size_px, np.random.default_rng(0)
@@ -164,10 +164,12 @@ def pace_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> f
     )
     recipe = FineTune(batch_size=arguments.batch_size, chip_px=arguments.size_px, steps=arguments.steps, **options)
     torch.manual_seed(0)
-    network = build_network(Architecture())
+    network = build_unet(Architecture())
     if recipe.recompute == "yes":
         recompute_activations(network)
-    training = Training(Trainer(network, Engine(recipe.engine, recipe.precision), recipe), [image], recipe, Reporter())
+    training = Training(
+        Trainer(network, make_engine(recipe.engine, recipe.precision), recipe), [image], recipe, Reporter()
+    )
     batches = prefetch(ChipSampler([image], arguments.size_px, 0), arguments.batch_size)
     if is_same:
         first = next(batches)

@@ -28,10 +28,10 @@ from training_core.labels.labeled_images import LabeledImage
 from training_core.learning.history import Trained, judge
 from training_core.learning.optimizers import rate_at
 from training_core.learning.trainer import Trainer
-from training_core.models.engines import NATIVE, Engine, choose_precision
+from training_core.models.engines import NativeEngine, choose_precision
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_compact_model, save_model
-from training_core.models.unet import Architecture, build_network
+from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation.halo import middles, sufficient_halo_px
 from training_core.segmentation.inference import Predictor
 from training_core.system import processor
@@ -80,9 +80,9 @@ class Run:
     def __init__(self, recipe: Recipe, checkpoint: Path) -> None:
         torch.manual_seed(recipe.seed)
         self.recipe, self.step, self.elapsed_s, self._checkpoint = recipe, 0, 0.0, checkpoint
-        self.engine = Engine(NATIVE, choose_precision("auto", print))
+        self.engine = NativeEngine(choose_precision("auto", print))
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px, averaging=recipe.averaging)
-        self.trainer = Trainer(build_network(Architecture()), self.engine, options)
+        self.trainer = Trainer(build_unet(Architecture()), self.engine, options)
         if checkpoint.exists():
             self._resume()
 
@@ -145,7 +145,7 @@ def as_labeled(world: World) -> LabeledImage:
 
 def card(run: Run, best: Trained, unseen: list[LabeledImage]) -> ModelCard:
     """Return what is known of the model, with its scores on scenes that it has not learned from."""
-    network = build_network(Architecture())
+    network = build_unet(Architecture())
     network.load_state_dict(best.weights)
     predictor = Predictor(run.engine.prepare_inference(network), run.engine, unseen[0].bands)
     return ModelCard(

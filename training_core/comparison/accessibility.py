@@ -17,7 +17,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
-from ..geodata.vectors import read_layer, read_polygons, require_geometry
+from ..geodata.vectors import read_layer, read_polygons, require_fields, require_geometry
 from ..jobs import CompareNetworks
 from ..networks.lines import Lines, together
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
@@ -133,9 +133,7 @@ def _read_named(
     """Return a layer of points, their names and where they lie; of a multipoint, the middle."""
     layer = read_layer(path, purpose)
     require_geometry(layer, ("points",), path, purpose)
-    if field and field not in layer.columns:
-        have = ", ".join(str(name) for name in layer.columns if name != layer.geometry.name)
-        raise LabelError(f"The {purpose} ({path}) have no field {field!r}.", f"They have: {have or 'no fields'}.")
+    require_fields(layer, (field,), path, purpose)
     numbers = [str(number) for number in range(1, len(layer) + 1)]
     names = [
         str(value) if field and value is not None and value == value else number

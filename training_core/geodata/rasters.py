@@ -118,7 +118,7 @@ def match_bands(dataset: DatasetReader, bands: tuple[Band, ...]) -> tuple[int, .
     if len(names) == len(bands):
         return tuple(names)
     raise ImageryError(
-        f"{dataset.name} has {len(names)} image bands ({', '.join(names.values())}), but the model learned from "
+        f"{dataset.name} has {len(names)} image bands ({', '.join(names.values())}), but the model was trained on "
         f"{len(bands)} ({', '.join(band.name for band in bands)}).",
         "Choose an image with the model's bands, or fine-tune the model on this kind of image.",
     )

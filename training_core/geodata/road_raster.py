@@ -16,12 +16,11 @@ from rasterio.io import DatasetReader
 from rasterio.windows import Window
 
 from ..errors import ImageryError
+from .pixel_codes import reaches
 
 _STRIP_PX = 1 << 22
 # Strips begin at multiples of so many rows, which is what masks at a bit a pixel are written by.
 STRIP_MULTIPLE = 8
-# A byte that stands for the threshold itself may come out below it by rounding.
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class RoadRaster:
 
     def road(self, values: np.ndarray, known: np.ndarray, share: float = 1.0) -> np.ndarray:
         """Return which pixels, as read, are road, (rows, width), bool: from a share of the threshold on."""
-        return known & (values if self.threshold is None else values >= self.threshold * share - _ROUNDING)
+        return known & (values if self.threshold is None else reaches(values, self.threshold * share))
 
     def probability_at(self, points: np.ndarray) -> np.ndarray:
         """Return the probability at the pixels nearest to points, (n, 2) columns and rows: (n,), float64.

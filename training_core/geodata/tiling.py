@@ -24,6 +24,11 @@ STRIDE_PX = 32
 USUAL_HALO_PX = 128
 
 
+def round_up(px: int) -> int:
+    """Return the next multiple of STRIDE_PX that is not below a number of pixels."""
+    return -(-px // STRIDE_PX) * STRIDE_PX
+
+
 @dataclass(frozen=True)
 class Tile:
     """One piece of work, in pixels of the grid.
@@ -115,7 +120,7 @@ def _spans(size: int, begin: int, end: int, core_px: int, halo: int) -> Iterator
 
 def _reach(size: int, begin: int, end: int, halo: int) -> tuple[int, int]:
     """Return from where to where the network must see, as multiples of its stride."""
-    return max(0, begin - halo) // STRIDE_PX * STRIDE_PX, _ceil(min(size, end + halo))
+    return max(0, begin - halo) // STRIDE_PX * STRIDE_PX, round_up(min(size, end + halo))
 
 
 def _division(start: int, stop: int, core_px: int, halo: int) -> tuple[int, int, int]:
@@ -123,12 +128,8 @@ def _division(start: int, stop: int, core_px: int, halo: int) -> tuple[int, int,
     if stop - start <= core_px + 2 * halo:
         return 1, stop - start, 0
     count = -(-(stop - start - 2 * halo) // core_px)
-    step_px = _ceil(-(-(stop - start - 2 * halo) // count))
+    step_px = round_up(-(-(stop - start - 2 * halo) // count))
     return count, step_px + 2 * halo, step_px
-
-
-def _ceil(size: int) -> int:
-    return -(-size // STRIDE_PX) * STRIDE_PX
 
 
 def overhead(tiles: Iterable[Tile]) -> float:

@@ -6,7 +6,7 @@ Knows formats, layers within files, and what can be wrong with them; knows nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Optional
 
@@ -96,6 +96,28 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
         raise LabelError(
             f"The {purpose} ({path}) must be {' or '.join(allowed)}, but it holds {found}.", "Choose another layer."
         )
+
+
+def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> None:
+    """Check that a layer has some fields.
+
+    Parameters
+    ----------
+    layer : GeoDataFrame
+    names : iterable of str
+        Names of the fields; empty ones are passed over.
+    path, purpose : str
+        As for `read_layer`.
+
+    Raises
+    ------
+    LabelError
+        A field is missing.
+    """
+    for name in filter(None, names):
+        if name not in layer.columns:
+            have = ", ".join(str(each) for each in layer.columns if each != layer.geometry.name)
+            raise LabelError(f"The {purpose} ({path}) have no field {name!r}.", f"They have: {have or 'no fields'}.")
 
 
 def read_area(path: str) -> geopandas.GeoDataFrame:

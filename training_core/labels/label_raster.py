@@ -5,7 +5,6 @@ Knows lines, polygons and widths on the ground; knows nothing of images' values 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Optional
 
@@ -14,7 +13,6 @@ import numpy as np
 import pandas
 import shapely
 
-from ..errors import LabelError
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasterize import burn_shapes, ground_shapes, pixel_window
@@ -40,14 +38,6 @@ class Labels:
     row: int
     values: np.ndarray
     classes: Optional[np.ndarray] = None
-
-
-def check_label_fields(roads: geopandas.GeoDataFrame, options: LabelOptions, class_fields: Iterable[str] = ()) -> None:
-    """Raise LabelError where a field that the options name is not there."""
-    for field in filter(None, (options.width_field, options.sure_field, *class_fields)):
-        if field not in roads.columns:
-            have = ", ".join(str(name) for name in roads.columns if name != roads.geometry.name)
-            raise LabelError(f"The drawn roads have no field {field!r}.", f"They have: {have or 'no fields'}.")
 
 
 def burn_labels(

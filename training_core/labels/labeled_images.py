@@ -22,10 +22,10 @@ from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasterize import ground_shapes
 from ..geodata.rasters import Band, Image, choose_bands, match_bands, measure_bands, open_raster
 from ..geodata.road_classes import RoadClass, find_classes
-from ..geodata.vectors import read_area, read_layer, require_geometry
+from ..geodata.vectors import read_area, read_layer, require_fields, require_geometry
 from ..jobs import LabelOptions
 from ..system import large_arrays
-from .label_raster import Labels, burn_labels, check_label_fields
+from .label_raster import Labels, burn_labels
 
 # With fewer pixels than this there is nothing to learn, and nothing to score.
 FEWEST_LABELED_PX = 1000
@@ -98,7 +98,7 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str =
     """
     drawn = read_layer(roads, "drawn roads")
     require_geometry(drawn, ("lines", "polygons"), roads, "drawn roads")
-    check_label_fields(drawn, options, (class_field, speed_field))
+    require_fields(drawn, (options.width_field, options.sure_field, class_field, speed_field), roads, "drawn roads")
     classes = find_classes(drawn, class_field, speed_field) if class_field or speed_field else ()
     area = read_area(aoi) if aoi else None
     return Drawing(drawn, area, options, _file_name(roads), _file_name(aoi), *classes)

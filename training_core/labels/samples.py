@@ -15,7 +15,7 @@ from ..events import Reporter
 from ..geodata.model_input import LEAST_KNOWN, ModelInput, open_for_model
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band, Image, normalize
-from ..geodata.tiling import STRIDE_PX, Tile
+from ..geodata.tiling import STRIDE_PX, Tile, round_up
 from ..jobs import Quantize
 from .label_raster import Labels
 from .labeled_images import nothing_labeled, read_drawing
@@ -71,7 +71,7 @@ def _samples_of(
         if job.roads and labels is None:
             reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
             return []
-        side_px = -(-job.chip_px // STRIDE_PX) * STRIDE_PX
+        side_px = round_up(job.chip_px)
         tiles = _pieces(image.grid.width, image.grid.height, side_px)
         samples: list[Sample] = []
         for index in rng.permutation(len(tiles)):

@@ -24,7 +24,7 @@ from ..errors import JobError
 from ..events import Reporter
 from ..jobs import FineTune, RecipeOptions
 from ..labels.labeled_images import LabeledImage
-from ..models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded
+from ..models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded, make_engine
 from ..segmentation.pixel_metrics import Confusion
 from .history import History, Trained, history_from_document, judge
 from .training_loop import Training
@@ -129,7 +129,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
         if document["format"] != FORMAT:
             raise ValueError("another format")
-        engine = Engine(**document["engine"])
+        engine = make_engine(**document["engine"])
         if engine.name not in (NATIVE, IPEX) or engine.precision not in (BF16, FP32):
             raise ValueError("no engine")
         best = {name[len(_BEST) :]: tensor for name, tensor in tensors.items() if name.startswith(_BEST)}

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from ..geodata.pixel_codes import IGNORE
 from ..jobs import RecipeOptions
 from ..labels.labeled_images import LabeledImage, window_reader
-from ..models.engines import Engine
+from ..models.engines import NativeEngine
 from ..models.unet import freeze_stages, set_training_mode
 from ..segmentation.inference import Predictor, predict_tiles
 from ..segmentation.pixel_metrics import Confusion
@@ -35,7 +35,7 @@ class Trainer:
     ----------
     network : Module
         Belongs to the trainer from here on.
-    engine : Engine
+    engine : NativeEngine
     recipe : RecipeOptions
         How it learns; see there.
 
@@ -45,7 +45,7 @@ class Trainer:
         Seconds by part of the loop.
     """
 
-    def __init__(self, network: nn.Module, engine: Engine, recipe: RecipeOptions) -> None:
+    def __init__(self, network: nn.Module, engine: NativeEngine, recipe: RecipeOptions) -> None:
         self._engine, self._recipe = engine, recipe
         freeze_stages(network, recipe.frozen_stages)
         optimizer = build_optimizer(network, recipe.optimizer, recipe.weight_decay)

@@ -24,7 +24,7 @@ from ..geodata.tiling import STRIDE_PX
 from ..jobs import RecipeOptions
 from ..models.engines import IPEX, Engine
 from ..models.recompute import recompute_activations
-from ..models.unet import Architecture, build_network
+from ..models.unet import Architecture, build_unet
 from ..system import limits
 from ..system.memory import available_bytes, give_free_blocks_back
 from ..system.tensor_memory import GAPS, Ledger
@@ -120,7 +120,7 @@ def _measure_step(
 ) -> _StepBytes:
     """Train for three steps and return what that took; see `measure_footprint`."""
     with torch.random.fork_rng(devices=[]), Ledger() as ledger:
-        network = build_network(architecture)
+        network = build_unet(architecture)
         trainer = Trainer(recompute_activations(network) if is_recomputing else network, engine, recipe)
         _step(trainer, recipe.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0])  # makes the optimizer's state
         alive = []

@@ -1,7 +1,7 @@
-"""Engines: what makes a network train and infer fast on this processor, and how one is chosen.
+"""Engines: PyTorch, its Intel extension (IPEX) and OpenVINO, which train or run the U-Net, and how one is chosen.
 
-Knows PyTorch and its Intel extension, and that there is OpenVINO; knows nothing of images or files. Each engine stands
-alone: where the others are missing, the native engine does all but run ONNX models.
+Scope: precision, kernels, batches, timing. Independent of images and files. No engine needs another one: where the
+others are not installed, the native engine does everything except running ONNX models.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any, Optional
+from typing import Optional, Protocol, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -21,120 +21,203 @@ from torch.optim import Optimizer
 
 from ..errors import JobError
 from ..system import processor
-from .onnx_file import OnnxNetwork, as_network, export_network
-from .openvino_network import CLEAR_WIN, CompiledNetwork, why_not_openvino
+from .onnx_file import OnnxModel, export_onnx, serialized
+from .openvino_model import CLEAR_WIN, OpenvinoModel, why_not_openvino
 
 AUTO = "auto"
 NATIVE, IPEX, OPENVINO = "native", "ipex", "openvino"
 BF16, FP32, INT8 = "bf16", "fp32", "int8"
 TRAINING = (NATIVE, IPEX)
 TRIAL_STEPS = 3
+# A model as an engine runs it.
+Prepared = TypeVar("Prepared")
 
 
-@dataclass(frozen=True)
-class Engine:
-    """A way to compute.
+class Engine(Protocol[Prepared]):
+    """A way to run the U-Net. `NativeEngine` and `IpexEngine` also train it.
 
-    Parameters
+    Attributes
     ----------
     name : str
         native, ipex or openvino.
     precision : str
-        bf16 or fp32; int8 for a network that is quantized.
+        bf16 or fp32; int8 for a quantized model.
     reason : str
-        Why it was chosen, for a person.
+        Why it was chosen, for the user.
     """
 
     name: str
     precision: str
+    reason: str
+
+    def prepare_inference(self, model: nn.Module | OnnxModel) -> Prepared:
+        """Return the model as this engine runs it."""
+        ...
+
+    def probability(self, prepared: Prepared, images: Tensor) -> Tensor:
+        """Return the probability of road, and of each class where road is.
+
+        Parameters
+        ----------
+        prepared
+            What `prepare_inference` returned.
+        images : Tensor (batch, bands, height, width), float32
+            Height and width are multiples of 32.
+
+        Returns
+        -------
+        Tensor (batch, channels, height, width), float32
+        """
+        ...
+
+    def expect(self, prepared: Prepared, shape: tuple[int, ...]) -> None:
+        """Prepare for many batches of one shape, (batch, bands, height, width), if that makes them faster."""
+        ...
+
+    def settle_batches(self, prepared: Prepared, images: Tensor, log: Callable[[str], None]) -> int:
+        """Find out how this engine computes batches fastest.
+
+        Parameters
+        ----------
+        prepared
+            What `prepare_inference` returned.
+        images : Tensor (batch, bands, height, width), float32
+            A typical batch.
+        log : callable
+            Takes what was measured, for the user.
+
+        Returns
+        -------
+        int
+            How many images of a batch are computed in parallel from here on; 1 where it is computed as a whole.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class NativeEngine:
+    """PyTorch as it is; see `Engine`."""
+
+    precision: str
     reason: str = ""
+    name: str = field(default=NATIVE, init=False)
 
     @property
     def dtype(self) -> torch.dtype:
         """The number format of the convolutions."""
         return torch.bfloat16 if self.precision == BF16 else torch.float32
 
-    def prepare_training(self, network: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
-        """Return network and optimizer as this engine trains them; use these from here on.
+    def prepare_training(self, model: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
+        """Return model and optimizer as this engine trains them; use these from here on."""
+        return model.train(), optimizer
 
-        The extension gets to keep its own kernels and graph, but neither repacks nor splits weights: the parameters
-        stay plain FP32 tensors, as averages and checkpoints need them, and it was no slower (benchmarks/README.md).
-        """
-        network.train()
-        if self.name == IPEX:
-            plain = {"weights_prepack": False, "split_master_weight_for_bf16": False, "fuse_update_step": False}
-            return _import_ipex().optimize(network, optimizer=optimizer, dtype=self.dtype, inplace=True, **plain)
-        return network, optimizer
+    def prepare_inference(self, model: nn.Module) -> nn.Module:
+        """Return the model in evaluation mode."""
+        return model.eval()
 
-    def prepare_inference(self, network: nn.Module | OnnxNetwork) -> Any:
-        """Return the network as this engine infers with it."""
-        if self.name == OPENVINO:
-            graph = network if isinstance(network, OnnxNetwork) else as_network(export_network(network))
-            return CompiledNetwork(graph, self._rest_precision, torch.get_num_threads())
-        network.eval()
-        if self.name == IPEX:
-            return _import_ipex().optimize(network, dtype=self.dtype, inplace=False, weights_prepack=False)
-        return network
-
-    def forward(self, network: nn.Module, images: Tensor) -> Tensor:
-        """Return the network's logits in FP32, computed in this engine's precision.
+    def forward(self, model: nn.Module, images: Tensor) -> Tensor:
+        """Return the model's logits, computed in this engine's precision.
 
         Parameters
         ----------
-        network : Module
+        model : Module
         images : Tensor (batch, bands, height, width), float32
             Height and width are multiples of 32.
+
+        Returns
+        -------
+        Tensor (batch, channels, height, width), float32
         """
         images = images.contiguous(memory_format=torch.channels_last)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.precision == BF16):
-            return network(images).float()
+            return model(images).float()
 
-    def probability(self, prepared: Any, images: Tensor) -> Tensor:
-        """Return the probability of each pixel in FP32.
-
-        Parameters
-        ----------
-        prepared
-            What `prepare_inference` gave.
-        images : Tensor (batch, bands, height, width), float32
-            Height and width are multiples of 32.
-        """
-        if self.name == OPENVINO:
-            return torch.from_numpy(prepared.probability(images.numpy()))
+    def probability(self, prepared: nn.Module, images: Tensor) -> Tensor:
+        """Return the probability of each pixel and channel, (batch, channels, height, width), float32."""
         with torch.inference_mode():
             return torch.sigmoid(self.forward(prepared, images))
 
-    def expect(self, prepared: Any, shape: tuple[int, ...]) -> None:
-        """Prepare for many batches of one shape, (batch, bands, height, width), where that is worth while."""
-        if self.name == OPENVINO:
-            prepared.expect(shape)
+    def expect(self, prepared: nn.Module, shape: tuple[int, ...]) -> None:
+        """Do nothing: a shape takes no preparation."""
 
-    def settle_batches(self, prepared: Any, images: Tensor, log: Callable[[str], None]) -> int:
-        """Find out how this engine computes batches fastest; return how many images of one it computes at once.
-
-        That is 1 where it takes the batch as a whole.
-
-        Parameters
-        ----------
-        prepared
-            What `prepare_inference` gave.
-        images : Tensor (batch, bands, height, width), float32
-            A typical batch.
-        log : callable
-        """
-        if self.name == OPENVINO:
-            whole_s, side_by_side_s, streams = prepared.settle_batches(images.numpy())
-            times = f"{len(images)} images: {1000 * whole_s:.0f} ms as one batch, {1000 * side_by_side_s:.0f} ms"
-            log(f"{times} side by side; " + (f"{streams} at once." if streams > 1 else "as one batch, then."))
-            return streams
+    def settle_batches(self, prepared: nn.Module, images: Tensor, log: Callable[[str], None]) -> int:
+        """Return 1: a batch is computed as a whole; see `Engine.settle_batches`."""
         return 1
 
-    @property
-    def _rest_precision(self) -> str:
-        """The precision of what is not quantized."""
-        if self.precision == INT8:
-            return BF16 if processor.has_bf16_unit() else FP32
-        return self.precision
+
+@dataclass(frozen=True)
+class IpexEngine(NativeEngine):
+    """PyTorch with its Intel extension, which brings kernels of its own; see `Engine`."""
+
+    name: str = field(default=IPEX, init=False)
+
+    def prepare_training(self, model: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
+        """Return model and optimizer as the extension trains them.
+
+        It neither repacks nor splits weights: the parameters stay plain FP32 tensors, as averages and checkpoints need
+        them, and it was no slower (benchmarks/README.md).
+        """
+        plain = {"weights_prepack": False, "split_master_weight_for_bf16": False, "fuse_update_step": False}
+        return _import_ipex().optimize(model.train(), optimizer=optimizer, dtype=self.dtype, inplace=True, **plain)
+
+    def prepare_inference(self, model: nn.Module) -> nn.Module:
+        """Return a copy of the model with the extension's kernels."""
+        return _import_ipex().optimize(model.eval(), dtype=self.dtype, inplace=False, weights_prepack=False)
+
+
+@dataclass(frozen=True)
+class OpenvinoEngine:
+    """OpenVINO, which runs ONNX graphs and does not train; see `Engine`."""
+
+    precision: str
+    reason: str = ""
+    name: str = field(default=OPENVINO, init=False)
+
+    def prepare_inference(self, model: nn.Module | OnnxModel) -> OpenvinoModel:
+        """Return the model compiled for this processor; one of PyTorch goes by ONNX."""
+        graph = model if isinstance(model, OnnxModel) else serialized(export_onnx(model))
+        of_rest = BF16 if processor.has_bf16_unit() else FP32
+        return OpenvinoModel(graph, of_rest if self.precision == INT8 else self.precision, torch.get_num_threads())
+
+    def probability(self, prepared: OpenvinoModel, images: Tensor) -> Tensor:
+        """Return the probability of each pixel and channel, (batch, channels, height, width), float32."""
+        return torch.from_numpy(prepared.probability(images.numpy()))
+
+    def expect(self, prepared: OpenvinoModel, shape: tuple[int, ...]) -> None:
+        """Compile the model for one shape, (batch, bands, height, width)."""
+        prepared.expect(shape)
+
+    def settle_batches(self, prepared: OpenvinoModel, images: Tensor, log: Callable[[str], None]) -> int:
+        """Time a batch, (batch, bands, height, width), float32, as a whole and in parallel; see `Engine`."""
+        whole_s, parallel_s, streams = prepared.settle_batches(images.numpy())
+        times = f"{len(images)} images: {1000 * whole_s:.0f} ms as one batch, {1000 * parallel_s:.0f} ms"
+        log(f"{times} side by side; " + (f"{streams} at once." if streams > 1 else "as one batch, then."))
+        return streams
+
+
+_ENGINES = {NATIVE: NativeEngine, IPEX: IpexEngine, OPENVINO: OpenvinoEngine}
+
+
+def make_engine(name: str, precision: str, reason: str = "") -> Engine:
+    """Return the engine of a name.
+
+    Parameters
+    ----------
+    name, precision, reason : str
+        See `Engine`.
+
+    Returns
+    -------
+    Engine
+
+    Raises
+    ------
+    ValueError
+        There is no engine of that name.
+    """
+    if name not in _ENGINES:
+        raise ValueError(f"There is no engine {name}.")
+    return _ENGINES[name](precision, reason)
 
 
 def _import_ipex() -> ModuleType:
@@ -144,7 +227,7 @@ def _import_ipex() -> ModuleType:
 
 
 def ipex_is_loaded() -> bool:
-    """Whether this process has loaded the Intel extension, which changes the rounding of what PyTorch does, too."""
+    """Whether this process has loaded the Intel extension, which changes the rounding of PyTorch itself, too."""
     return "intel_extension_for_pytorch" in sys.modules
 
 
@@ -164,9 +247,9 @@ def why_not(engine: str) -> Optional[str]:
     return {NATIVE: lambda: None, IPEX: why_not_ipex, OPENVINO: why_not_openvino}[engine]()
 
 
-def engines_for(network: nn.Module | OnnxNetwork) -> tuple[str, ...]:
-    """Return the engines that can infer with a network."""
-    return (OPENVINO,) if isinstance(network, OnnxNetwork) else (NATIVE, IPEX, OPENVINO)
+def engines_for(model: nn.Module | OnnxModel) -> tuple[str, ...]:
+    """Return the engines that can run a model."""
+    return (OPENVINO,) if isinstance(model, OnnxModel) else (NATIVE, IPEX, OPENVINO)
 
 
 def choose_engine(
@@ -176,23 +259,27 @@ def choose_engine(
     log: Callable[[str], None] = print,
     able: tuple[str, ...] = TRAINING,
 ) -> Engine:
-    """Return the engine to use: the one asked for, or of those that are installed the fastest in a trial.
+    """Choose the engine: the one asked for, or of those installed the fastest in a trial.
 
     Parameters
     ----------
     engine, precision : str
-        As in a job, where auto leaves the choice here; int8 for a network that is quantized.
+        As in a job, where auto leaves the choice here; int8 for a quantized model.
     trial : callable, optional
-        Runs one step on the actual shapes with an engine; without it, auto takes the first of those that are able.
+        Runs one step on the actual shapes with an engine; without it, auto takes the first of `able`.
     log : callable
-        Takes what was found and chosen, for a person.
+        Takes what was measured and chosen, for the user.
     able : tuple of str
-        The engines that can do what is to be done, the one to prefer first.
+        Names of the engines that support the task, the preferred one first.
+
+    Returns
+    -------
+    Engine
 
     Raises
     ------
     JobError
-        The engine asked for is not there, or not able to do it.
+        The engine asked for is not installed, or does not support the task.
     """
     precision = choose_precision(precision, log)
     first, *others = able
@@ -204,12 +291,12 @@ def choose_engine(
         instead = "Run Set up runtime." if wanted == first else "Choose the engine native or auto."
         raise JobError(f"The engine {wanted} cannot be used: {obstacle}.", instead)
     if engine != AUTO:
-        return Engine(wanted, precision, "asked for")
+        return make_engine(wanted, precision, "asked for")
     reason = _why_only_first(others, trial is not None)
     if reason:
         log(f"Engine {first} in {precision}: {reason}.")
-        return Engine(first, precision, reason)
-    return _fastest([Engine(name, precision) for name in able if not why_not(name)], trial, log)
+        return make_engine(first, precision, reason)
+    return _fastest([make_engine(name, precision) for name in able if not why_not(name)], trial, log)
 
 
 def _why_only_first(others: list[str], is_tried: bool) -> Optional[str]:
@@ -223,7 +310,7 @@ def _why_only_first(others: list[str], is_tried: bool) -> Optional[str]:
 
 
 def choose_precision(precision: str, log: Callable[[str], None]) -> str:
-    """Return what is asked for in a job where this processor is fast with it, else fp32; a network's int8 stays."""
+    """Return the precision asked for, or fp32 where this processor is slow in it; int8 stays int8."""
     if precision == INT8:
         return INT8
     if precision == FP32 or processor.has_bf16_unit():
@@ -247,4 +334,4 @@ def _fastest(engines: list[Engine], trial: Callable[[Engine], None], log: Callab
     best = engines[seconds.index(min(seconds))] if is_clear else engines[0]
     reason = f"{'clearly fastest' if is_clear else 'none is clearly faster'} of {times} a step in {best.precision}"
     log(f"Engine {best.name}: {reason}.")
-    return Engine(best.name, best.precision, reason)
+    return replace(best, reason=reason)

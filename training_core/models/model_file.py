@@ -18,7 +18,7 @@ from torch import nn
 from ..errors import ModelFileError
 from .compact_weights import STORAGE, compact, expand
 from .model_card import ModelCard, card_from_document
-from .unet import build_network
+from .unet import build_unet
 
 _HEADER_KEY, _STORAGE_KEY = "roadseg", "roadseg:storage"
 
@@ -45,7 +45,7 @@ def _write(path: Path, tensors: dict[str, torch.Tensor], document: dict[str, Any
 def load_model(path: str) -> tuple[nn.Module, ModelCard]:
     """Return the network of a model file, ready to infer, and its card; see `load_weights` for the errors."""
     weights, card = load_weights(path)
-    network = build_network(card.architecture)
+    network = build_unet(card.architecture)
     load_into(network, weights, path)
     return network.eval(), card
 
@@ -90,7 +90,7 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
 def _refuse_other_kinds(path: str) -> None:
     if Path(path).suffix.lower() == ".onnx":
         raise ModelFileError(
-            f"{path} is an ONNX model, which can be run, but not learned from or exported.",
+            f"{path} is an ONNX model, which can be run, but not fine-tuned or exported.",
             "Choose the .safetensors model that it was made from.",
         )
     try:

@@ -37,7 +37,7 @@ _LAYERS = _QUANTIZING | {
 
 
 @dataclass(frozen=True)
-class OnnxNetwork:
+class OnnxModel:
     """A network as a graph that takes normalized images of any size, in batches, and gives probability.
 
     Parameters
@@ -57,7 +57,7 @@ def is_onnx(path: str) -> bool:
     return Path(path).suffix.lower() == SUFFIX
 
 
-def load_runnable(path: str) -> tuple[nn.Module | OnnxNetwork, ModelCard]:
+def load_runnable(path: str) -> tuple[nn.Module | OnnxModel, ModelCard]:
     """Return the network of a model file of either kind, ready to infer, and its card.
 
     Raises
@@ -68,7 +68,7 @@ def load_runnable(path: str) -> tuple[nn.Module | OnnxNetwork, ModelCard]:
     if not is_onnx(path):
         return load_model(path)
     model, card = read_onnx(path)
-    return as_network(model), card
+    return serialized(model), card
 
 
 def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:
@@ -85,9 +85,9 @@ def read_card(path: str) -> ModelCard:
     return _read_card(_parse(path), path)
 
 
-def as_network(model: ModelProto) -> OnnxNetwork:
+def serialized(model: ModelProto) -> OnnxModel:
     """Return a model as a network to run."""
-    return OnnxNetwork(model.SerializeToString(), is_quantized(model))
+    return OnnxModel(model.SerializeToString(), is_quantized(model))
 
 
 def is_quantized(model: ModelProto) -> bool:
@@ -95,7 +95,7 @@ def is_quantized(model: ModelProto) -> bool:
     return any(node.op_type in _QUANTIZING for node in model.graph.node)
 
 
-def export_network(network: nn.Module) -> ModelProto:
+def export_onnx(network: nn.Module) -> ModelProto:
     """Return a network, with the sigmoid after it, as a model in FP32 that is free in batch, height and width."""
     bands = next(network.parameters()).shape[1]
     axes = {0: "batch", 2: "height", 3: "width"}

@@ -16,11 +16,11 @@ from onnx import ModelProto
 
 from ..events import Reporter
 from .onnx_file import INPUT
-from .openvino_network import import_openvino
+from .openvino_model import import_openvino
 
 
-def round_numbers(
-    model: ModelProto, images: list[np.ndarray], given_back: tuple[str, ...], reporter: Reporter
+def quantize_layers(
+    model: ModelProto, images: list[np.ndarray], full_precision: tuple[str, ...], reporter: Reporter
 ) -> ModelProto:
     """Return a model whose layers compute with 8-bit integers, but for some, by the ranges that their numbers have.
 
@@ -29,7 +29,7 @@ def round_numbers(
     model : ModelProto
     images : list of ndarray (1, bands, height, width), float32
         Pieces of images, as the network takes them, on which the ranges are images.
-    given_back : tuple of str
+    full_precision : tuple of str
         Parts of the network that keep their precision, as their layers' names tell.
     reporter : Reporter
     """
@@ -52,7 +52,7 @@ def round_numbers(
             model,
             nncf.Dataset(images, give),
             subset_size=len(images),
-            ignored_scope=nncf.IgnoredScope(patterns=[f".*/{part}/.*" for part in given_back], validate=False),
+            ignored_scope=nncf.IgnoredScope(patterns=[f".*/{part}/.*" for part in full_precision], validate=False),
             advanced_parameters=whole,
         )
 

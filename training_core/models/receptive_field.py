@@ -12,14 +12,14 @@ from typing import Optional
 import torch
 from torch import nn
 
-from ..geodata.tiling import STRIDE_PX
+from ..geodata.tiling import STRIDE_PX, round_up
 
 # The strip of image that a network is tried on; doubled while what depends on its middle reaches its ends.
 _NARROWEST_PX, _WIDEST_PX = 2048, 8192
 
 
 @dataclass(frozen=True)
-class Reach:
+class ReceptiveField:
     """What of the input an output pixel depends on, at most.
 
     Parameters
@@ -36,7 +36,7 @@ class Reach:
     halo_px: int
 
 
-def measure_reach(network: nn.Module, bands: int) -> Optional[Reach]:
+def measure_receptive_field(network: nn.Module, bands: int) -> Optional[ReceptiveField]:
     """Return how far a network looks, or None where every output depends on the whole image.
 
     Layers of a network do the same along rows as along columns, and see all between the farthest that they see: so a
@@ -59,7 +59,7 @@ def measure_reach(network: nn.Module, bands: int) -> Optional[Reach]:
     return None
 
 
-def _reach_within(network: nn.Module, bands: int, width: int) -> Optional[Reach]:
+def _reach_within(network: nn.Module, bands: int, width: int) -> Optional[ReceptiveField]:
     """Return how far a network looks, or None where that is farther than a strip of this width shows."""
     before_px = after_px = halo_px = 0
     for column in range(width // 2, width // 2 + STRIDE_PX):
@@ -74,5 +74,5 @@ def _reach_within(network: nn.Module, bands: int, width: int) -> Optional[Reach]
         # The last tile that needs this column to its left begins at or before `last`; to its right, ends after `first`.
         left_halo = last // STRIDE_PX * STRIDE_PX - column
         right_halo = column + 1 - (first // STRIDE_PX + 1) * STRIDE_PX
-        halo_px = max(halo_px, *(-(-halo // STRIDE_PX) * STRIDE_PX for halo in (left_halo, right_halo)))
-    return Reach(before_px, after_px, halo_px)
+        halo_px = max(halo_px, round_up(left_halo), round_up(right_halo))
+    return ReceptiveField(before_px, after_px, halo_px)

@@ -66,7 +66,7 @@ def recompute_activations(network: nn.Module) -> nn.Module:
     Parameters
     ----------
     network : Module
-        As `model.build_network` makes it, or as an engine has prepared it for training.
+        As `model.build_unet` makes it, or as an engine has prepared it for training.
     """
     network.__class__ = RecomputingUnet
     give_large_blocks_back()

@@ -45,7 +45,7 @@ class Architecture:
             raise ModelFileError(f"A network of {self.in_channels} bands and {self.classes} classes makes no sense.")
 
 
-def build_network(architecture: Architecture) -> nn.Module:
+def build_unet(architecture: Architecture) -> nn.Module:
     """Return the network with random weights, in the memory layout that CPUs are fast with."""
     architecture.validate()
     network = segmentation_models_pytorch.Unet(

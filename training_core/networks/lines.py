@@ -9,7 +9,6 @@ across that direction they come out too long by c² / 6, where c is the distance
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import geopandas
@@ -22,7 +21,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
-from ..geodata.vectors import read_layer, require_geometry
+from ..geodata.vectors import read_layer, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
 
 LARGEST_RADIUS_M = 200_000.0
@@ -131,14 +130,6 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
     require_fields(layer, (fields.bridge, fields.speed, fields.lanes), path, purpose)
     _check_place(layer, path, purpose)
     return layer
-
-
-def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> None:
-    """Raise LabelError where a layer lacks a field of some names, of which empty ones mean none."""
-    for name in filter(None, names):
-        if name not in layer.columns:
-            have = ", ".join(str(each) for each in layer.columns if each != layer.geometry.name)
-            raise LabelError(f"The {purpose} ({path}) have no field {name!r}.", f"They have: {have or 'no fields'}.")
 
 
 def _check_place(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:

@@ -20,19 +20,21 @@ from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.model_input import open_for_model
-from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, to_mask
+from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
 from ..geodata.rasterize import burn_area, limit_to
 from ..geodata.rasters import Image
 from ..geodata.tiling import tile_grid
 from ..jobs import Evaluate
 from ..labels.label_raster import Labels
 from ..labels.labeled_images import Drawing, nothing_labeled, read_drawing
+from ..models.onnx_file import load_runnable
 from ..reports.evaluation_report import EvaluationRecord, write_evaluation_report
 from ..reports.page import ImageSummary
 from ..reports.panels import ScoredPlace, scored_places, worth_showing
 from ..segmentation.inference import Predictor, predict_tiles
 from ..segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
 from ..segmentation.segmenter import Segmenter, prepare_segmenter
+from ..segmentation.work_plan import plan_image
 from ..system import processor
 from ..system.outputs import Outputs
 from ..system.versions import versions
@@ -81,9 +83,9 @@ class Evaluation:
     def __post_init__(self) -> None:
         with self._timed("loading"):
             self._drawing: Drawing = read_drawing(self.job.roads, self.job.aoi, self.job)
-            self._segmenter: Segmenter = prepare_segmenter(
-                self.job.model, self.job.rasters[0], "", self.job, self.reporter
-            )
+            model, card = load_runnable(self.job.model)
+            sample = plan_image(self.job.rasters[0], None, card.input)
+            self._segmenter: Segmenter = prepare_segmenter(model, card, sample, self.job, self.reporter)
 
     def add_image(self, path: str, reporter: Reporter) -> None:
         """Predict the labeled part of an image, and count it."""
@@ -150,7 +152,7 @@ class Evaluation:
         return tally.scores(self._segmenter.threshold)
 
     def _count(self, path: str, grid: Grid, labels: Labels, probability: np.ndarray, truth: np.ndarray) -> None:
-        mask = to_mask(probability, self._segmenter.threshold) == 1
+        mask = reaches(probability, self._segmenter.threshold)
         matches = relaxed_matches(mask, truth, self.job.tolerance_m, grid.pixel_m)
         tally = _tally(probability, truth, matches, slice(None))
         self.total += tally

@@ -6,10 +6,10 @@ from typing import Any
 
 from ..events import Reporter
 from ..geodata.model_input import IMAGE
-from ..geodata.tiling import STRIDE_PX
+from ..geodata.tiling import round_up
 from ..jobs import ExportModel
 from ..models.model_file import load_model
-from ..models.onnx_file import export_network, save_onnx
+from ..models.onnx_file import export_onnx, save_onnx
 from ..system.outputs import Outputs
 
 
@@ -24,9 +24,9 @@ def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:
                 "those of the images that it learned from, and do well on images like these alone."
             )
         reporter.progress(0.2, "Tracing the network")
-        model = export_network(network)
+        model = export_onnx(network)
         reporter.check_cancelled()
         reporter.progress(0.8, "Writing the file")
-        save_onnx(path, model, card, -(-job.tile_px // STRIDE_PX) * STRIDE_PX)
+        save_onnx(path, model, card, round_up(job.tile_px))
         size = path.stat().st_size
     return {"onnx": job.onnx, "megabytes": size / 1e6}

@@ -17,11 +17,11 @@ import pyproj
 from ..errors import LabelError, OutputError
 from ..events import Reporter
 from ..geodata.road_classes import OTHER_KMH, usual_kmh
-from ..geodata.vectors import check_vector_output, write_layers
+from ..geodata.vectors import check_vector_output, require_fields, write_layers
 from ..jobs import METERS_PER_SECOND, ExportNetwork
 from ..networks.cleaning import component_lengths
 from ..networks.graph import select_edges
-from ..networks.lines import LineFields, Lines, lines_in, read_line_layer, require_fields, shared_plane
+from ..networks.lines import LineFields, Lines, lines_in, read_line_layer, shared_plane
 from ..networks.network_tables import TRAVEL_TIME, to_tables
 from ..networks.noding import node_lines
 from ..networks.osmnx_graph import AGAINST, ALONG, BOTH, PLACE_DIGITS, RESERVED, Routable, to_routable, write_graphml

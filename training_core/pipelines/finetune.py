@@ -20,7 +20,7 @@ from ..geodata.grid import grid_of
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import RoadClass
-from ..geodata.tiling import STRIDE_PX
+from ..geodata.tiling import round_up
 from ..jobs import FineTune, RecipeOptions
 from ..labels.label_checks import check_labels
 from ..labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
@@ -39,11 +39,11 @@ from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
 from ..learning.training_memory import MemoryPlan, plan_memory
 from ..learning.validation import class_hits
-from ..models.engines import NATIVE, Engine, choose_engine, choose_precision, why_not_ipex
+from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, load_weights, save_model
 from ..models.recompute import recompute_activations
-from ..models.unet import Architecture, adapt_first_layer, adapt_head, build_network
+from ..models.unet import Architecture, adapt_first_layer, adapt_head, build_unet
 from ..reports.panels import make_panels
 from ..reports.training_report import ImageSummary, TrainingRecord, write_training_report
 from ..segmentation.halo import AGREEMENT, middles, sufficient_halo_px
@@ -78,7 +78,7 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         network, architecture = _start_network(job, images, classes, base)
         chip_px = _chip_px(job, images)
         precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
-        memory = plan_memory(architecture, Engine(NATIVE, precision), job, chip_px, reporter.log)
+        memory = plan_memory(architecture, NativeEngine(precision), job, chip_px, reporter.log)
         engine = former.engine if former else _choose_engine(job, architecture, chip_px, memory, reporter)
         if memory.is_recomputing:
             recompute_activations(network)
@@ -178,7 +178,7 @@ def _train(job: FineTune, training: Training, images: list[LabeledImage], writer
 def _chip_px(job: FineTune, images: list[LabeledImage]) -> int:
     """Return the side of a chip: no larger than the largest image, rounded up to what the network takes."""
     largest_px = max(max(image.known.shape) for image in images)
-    return -(-min(job.chip_px, largest_px) // STRIDE_PX) * STRIDE_PX
+    return round_up(min(job.chip_px, largest_px))
 
 
 def _read_images(
@@ -226,10 +226,10 @@ def _start_network(
     shape = {"in_channels": len(names), "classes": 1 + len(classes)}
     if base is None:
         architecture = Architecture(**shape)
-        return build_network(architecture), architecture
+        return build_unet(architecture), architecture
     weights, card = base
     architecture = dataclasses.replace(card.architecture, **shape)
-    network = build_network(architecture)
+    network = build_unet(architecture)
     weights = adapt_first_layer(weights, card.band_names, names)
     old, new = (tuple(each.name for each in told) for told in (card.classes, classes))
     load_into(network, adapt_head(weights, network.state_dict(), old, new), job.base_model)
@@ -246,7 +246,7 @@ def _choose_engine(
     def trial(engine: Engine) -> None:
         reporter.check_cancelled()
         if engine.name not in trainers:
-            network = build_network(architecture)
+            network = build_unet(architecture)
             if memory.is_recomputing:
                 recompute_activations(network)
             trainers[engine.name] = Trainer(network, engine, job)
@@ -302,9 +302,9 @@ def _with_class_accuracy(
 
 def _predictor(card: ModelCard, engine: Engine, training: Training) -> Predictor:
     """Return the best network, ready to infer in the precision in which it learned."""
-    network = build_network(card.architecture)
+    network = build_unet(card.architecture)
     network.load_state_dict(training.best.weights)
-    native = dataclasses.replace(engine, name=NATIVE)
+    native = NativeEngine(engine.precision, engine.reason)
     return Predictor(native.prepare_inference(network), native, card.bands)
 
 

@@ -16,15 +16,15 @@ from onnx import ModelProto
 from ..comparison.mask_apls import mean_apls
 from ..errors import ModelFileError
 from ..events import Reporter
-from ..geodata.pixel_codes import CERTAIN, IGNORE, to_byte
-from ..geodata.tiling import STRIDE_PX
+from ..geodata.pixel_codes import IGNORE, reaches, to_byte
+from ..geodata.tiling import round_up
 from ..jobs import Quantize
 from ..labels.samples import Sample, collect_samples
-from ..models.engines import FP32, INT8, OPENVINO, Engine
+from ..models.engines import FP32, INT8, Engine, OpenvinoEngine
 from ..models.model_card import ModelCard
 from ..models.model_file import load_model
-from ..models.onnx_file import as_network, export_network, is_onnx, is_quantized, read_onnx, save_onnx
-from ..models.quantization import round_numbers
+from ..models.onnx_file import export_onnx, is_onnx, is_quantized, read_onnx, save_onnx, serialized
+from ..models.quantization import quantize_layers
 from ..segmentation.pixel_metrics import Confusion
 from ..system.outputs import Outputs
 from ..system.versions import versions
@@ -32,7 +32,7 @@ from ..system.versions import versions
 LARGEST_LOSS, LEAST_AGREEMENT = 0.005, 0.995
 # What gets its precision back, one group after the other, until the roads are the same: the ends first, where rounding
 # is felt most and which cost next to no speed (benchmarks/README.md). Beyond these there would be little to gain.
-GIVEN_BACK = (
+FULL_PRECISION_LAYERS = (
     ("encoder/conv1", "segmentation_head", "decoder/blocks.4"),
     ("encoder/layer4", "encoder/layer1"),
     ("decoder/blocks.3", "decoder/blocks.2"),
@@ -84,15 +84,15 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
         reporter.progress(0.01, "Reading the images")
         samples = collect_samples(job, card.input, reporter)
         measured, checked = samples[::2], samples[1::2] or samples
-        quantized, given_back, comparison = _quantize(model, card, measured, checked, reporter)
+        quantized, full_precision, comparison = _quantize(model, card, measured, checked, reporter)
         quantization = {
             "measured_on": len(measured),
             "checked_on": len(checked),
-            "full_precision": list(given_back),
+            "full_precision": list(full_precision),
             **{name: value for name, value in asdict(comparison).items() if value is not None},
         }
         card = replace(card, quantization=quantization, versions={**card.versions, **versions()})
-        save_onnx(path, quantized, card, -(-job.tile_px // STRIDE_PX) * STRIDE_PX)
+        save_onnx(path, quantized, card, round_up(job.tile_px))
         megabytes = path.stat().st_size / 1e6
     return {"onnx": job.onnx, **quantization, "megabytes": megabytes}
 
@@ -100,7 +100,7 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
 def _read_model(path: str) -> tuple[ModelProto, ModelCard]:
     if not is_onnx(path):
         network, card = load_model(path)
-        return export_network(network), card
+        return export_onnx(network), card
     model, card = read_onnx(path)
     if is_quantized(model):
         raise ModelFileError(f"{path} is quantized already.", "Choose the model that it was made from.")
@@ -117,27 +117,27 @@ def _quantize(
     ModelFileError
         It does not find the same roads whatever is given back.
     """
-    before = _predict(model, Engine(OPENVINO, FP32), checked, reporter)
-    rounds = len(GIVEN_BACK) + 1
+    before = _predict(model, OpenvinoEngine(FP32), checked, reporter)
+    rounds = len(FULL_PRECISION_LAYERS) + 1
     for count in range(rounds):
         part = reporter.part(0.05 + 0.94 * count / rounds, 0.05 + 0.94 * (count + 1) / rounds)
-        given_back = tuple(name for group in GIVEN_BACK[:count] for name in group)
-        quantized = round_numbers(model, [sample.images for sample in measured], given_back, part)
-        after = _predict(quantized, Engine(OPENVINO, INT8), checked, part)
+        full_precision = tuple(name for group in FULL_PRECISION_LAYERS[:count] for name in group)
+        quantized = quantize_layers(model, [sample.images for sample in measured], full_precision, part)
+        after = _predict(quantized, OpenvinoEngine(INT8), checked, part)
         comparison = compare(before, after, checked, card, part)
-        reporter.log(f"In full precision: {', '.join(given_back) or 'nothing'}; {comparison}.")
+        reporter.log(f"In full precision: {', '.join(full_precision) or 'nothing'}; {comparison}.")
         if comparison.is_good:
-            return quantized, given_back, comparison
+            return quantized, full_precision, comparison
     raise ModelFileError(
         f"This model does not find the same roads with 8-bit integers on these images: {comparison}, even with "
-        f"{', '.join(given_back)} in full precision.",
+        f"{', '.join(full_precision)} in full precision.",
         "Use it as it is, or train it for longer; with more chips, or images of another place, it may come out better.",
     )
 
 
 def _predict(model: ModelProto, engine: Engine, samples: list[Sample], reporter: Reporter) -> list[np.ndarray]:
     """Return the probability bytes of each piece."""
-    prepared = engine.prepare_inference(as_network(model))
+    prepared = engine.prepare_inference(serialized(model))
     found = []
     for sample in samples:
         reporter.check_cancelled()
@@ -152,9 +152,7 @@ def compare(
     """Return how two networks' probability bytes of the same pieces compare at a model's threshold."""
     threshold = card.threshold
     known = np.concatenate([sample.known.ravel() for sample in samples])
-    masks = [
-        np.concatenate([each.ravel() for each in found])[known] >= threshold * CERTAIN for found in (before, after)
-    ]
+    masks = [reaches(np.concatenate([each.ravel() for each in found])[known], threshold) for found in (before, after)]
     agreement = float((masks[0] == masks[1]).mean())
     if samples[0].truth is None:
         return Comparison(agreement)

@@ -1,7 +1,7 @@
-"""The job segment: road pixels of whole images, streamed tile by tile into GeoTIFFs.
+"""The job segment: semantic segmentation of whole images, streamed tile by tile into GeoTIFFs.
 
-Knows how a model meets images and results; knows nothing of training or of road networks. Tiles are read, computed and
-written at the same time, by a thread each.
+Scope: model, images and result rasters. Independent of training and of road networks. Tiles are read, computed and
+written in parallel, by a thread each.
 """
 
 from __future__ import annotations
@@ -16,27 +16,36 @@ from pathlib import Path
 from typing import Any
 
 from ..events import Reporter
-from ..geodata.pixel_codes import NO_DATA, to_mask
+from ..geodata.pixel_codes import NO_DATA, ROAD
 from ..geodata.tiling import overhead
+from ..geodata.vectors import read_area
 from ..jobs import Segment
+from ..models.onnx_file import load_runnable
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
-from ..segmentation.work_plan import ImagePlan, Results, check_plans, no_data
+from ..segmentation.work_plan import ImagePlan, Results, check_size, describe_work, no_data, plan_image
 from ..system.outputs import Outputs
 
 
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Segment`."""
-    segmenter = prepare_segmenter(job.model, job.raster or job.rasters[0], job.aoi, job, reporter)
-    require_classes(job.classes, segmenter.card, job.model)
+    model, card = load_runnable(job.model)
+    require_classes(job.classes, card, job.model)
     targets = _targets(job)
     missing = [target for target in targets if not (job.rasters and job.resume and _is_done(target, job.model))]
     skipped = len(targets) - len(missing)
     if skipped:
         reporter.log(f"{skipped} of {len(targets)} images have their mask already.")
-    plans = [segmenter.plan(raster, job.aoi, results) for raster, results in missing]
+    aoi = read_area(job.aoi) if job.aoi else None
+    # The first image also serves as the sample, so that a job gives the same results when it is resumed.
+    first, rest = targets[0], [target for target in missing if target != targets[0]]
+    sample, *others = (plan_image(raster, aoi, card.input, results) for raster, results in (first, *rest))
+    plans = [sample, *others] if first in missing else others
+    check_size(plans)
+    segmenter = prepare_segmenter(model, card, sample, job, reporter)
     if plans:
-        reporter.log(check_plans(plans, partial(seconds_per_px, segmenter)))
+        pace = partial(seconds_per_px, segmenter)
+        reporter.log(describe_work(plans, segmenter.core_px, segmenter.halo, pace))
     began_s, counts = time.perf_counter(), _Counts()
     with closing(segmented(plans, segmenter, reporter)) as results:
         for plan, tiles in groupby(results, key=lambda result: result[0]):
@@ -63,30 +72,23 @@ class _Counts:
 
 
 def _write(plan: ImagePlan, tiles: Iterator[Any], job: Segment, segmenter: Segmenter, counts: _Counts) -> None:
-    """Write the results of an image.
-
-    Raises
-    ------
-    ImageryError
-        The image has no data there.
-    """
+    """Write the results of an image, and add to the counts; refuse an image without data."""
     known_before = counts.known_px
     with Outputs([*job.rasters, job.raster, job.model, job.aoi]) as outputs:
         staged = Results(**{name: str(outputs.stage(path)) for name, path in plan.results.named().items()})
         with ResultWriter(plan.grid, staged, segmenter.threshold, segmenter.card.classes) as writer:
             for _, tile, prediction in tiles:
-                writer.write(tile, prediction)
-                probability = prediction.probability
+                mask = writer.write(tile, prediction)
                 counts.px += tile.width * tile.height
                 counts.read_px += overhead([tile]) * tile.width * tile.height
-                counts.known_px += int((probability != NO_DATA).sum())
-                counts.road_px += int((to_mask(probability, segmenter.threshold) == 1).sum())
+                counts.known_px += int((mask != NO_DATA).sum())
+                counts.road_px += int((mask == ROAD).sum())
             if counts.known_px == known_before:
                 raise no_data(plan)
 
 
 def _targets(job: Segment) -> list[tuple[str, Results]]:
-    """Return each image with its results: in a folder, a mask named for it; images of the same name get a number."""
+    """Return each image with its results: of several, a mask in a folder, numbered where two have the same name."""
     if job.raster:
         return [(job.raster, Results(job.mask, job.probability, job.classes))]
     targets, taken = [], set()
@@ -101,7 +103,7 @@ def _targets(job: Segment) -> list[tuple[str, Results]]:
 
 
 def _is_done(target: tuple[str, Results], model: str) -> bool:
-    """Whether an image has a mask that is younger than the image and the model."""
+    """Whether an image has a mask that is newer than the image and the model."""
     raster, mask = target[0], target[1].mask
     if not Path(mask).exists():
         return False

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ..geodata.pixel_codes import reaches
 from ..jobs import Job
 from ..segmentation.pixel_metrics import Scores
 from . import overlays
@@ -121,19 +122,13 @@ def _pictures_of(panel: Panel, threshold: float) -> dict[str, Any]:
     image, truth, probability = (
         overlays.reduced(pixels, _LARGEST_PANEL_PX) for pixels in (panel.image, panel.truth, panel.probability)
     )
-    mask = _to_mask(probability, threshold)
+    mask = reaches(probability, threshold)
     pictures = {
         "image": image,
         "labels": overlays.label_overlay(image, truth),
         "prediction": overlays.prediction_overlay(image, truth, mask),
     }
     return {"caption": panel.caption, "pictures": {name: _data_url(picture) for name, picture in pictures.items()}}
-
-
-def _to_mask(probability: np.ndarray, threshold: float) -> np.ndarray:
-    if probability.dtype == np.uint8:
-        return (probability != 255) & (probability / 254 >= threshold - 1e-9)
-    return probability >= threshold
 
 
 def _data_url(picture: np.ndarray) -> str:

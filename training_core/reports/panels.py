@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..geodata.pixel_codes import IGNORE, ROAD, to_byte, to_mask
+from ..geodata.pixel_codes import IGNORE, ROAD, reaches, to_byte
 from ..labels.labeled_images import LabeledImage, window_reader
 from ..segmentation.inference import Predictor
 from ..segmentation.pixel_metrics import Confusion
@@ -67,7 +67,7 @@ def scored_places(
         Of either kind, at most.
     """
     is_road = truth == ROAD
-    is_wrong = ((to_mask(probability, threshold) == 1) != is_road) & (truth != IGNORE)
+    is_wrong = (reaches(probability, threshold) != is_road) & (truth != IGNORE)
     corners = {place[1:] for where in (is_road, is_wrong) for place in sorted(_places(where), reverse=True)[:count]}
     return [
         ScoredPlace(

@@ -15,7 +15,7 @@ from torch import nn
 from ..errors import JobError
 from ..geodata.pixel_codes import to_byte, to_mask
 from ..geodata.tiling import STRIDE_PX
-from ..models.receptive_field import measure_reach
+from ..models.receptive_field import measure_receptive_field
 from .inference import Predictor
 
 # Of a tile's mask, the share that is to be as if the image were undivided.
@@ -35,7 +35,7 @@ def exact_halo_px(network: nn.Module, bands: int) -> int:
     JobError
         There is none: the network looks at the whole image.
     """
-    reach = measure_reach(network, bands)
+    reach = measure_receptive_field(network, bands)
     if reach is None:
         raise JobError(
             "With this model every pixel depends on the whole image, so that no halo (halo) is exact.",

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Optional
 
 import numpy as np
 import torch
+from torch import nn
 
 from ..geodata.pixel_codes import NO_DATA, to_byte
 from ..geodata.rasters import Band, normalize_into
-from ..geodata.tiling import STRIDE_PX, Tile
+from ..geodata.tiling import Tile, round_up
 from ..models.engines import Engine
+from ..models.openvino_model import OpenvinoModel
 from ..system.prefetch import ahead
 from .symmetries import turned, turned_back
 
@@ -25,11 +27,11 @@ Read = Callable[[int, int, int, int], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class Predictor:
-    """A network ready to infer.
+    """A model ready to infer.
 
     Parameters
     ----------
-    network
+    model
         Prepared by the engine.
     engine : Engine
     bands : tuple of Band
@@ -40,7 +42,7 @@ class Predictor:
         What the network tells of each pixel: road, and classes.
     """
 
-    network: Any
+    model: nn.Module | OpenvinoModel
     engine: Engine
     bands: tuple[Band, ...]
     symmetries: tuple[int, ...] = (0,)
@@ -60,7 +62,7 @@ class Predictor:
         ndarray (height, width), float32
         """
         height, width = known.shape
-        return self.probabilities(network_input(values, known, self.bands)[None])[0, 0, :height, :width]
+        return self.probabilities(to_model_input(values, known, self.bands)[None])[0, 0, :height, :width]
 
     def probabilities(self, images: np.ndarray) -> np.ndarray:
         """Return what the network tells of images as it takes them, computed as one batch.
@@ -79,10 +81,10 @@ class Predictor:
 
     def _computed(self, images: np.ndarray) -> np.ndarray:
         batch = torch.from_numpy(np.ascontiguousarray(images))
-        return self.engine.probability(self.network, batch).numpy()
+        return self.engine.probability(self.model, batch).numpy()
 
 
-def network_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
+def to_model_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
     """Return what was read of an image as the network takes it: scaled and padded, (bands, height, width), float32."""
     height, width = known.shape
     image = np.empty((len(bands), *padded_size(known.shape)), dtype=np.float32)
@@ -93,7 +95,7 @@ def network_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]
 
 def padded_size(shape: tuple[int, ...]) -> tuple[int, int]:
     """Return height and width as they enter the network: the next multiples of its stride."""
-    height, width = (-(-size // STRIDE_PX) * STRIDE_PX for size in shape)
+    height, width = map(round_up, shape)
     return height, width
 
 
@@ -115,7 +117,7 @@ class Piece:
     tile: Tile
     wanted: np.ndarray
     image: np.ndarray
-    source: Any = None
+    source: object = None
 
     @property
     def is_empty(self) -> bool:
@@ -124,7 +126,7 @@ class Piece:
 
 
 def read_piece(
-    tile: Tile, read: Read, bands: tuple[Band, ...], area: Optional[np.ndarray] = None, source: Any = None
+    tile: Tile, read: Read, bands: tuple[Band, ...], area: Optional[np.ndarray] = None, source: object = None
 ) -> Piece:
     """Return a tile with what a function reads of it, within an area: an array (height, width) of bool, as its core.
 
@@ -135,7 +137,7 @@ def read_piece(
         return Piece(tile, area, nothing, source)
     values, known = read(*tile.read_window)
     wanted = known[tile.core] if area is None else known[tile.core] & area
-    return Piece(tile, wanted, network_input(values, known, bands) if wanted.any() else nothing, source)
+    return Piece(tile, wanted, to_model_input(values, known, bands) if wanted.any() else nothing, source)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from ..geodata.pixel_codes import BACKGROUND, ROAD
+from ..geodata.pixel_codes import BACKGROUND, ROAD, lowest_byte
 
 _LEVELS = 255  # bytes of probability from 0 to 254; 255 is no data
 
@@ -123,7 +123,7 @@ class Confusion:
 
     def scores(self, threshold: float) -> Scores:
         """Return the scores where a pixel is road from this probability on."""
-        level = min(int(np.ceil(threshold * (_LEVELS - 1) - 1e-9)), _LEVELS - 1)
+        level = lowest_byte(threshold)
         hits, false_alarms = self._road[level:].sum(), self._other[level:].sum()
         return scores_of(float(hits), float(false_alarms), float(self._road.sum() - hits))
 

@@ -1,6 +1,6 @@
-"""Masks and probabilities as files: written tile by tile, and at the end laid out so that any program shows them fast.
+"""Result rasters: mask, probability and road classes as cloud optimized GeoTIFFs, written tile by tile.
 
-Knows GeoTIFFs and their overviews; knows nothing of networks.
+Scope: files, colors, tags and overviews. Independent of models.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..geodata.geotiff import BandFile
 from ..geodata.grid import Grid
-from ..geodata.pixel_codes import CERTAIN, to_mask
+from ..geodata.pixel_codes import CERTAIN, ROAD, to_mask
 from ..geodata.road_classes import CLASSES_TAG, RoadClass, to_document
 from ..geodata.tiling import Tile
 from .inference import Prediction
@@ -25,7 +25,7 @@ ROAD_COLOR = (255, 140, 0, 255)
 
 
 class ResultWriter:
-    """Writes what is wanted of an image as its tiles come. A context manager; leave it by no error to finish.
+    """Writes the results of an image as its tiles come. A context manager, which finishes the files at its end.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class ResultWriter:
     threshold : float
         Probability from which a pixel is road.
     classes : sequence of RoadClass
-        Those that the network tells.
+        Those that the model predicts.
     """
 
     def __init__(self, grid: Grid, results: Results, threshold: float, classes: Sequence[RoadClass] = ()) -> None:
@@ -69,18 +69,19 @@ class ResultWriter:
             else:
                 file.close()
 
-    def write(self, tile: Tile, prediction: Prediction) -> None:
-        """Write one tile's core."""
+    def write(self, tile: Tile, prediction: Prediction) -> np.ndarray:
+        """Write one tile's core, and return its mask: (height, width), uint8; see `to_mask`."""
         mask = to_mask(prediction.probability, self._threshold)
         if self._mask:
             self._mask.write(mask, tile)
         if self._probability:
             self._probability.write(prediction.probability, tile)
         if self._classes:
-            self._classes.write(np.where(mask == 1, prediction.classes, mask), tile)
+            self._classes.write(np.where(mask == ROAD, prediction.classes, mask), tile)
+        return mask
 
 
 def class_colors(count: int) -> dict[int, tuple[int, int, int, int]]:
-    """Return a color for each number of a class, from 1: hues evenly around the circle."""
+    """Return an RGBA color for each class number, from 1: hues evenly around the circle."""
     hues = (colorsys.hsv_to_rgb(number / max(count, 1), 0.8, 0.95) for number in range(count))
     return {number: (*(round(255 * part) for part in hue), 255) for number, hue in enumerate(hues, 1)}

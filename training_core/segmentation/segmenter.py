@@ -1,6 +1,6 @@
 """A model prepared for segmentation: its engine, halo and tile size, and the loop that runs it over tiles.
 
-Scope: model files, engines, work plans and the memory that tiles take. Independent of output files.
+Scope: engines, work plans and the memory that tiles take. Independent of model files and of output files.
 """
 
 from __future__ import annotations
@@ -10,33 +10,34 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from ..errors import JobError
 from ..events import Reporter
 from ..geodata.model_input import LEAST_KNOWN, open_for_model
-from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX, Tile
+from ..geodata.tiling import USUAL_HALO_PX, Tile, round_up
 from ..jobs import SegmentOptions
 from ..models.engines import INT8, Engine, choose_engine, engines_for
 from ..models.model_card import ModelCard
-from ..models.onnx_file import OnnxNetwork, load_runnable
-from ..models.unet import Architecture, build_network
+from ..models.onnx_file import OnnxModel
+from ..models.openvino_model import OpenvinoModel
+from ..models.unet import Architecture, build_unet
 from ..system.prefetch import ahead
 from . import tile_memory
 from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
 from .inference import Prediction, Predictor, padded_size, predict_pieces
 from .symmetries import ALL
-from .work_plan import ImagePlan, Results, plan_image, read_plans
+from .work_plan import ImagePlan, read_plans
 
-# The pace hardly depends on the size of what is computed, from here on (benchmarks/README.md).
+# From this size on, the time for a pixel hardly depends on the size (benchmarks/README.md).
 _TRIAL_PX = 512
-# From so many tiles on it is worth while to prepare for them, and from so many cores on to try whether several tiles at
-# once are faster; for small images it always is. A trial is of no more images than this.
+# From so many tiles on it pays to prepare for their shape, and from so many cores on to try whether several tiles at
+# once are faster; for several images it always does. The trial has no more images than this.
 _MANY_TILES, _MANY_THREADS, _LARGEST_TRIAL = 4, 8, 16
-# Measuring the halo computes some 15 million pixels: worth while for an image of so many.
+# Measuring the halo computes some 15 million pixels, which pays for an image of so many.
 MEASURED_FROM_PX = 50_000_000
 
 
@@ -49,13 +50,13 @@ class Segmenter:
     predictor : Predictor
     card : ModelCard
     halo : int
-        Width in pixels.
+        Width of a tile's halo in pixels.
     core_px : int
         Largest side of a tile's core.
     threshold : float
         Probability from which a pixel is road.
     budget_px : int
-        Pixels of tiles that may be computed at once.
+        Pixels of tiles, with halos, that fit into memory at once.
     """
 
     predictor: Predictor
@@ -72,121 +73,150 @@ class Segmenter:
 
     @property
     def tile_px(self) -> int:
-        """Pixels of a tile with its halo."""
+        """Pixels of the largest tile with its halo."""
         return (self.core_px + 2 * self.halo) ** 2
 
-    def plan(self, raster: str, aoi: str, results: Results) -> ImagePlan:
-        """Return the plan for an image; see `plans.plan_image`."""
-        return plan_image(raster, aoi, self.card.input, self.core_px, self.halo, results)
 
-
-def prepare_segmenter(model: str, raster: str, aoi: str, options: SegmentOptions, reporter: Reporter) -> Segmenter:
-    """Load a model and choose how to run it, once an image is seen to fit it.
+def prepare_segmenter(
+    model: nn.Module | OnnxModel, card: ModelCard, sample: ImagePlan, options: SegmentOptions, reporter: Reporter
+) -> Segmenter:
+    """Choose how to run a model: engine, halo and tile size.
 
     Parameters
     ----------
-    model : str
-    raster : str
-        An image of those to segment, on which the halo is measured where the model does not tell it.
-    aoi : str
-        File of the area of interest, or empty.
+    model : Module or OnnxModel
+        As `load_runnable` returns it.
+    card : ModelCard
+    sample : ImagePlan
+        An image to segment, on which the halo is measured if the card does not give it.
     options : SegmentOptions
     reporter : Reporter
 
+    Returns
+    -------
+    Segmenter
+
     Raises
     ------
-    ModelFileError, JobError, ResourceError, ImageryError
-        The model cannot be used, the engine asked for is not there, the memory is too little, or the image does not fit
-        the model.
-    LabelError
-        The area of interest cannot be used.
+    JobError, ModelFileError
+        The engine asked for cannot be used, or cannot run this model; or no halo is exact for it.
+    ResourceError
+        There is too little memory for the smallest tiles.
     """
-    network, card = load_runnable(model)
-    # Told at once, and not only when all engines have been tried.
-    plan_image(raster, aoi, card.input, options.tile_px or _TRIAL_PX, 0)
-    is_quantized = isinstance(network, OnnxNetwork) and network.is_quantized
+    is_quantized = isinstance(model, OnnxModel) and model.is_quantized
     torch.set_num_threads(options.threads or torch.get_num_threads())
-    prepared: dict[str, Any] = {}
-    sample = torch.zeros(1, len(card.bands), _TRIAL_PX, _TRIAL_PX)
+    prepared: dict[str, nn.Module | OpenvinoModel] = {}
+    images = torch.zeros(1, len(card.bands), _TRIAL_PX, _TRIAL_PX)
 
     def trial(engine: Engine) -> None:
         reporter.check_cancelled()
         if engine.name not in prepared:
-            prepared[engine.name] = engine.prepare_inference(network)
-        engine.probability(prepared[engine.name], sample)
+            prepared[engine.name] = engine.prepare_inference(model)
+        engine.probability(prepared[engine.name], images)
 
     precision = INT8 if is_quantized else options.precision
-    engine = choose_engine(options.engine, precision, trial, reporter.log, engines_for(network))
+    engine = choose_engine(options.engine, precision, trial, reporter.log, engines_for(model))
     symmetries = ALL if options.test_time_augmentation else ALL[:1]
-    prepared_network = prepared.get(engine.name) or engine.prepare_inference(network)
-    predictor = Predictor(prepared_network, engine, card.bands, symmetries, card.architecture.classes)
-    halo = _halo_px(raster, predictor, card, options, reporter)
-    core_px = -(-options.tile_px // STRIDE_PX) * STRIDE_PX or tile_memory.core_px(predictor, halo, _budget(options))
+    prepared_model = prepared.get(engine.name) or engine.prepare_inference(model)
+    predictor = Predictor(prepared_model, engine, card.bands, symmetries, card.architecture.classes)
+    halo = _halo_px(sample, predictor, card, options, reporter)
+    core_px = round_up(options.tile_px) or tile_memory.core_px(predictor, halo, _budget(options))
     threshold = options.threshold or card.threshold
     return Segmenter(predictor, card, halo, core_px, threshold, tile_memory.px(predictor, _budget(options)))
 
 
 def require_classes(path: str, card: ModelCard, model: str) -> None:
-    """Raise JobError where classes shall be written to a path, and the model tells none."""
+    """Check that a model predicts road classes, if these are to be written.
+
+    Parameters
+    ----------
+    path : str
+        File for the classes; empty where they are not wanted.
+    card : ModelCard
+    model : str
+        The model's file, for the message.
+
+    Raises
+    ------
+    JobError
+        Classes are wanted, but the model predicts none.
+    """
     if path and not card.classes:
         raise JobError(
-            f"{model} tells no classes of roads, so there is nothing to write to road classes (classes).",
-            "Leave it out, or choose a model that learned from roads with classes.",
+            f"{model} predicts no road classes, so there is nothing to write to road classes (classes).",
+            "Leave it out, or choose a model that was trained on roads with classes.",
         )
 
 
-def _halo_px(raster: str, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter) -> int:
-    """Return a halo in pixels, a multiple of the stride, from its word or number."""
+def _halo_px(
+    sample: ImagePlan, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter
+) -> int:
+    """Return the halo in pixels, a multiple of the stride, that an option asks for by its word or number."""
     if options.halo == "exact":
         return _exact_halo_px(card.architecture)
     if options.halo != "auto":
-        return -(-int(options.halo) // STRIDE_PX) * STRIDE_PX
-    return card.halo_px or _measured_halo_px(raster, predictor, card, options, reporter)
+        return round_up(int(options.halo))
+    return card.halo_px or _measured_halo_px(sample, predictor, card, options, reporter)
 
 
 @lru_cache
 def _exact_halo_px(architecture: Architecture) -> int:
-    return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
+    return exact_halo_px(build_unet(architecture).eval(), architecture.in_channels)
 
 
 def _measured_halo_px(
-    raster: str, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter
+    sample: ImagePlan, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter
 ) -> int:
-    """Return the halo that suffices on the middle of a large image, or the usual one where that shows too little."""
+    """Return the halo that suffices on the middle of a large image, or the usual one if that shows too little."""
+    grid, raster = sample.grid, sample.raster
+    if grid.width * grid.height < MEASURED_FROM_PX:
+        reporter.log(f"The model file does not say which halo suffices; {USUAL_HALO_PX} px is taken.")
+        return USUAL_HALO_PX
     side = min(SAMPLE_PX, tile_memory.core_px(predictor, 0, _budget(options)))
+    width, height = min(side, grid.width), min(side, grid.height)
     with open_for_model(raster, card.input) as (image, bands):
-        if image.grid.width * image.grid.height < MEASURED_FROM_PX:
-            reporter.log(f"The model file does not say which halo suffices; {USUAL_HALO_PX} px is taken.")
-            return USUAL_HALO_PX
-        width, height = min(side, image.grid.width), min(side, image.grid.height)
-        sample = image.read((image.grid.width - width) // 2, (image.grid.height - height) // 2, width, height)
-    if min(width, height) < 2 * USUAL_HALO_PX or sample[1].mean() < LEAST_KNOWN:
+        piece = image.read((grid.width - width) // 2, (grid.height - height) // 2, width, height)
+    if min(width, height) < 2 * USUAL_HALO_PX or piece[1].mean() < LEAST_KNOWN:
         reporter.log(
             f"The model file does not say which halo suffices, and {raster} shows too little: {USUAL_HALO_PX} px."
         )
         return USUAL_HALO_PX
-    halo = sufficient_halo_px(replace(predictor, bands=bands), [sample], options.threshold or card.threshold)
+    halo = sufficient_halo_px(replace(predictor, bands=bands), [piece], options.threshold or card.threshold)
     reporter.log(f"The model file does not say which halo suffices; on the middle of {raster} {halo} px do.")
     return halo
 
 
 def _budget(options: SegmentOptions) -> int:
-    """Return the bytes that the work may take."""
+    """Return how much memory the job may take, in bytes."""
     return int(options.memory_gb * 1e9) or tile_memory.default_budget_bytes()
 
 
 def segmented(
     plans: list[ImagePlan], segmenter: Segmenter, reporter: Reporter
 ) -> Iterator[tuple[ImagePlan, Tile, Prediction]]:
-    """Yield the tiles of all images with what the network tells of them: NO_DATA outside the areas of interest.
+    """Segment all images tile by tile.
 
-    Images are read by one thread and computed by another, while the caller uses what it was given before.
+    One thread reads, another one computes, while the caller uses the tile before.
+
+    Parameters
+    ----------
+    plans : list of ImagePlan
+    segmenter : Segmenter
+    reporter : Reporter
+
+    Yields
+    ------
+    plan : ImagePlan
+    tile : Tile
+    prediction : Prediction
+        Of the tile's core; NO_DATA outside the area of interest.
     """
-    done, total = 0, sum(plan.tile_count for plan in plans)
+    core_px, halo = segmenter.core_px, segmenter.halo
+    done, total = 0, sum(plan.tile_count(core_px, halo) for plan in plans)
     together_px = _settle(plans, total, segmenter, reporter)
 
     def compute() -> Iterator[tuple[ImagePlan, Tile, Prediction]]:
-        with closing(ahead(read_plans(plans, segmenter.card.input), 1)) as pieces:
+        with closing(ahead(read_plans(plans, segmenter.card.input, core_px, halo), 1)) as pieces:
             for piece, prediction in predict_pieces(segmenter.predictor, pieces, together_px):
                 reporter.check_cancelled()
                 yield piece.source, piece.tile, prediction
@@ -200,20 +230,21 @@ def segmented(
 
 
 def _settle(plans: list[ImagePlan], tiles: int, segmenter: Segmenter, reporter: Reporter) -> int:
-    """Prepare the network for the tiles of some images, and return how many pixels are to be computed together."""
-    engine, network, bands = segmenter.engine, segmenter.predictor.network, len(segmenter.card.bands)
+    """Prepare the model for the tiles of some images, and return how many pixels to compute together."""
+    engine, model, bands = segmenter.engine, segmenter.predictor.model, len(segmenter.card.bands)
     threads = torch.get_num_threads()
     streams = 1
     if tiles >= _MANY_TILES and (len(plans) > 1 or threads >= _MANY_THREADS):
         batch = torch.zeros(max(_MANY_TILES, min(threads, _LARGEST_TRIAL)), bands, _TRIAL_PX, _TRIAL_PX)
-        streams = engine.settle_batches(network, batch, reporter.log)
+        streams = engine.settle_batches(model, batch, reporter.log)
     if tiles >= _MANY_TILES and len(plans) == 1 and streams == 1:
-        engine.expect(network, (1, bands, *padded_size(plans[0].tiles()[0].read_window[:1:-1])))
+        first = plans[0].tiles(segmenter.core_px, segmenter.halo)[0]
+        engine.expect(model, (1, bands, *padded_size(first.read_window[:1:-1])))
     return segmenter.tile_px * max(1, min(streams, segmenter.budget_px // segmenter.tile_px))
 
 
 def seconds_per_px(segmenter: Segmenter) -> float:
-    """Return what the network takes for a pixel, from one tile of no interest."""
+    """Return how long the model takes for a pixel, in seconds, measured on a tile of zeros."""
     values = np.zeros((len(segmenter.card.bands), _TRIAL_PX, _TRIAL_PX))
     known, times = np.ones((_TRIAL_PX, _TRIAL_PX), dtype=bool), []
     for _ in range(2):  # the first one also prepares weights and memory

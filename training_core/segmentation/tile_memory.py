@@ -58,7 +58,7 @@ def _tensor_bytes_per_px(predictor: Predictor) -> float:
     for size_px in _SIZES_PX:
         images = torch.zeros(1, len(predictor.bands), size_px, size_px)
         with torch.inference_mode(), Ledger() as ledger:
-            predictor.engine.forward(predictor.network, images)
+            predictor.engine.forward(predictor.model, images)
         peaks.append(max(ledger.alive))
     return (peaks[1] - peaks[0]) / (_SIZES_PX[1] ** 2 - _SIZES_PX[0] ** 2)
 

@@ -1,7 +1,7 @@
-"""What a job is to work through: images with their tiles, and whether that can be done at all.
+"""Work plans: the images to segment with their grids, areas of interest and tiles, and whether that is feasible.
 
-Knows grids, areas and disks; knows nothing of networks. Everything is counted before it is listed: a mistake in a
-coordinate system can mean more tiles than memory holds.
+Scope: grids, areas, pixel counts, disk space. Independent of models and engines. Tiles are counted before they are
+listed: a mistake in a coordinate system can mean more tiles than memory holds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Optional
 
+import geopandas
 import numpy as np
 
 from ..errors import ImageryError, ResourceError
@@ -22,101 +23,113 @@ from ..geodata.model_input import ModelInput, find_bands, open_for_model
 from ..geodata.rasterize import burn_area, limit_to
 from ..geodata.rasters import open_raster
 from ..geodata.tiling import Tile, tile_count, tile_grid
-from ..geodata.vectors import read_area
 from .inference import Piece, read_piece
 
-# An image that must be enlarged by more than this, each way, shows nothing of what the model has learned.
+# An image that must be enlarged by more than this factor shows nothing that the model was trained on.
 LARGEST_ENLARGEMENT = 8.0
 # Beyond this the work would take weeks on any one machine.
 MOST_PX = 10**12
-# From here on it is worth a moment to tell how long it will take.
+# From here on it is worth a moment to estimate how long it will take.
 MUCH_PX = 10**8
-# What a pixel of a result takes on the disk at most, with overviews, draft and final file.
+# Disk space for a pixel of a result at most, with overviews, draft and final file.
 BYTES_PER_RESULT_PX = 1.5
 
 
 class Area:
-    """The part of a grid to which the work is limited."""
+    """The area of interest on a grid.
 
-    def __init__(self, grid: Grid, path: str) -> None:
+    Parameters
+    ----------
+    grid : Grid
+    polygons : GeoDataFrame
+        In any CRS.
+    """
+
+    def __init__(self, grid: Grid, polygons: geopandas.GeoDataFrame) -> None:
         self._grid = grid
-        self.window, self._shape = limit_to(grid, read_area(path))
+        self.window, self._shape = limit_to(grid, polygons)
 
     def burn(self, tile: Tile) -> np.ndarray:
-        """Return which pixels of the tile's core lie in the area."""
+        """Return which pixels of a tile's core lie in the area: (height, width), bool."""
         return burn_area(self._grid, self._shape, (tile.column, tile.row, tile.width, tile.height))
 
 
 @dataclass(frozen=True)
 class Results:
-    """Where the results of an image go; empty where they are not wanted."""
+    """Paths of an image's results; empty where one is not wanted."""
 
     mask: str = ""
     probability: str = ""
     classes: str = ""
 
     def named(self) -> dict[str, str]:
-        """Return the paths of those that are wanted, by name."""
+        """Return the paths of the results that are wanted, by name."""
         return {name: path for name, path in asdict(self).items() if path}
 
 
 @dataclass(frozen=True, eq=False)
 class ImagePlan:
-    """An image that is to be worked through.
+    """An image to segment.
 
     Parameters
     ----------
     raster : str
     grid : Grid
-        On which it is worked through.
+        The one it is segmented on, at the model's ground resolution.
     area : Area, optional
-        To which the work is limited.
-    core_px, halo : int
-        Of the tiles.
+        The area of interest; None for the whole image.
     results : Results
     """
 
     raster: str
     grid: Grid
     area: Optional[Area]
-    core_px: int
-    halo: int
     results: Results = Results()
 
     @property
     def window(self) -> tuple[int, int, int, int]:
-        """Column, row, width and height of what is worked through."""
+        """Column, row, width and height, in pixels, of the part to segment."""
         return self.area.window if self.area else (0, 0, self.grid.width, self.grid.height)
 
     @property
     def px(self) -> int:
-        """Pixels that are worked through."""
+        """Pixels to segment."""
         return self.window[2] * self.window[3]
 
-    @property
-    def tile_count(self) -> int:
-        """How many tiles that makes, counted without making them."""
-        return tile_count(self.grid.width, self.grid.height, self.core_px, self.halo, self.window)
+    def tile_count(self, core_px: int, halo: int) -> int:
+        """Return how many tiles of a core size and halo, in pixels, there are, without listing them."""
+        return tile_count(self.grid.width, self.grid.height, core_px, halo, self.window)
 
-    def tiles(self) -> list[Tile]:
-        """Return the tiles, row by row."""
-        return list(tile_grid(self.grid.width, self.grid.height, self.core_px, self.halo, self.window))
+    def tiles(self, core_px: int, halo: int) -> list[Tile]:
+        """Return the tiles of a core size and halo, in pixels, row by row."""
+        return list(tile_grid(self.grid.width, self.grid.height, core_px, halo, self.window))
 
 
 def plan_image(
     raster: str,
-    aoi: str,
+    aoi: Optional[geopandas.GeoDataFrame],
     wanted: ModelInput,
-    core_px: int,
-    halo: int,
     results: Results = Results(),  # it is frozen
 ) -> ImagePlan:
-    """Return the plan for an image.
+    """Check that an image fits a model, and find its grid and area. No pixels are read.
+
+    Parameters
+    ----------
+    raster : str
+    aoi : GeoDataFrame, optional
+        Polygons of the area of interest; None for the whole image.
+    wanted : ModelInput
+        What the model takes.
+    results : Results
+
+    Returns
+    -------
+    ImagePlan
 
     Raises
     ------
     ImageryError
-        It has no such bands, or is far too coarse for the model.
+        The image lacks bands of the model, or is far coarser than the model's resolution.
     """
     with open_raster(raster) as dataset:
         find_bands(dataset, wanted)
@@ -125,56 +138,68 @@ def plan_image(
         if own_m > LARGEST_ENLARGEMENT * resolution_m:
             width, height = (round(size * own_m / resolution_m) for size in (own.width, own.height))
             raise ImageryError(
-                f"{raster} has pixels of {own_m:.3g} m on the ground, but the model learned from pixels of "
-                f"{resolution_m:.3g} m. It would be enlarged to {width:,} x {height:,} pixels "
-                f"({-(-width // core_px) * -(-height // core_px):,} tiles), and show no more than before.",
-                "Choose a model that learned from such an image, or a sharper image; check its coordinate system.",
+                f"{raster} has pixels of {own_m:.3g} m on the ground, but the model was trained on pixels of "
+                f"{resolution_m:.3g} m. It would be enlarged to {width:,} x {height:,} pixels, and show no more than "
+                "before.",
+                "Choose a model that was trained on such an image, or a sharper image; check its coordinate system.",
             )
         grid = grid_at(own, resolution_m)
-    return ImagePlan(raster, grid, Area(grid, aoi) if aoi else None, core_px, halo, results)
+    return ImagePlan(raster, grid, None if aoi is None else Area(grid, aoi), results)
 
 
 def no_data(plan: ImagePlan) -> ImageryError:
-    """Return the error that nothing of an image could be worked through."""
+    """Return the error that an image has no data in the part to segment."""
     where = "within the area of interest" if plan.area is not None else "anywhere"
     return ImageryError(f"{plan.raster} has no data {where}.", "Choose another image or area.")
 
 
-def check_plans(plans: list[ImagePlan], seconds_per_px: Callable[[], float]) -> str:
-    """Return in words what there is to do.
-
-    Parameters
-    ----------
-    plans : list of ImagePlan
-    seconds_per_px : callable
-        Measures what the network takes for a pixel; asked where there is much to do.
+def check_size(plans: list[ImagePlan]) -> None:
+    """Check that there is not too much to segment; nothing is measured for it.
 
     Raises
     ------
     ResourceError
-        It cannot be done: that many pixels, or results larger than the disk.
+        There are too many pixels, or the results are larger than the free disk space.
     """
-    px, tiles = sum(plan.px for plan in plans), sum(plan.tile_count for plan in plans)
-    work = f"{px / 1e6:,.1f} megapixels in {tiles:,} tiles"
-    if px > MUCH_PX:
-        work += f", {_duration(px * seconds_per_px())} for the network alone"
+    px = sum(plan.px for plan in plans)
     if px > MOST_PX:
         raise ResourceError(
-            f"There is too much to do: {work}.",
+            f"There is too much to do: {px / 1e6:,.1f} megapixels.",
             "Check the image's coordinate system and resolution, or limit it by an area of interest.",
         )
     for folder, needed in _bytes_by_disk(plans).items():
         free = shutil.disk_usage(folder).free
         if needed > free:
             raise ResourceError(
-                f"The results may take {needed / 1e9:,.1f} GB ({work}), but {folder} has {free / 1e9:,.1f} GB left.",
+                f"The results may take {needed / 1e9:,.1f} GB ({px / 1e6:,.1f} megapixels), but {folder} has "
+                f"{free / 1e9:,.1f} GB left.",
                 "Make room, choose a folder on another disk, or limit the work by an area of interest.",
             )
-    return f"{work[0].upper()}{work[1:]}."
+
+
+def describe_work(plans: list[ImagePlan], core_px: int, halo: int, seconds_per_px: Callable[[], float]) -> str:
+    """Describe how much there is to segment.
+
+    Parameters
+    ----------
+    plans : list of ImagePlan
+    core_px, halo : int
+        Of the tiles, in pixels.
+    seconds_per_px : callable
+        Measures how long the model takes for a pixel; called only where there is much to do.
+
+    Returns
+    -------
+    str
+        A sentence for the user: megapixels, tiles and, for many pixels, the expected time.
+    """
+    px, tiles = sum(plan.px for plan in plans), sum(plan.tile_count(core_px, halo) for plan in plans)
+    duration = f", {_duration(px * seconds_per_px())} for the model alone" if px > MUCH_PX else ""
+    return f"{px / 1e6:,.1f} megapixels in {tiles:,} tiles{duration}."
 
 
 def _bytes_by_disk(plans: Iterable[ImagePlan]) -> dict[Path, float]:
-    """Return what the results may take, by a folder on each disk that they go to."""
+    """Return the disk space that the results may take, in bytes, by a folder on each disk."""
     folders: dict[int, Path] = {}
     needed: dict[Path, float] = defaultdict(float)
     for plan in plans:
@@ -194,9 +219,23 @@ def _duration(seconds: float) -> str:
     return f"about {seconds / 3600:,.0f} h"
 
 
-def read_plans(plans: Iterable[ImagePlan], wanted: ModelInput) -> Iterator[Piece]:
-    """Yield the pieces of all images, one image after the other."""
+def read_plans(plans: Iterable[ImagePlan], wanted: ModelInput, core_px: int, halo: int) -> Iterator[Piece]:
+    """Read all images tile by tile, one image after the other.
+
+    Parameters
+    ----------
+    plans : iterable of ImagePlan
+    wanted : ModelInput
+        What the model takes.
+    core_px, halo : int
+        Of the tiles, in pixels.
+
+    Yields
+    ------
+    Piece
+        Its source is the plan.
+    """
     for plan in plans:
         with open_for_model(plan.raster, wanted) as (image, bands):
-            for tile in plan.tiles():
+            for tile in plan.tiles(core_px, halo):
                 yield read_piece(tile, image.read, bands, plan.area.burn(tile) if plan.area else None, plan)

@@ -4,11 +4,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training_core.geodata.pixel_codes import NO_DATA, to_byte, to_mask
+from training_core.geodata.pixel_codes import NO_DATA
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import overhead, tile_count, tile_grid
-from training_core.models.engines import Engine
-from training_core.models.unet import Architecture, build_network
+from training_core.models.engines import NativeEngine
+from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation.halo import exact_halo_px
 from training_core.segmentation.inference import Predictor, padded_size, predict_pieces, predict_tiles, read_piece
 from training_core.segmentation.symmetries import ALL, turned, turned_back
@@ -69,8 +69,8 @@ class Reader:
 
 def predictor_of(encoder):
     torch.manual_seed(0)
-    network = build_network(Architecture(encoder=encoder, in_channels=1)).eval()
-    return Predictor(network, Engine("native", "fp32"), (Band("gray", 128.0, 60.0),))
+    network = build_unet(Architecture(encoder=encoder, in_channels=1)).eval()
+    return Predictor(network, NativeEngine("fp32"), (Band("gray", 128.0, 60.0),))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def predictor():
 
 @pytest.fixture(scope="module")
 def exact_px(predictor):
-    return exact_halo_px(predictor.network, 1)
+    return exact_halo_px(predictor.model, 1)
 
 
 def whole(predictor, values):
@@ -110,7 +110,7 @@ def test_with_the_exact_halo_no_seam_shows_whatever_the_size(predictor, exact_px
 def test_a_halo_32_px_narrower_than_the_exact_one_shows(encoder):
     """Pixels far brighter than any other, as far away as the network looks, tell whether a tile knew of them."""
     predictor = predictor_of(encoder)
-    exact_px = exact_halo_px(predictor.network, 1)
+    exact_px = exact_halo_px(predictor.model, 1)
     differences = []
     for seed in range(4):  # whether so weak an influence shows is up to the noise
         values = noise(32, 2 * exact_px + 64, seed)
@@ -142,12 +142,6 @@ def test_tiles_come_in_order_and_pieces_without_data_are_not_computed(predictor)
         assert (found.probability == NO_DATA).all() == (tile.column == 0)
 
 
-def test_bytes_and_masks_keep_no_data():
-    probability = to_byte(np.array([[0.0, 0.5, 1.0, 0.7]]), np.array([[True, True, True, False]]))
-    np.testing.assert_array_equal(probability, [[0, 127, 254, NO_DATA]])
-    np.testing.assert_array_equal(to_mask(probability, 0.5), [[0, 1, 1, NO_DATA]])
-
-
 def test_pieces_of_one_size_are_computed_together_and_give_the_same(predictor):
     """Of several images, too: here three with tiles of two sizes."""
     images = [noise(64, 96, 1), noise(64, 96, 2), noise(40, 96, 3)]
@@ -171,14 +165,14 @@ def test_only_so_many_pixels_are_computed_together(predictor):
             sizes.append(len(images))
             return super().probabilities(images)
 
-    counting = Counting(predictor.network, predictor.engine, predictor.bands)
+    counting = Counting(predictor.model, predictor.engine, predictor.bands)
     pieces = [read_piece(tile, Reader(noise(64, 320)), predictor.bands) for tile in tile_grid(320, 64, 64, 0)]
     list(predict_pieces(counting, pieces, 2 * 64 * 64))
     assert sizes == [2, 2, 1]
 
 
 def test_looking_from_all_sides_gives_the_mean_and_the_same_from_any(predictor):
-    all_sides = Predictor(predictor.network, predictor.engine, predictor.bands, ALL)
+    all_sides = Predictor(predictor.model, predictor.engine, predictor.bands, ALL)
     values = noise(64, 96)
     mean = np.mean([turned_back(whole(predictor, turned(values, symmetry)), symmetry) for symmetry in ALL], axis=0)
     np.testing.assert_allclose(whole(all_sides, values), mean, atol=1e-5)

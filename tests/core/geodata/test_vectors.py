@@ -6,7 +6,13 @@ from shapely.geometry import LineString, MultiLineString, Point, Polygon
 
 from support.rasters import UTM, layer, write_layer
 from training_core.errors import LabelError, OutputError
-from training_core.geodata.vectors import check_vector_output, read_layer, require_geometry, write_layers
+from training_core.geodata.vectors import (
+    check_vector_output,
+    read_layer,
+    require_fields,
+    require_geometry,
+    write_layers,
+)
 from training_core.system.outputs import Outputs
 
 ROAD = LineString([(390000, 5820000), (390100, 5820050)])
@@ -24,6 +30,13 @@ def test_a_layer_is_read_as_it_was_written(tmp_path):
     assert roads.crs == UTM
     assert roads.geometry[0].equals(ROAD)
     assert roads["width"].tolist() == [5.0]
+
+
+def test_a_missing_field_is_named_with_those_that_are_there():
+    roads = layer(ROAD, lanes=[1])
+    require_fields(roads, ("lanes", ""), "roads.gpkg", "drawn roads")
+    with pytest.raises(LabelError, match=r"drawn roads \(roads\.gpkg\) have no field 'width'\. They have: lanes"):
+        require_fields(roads, ("lanes", "width"), "roads.gpkg", "drawn roads")
 
 
 def test_a_layer_in_a_file_is_found_by_its_name_its_number_and_a_filter(tmp_path):

@@ -12,7 +12,7 @@ from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasterize import limit_to
 from training_core.jobs import LabelOptions
-from training_core.labels.label_raster import burn_labels, check_label_fields
+from training_core.labels.label_raster import burn_labels
 from training_core.labels.validation_split import choose_blocks
 
 UTM = CRS.from_epsg(32633)
@@ -121,11 +121,6 @@ def test_what_does_not_touch_the_grid_gives_no_labels():
 def test_an_area_outside_the_image_is_refused():
     with pytest.raises(LabelError, match="outside the image"):
         limit_to(grid(), layer(Point(X + 9000, Y).buffer(10)))
-
-
-def test_a_missing_field_is_named_with_those_that_are_there():
-    with pytest.raises(LabelError, match="no field 'width'.*lanes"):
-        check_label_fields(layer(across(), lanes=[1]), LabelOptions(width_field="width"))
 
 
 def test_validation_blocks_are_whole_and_hold_the_share():

@@ -16,8 +16,8 @@ from training_core.labels.labeled_images import LabeledImage
 from training_core.learning.history import MOST_POINTS, History, history_from_document
 from training_core.learning.trainer import PARTS, Trainer
 from training_core.learning.training_loop import Training
-from training_core.models.engines import Engine, why_not_ipex
-from training_core.models.unet import Architecture, build_network
+from training_core.models.engines import IpexEngine, NativeEngine, why_not_ipex
+from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation.pixel_metrics import Scores
 
 ARCHITECTURE = Architecture(encoder="resnet18", in_channels=1)
@@ -42,7 +42,7 @@ def batches(image, count=2):
         yield chips, labels
 
 
-NATIVE_FP32 = Engine("native", "fp32")
+NATIVE_FP32 = NativeEngine("fp32")
 
 
 def recipe(**options):
@@ -51,7 +51,7 @@ def recipe(**options):
 
 def new_trainer(engine=NATIVE_FP32, **options):
     torch.manual_seed(0)
-    return Trainer(build_network(ARCHITECTURE), engine, recipe(**options))
+    return Trainer(build_unet(ARCHITECTURE), engine, recipe(**options))
 
 
 def new_training(image, reporter=None, trainer=None, **options):
@@ -201,10 +201,10 @@ def test_a_history_stays_small_and_survives_json():
 @pytest.mark.skipif(why_not_ipex() is not None, reason="the Intel extension is not installed")
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_weights_trained_with_ipex_are_those_of_a_plain_network(image, precision):
-    trainer, (chips, labels) = new_trainer(Engine("ipex", precision), averaging=0.0), next(batches(image))
+    trainer, (chips, labels) = new_trainer(IpexEngine(precision), averaging=0.0), next(batches(image))
     for _ in range(8):
         trainer.step(chips, labels, 0.001)
-    plain = build_network(ARCHITECTURE)
+    plain = build_unet(ARCHITECTURE)
     plain.load_state_dict(trainer.weights())
     assert all(tensor.dtype in (torch.float32, torch.int64) for tensor in trainer.weights().values())
     others = (trainer, Trainer(plain, NATIVE_FP32, recipe()))

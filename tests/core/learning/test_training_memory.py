@@ -12,11 +12,11 @@ from training_core.errors import ResourceError
 from training_core.jobs import FineTune
 from training_core.learning import training_memory
 from training_core.learning.training_memory import measure_footprint, plan_memory
-from training_core.models.engines import FP32, NATIVE, Engine
+from training_core.models.engines import FP32, NativeEngine
 from training_core.models.unet import Architecture
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "training_memory.py"
-ARCHITECTURE, ENGINE = Architecture(encoder="resnet18"), Engine(NATIVE, FP32)
+ARCHITECTURE, ENGINE = Architecture(encoder="resnet18"), NativeEngine(FP32)
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from torch.optim import AdamW
 
 from training_core.errors import JobError
 from training_core.learning.losses import road_loss
-from training_core.models.engines import BF16, FP32, IPEX, NATIVE, Engine, choose_engine, why_not_ipex
-from training_core.models.unet import Architecture, build_network
+from training_core.models.engines import BF16, FP32, IPEX, NATIVE, IpexEngine, NativeEngine, choose_engine, why_not_ipex
+from training_core.models.unet import Architecture, build_unet
 from training_core.system import processor
 
 ARCHITECTURE = Architecture(encoder="resnet18", in_channels=2)
@@ -39,7 +39,7 @@ needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this proc
 
 def new_network():
     torch.manual_seed(0)
-    return build_network(ARCHITECTURE)
+    return build_unet(ARCHITECTURE)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def logits(network, engine, images):
 
 
 def test_the_native_engine_is_always_there(without_ipex):
-    assert choose_engine(NATIVE, FP32) == Engine(NATIVE, FP32, "asked for")
+    assert choose_engine(NATIVE, FP32) == NativeEngine(FP32, "asked for")
     chosen = choose_engine("auto", FP32, trial=lambda engine: None, log=lambda line: None)
     assert chosen.name == NATIVE and "not installed" in chosen.reason
 
@@ -135,8 +135,8 @@ def test_the_first_step_does_not_count(ipex):
 @needs_bf16
 def test_bf16_is_close_to_fp32(batch):
     network = new_network()
-    exact = logits(network, Engine(NATIVE, FP32), batch[0])
-    rounded = logits(network, Engine(NATIVE, BF16), batch[0])
+    exact = logits(network, NativeEngine(FP32), batch[0])
+    rounded = logits(network, NativeEngine(BF16), batch[0])
     assert exact.dtype == rounded.dtype == torch.float32
     assert 0 < (exact - rounded).abs().max() < 0.05 * exact.abs().max()
     torch.testing.assert_close(rounded, exact, atol=0.05 * float(exact.abs().max()), rtol=0)
@@ -144,14 +144,14 @@ def test_bf16_is_close_to_fp32(batch):
 
 @needs_bf16
 def test_training_in_bf16_goes_the_same_way(batch):
-    _, exact = trained(Engine(NATIVE, FP32), batch, 4)
-    _, rounded = trained(Engine(NATIVE, BF16), batch, 4)
+    _, exact = trained(NativeEngine(FP32), batch, 4)
+    _, rounded = trained(NativeEngine(BF16), batch, 4)
     assert rounded == pytest.approx(exact, rel=0.05)
     assert exact[-1] < exact[0]
 
 
 def test_weights_stay_fp32(batch):
-    network, _ = trained(Engine(NATIVE, BF16 if processor.has_bf16_unit() else FP32), batch)
+    network, _ = trained(NativeEngine(BF16 if processor.has_bf16_unit() else FP32), batch)
     assert {tensor.dtype for tensor in network.state_dict().values()} == {torch.float32, torch.int64}
 
 
@@ -160,23 +160,23 @@ PRECISIONS = [FP32, pytest.param(BF16, marks=needs_bf16)]
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_a_step_with_the_extension_is_the_native_one(ipex, batch, precision):
-    _, expected = trained(Engine(NATIVE, precision), batch, 3)
-    _, losses = trained(Engine(IPEX, precision), batch, 3)
+    _, expected = trained(NativeEngine(precision), batch, 3)
+    _, losses = trained(IpexEngine(precision), batch, 3)
     assert losses == pytest.approx(expected, rel=0.01)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_what_the_extension_trained_a_plain_network_can_load(ipex, batch, precision):
-    network, _ = trained(Engine(IPEX, precision), batch, 2)
-    expected = logits(network, Engine(IPEX, precision), batch[0])
-    plain = build_network(ARCHITECTURE)
+    network, _ = trained(IpexEngine(precision), batch, 2)
+    expected = logits(network, IpexEngine(precision), batch[0])
+    plain = build_unet(ARCHITECTURE)
     weights = network.state_dict()
     assert {name: tensor.shape for name, tensor in weights.items()} == {
         name: tensor.shape for name, tensor in plain.state_dict().items()
     }
     assert all(tensor.dtype != torch.bfloat16 for tensor in weights.values())
     plain.load_state_dict(weights)
-    found = logits(plain, Engine(NATIVE, precision), batch[0])
+    found = logits(plain, NativeEngine(precision), batch[0])
     torch.testing.assert_close(found, expected, atol=0.01 * float(expected.abs().max()), rtol=0)
 
 
@@ -184,8 +184,8 @@ def test_what_the_extension_trained_a_plain_network_can_load(ipex, batch, precis
 def test_the_extension_infers_what_the_network_says_and_leaves_it_as_it_is(ipex, batch, precision):
     network = new_network().eval()
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    expected = logits(network, Engine(NATIVE, FP32), batch[0])
-    engine = Engine(IPEX, precision)
+    expected = logits(network, NativeEngine(FP32), batch[0])
+    engine = IpexEngine(precision)
     found = logits(engine.prepare_inference(network), engine, batch[0])
     tolerance = 0.05 if precision == BF16 else 1e-3
     torch.testing.assert_close(found, expected, atol=tolerance * float(expected.abs().max()), rtol=0)
@@ -194,7 +194,7 @@ def test_the_extension_infers_what_the_network_says_and_leaves_it_as_it_is(ipex,
 
 
 def test_any_memory_layout_is_taken():
-    network, engine = new_network(), Engine(NATIVE, FP32)
+    network, engine = new_network(), NativeEngine(FP32)
     images = torch.from_numpy(np.random.default_rng(0).normal(size=(1, 2, 64, 96)).astype(np.float32))
     expected = logits(network, engine, images)
     turned = images.permute(0, 1, 3, 2).contiguous().permute(0, 1, 3, 2)

@@ -9,7 +9,7 @@ from training_core.errors import ModelFileError
 from training_core.geodata.rasters import Band
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, load_weights, save_model
-from training_core.models.unet import Architecture, adapt_first_layer, build_network
+from training_core.models.unet import Architecture, adapt_first_layer, build_unet
 
 CARD = ModelCard(
     architecture=Architecture(encoder="resnet18", in_channels=2),
@@ -24,7 +24,7 @@ CARD = ModelCard(
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "roads.safetensors"
-    network = build_network(CARD.architecture)
+    network = build_unet(CARD.architecture)
     save_model(path, network.state_dict(), CARD)
     return path, network.eval()
 

@@ -11,7 +11,7 @@ from support.towns import RGB, plant_model
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import ExportModel, FineTune, Segment
-from training_core.models.engines import FP32, NATIVE, Engine
+from training_core.models.engines import FP32, NativeEngine
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model
 from training_core.models.onnx_file import load_runnable, read_card
@@ -49,7 +49,7 @@ def notes(path):
 
 
 def torch_probability(model, images):
-    engine = Engine(NATIVE, FP32)
+    engine = NativeEngine(FP32)
     return engine.probability(engine.prepare_inference(load_model(model)[0]), torch.from_numpy(images)).numpy()
 
 
@@ -232,8 +232,8 @@ def test_a_tampered_description_is_refused(damaged, text):
 
 def test_it_can_be_run_but_not_learned_from(town, exported, tmp_path):
     job = FineTune(rasters=(town.raster,), roads=town.roads, base_model=exported, model=str(tmp_path / "m.safetensors"))
-    with pytest.raises(ModelFileError, match="can be run, but not learned from"):
+    with pytest.raises(ModelFileError, match="can be run, but not fine-tuned"):
         finetune.run(job, Reporter())
-    with pytest.raises(ModelFileError, match="not learned from or exported"):
+    with pytest.raises(ModelFileError, match="not fine-tuned or exported"):
         exportmodel.run(ExportModel(model=exported, onnx=str(tmp_path / "m.onnx")), Reporter())
     assert not list(tmp_path.iterdir())

@@ -4,8 +4,8 @@ from torch import nn
 from torch.nn import functional
 
 from training_core.errors import JobError
-from training_core.models.receptive_field import Reach, measure_reach
-from training_core.models.unet import Architecture, build_network
+from training_core.models.receptive_field import ReceptiveField, measure_receptive_field
+from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation.halo import exact_halo_px
 
 
@@ -23,25 +23,27 @@ class Window(nn.Module):
 
 @pytest.mark.parametrize("before_px, after_px, halo_px", [(0, 0, 0), (1, 0, 32), (32, 7, 32), (40, 200, 224)])
 def test_it_finds_what_lies_how_far_away(before_px, after_px, halo_px):
-    assert measure_reach(Window(before_px, after_px), 2) == Reach(before_px, after_px, halo_px)
+    assert measure_receptive_field(Window(before_px, after_px), 2) == ReceptiveField(before_px, after_px, halo_px)
 
 
 def test_it_tries_every_column_between_two_strides():
     """What is pooled by four looks three pixels aside from some columns, but never over the edge of a tile."""
-    assert measure_reach(nn.Sequential(nn.MaxPool2d(4), nn.Upsample(scale_factor=4)), 1) == Reach(3, 3, 0)
+    pooling = nn.Sequential(nn.MaxPool2d(4), nn.Upsample(scale_factor=4))
+    assert measure_receptive_field(pooling, 1) == ReceptiveField(3, 3, 0)
 
 
 def test_wider_strips_show_what_lies_farther_away():
-    assert measure_reach(Window(1500, 3), 1) == Reach(1500, 3, 1504)
+    assert measure_receptive_field(Window(1500, 3), 1) == ReceptiveField(1500, 3, 1504)
 
 
-@pytest.mark.parametrize("encoder, reach", [("resnet18", Reach(311, 280, 288)), ("resnet34", Reach(543, 512, 544))])
-def test_the_reach_of_our_networks(encoder, reach):
-    assert measure_reach(build_network(Architecture(encoder=encoder)).eval(), 3) == reach
+@pytest.mark.parametrize(("encoder", "expected"), [("resnet18", (311, 280, 288)), ("resnet34", (543, 512, 544))])
+def test_the_receptive_field_of_our_models(encoder, expected):
+    model = build_unet(Architecture(encoder=encoder)).eval()
+    assert measure_receptive_field(model, 3) == ReceptiveField(*expected)
 
 
 def test_a_network_that_sees_everything_has_no_exact_halo():
     network = segmentation_models_pytorch.Unet("resnet18", encoder_weights=None, decoder_attention_type="scse").eval()
-    assert measure_reach(network, 3) is None
+    assert measure_receptive_field(network, 3) is None
     with pytest.raises(JobError, match="depends on the whole image"):
         exact_halo_px(network, 3)

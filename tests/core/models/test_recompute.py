@@ -5,9 +5,9 @@ import torch
 from torch.optim import SGD
 
 from training_core.learning.losses import road_loss
-from training_core.models.engines import BF16, FP32, IPEX, NATIVE, Engine, why_not_ipex
+from training_core.models.engines import BF16, FP32, IPEX, NATIVE, NativeEngine, make_engine, why_not_ipex
 from training_core.models.recompute import recompute_activations
-from training_core.models.unet import Architecture, build_network, freeze_stages, set_training_mode
+from training_core.models.unet import Architecture, build_unet, freeze_stages, set_training_mode
 from training_core.system import processor
 
 needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this processor has no BF16 unit")
@@ -22,7 +22,7 @@ def batch():
 
 def new_network(encoder="resnet18"):
     torch.manual_seed(0)
-    return build_network(Architecture(encoder=encoder))
+    return build_unet(Architecture(encoder=encoder))
 
 
 def trained(network, engine, batch, frozen_stages=0, batch_norm="live"):
@@ -64,7 +64,7 @@ def saved_bytes(network, engine, images):
      ("resnet50", 0, "live")],
 )  # fmt: skip
 def test_weights_and_statistics_are_those_of_the_plain_network(batch, encoder, frozen_stages, batch_norm):
-    engine = Engine(NATIVE, FP32)
+    engine = NativeEngine(FP32)
     expected, losses = trained(new_network(encoder), engine, batch, frozen_stages, batch_norm)
     found, same_losses = trained(recompute_activations(new_network(encoder)), engine, batch, frozen_stages, batch_norm)
     assert same_losses == pytest.approx(losses, abs=1e-6)
@@ -74,7 +74,7 @@ def test_weights_and_statistics_are_those_of_the_plain_network(batch, encoder, f
 
 
 def test_statistics_move_once_a_step(batch):
-    found, _ = trained(recompute_activations(new_network()), Engine(NATIVE, FP32), batch)
+    found, _ = trained(recompute_activations(new_network()), NativeEngine(FP32), batch)
     counts = {name: int(tensor) for name, tensor in found.items() if name.endswith("num_batches_tracked")}
     assert set(counts.values()) == {3} and len(counts) == 30
 
@@ -85,8 +85,8 @@ def test_it_goes_with_each_engine_in_bf16(batch, name):
     obstacle = why_not_ipex() if name == IPEX else None
     if obstacle:
         pytest.skip(obstacle)
-    expected, losses = trained(new_network(), Engine(name, BF16), batch)
-    found, same_losses = trained(recompute_activations(new_network()), Engine(name, BF16), batch)
+    expected, losses = trained(new_network(), make_engine(name, BF16), batch)
+    found, same_losses = trained(recompute_activations(new_network()), make_engine(name, BF16), batch)
     assert same_losses == pytest.approx(losses, rel=1e-3)
     for key, tensor in expected.items():
         torch.testing.assert_close(found[key], tensor, atol=1e-3, rtol=1e-2, msg=key)
@@ -95,7 +95,7 @@ def test_it_goes_with_each_engine_in_bf16(batch, name):
 @pytest.mark.parametrize("precision", [FP32, pytest.param(BF16, marks=needs_bf16)])
 @pytest.mark.parametrize("encoder", ["resnet34", "resnet50"])
 def test_far_less_is_kept_for_the_backward_pass(precision, encoder):
-    images, engine = torch.randn(1, 3, 256, 256), Engine(NATIVE, precision)
+    images, engine = torch.randn(1, 3, 256, 256), NativeEngine(precision)
     plain = saved_bytes(new_network(encoder), engine, images)
     assert saved_bytes(recompute_activations(new_network(encoder)), engine, images) < plain / 3
 
@@ -110,11 +110,11 @@ def test_without_gradients_the_logits_are_the_same(batch):
 def test_a_copy_learns_by_itself(batch):
     network = recompute_activations(new_network())
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    trained(copy.deepcopy(network), Engine(NATIVE, FP32), batch)
+    trained(copy.deepcopy(network), NativeEngine(FP32), batch)
     assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
 
 
 def test_twice_is_once(batch):
-    expected, _ = trained(recompute_activations(new_network()), Engine(NATIVE, FP32), batch)
-    found, _ = trained(recompute_activations(recompute_activations(new_network())), Engine(NATIVE, FP32), batch)
+    expected, _ = trained(recompute_activations(new_network()), NativeEngine(FP32), batch)
+    found, _ = trained(recompute_activations(recompute_activations(new_network())), NativeEngine(FP32), batch)
     assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())

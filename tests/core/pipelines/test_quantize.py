@@ -17,11 +17,11 @@ from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
 from training_core.labels.samples import Sample, collect_samples
-from training_core.models.engines import INT8, OPENVINO, Engine
+from training_core.models.engines import INT8, OPENVINO, OpenvinoEngine
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model
-from training_core.models.onnx_file import OnnxNetwork, export_network, load_runnable, read_card
-from training_core.models.quantization import round_numbers
+from training_core.models.onnx_file import OnnxModel, export_onnx, load_runnable, read_card
+from training_core.models.quantization import quantize_layers
 from training_core.models.unet import Architecture
 from training_core.pipelines import evaluate, exportmodel, quantize, segment
 from training_core.pipelines.quantize import Comparison, compare
@@ -72,7 +72,7 @@ def test_the_file_says_what_was_done(quantized, learned):
 def test_it_runs_as_a_model_like_any_other(town, quantized, tmp_path):
     path, mask = quantized[0], tmp_path / "mask.tif"
     network, _ = load_runnable(path)
-    assert isinstance(network, OnnxNetwork) and network.is_quantized
+    assert isinstance(network, OnnxModel) and network.is_quantized
     result = segment.run(Segment(raster=town.raster, model=path, mask=str(mask), threads=1), Reporter())
     assert (result["engine"], result["precision"]) == (OPENVINO, INT8)
     with rasterio.open(mask) as dataset:
@@ -87,7 +87,7 @@ def test_another_runtime_runs_it_too(quantized, samples):
     path = quantized[0]
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     (theirs,) = session.run(None, {"image": samples[0].images})
-    engine = Engine(OPENVINO, INT8)
+    engine = OpenvinoEngine(INT8)
     ours = engine.probability(engine.prepare_inference(load_runnable(path)[0]), torch.from_numpy(samples[0].images))
     assert theirs.shape == (1, 1, 96, 96)
     assert np.abs(theirs - ours.numpy()).mean() < 0.05
@@ -108,10 +108,10 @@ def test_an_exported_model_serves_as_well_but_not_a_quantized_one(town, learned,
         quantize.run(job_of(town, quantized[0], tmp_path / "again.onnx"), Reporter())
 
 
-def test_what_is_given_back_stays_as_it_was(planted, samples):
-    model = export_network(load_model(planted)[0])
-    for given_back, expected in ((), False), (("segmentation_head",), True):
-        result = round_numbers(model, [sample.images for sample in samples], given_back, Reporter())
+def test_layers_in_full_precision_stay_as_they_were(planted, samples):
+    model = export_onnx(load_model(planted)[0])
+    for full_precision, expected in ((), False), (("segmentation_head",), True):
+        result = quantize_layers(model, [sample.images for sample in samples], full_precision, Reporter())
         made_by = {name: node.op_type for node in result.graph.node for name in node.output}
         (head,) = [node for node in result.graph.node if node.op_type == "Conv" and "segmentation_head" in node.name]
         assert (made_by.get(head.input[0]) != "DequantizeLinear") == expected
@@ -120,7 +120,7 @@ def test_what_is_given_back_stays_as_it_was(planted, samples):
 
 def test_where_the_roads_do_not_stay_the_same_there_is_no_file(town, tmp_path, monkeypatch):
     """A model that has learned nothing says almost 0.5 everywhere, so that any rounding turns pixels over."""
-    monkeypatch.setattr(quantize, "GIVEN_BACK", (("segmentation_head",),))
+    monkeypatch.setattr(quantize, "FULL_PRECISION_LAYERS", (("segmentation_head",),))
     model = plant_model(tmp_path / "model.safetensors")
     told = []
     with pytest.raises(ModelFileError, match="does not find the same roads.*segmentation_head") as caught:

@@ -14,7 +14,7 @@ from shapely.geometry import Polygon, box
 
 from support.rasters import NORTH_UP, write_layer, write_raster
 from support.towns import SIDE_PX, image_of, on_map, plant_model, true_roads
-from training_core.errors import Cancelled, ImageryError, LabelError, ModelFileError, OutputError
+from training_core.errors import Cancelled, ImageryError, LabelError, ModelFileError, OutputError, ResourceError
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
 from training_core.models.model_file import load_model, save_model
@@ -281,6 +281,14 @@ def test_a_cancelled_run_leaves_nothing(town, planted, tmp_path):
     assert files(tmp_path) == []
 
 
+def test_what_is_too_much_is_refused_before_anything_is_measured(town, planted, tmp_path, monkeypatch):
+    monkeypatch.setattr("training_core.segmentation.work_plan.MOST_PX", 1000)
+    monkeypatch.setattr("training_core.segmentation.segmenter.choose_engine", None)
+    with pytest.raises(ResourceError, match="too much to do"):
+        segment(tmp_path / "out", raster=town.raster, model=planted)
+    assert files(tmp_path / "out") == []
+
+
 def test_an_area_outside_is_refused_and_nothing_is_left(town, planted, tmp_path):
     (tmp_path / "out").mkdir()
     aoi = write_layer(tmp_path / "aoi.gpkg", on_map(box(5000, 0, 5010, 10)))
@@ -316,7 +324,7 @@ def test_a_truncated_image_is_refused_and_nothing_is_left(tmp_path, planted):
 @pytest.mark.parametrize("bands", [1, 2, 4, 5, 8])
 def test_other_bands_than_the_models_are_refused(tmp_path, planted, bands):
     raster = write_raster(tmp_path / "bands.tif", image_of(np.zeros((40, 40), bool), bands), photometric="minisblack")
-    with pytest.raises(ImageryError, match=rf"bands\.tif has {bands} image bands.*learned from 3") as refusal:
+    with pytest.raises(ImageryError, match=rf"bands\.tif has {bands} image bands.*trained on 3") as refusal:
         segment(tmp_path / "out", raster=raster, model=planted)
     assert refusal.value.remedy and files(tmp_path / "out") == []
 

@@ -6,12 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rasterio
+from shapely.geometry import box
 
-from support.rasters import write_raster
-from support.towns import image_of
+from support.rasters import write_layer, write_raster
+from support.towns import image_of, on_map
 from training_core.errors import OutputError
 from training_core.events import Log, Progress, Reporter
+from training_core.geodata.vectors import read_area
 from training_core.jobs import Segment
+from training_core.pipelines import segment
 from training_core.pipelines.segment import run
 
 
@@ -69,6 +72,20 @@ def test_many_small_images_give_what_each_gives_alone(tmp_path, planted):
         run(Segment(raster=raster, model=planted, mask=str(path), engine="native", precision="fp32"), Reporter())
         with rasterio.open(mask) as together, rasterio.open(path) as alone:
             assert (together.read(1) != alone.read(1)).mean() < 0.01
+
+
+def test_the_area_of_interest_is_read_once_and_limits_each_image(tmp_path, planted, monkeypatch):
+    reads = []
+    monkeypatch.setattr(segment, "read_area", lambda path: reads.append(path) or read_area(path))
+    values = image_of(np.zeros((40, 50), bool))
+    rasters = tuple(write_raster(tmp_path / f"{name}.tif", values, photometric="rgb") for name in ("a", "b", "c"))
+    aoi = write_layer(tmp_path / "aoi.gpkg", on_map(box(10, 10, 30, 30)))
+    job = Segment(rasters=rasters, model=planted, folder=str(tmp_path / "masks"), aoi=aoi, engine="native", threads=1)
+    result = run(job, Reporter())
+    assert reads == [aoi]
+    for mask in result["masks"]:
+        with rasterio.open(mask) as dataset:
+            assert (dataset.read(1) != 255).sum() == 400
 
 
 def test_several_images_do_not_write_over_one_another(tmp_path, planted):

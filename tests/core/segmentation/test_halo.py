@@ -7,7 +7,7 @@ from support.towns import image_of
 from training_core.geodata.pixel_codes import to_byte, to_mask
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
-from training_core.models.engines import Engine
+from training_core.models.engines import NativeEngine
 from training_core.models.model_file import load_model
 from training_core.segmentation.halo import (
     AGREEMENT,
@@ -33,7 +33,7 @@ class Looking(nn.Module):
 
 
 def predictor_of(network):
-    return Predictor(network, Engine("native", "fp32"), (Band("gray"),))
+    return Predictor(network, NativeEngine("fp32"), (Band("gray"),))
 
 
 def samples(share, size_px=320):
@@ -83,7 +83,7 @@ def test_samples_are_the_middles_of_the_largest_images():
 def test_a_model_that_has_learned_keeps_that_much_of_its_mask(learned, town):
     """On ground that was not sampled, in the tiles for which the halo was found."""
     network, card = load_model(learned.model)
-    predictor = Predictor(network, Engine("native", "fp32"), card.bands)
+    predictor = Predictor(network, NativeEngine("fp32"), card.bands)
     image = np.tile(image_of(town.truth, seed=5), (1, 4, 7))[:, :512, : CORE_PX + 256]
     known = np.ones(image.shape[1:], bool)
     with torch.inference_mode():

@@ -5,15 +5,15 @@ import torch
 
 from training_core.errors import ResourceError
 from training_core.geodata.rasters import Band
-from training_core.models.engines import Engine
-from training_core.models.unet import Architecture, build_network
+from training_core.models.engines import NativeEngine, OpenvinoEngine
+from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation import tile_memory
 from training_core.segmentation.inference import Predictor
 
 
 def predictor_of(encoder, precision="fp32", bands=1):
-    network = build_network(Architecture(encoder=encoder, in_channels=bands)).eval()
-    return Predictor(network, Engine("native", precision), tuple(Band(str(number)) for number in range(bands)))
+    network = build_unet(Architecture(encoder=encoder, in_channels=bands)).eval()
+    return Predictor(network, NativeEngine(precision), tuple(Band(str(number)) for number in range(bands)))
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +33,13 @@ def test_what_is_alive_grows_with_the_pixels_as_is_told(small):
     """Twice as many pixels in each direction: the activations of the largest layers are most of it."""
     told = tile_memory.bytes_per_px(small)
     with torch.inference_mode(), tile_memory.Ledger() as ledger:
-        small.engine.forward(small.network, torch.zeros(1, 1, 256, 256))
+        small.engine.forward(small.model, torch.zeros(1, 1, 256, 256))
     assert told == pytest.approx(tile_memory.GAPS * max(ledger.alive) / 256**2, rel=0.35)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
 def test_tiles_for_openvino_fit_as_well(precision):
-    predictor = Predictor(None, Engine("openvino", precision), (Band("gray"),))
+    predictor = Predictor(None, OpenvinoEngine(precision), (Band("gray"),))
     side = tile_memory.core_px(predictor, 64, 10**9)
     assert side >= 512 and tile_memory.bytes_per_px(predictor) * (side + 128) ** 2 < 10**9
 

@@ -11,36 +11,39 @@ import sys
 import time
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
 from ..errors import ModelFileError
-from .onnx_file import INPUT, OnnxNetwork
+from .onnx_file import INPUT, OnnxModel
+
+if TYPE_CHECKING:
+    import openvino
 
 _TRIALS = 3
 # What takes more to set up must win clearly, so that noise does not decide and the same job is done in the same way.
 CLEAR_WIN = 0.95
 
 
-class CompiledNetwork:
+class OpenvinoModel:
     """A network as OpenVINO runs it. All cores work on one batch, or on several of its images at once.
 
     Parameters
     ----------
-    network : OnnxNetwork
+    network : OnnxModel
     precision : str
         Number format of what is not quantized: bf16 or fp32.
     threads : int
         Cores to use.
     """
 
-    def __init__(self, network: OnnxNetwork, precision: str, threads: int) -> None:
+    def __init__(self, network: OnnxModel, precision: str, threads: int) -> None:
         self._network, self._precision, self._threads = network, precision, threads
         self._whole = self._compile("LATENCY")
         self._shape: tuple[int, ...] = ()
-        self._of_shape: Any = None
-        self._side_by_side: Any = None
+        self._of_shape: Optional[openvino.CompiledModel] = None
+        self._side_by_side: Optional[openvino.AsyncInferQueue] = None
 
     def expect(self, shape: tuple[int, ...]) -> None:
         """Prepare for many batches of one shape, (batch, bands, height, width), which then takes less than the first.
@@ -51,7 +54,7 @@ class CompiledNetwork:
             self._of_shape = None
             self._shape, self._of_shape = shape, self._compile("LATENCY", shape)
 
-    def _compile(self, hint: str, shape: tuple[int, ...] = ()) -> Any:
+    def _compile(self, hint: str, shape: tuple[int, ...] = ()) -> openvino.CompiledModel:
         """Return the network for images of a shape, or of any."""
         openvino = import_openvino()
         settings = {
@@ -119,7 +122,7 @@ class CompiledNetwork:
         return result.copy()  # the array belongs to the request, which is used again
 
 
-def _compute_side_by_side(queue: Any, images: np.ndarray) -> np.ndarray:
+def _compute_side_by_side(queue: openvino.AsyncInferQueue, images: np.ndarray) -> np.ndarray:
     """Return the probability of each image, of which as many are computed at once as the queue has room for."""
     results: list[np.ndarray] = [np.empty(0)] * len(images)
     queue.set_callback(lambda request, number: results.__setitem__(number, request.get_output_tensor(0).data.copy()))
@@ -129,7 +132,7 @@ def _compute_side_by_side(queue: Any, images: np.ndarray) -> np.ndarray:
     return np.concatenate(results)
 
 
-def _seconds(work: Callable[[], Any]) -> float:
+def _seconds(work: Callable[[], object]) -> float:
     began_s = time.perf_counter()
     work()
     return time.perf_counter() - began_s

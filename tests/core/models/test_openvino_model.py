@@ -8,10 +8,20 @@ from support.towns import plant_model
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, ExtractRoads, FineTune, Segment, from_options
-from training_core.models import openvino_network
-from training_core.models.engines import BF16, FP32, IPEX, NATIVE, OPENVINO, Engine, choose_engine, engines_for
-from training_core.models.onnx_file import OnnxNetwork, as_network, export_network
-from training_core.models.unet import Architecture, build_network
+from training_core.models import openvino_model
+from training_core.models.engines import (
+    BF16,
+    FP32,
+    IPEX,
+    NATIVE,
+    OPENVINO,
+    NativeEngine,
+    OpenvinoEngine,
+    choose_engine,
+    engines_for,
+)
+from training_core.models.onnx_file import OnnxModel, export_onnx, serialized
+from training_core.models.unet import Architecture, build_unet
 from training_core.pipelines import evaluate, extractroads, segment
 from training_core.system import processor
 
@@ -27,7 +37,7 @@ def without_openvino(monkeypatch):
 @pytest.fixture(scope="module")
 def network():
     torch.manual_seed(0)
-    network = build_network(Architecture(encoder="resnet18", in_channels=2)).eval()
+    network = build_unet(Architecture(encoder="resnet18", in_channels=2)).eval()
     with torch.no_grad():
         network.segmentation_head[0].weight.mul_(5)
     return network
@@ -35,7 +45,7 @@ def network():
 
 @pytest.fixture(scope="module")
 def graph(network):
-    return as_network(export_network(network))
+    return serialized(export_onnx(network))
 
 
 def images_of(*shape):
@@ -50,8 +60,8 @@ def probability(network, engine, images):
 @pytest.mark.parametrize("kind", ["network", "graph"])
 def test_in_fp32_it_is_what_torch_says(network, graph, kind, shape):
     images = images_of(*shape)
-    expected = probability(network, Engine(NATIVE, FP32), images)
-    found = probability({"network": network, "graph": graph}[kind], Engine(OPENVINO, FP32), images)
+    expected = probability(network, NativeEngine(FP32), images)
+    found = probability({"network": network, "graph": graph}[kind], OpenvinoEngine(FP32), images)
     assert found.dtype == torch.float32 and expected.std() > 0.01
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
 
@@ -59,23 +69,23 @@ def test_in_fp32_it_is_what_torch_says(network, graph, kind, shape):
 @needs_bf16
 def test_in_bf16_it_is_close(network):
     images = images_of(1, 2, 128, 128)
-    expected = probability(network, Engine(NATIVE, FP32), images)
-    found = probability(network, Engine(OPENVINO, BF16), images)
+    expected = probability(network, NativeEngine(FP32), images)
+    found = probability(network, OpenvinoEngine(BF16), images)
     assert 0 < (found - expected).abs().mean() < 0.02
 
 
 def test_sizes_in_any_order_do_not_mix(network):
-    engine = Engine(OPENVINO, FP32)
+    engine = OpenvinoEngine(FP32)
     prepared = engine.prepare_inference(network)
     sides = [32 * number for number in range(1, 6)]
     for side in (*sides, *reversed(sides)):
         images = images_of(1, 2, side, 64)
-        expected = probability(network, Engine(NATIVE, FP32), images)
+        expected = probability(network, NativeEngine(FP32), images)
         torch.testing.assert_close(engine.probability(prepared, images), expected, atol=1e-4, rtol=0)
 
 
 def test_a_result_outlives_the_next_one(graph):
-    engine = Engine(OPENVINO, FP32)
+    engine = OpenvinoEngine(FP32)
     prepared = engine.prepare_inference(graph)
     first = engine.probability(prepared, images_of(1, 2, 64, 64))
     kept = first.clone()
@@ -84,22 +94,22 @@ def test_a_result_outlives_the_next_one(graph):
 
 
 def test_what_is_expected_and_what_is_not_give_the_same(network):
-    engine = Engine(OPENVINO, FP32)
+    engine = OpenvinoEngine(FP32)
     prepared = engine.prepare_inference(network)
     for shape in ((1, 2, 96, 64), (1, 2, 64, 96)):
         engine.expect(prepared, shape)
         for images in (images_of(*shape), images_of(1, 2, 64, 64), images_of(2, *shape[1:])):
-            expected = probability(network, Engine(NATIVE, FP32), images)
+            expected = probability(network, NativeEngine(FP32), images)
             torch.testing.assert_close(engine.probability(prepared, images), expected, atol=1e-4, rtol=0)
 
 
 def test_images_side_by_side_give_what_a_batch_gives(graph, monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
-    engine = Engine(OPENVINO, FP32)
+    engine = OpenvinoEngine(FP32)
     batch, said = images_of(5, 2, 96, 64), []
     expected = probability(graph, engine, batch)
     for must_win, way in ((0.0, "as one batch, then."), (float("inf"), "at once.")):
-        monkeypatch.setattr(openvino_network, "CLEAR_WIN", must_win)
+        monkeypatch.setattr(openvino_model, "CLEAR_WIN", must_win)
         prepared = engine.prepare_inference(graph)
         engine.settle_batches(prepared, batch[:2], said.append)
         torch.testing.assert_close(engine.probability(prepared, batch), expected, atol=1e-6, rtol=0)
@@ -108,9 +118,9 @@ def test_images_side_by_side_give_what_a_batch_gives(graph, monkeypatch):
 
 
 def test_a_graph_that_cannot_run_is_refused():
-    engine = Engine(OPENVINO, FP32)
+    engine = OpenvinoEngine(FP32)
     with pytest.raises(ModelFileError, match="OpenVINO cannot run this model"):
-        engine.prepare_inference(OnnxNetwork(b"nothing of the kind", False))
+        engine.prepare_inference(OnnxModel(b"nothing of the kind", False))
 
 
 def test_which_engines_can_run_what(network, graph):
@@ -177,5 +187,5 @@ def test_every_job_that_takes_a_model_takes_an_onnx_file(town, town_onnx, tmp_pa
 def test_a_model_of_other_bands_is_refused_with_words(town, tmp_path):
     model = plant_model(tmp_path / "model.safetensors", ("red", "green", "blue", "nir"))
     job = Segment(raster=town.raster, model=model, mask=str(tmp_path / "mask.tif"), engine=OPENVINO)
-    with pytest.raises(Exception, match="the model learned from 4"):
+    with pytest.raises(Exception, match="the model was trained on 4"):
         segment.run(job, Reporter())
