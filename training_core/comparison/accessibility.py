@@ -21,8 +21,8 @@ from ..geodata.vectors import read_layer, read_polygons, require_geometry
 from ..jobs import CompareNetworks
 from ..networks.lines import Lines, together
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
-from .open_roads import RoadsAtHand, is_closed, passable_roads, stretch_lines, with_new_roads
-from .routes import Sites, Ways, from_nearest, least_way, snap, to_all
+from .open_roads import ComparedRoads, is_closed, passable_roads, with_new_roads
+from .routes import RouteCosts, Sites, from_nearest, least_costs, snap, to_all
 
 CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = (
     "cut off",
@@ -76,9 +76,9 @@ class PlaceRoutes:
     ----------
     status : ndarray (n,), object
         Of STATUSES.
-    length : Ways
+    length : RouteCosts
         In meters.
-    time : Ways, optional
+    time : RouteCosts, optional
         In seconds; None where speeds are not known.
     to_road_m, to_road_after_m : ndarray (n,), float64
         From each place to the nearest road; infinite where that is too far.
@@ -89,8 +89,8 @@ class PlaceRoutes:
     """
 
     status: np.ndarray
-    length: Ways
-    time: Optional[Ways]
+    length: RouteCosts
+    time: Optional[RouteCosts]
     to_road_m: np.ndarray
     to_road_after_m: np.ndarray
     missing_m: np.ndarray
@@ -150,7 +150,7 @@ def _read_named(
     return layer, np.array(names, dtype=object), points
 
 
-def find_routes(hand: RoadsAtHand, points: Points, job: CompareNetworks, reporter: Reporter) -> PlaceRoutes:
+def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, reporter: Reporter) -> PlaceRoutes:
     """Return what has become of the routes of places.
 
     Raises
@@ -158,10 +158,10 @@ def find_routes(hand: RoadsAtHand, points: Points, job: CompareNetworks, reporte
     LabelError
         No place, or no origin, lies on a road before.
     """
-    before = snap(_graph(together(hand.before, hand.outside), job), points.points, job.place_m)
+    before = snap(_graph(together(roads.before.roads.lines, roads.outside), job), points.points, job.place_m)
     _check_near(before, points, job, reporter)
     reporter.progress(0.3, "Putting together what can be driven on")
-    after = snap(_graph(passable_roads(hand, points.damage, job), job), points.points, job.place_m)
+    after = snap(_graph(passable_roads(roads, points.damage, job), job), points.points, job.place_m)
     reporter.check_cancelled()
     reporter.progress(0.6, "Looking for routes")
     sources = _sources(before, after, points)
@@ -175,7 +175,7 @@ def find_routes(hand: RoadsAtHand, points: Points, job: CompareNetworks, reporte
     is_cut_off = status == CUT_OFF
     if is_cut_off.any():
         reporter.progress(0.8, "Looking for what is missing")
-        missing_m[is_cut_off] = _missing(hand, points, sources, job, reporter)[is_cut_off]
+        missing_m[is_cut_off] = _missing(roads, points, sources, job, reporter)[is_cut_off]
         status[missing_m < _NOTHING_M] = INTERRUPTED
         _warn_of_gaps(int((status == INTERRUPTED).sum()), points.count, reporter)
     to_road_m, to_road_after_m = (sites.gap_m[: points.count] for sites in (before, after))
@@ -192,8 +192,8 @@ def _warn_of_gaps(interrupted: int, count: int, reporter: Reporter) -> None:
         )
 
 
-def _of_places(ways: Ways, count: int) -> Ways:
-    return Ways(*(values[:count] for values in vars(ways).values()))
+def _of_places(ways: RouteCosts, count: int) -> RouteCosts:
+    return RouteCosts(*(values[:count] for values in vars(ways).values()))
 
 
 def _graph(lines: Lines, job: CompareNetworks) -> RoadGraph:
@@ -202,18 +202,17 @@ def _graph(lines: Lines, job: CompareNetworks) -> RoadGraph:
 
 
 def _missing(
-    hand: RoadsAtHand, points: Points, sources: np.ndarray, job: CompareNetworks, reporter: Reporter
+    roads: ComparedRoads, points: Points, sources: np.ndarray, job: CompareNetworks, reporter: Reporter
 ) -> np.ndarray:
     """Return the least length of closed road on the way to each place: (n,), float64; infinite for no way at all."""
-    stretches = stretch_lines(hand.before, hand.fates_before)
-    closed = is_closed(stretches, hand.fates_before, points.damage)
-    closed = np.append(closed, np.full(len(hand.outside), not job.keep_outside))
-    main = together(stretches, hand.outside)
-    lines = with_new_roads(replace(main, speed_mps=np.where(closed, _CLOSED_MPS, _OPEN_MPS)), hand, job)
+    closed = is_closed(roads.before, points.damage)
+    closed = np.append(closed, np.full(len(roads.outside), not job.keep_outside))
+    main = together(roads.before.lines, roads.outside)
+    lines = with_new_roads(replace(main, speed_mps=np.where(closed, _CLOSED_MPS, _OPEN_MPS)), roads.after, job)
     is_main = np.arange(len(lines)) < len(main)
     lines = replace(lines, speed_mps=np.where(is_main, lines.speed_mps, _OPEN_MPS))
     sites = snap(contracted(make_road_graph(lines, job.join_m)), points.points, job.place_m)
-    return least_way(sites, sources, True, reporter)[0][: points.count]
+    return least_costs(sites, sources, True, reporter)[0][: points.count]
 
 
 def _sources(before: Sites, after: Sites, points: Points) -> np.ndarray:
@@ -253,7 +252,7 @@ def _check_near(before: Sites, points: Points, job: CompareNetworks, reporter: R
 
 
 def _statuses(
-    length: Ways, time: Optional[Ways], before: Sites, after: Sites, count: int, job: CompareNetworks
+    length: RouteCosts, time: Optional[RouteCosts], before: Sites, after: Sites, count: int, job: CompareNetworks
 ) -> np.ndarray:
     """Return the status of each place, as if none were interrupted: (n,), object."""
     there, now = np.isfinite(length.before), np.isfinite(length.after)

@@ -14,8 +14,7 @@ import pandas
 import shapely
 
 from ..geodata.vectors import write_layers
-from ..networks.road_graph import as_drawn
-from .changes import Fates, shapes_of
+from .changes import ChangeSegments
 from .network_pair import AFTER, BEFORE, Pair
 
 # What a stretch is called, by its kind, in the network before and in that after.
@@ -23,49 +22,48 @@ NAMES = {BEFORE: ("intact", "displaced", "lost"), AFTER: ("intact", "displaced",
 CHANGES = ("intact", "displaced", "lost", "new")
 
 
-def parts_of(pair: Pair, fates: dict[str, Fates]) -> dict[str, np.ndarray]:
+def parts_of(segments: dict[str, ChangeSegments]) -> dict[str, np.ndarray]:
     """Return the stretches by what has become of them, as lines in the plane of the roads after."""
     parts = {}
     for name, names in NAMES.items():
-        shapes = shapes_of(as_drawn(pair.lines[name]), fates[name].stretches)
         for kind, change in enumerate(names):
             if name == BEFORE or change == "new":
-                parts[change] = shapes[fates[name].kind == kind]
+                parts[change] = segments[name].lines.shapes[segments[name].kind == kind]
     return parts
 
 
-def to_layer(pair: Pair, fates: dict[str, Fates]) -> geopandas.GeoDataFrame:
+def to_layer(pair: Pair, segments: dict[str, ChangeSegments]) -> geopandas.GeoDataFrame:
     """Return the stretches with what has become of them and the fields of their lines, in the CRS of the roads before.
 
     Those of the network before lie where they were drawn; of the one after there are the new ones.
     """
-    tables = [_table(pair, fates[name], name) for name in NAMES]
+    tables = [_table(pair, segments[name], name) for name in NAMES]
     spelled = {name.lower(): name for name in tables[0].columns}  # no format has both Name and name
     tables[1] = tables[1].rename(columns={name: spelled.get(name.lower(), name) for name in tables[1].columns})
     return pandas.concat(_of_like_types(*tables), ignore_index=True)
 
 
-def _table(pair: Pair, fates: Fates, name: str) -> geopandas.GeoDataFrame:
+def _table(pair: Pair, segments: ChangeSegments, name: str) -> geopandas.GeoDataFrame:
     """Return the stretches of one network that the result has."""
-    lines, layer, edge = pair.lines[name], pair.layers[name], fates.stretches.edge
-    by_line_m = fates.lengths_by_line(len(lines))
+    layer = pair.layers[name]
     by_feature_m = np.zeros((len(layer), 3))
-    np.add.at(by_feature_m, lines.feature, by_line_m)
+    np.add.at(by_feature_m, segments.roads.lines.feature, segments.lengths_by_line())
     shares = by_feature_m / np.maximum(by_feature_m.sum(axis=1, keepdims=True), 1e-12)
-    shown = np.ones(len(edge), dtype=bool) if name == BEFORE else np.asarray(NAMES[name])[fates.kind] == "new"
-    feature = lines.feature[edge[shown]]
+    change = np.asarray(NAMES[name])[segments.kind]
+    shown = np.ones(len(change), dtype=bool) if name == BEFORE else change == "new"
+    feature = segments.lines.feature[shown]
     made = {
-        "change": np.asarray(NAMES[name])[fates.kind[shown]],
-        "length_m": fates.length_m[shown],
-        "offset_m": fates.offset_m[shown],
+        "change": change[shown],
+        "length_m": segments.length_m[shown],
+        "offset_m": segments.offset_m[shown],
         "network": np.full(len(feature), name.split()[-1]),
         "line": feature + 1,
         **{
-            f"{change}_share": shares[feature, NAMES[name].index(change)] if change in NAMES[name] else 0.0
-            for change in CHANGES
+            f"{each}_share": shares[feature, NAMES[name].index(each)] if each in NAMES[name] else 0.0
+            for each in CHANGES
         },
     }
-    shapes = shapes_of(as_drawn(lines), fates.stretches)[shown]
+    shapes = segments.lines.shapes[shown]
     if name == BEFORE and pair.shift.taken_off:
         shapes = shapely.transform(shapes, lambda points: points - pair.shift.vector_m)
     own = [str(each) for each in layer.columns if each != layer.geometry.name and each.lower() not in {*made, "fid"}]

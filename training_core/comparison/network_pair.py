@@ -18,8 +18,8 @@ from ..events import Reporter
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
 from ..networks.lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
-from ..networks.road_graph import as_drawn
-from .network_shift import fits_better, measure_shift
+from ..networks.road_graph import RoadGraph, as_drawn
+from .network_shift import measure_shift, move_closer
 
 BEFORE, AFTER = "roads before", "roads after"
 # A shift as large as this share of the tolerance is worth a word.
@@ -62,8 +62,8 @@ class Pair:
     ----------
     layers : dict of str to GeoDataFrame
         As read, by BEFORE and AFTER.
-    lines : dict of str to Lines
-        What of them is judged, the network before moved by a shift that is taken off.
+    roads : dict of str to RoadGraph
+        The lines that are compared, as drawn (see `as_drawn`); those before are moved by a shift that is taken off.
     outside : Lines
         Roads before that lie outside of the area of interest, moved as well.
     shift : Shift
@@ -71,7 +71,7 @@ class Pair:
     """
 
     layers: dict[str, geopandas.GeoDataFrame]
-    lines: dict[str, Lines]
+    roads: dict[str, RoadGraph]
     outside: Lines
     shift: Shift
     plane: pyproj.CRS
@@ -100,9 +100,8 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     _check_overlap(lines, paths)
     if job.before_speed_field:
         lines = {name: with_speeds_told(each, name, fields[name].speed, reporter) for name, each in lines.items()}
-    shift = _measure(lines, job, reporter)
-    if shift.taken_off:
-        lines[BEFORE] = lines[BEFORE].moved(shift.vector_m)
+    shift, roads = _align({name: as_drawn(each) for name, each in lines.items()}, job, reporter)
+    lines = {name: each.lines for name, each in roads.items()}
     if area is None:
         _warn_of_beyond(lines, job.reach_m, reporter)
     outside = lines[BEFORE].parted(np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))
@@ -110,6 +109,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
         ground = shapely.union_all(shapely.make_valid(area.geometry.to_crs(plane).to_numpy()))
         outside = clipped(lines[BEFORE], _beyond(ground, lines[BEFORE]))
         lines = {name: clipped(each, ground) for name, each in lines.items()}
+        roads = {name: as_drawn(each) for name, each in lines.items()}
         if not len(lines[BEFORE]):
             raise LabelError(
                 f"The {BEFORE} ({job.before}) have no line in the area of interest ({job.aoi}).",
@@ -117,7 +117,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
             )
         if not len(lines[AFTER]):
             reporter.warning("There are no roads after in the area of interest: all roads there count as lost.")
-    return Pair(layers, lines, outside, shift, plane)
+    return Pair(layers, roads, outside, shift, plane)
 
 
 def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:
@@ -148,20 +148,21 @@ def _beyond(area: BaseGeometry, lines: Lines) -> BaseGeometry:
     return shapely.difference(surroundings, area)
 
 
-def _measure(lines: dict[str, Lines], job: CompareNetworks, reporter: Reporter) -> Shift:
-    """Measure by how much the network after lies aside, and tell what is done about it."""
-    before, after = (as_drawn(lines[name]) for name in (BEFORE, AFTER))
+def _align(roads: dict[str, RoadGraph], job: CompareNetworks, reporter: Reporter) -> tuple[Shift, dict[str, RoadGraph]]:
+    """Return the measured shift between two networks, and these with the shift taken off if that is asked for."""
+    before, after = roads[BEFORE], roads[AFTER]
     found = measure_shift(before, after, _REACH * job.reach_m, job.parallel_angle)
     if found is None:
-        return Shift(0.0, 0.0, False, False)
-    gains = fits_better(before, after, found, job.tolerance_m, job.parallel_angle)
-    shift = Shift(*map(float, found), True, job.align and gains)
+        return Shift(0.0, 0.0, False, False), roads
+    moved = move_closer(before, after, found, job.tolerance_m, job.parallel_angle)
+    shift = Shift(*map(float, found), True, job.align and moved is not None)
     words = f"As a whole, the {AFTER} lie {_in_words(found)} of the {BEFORE}"
-    if shift.taken_off:
+    if moved is not None and job.align:
         reporter.log(f"{words}; this is taken off before they are compared (align).")
-    elif gains and np.hypot(*found) > _TOLD_SHARE * job.tolerance_m:
+        return shift, {BEFORE: moved, AFTER: after}
+    if moved is not None and np.hypot(*found) > _TOLD_SHARE * job.tolerance_m:
         reporter.warning(f"{words}, so that many may be told as displaced or lost. Switch align on to take that off.")
-    return shift
+    return shift, roads
 
 
 def _in_words(shift: np.ndarray) -> str:

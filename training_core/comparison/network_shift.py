@@ -61,14 +61,31 @@ def measure_shift(roads: RoadGraph, other: RoadGraph, within_m: float, angle: fl
     return shift
 
 
-def fits_better(roads: RoadGraph, other: RoadGraph, shift: np.ndarray, tolerance_m: float, angle: float) -> bool:
-    """Whether a shift is one that matters, and more of a network lies near the other with it than without."""
+def move_closer(
+    roads: RoadGraph, other: RoadGraph, shift: np.ndarray, tolerance_m: float, angle: float
+) -> Optional[RoadGraph]:
+    """Return a network moved by a shift, if that is large enough to matter and brings more of it near the other one.
+
+    Parameters
+    ----------
+    roads, other : RoadGraph
+        As drawn; see `as_drawn`.
+    shift : ndarray (2,), float64
+        East and north, in meters.
+    tolerance_m : float
+        How near counts as near; much smaller shifts do not matter.
+    angle : float
+        As for `measure_shift`.
+
+    Returns
+    -------
+    RoadGraph or None
+    """
     if np.hypot(*shift) < _LEAST_SHIFT * tolerance_m:
-        return False
-    without_m, with_m = (
-        near(each, other, tolerance_m, angle).length_m for each in (roads, as_drawn(roads.lines.moved(shift)))
-    )
-    return with_m > without_m
+        return None
+    moved = as_drawn(roads.lines.moved(shift))
+    without_m, with_m = (near(each, other, tolerance_m, angle).length_m for each in (roads, moved))
+    return moved if with_m > without_m else None
 
 
 def _points_along(roads: RoadGraph) -> Places:

@@ -48,7 +48,7 @@ class Sites:
 
 
 @dataclass(frozen=True)
-class Ways:
+class RouteCosts:
     """Ways of n points, before and after, in meters or seconds.
 
     Parameters
@@ -70,15 +70,15 @@ def snap(roads: RoadGraph, points: np.ndarray, within_m: float) -> Sites:
     return Sites(roads, *roads.nearest(points, within_m))
 
 
-def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> Ways:
+def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> RouteCosts:
     """Return the way of each point from the nearest of some of them, which are given by their numbers."""
     (least, nearest), (least_after, nearest_after) = (
-        least_way(sites, sources, by_time, reporter) for sites in (before, after)
+        least_costs(sites, sources, by_time, reporter) for sites in (before, after)
     )
-    return Ways(least, least_after, np.where(np.isfinite(least_after), nearest_after, nearest))
+    return RouteCosts(least, least_after, np.where(np.isfinite(least_after), nearest_after, nearest))
 
 
-def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, reporter: Reporter) -> Ways:
+def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, reporter: Reporter) -> RouteCosts:
     """Return the mean of each point's ways to some of them, which are given by their numbers, but for itself.
 
     Where a point gets to some of them before and after, it is the mean over these.
@@ -97,7 +97,7 @@ def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, repo
         np.where(counts[0] > 0, means[pair], np.where(counts[own] > 0, means[own + 1], np.inf))
         for pair, own in ((0, 1), (1, 2))
     ]
-    return Ways(*found, np.full(count, -1))
+    return RouteCosts(*found, np.full(count, -1))
 
 
 def _ways(
@@ -121,7 +121,7 @@ def _ways(
         yield block, costs
 
 
-def least_way(sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> tuple[np.ndarray, np.ndarray]:
+def least_costs(sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> tuple[np.ndarray, np.ndarray]:
     """Return the least cost of a way to each point from some others, and which one that is from; -1 for none."""
     least = np.full(len(sites.places), np.inf)
     nearest = np.full(len(sites.places), -1)

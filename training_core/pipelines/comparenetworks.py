@@ -15,13 +15,12 @@ import numpy as np
 
 from ..comparison.accessibility import PlaceRoutes, Points, find_routes, read_points, to_table
 from ..comparison.change_layer import CHANGES, NAMES, parts_of, to_layer, write_tables
-from ..comparison.changes import DISPLACED, UNMATCHED, Fates, Limits, find_fates
+from ..comparison.changes import DISPLACED, ChangeSegments, Limits, classify_changes
 from ..comparison.network_pair import AFTER, BEFORE, Pair, read_pair
-from ..comparison.open_roads import RoadsAtHand
+from ..comparison.open_roads import ComparedRoads
 from ..events import Reporter
 from ..geodata.vectors import check_vector_output
 from ..jobs import CompareNetworks
-from ..networks.road_graph import as_drawn
 from ..reports.change_report import ChangesRecord, write_changes_report
 from ..system.outputs import Outputs
 from ..system.timing import Stages
@@ -49,37 +48,38 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
             pair = read_pair(job, reporter)
             points = read_points(job, pair.plane)
         with stages.timed("comparing lines", 0.2, 0.5):
-            fates = find_changes(pair, job)
-            _warn_of_loss(fates[BEFORE], reporter)
+            segments = find_changes(pair, job)
+            _warn_of_loss(segments[BEFORE], reporter)
         routes: Optional[PlaceRoutes] = None
         if points is not None:
             with stages.timed("comparing routes", 0.5, 0.9) as part:
-                hand = RoadsAtHand(pair.lines[BEFORE], pair.lines[AFTER], pair.outside, fates[BEFORE], fates[AFTER])
-                routes = find_routes(hand, points, job, part)
-        document = to_document(job, pair, fates, routes)
-        for line in told(document):
-            reporter.log(line)
+                roads = ComparedRoads(segments[BEFORE], segments[AFTER], pair.outside)
+                routes = find_routes(roads, points, job, part)
+        document = to_document(job, pair, segments, routes)
+        sentences = summary_sentences(document)
+        for sentence in sentences:
+            reporter.log(sentence)
         with stages.timed("writing", 0.9, 1):
             table = None if points is None or routes is None else to_table(routes, points.layer)
-            write_tables(staged, to_layer(pair, fates), table)
+            write_tables(staged, to_layer(pair, segments), table)
             if "numbers" in staged:
                 staged["numbers"].write_text(json.dumps(document, indent=1), encoding="utf-8")
             if "report" in staged:
-                record = to_record(job, stages, pair, fates, points, routes, document)
+                record = to_record(job, stages, segments, points, routes, document, sentences)
                 write_changes_report(record, staged["report"])
     return {**wanted, **document}
 
 
-def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, Fates]:
-    """Return what has become of the lines of both networks, by BEFORE and AFTER."""
+def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, ChangeSegments]:
+    """Return the lines of both networks cut into segments by what changed, by BEFORE and AFTER."""
     limits = Limits(job.tolerance_m, job.displaced_m, job.parallel_angle, job.min_stretch_m)
-    before, after = (as_drawn(pair.lines[name]) for name in (BEFORE, AFTER))
-    return {BEFORE: find_fates(before, after, limits), AFTER: find_fates(after, before, limits)}
+    before, after = classify_changes(pair.roads[BEFORE], pair.roads[AFTER], limits)
+    return {BEFORE: before, AFTER: after}
 
 
-def _warn_of_loss(before: Fates, reporter: Reporter) -> None:
+def _warn_of_loss(before: ChangeSegments, reporter: Reporter) -> None:
     """Tell where so much is lost that it must be for another reason than a disaster."""
-    share = before.length_m[before.kind == UNMATCHED].sum() / before.length_m.sum()
+    share = before.length_m[~before.is_matched].sum() / before.length_m.sum()
     if share > _TOLD_LOST:
         reporter.warning(
             f"{share:.0%} of the roads before are lost. Check that both layers lie on each other, and that the new "
@@ -88,13 +88,13 @@ def _warn_of_loss(before: Fates, reporter: Reporter) -> None:
 
 
 def to_document(
-    job: CompareNetworks, pair: Pair, fates: dict[str, Fates], routes: Optional[PlaceRoutes]
+    job: CompareNetworks, pair: Pair, segments: dict[str, ChangeSegments], routes: Optional[PlaceRoutes]
 ) -> dict[str, Any]:
     """Return the numbers as they are told in JSON, with all that they depend on."""
-    sums_m = {name: fates[name].lengths_by_line(len(pair.lines[name])).sum(axis=0) for name in NAMES}
+    sums_m = {name: segments[name].lengths_by_line().sum(axis=0) for name in NAMES}
     networks = {
         name: {
-            "lines": len(np.unique(pair.lines[name].feature)),
+            "lines": len(np.unique(pair.roads[name].lines.feature)),
             "length_m": float(sums_m[name].sum()),
             **{f"{change}_m": float(length_m) for change, length_m in zip(NAMES[name], sums_m[name])},
         }
@@ -105,7 +105,7 @@ def to_document(
         network = networks[AFTER if change == "new" else BEFORE]
         length_m, all_m = network[f"{change}_m"], network["length_m"]
         shares[change] = {"length_m": length_m, "share": length_m / all_m if all_m else 0.0}
-    before = fates[BEFORE]
+    before = segments[BEFORE]
     moved = before.kind == DISPLACED
     shares["displaced"]["offset_m"] = (
         float(np.average(before.offset_m[moved], weights=before.length_m[moved])) if moved.any() else None
@@ -132,7 +132,7 @@ def to_document(
     }
 
 
-def told(document: dict[str, Any]) -> list[str]:
+def summary_sentences(document: dict[str, Any]) -> list[str]:
     """Return what has changed, and what has become of the places, in sentences with all that they depend on."""
     words = [
         f"{document[change]['length_m'] / 1000:.2f} km ({document[change]['share']:.1%}) {change}" for change in CHANGES
@@ -164,11 +164,11 @@ def told(document: dict[str, Any]) -> list[str]:
 def to_record(
     job: CompareNetworks,
     stages: Stages,
-    pair: Pair,
-    fates: dict[str, Fates],
+    segments: dict[str, ChangeSegments],
     points: Optional[Points],
     routes: Optional[PlaceRoutes],
     document: dict[str, Any],
+    sentences: list[str],
 ) -> ChangesRecord:
     """Return all that the report tells."""
     return ChangesRecord(
@@ -176,8 +176,8 @@ def to_record(
         before=Path(job.before).name,
         after=Path(job.after).name,
         document=document,
-        sentences=told(document),
-        parts=parts_of(pair, fates),
+        sentences=sentences,
+        parts=parts_of(segments),
         names=() if points is None else points.names,
         points=None if points is None else points.points[: points.count],
         origins=None if points is None else points.points[points.count :],

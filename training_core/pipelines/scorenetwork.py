@@ -97,16 +97,17 @@ def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
             networks = read_networks(job, reporter)
         scores = score(networks, scoring)
         document = to_document(job, networks, scores)
-        for line in told(document):
-            reporter.log(line)
+        sentences = summary_sentences(document)
+        for sentence in sentences:
+            reporter.log(sentence)
         with scoring.timed("writing", 0.95, 1):
-            parts = differences(networks, job.tolerance_m)
+            parts = differences(networks, job.tolerance_m) if {"errors", "report"} & set(staged) else {}
             if "errors" in staged:
                 write_layers(staged["errors"], {"errors": to_layer(parts, networks)}, {"errors": "LineString"})
             if "scores" in staged:
                 staged["scores"].write_text(json.dumps(document, indent=1), encoding="utf-8")
             if "report" in staged:
-                record = to_record(scoring, networks, scores, parts, told(document))
+                record = to_record(scoring, networks, scores, parts, sentences)
                 write_network_report(record, staged["report"])
     return {**paths, **document}
 
@@ -190,7 +191,7 @@ def to_document(job: ScoreNetwork, networks: Networks, scores: NetworkScores) ->
     }
 
 
-def told(document: dict[str, Any]) -> list[str]:
+def summary_sentences(document: dict[str, Any]) -> list[str]:
     """Return each score in a sentence, with its distances, its sampling and its mean."""
     sentences = []
     for apls in filter(None, (document["apls"], document["apls_time"])):

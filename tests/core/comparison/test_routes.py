@@ -9,7 +9,7 @@ import shapely
 
 from support.road_graphs import roads_of, town
 from training_core.comparison import routes
-from training_core.comparison.open_roads import joined_to
+from training_core.comparison.open_roads import add_linked
 from training_core.events import Reporter
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import Places, contracted
@@ -79,9 +79,9 @@ def lines(*coordinates):
 def test_what_went_on_is_linked_and_a_dead_end_is_not():
     main, added = lines([(0, 0), (100, 0)]), lines([(100, 4), (200, 4)], [(50, 4), (50, 90)])
     doubles = lines([(0, 4), (100, 4)]).shapes  # of which only the first of those added is the end
-    whole = joined_to(main, added, doubles[:1], 10, 0.5)
+    whole = add_linked(main, added, doubles[:1], 10, 0.5)
     assert len(whole) == 5 and whole.bridge.tolist() == [False, False, False, True, True]
     assert shapely.length(whole.shapes[3:]) == pytest.approx([4, 4])
-    assert len(joined_to(main, added, lines([(60, 4), (100, 4)]).shapes, 10, 0.5)) == 4  # the second is a dead end
-    assert len(joined_to(main, added, doubles, 3, 0.5)) == 3  # too far
-    assert len(joined_to(lines([(0, 4.2), (100, 4.2)]), added, doubles, 10, 0.5)) == 3  # joined as it is
+    assert len(add_linked(main, added, lines([(60, 4), (100, 4)]).shapes, 10, 0.5)) == 4  # the second is a dead end
+    assert len(add_linked(main, added, doubles, 3, 0.5)) == 3  # too far
+    assert len(add_linked(lines([(0, 4.2), (100, 4.2)]), added, doubles, 10, 0.5)) == 3  # joined as it is

@@ -315,7 +315,7 @@ def test_the_report_tells_the_numbers_and_the_worst_place_first(tmp_path, river)
     assert "://" not in text
     document = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
     assert document == {name: value for name, value in result.items() if name not in ALL_OUTPUTS}
-    for sentence in comparenetworks.told(document):
+    for sentence in comparenetworks.summary_sentences(document):
         assert sentence in said and sentence in page
 
 
