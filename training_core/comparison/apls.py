@@ -16,6 +16,7 @@ that of Van Etten, Lindenbaum and Bacastow, "SpaceNet: A Remote Sensing Dataset 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import harmonic_mean
 
 import geopandas
 import numpy as np
@@ -89,12 +90,7 @@ def score_apls(
     """
     there = _compare(truth, proposal, snap_m, spacing_m, by_time, reporter.part(0, 0.5))
     back = _compare(proposal, truth, snap_m, spacing_m, by_time, reporter.part(0.5, 1))
-    return Apls(harmonic_mean(there.score, back.score), there, back)
-
-
-def harmonic_mean(one: float, other: float) -> float:
-    """Return the harmonic mean of two scores; 0 where one of them is."""
-    return 2 * one * other / (one + other) if one > 0 and other > 0 else 0.0
+    return Apls(float(harmonic_mean([there.score, back.score])), there, back)
 
 
 def control_places(roads: RoadGraph, spacing_m: float) -> tuple[Places, np.ndarray]:

@@ -9,10 +9,10 @@ stretch lies in it, which is computed exactly, without buffers drawn as polygons
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import harmonic_mean
 
 from ..networks.road_graph import RoadGraph
 from ..networks.stretches import near
-from .apls import harmonic_mean
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class LineScores:
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall."""
-        return harmonic_mean(self.correctness, self.completeness)
+        return float(harmonic_mean([self.correctness, self.completeness]))
 
 
 def score_lines(truth: RoadGraph, proposal: RoadGraph, tolerance_m: float) -> LineScores:

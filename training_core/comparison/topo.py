@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import harmonic_mean
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -31,7 +32,6 @@ from ..events import Reporter
 from ..networks.graph import runs
 from ..networks.road_graph import Places, RoadGraph
 from ..networks.shortest_paths import make_paths
-from .apls import harmonic_mean
 
 SEED_M, RADIUS_M, HOLE_M, INTERVAL_M = 30.0, 300.0, 8.0, 5.0
 # Seeds whose paths are held at once, and what is nearer to the radius than this is within it: it is rounding.
@@ -69,7 +69,7 @@ class Topo:
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall."""
-        return harmonic_mean(self.precision, self.recall)
+        return float(harmonic_mean([self.precision, self.recall]))
 
 
 def score_topo(

@@ -22,7 +22,6 @@ BANDS = {
     "pan": ("panchromatic",),
     "rgbn": ("red", "green", "blue", "near infrared"),
 }
-BIT_DEPTHS = (8, 11)
 # JPEG codes squares of this side each by itself, but smooths color over their borders when it is read.
 BLOCK_PX = 16
 _PAN_WEIGHTS = np.array([0.34, 0.22, 0.08, 0.36], dtype=np.float32)
