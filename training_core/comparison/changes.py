@@ -1,14 +1,14 @@
-"""What has become of a road network: which of its lines run on, have moved, or have no counterpart in another.
+"""Change classification of two road networks: which parts of their lines are intact, displaced or unmatched.
 
-Knows lines in meters and distances between them; knows nothing of junctions, routes or layers.
+Scope: lines in meters and distances between them. Independent of topology, routes and layers.
 
-- A stretch is intact where a line of the other network that runs alike is within the tolerance.
-- Of what is left in both, a stretch is displaced where the nearest of the other network that runs alike lies within the
-  largest displacement, and that one's nearest is this stretch again, or one within the tolerance of it. So two roads
-  never share a counterpart, and what has one already is no other's.
-- The rest has none. Of the network before that is lost; of the one after it is new.
+- A segment is intact where a line of the other network of similar direction is within the tolerance.
+- Of the rest of both, a segment is displaced where the nearest one of the other network of similar direction lies
+  within the largest displacement, and the nearest one to that is this segment again, or one within the tolerance of it
+  (mutual nearest neighbors). So two roads never share a counterpart.
+- What remains is unmatched: lost if it is of the network before, new if it is of the one after.
 
-Both networks are judged by the same rules, so before and after can change places.
+The rules are symmetric, so before and after can be swapped.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from ..networks.road_graph import Places, RoadGraph, as_drawn
 from ..networks.stretches import Stretches, near, rest
 
 INTACT, DISPLACED, UNMATCHED = range(3)
-# A stretch is judged by pieces as long as this, at most.
+# Displacement is measured for pieces of at most this length.
 _PIECE_M = 2.0
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What counts as the same road.
+    """Thresholds for what counts as the same road.
 
     Parameters
     ----------
     tolerance_m, displaced_m : float
-        How near an intact road and a displaced one must be.
+        Largest distance of the counterpart of an intact road, and of a displaced one.
     angle : float
-        The largest difference of their directions, in degrees.
+        Largest difference of directions, in degrees.
     min_stretch_m : float
-        Shorter stretches become part of the longer of their neighbors on the same line.
+        Shorter segments are merged into the longer of their neighbors on the same line.
     """
 
     tolerance_m: float
@@ -50,7 +50,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class ChangeSegments:
-    """A network's lines cut into segments by what has become of them, in order along each line.
+    """A network's lines cut into segments by change, in order along each line.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ class _Remainder:
 
 
 def classify_changes(before: RoadGraph, after: RoadGraph, limits: Limits) -> tuple[ChangeSegments, ChangeSegments]:
-    """Return what has become of the lines of two networks, each seen from the other.
+    """Return the lines of two networks, cut into segments that are intact, displaced or unmatched.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def _displacements(own: _Remainder, other: _Remainder, limits: Limits) -> tuple[
 
 
 def _pieces(parts: Stretches) -> tuple[Stretches, np.ndarray]:
-    """Return stretches cut into equal pieces that are short enough, and the number of each one's stretch."""
+    """Return stretches cut into equal pieces that are short enough, and the index of each one's stretch."""
     lengths_m = parts.end_m - parts.begin_m
     counts = np.ceil(lengths_m / _PIECE_M).astype(np.int64)
     stretch = np.repeat(np.arange(len(counts)), counts)
@@ -189,18 +189,18 @@ def _settled(
 
 
 def _runs_of(edge: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of the run of one kind on one line that each piece is in, and each run's first piece."""
+    """Return the index of each piece's run (of one kind on one line), and the first piece of each run."""
     begins = np.ones(len(edge), dtype=bool)
     begins[1:] = (np.diff(edge) != 0) | (np.diff(kind) != 0)
     return np.cumsum(begins) - 1, np.flatnonzero(begins)
 
 
 def _without_flicker(edge: np.ndarray, length_m: np.ndarray, kind: np.ndarray, min_stretch_m: float) -> np.ndarray:
-    """Return the kinds of pieces where runs that are too short have that of their longer neighbor, shortest first."""
+    """Return the kinds of pieces after runs that are too short took that of their longer neighbor, shortest first."""
     while len(kind):
         run, first = _runs_of(edge, kind)
         run_m, run_kind = np.bincount(run, length_m), kind[first]
-        # Of the neighbors before and behind each run: how long they are, and where there is none, less than nothing.
+        # Lengths of each run's neighbors on the same line, -1 where there is none.
         goes_on = np.append(edge[first][1:] == edge[first][:-1], False)
         previous_m = np.where(np.roll(goes_on, 1), np.roll(run_m, 1), -1)
         next_m = np.where(goes_on, np.roll(run_m, -1), -1)

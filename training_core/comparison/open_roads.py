@@ -1,6 +1,6 @@
-"""The roads that can be driven on afterwards: those after, and those before that are taken to be there still.
+"""The passable road network after a disaster, merged from the roads after and the roads before that are still open.
 
-Knows lines in meters; knows nothing of why a road is taken to be there, nor of routes.
+Scope: merging lines of two layers, in meters. Independent of how changes are classified and of routes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, 
     reach_m : float
         Greatest length of a link.
     join_m : float
-        Ends this near need no link.
+        Ends this near are connected without a link.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, 
     end, near = shapely.STRtree(main.shapes).query_nearest(ends, max_distance=reach_m, all_matches=False)
     links = shapely.shortest_line(ends[end], main.shapes[near])
     links = links[shapely.length(links) > join_m]
-    # As bridges, links meet others at their ends alone.
+    # As bridges, links are connected at their ends only.
     return together(main, added, make_lines(links, np.ones(len(links), dtype=bool)))
 
 

@@ -1,7 +1,7 @@
-"""The job comparenetworks: what has become of a road network, and of the routes on it.
+"""The job comparenetworks: changes of a road network, and the accessibility of places on it.
 
-Knows the order of steps, and what is told of the changes; how networks are read is in `networkpair`, how changes are
-found in `changes`, and what becomes of routes in `placeroutes`.
+Scope: the order of steps, and the numbers and sentences on the changes. Reading networks is in `network_pair`,
+classifying changes in `changes`, accessibility in `accessibility`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ..system.outputs import Outputs
 from ..system.timing import Stages
 from ..system.versions import versions
 
-# Where a larger share of the roads before than this is lost, that is worth a word.
-_TOLD_LOST = 0.5
+# Lost roads are warned of from this share of the roads before.
+_WARNED_LOST_SHARE = 0.5
 # What routes run on, by the job's word for it.
 ROUTES_ON = {
     "after": "Routes run on the roads after, as they are drawn: where one was not seen, as under trees, they "
@@ -37,7 +37,7 @@ ROUTES_ON = {
 
 
 def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.CompareNetworks`."""
+    """Run the job; see `jobs.CompareNetworks`."""
     wanted = {name: getattr(job, name) for name in ("changes", "reached", "report", "numbers") if getattr(job, name)}
     for name in {"changes", "reached"} & set(wanted):
         check_vector_output(wanted[name], 2 if job.changes == job.reached else 1)
@@ -78,19 +78,33 @@ def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, ChangeSegments]:
 
 
 def _warn_of_loss(before: ChangeSegments, reporter: Reporter) -> None:
-    """Tell where so much is lost that it must be for another reason than a disaster."""
+    """Warn if so much is lost that a disaster is not the likely cause."""
     share = before.length_m[~before.is_matched].sum() / before.length_m.sum()
-    if share > _TOLD_LOST:
+    if share > _WARNED_LOST_SHARE:
         reporter.warning(
-            f"{share:.0%} of the roads before are lost. Check that both layers lie on each other, and that the new "
-            "image shows all of this ground; else give its outline as area of interest."
+            f"{share:.0%} of the roads before are lost. Check that both layers are aligned, and that the new image "
+            "shows all of this area; else give its outline as area of interest."
         )
 
 
 def to_document(
     job: CompareNetworks, pair: Pair, segments: dict[str, ChangeSegments], routes: Optional[PlaceRoutes]
 ) -> dict[str, Any]:
-    """Return the numbers as they are told in JSON, with all that they depend on."""
+    """Return the numbers as they are written to JSON, with all that they depend on.
+
+    Parameters
+    ----------
+    job : CompareNetworks
+    pair : Pair
+    segments : dict of str to ChangeSegments
+        By BEFORE and AFTER.
+    routes : PlaceRoutes, optional
+        None where there are no places.
+
+    Returns
+    -------
+    dict
+    """
     sums_m = {name: segments[name].lengths_by_line().sum(axis=0) for name in NAMES}
     networks = {
         name: {
@@ -101,7 +115,7 @@ def to_document(
         for name in NAMES
     }
     shares = {}
-    for change in CHANGES:  # what is intact or displaced is told as it was before
+    for change in CHANGES:  # intact and displaced roads are counted as they were before
         network = networks[AFTER if change == "new" else BEFORE]
         length_m, all_m = network[f"{change}_m"], network["length_m"]
         shares[change] = {"length_m": length_m, "share": length_m / all_m if all_m else 0.0}
@@ -133,24 +147,23 @@ def to_document(
 
 
 def summary_sentences(document: dict[str, Any]) -> list[str]:
-    """Return what has changed, and what has become of the places, in sentences with all that they depend on."""
+    """Return the changes and the accessibility of places in sentences, with all that they depend on."""
     words = [
         f"{document[change]['length_m'] / 1000:.2f} km ({document[change]['share']:.1%}) {change}" for change in CHANGES
     ]
     before, after, shift = document["before"], document["after"], document["shift"]
     sentences = [
         f"Of {before['length_m'] / 1000:.2f} km of roads before, {words[0]}, {words[1]} and {words[2]}; of "
-        f"{after['length_m'] / 1000:.2f} km after, {words[3]}. Intact is what runs along a road of the other network "
+        f"{after['length_m'] / 1000:.2f} km after, {words[3]}. Intact is what lies along a road of the other network "
         f"within {document['tolerance_m']:g} m, displaced what does so within {document['displaced_m']:g} m, at an "
         f"angle of at most {document['parallel_angle']:g} degrees; stretches shorter than "
-        f"{document['min_stretch_m']:g} m count "
-        "as their neighbors."
+        f"{document['min_stretch_m']:g} m count as their neighbors."
     ]
     if shift["measured"]:
-        taken = "which is taken off" if shift["taken_off"] else "which is not taken off"
+        removed = "removed" if shift["taken_off"] else "not removed"
         sentences.append(
-            f"As a whole, the roads after lie {shift['east_m']:+.1f} m east and {shift['north_m']:+.1f} m north of "
-            f"those before, {taken}."
+            f"As a whole, the roads after are offset from those before by {shift['east_m']:+.1f} m east and "
+            f"{shift['north_m']:+.1f} m north; this shift is {removed}."
         )
     routes = document["routes"]
     if routes is not None:
@@ -170,7 +183,27 @@ def to_record(
     document: dict[str, Any],
     sentences: list[str],
 ) -> ChangesRecord:
-    """Return all that the report tells."""
+    """Return what the report shows.
+
+    Parameters
+    ----------
+    job : CompareNetworks
+    stages : Stages
+        For timings and warnings.
+    segments : dict of str to ChangeSegments
+        By BEFORE and AFTER.
+    points : Points, optional
+    routes : PlaceRoutes, optional
+        None, as points, where there are no places.
+    document : dict
+        See `to_document`.
+    sentences : list of str
+        See `summary_sentences`.
+
+    Returns
+    -------
+    ChangesRecord
+    """
     return ChangesRecord(
         options=asdict(job),
         before=Path(job.before).name,

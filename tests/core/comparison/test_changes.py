@@ -1,4 +1,4 @@
-"""What has become of lines: reckoned by hand, and as properties of any two networks."""
+"""Change classification: small cases by hand, and properties of any two networks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def aside(line, by_m):
 
 
 def kinds_of(before, after, limits=LIMITS):
-    """(line, kind, begin, end) of each stretch."""
+    """(line, kind, begin, end) of each segment."""
     segments, _ = classify_changes(before, after, limits)
     parts = segments.stretches
     return list(zip(parts.edge.tolist(), segments.kind.tolist(), parts.begin_m.round(3), parts.end_m.round(3)))
@@ -74,7 +74,7 @@ def test_a_gap_is_lost_but_for_the_tolerance_at_its_ends():
     assert kinds_of(drawn(ROAD), after) == [(0, INTACT, 0, 85), (0, UNMATCHED, 85, 115), (0, INTACT, 115, 200)]
 
 
-def test_a_stretch_that_is_too_short_is_part_of_its_neighbors():
+def test_a_segment_that_is_too_short_is_part_of_its_neighbors():
     after = drawn([(0, 0), (80, 0)], [(98, 0), (200, 0)])  # 8 m are farther than 5 m from either
     assert kinds_of(drawn(ROAD), after) == [(0, INTACT, 0, 200)]
     exact = Limits(5, 15, 30, 0)
@@ -101,7 +101,7 @@ def test_a_network_is_intact_to_itself(seed):
 
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), st.floats(0.3, 1), st.floats(0, 40))
-def test_stretches_cover_each_line_and_are_long_enough(seed, kept, min_stretch_m):
+def test_segments_cover_each_line_and_are_long_enough(seed, kept, min_stretch_m):
     before, after = lines_of(seed), lines_of(seed + 1, kept=kept, shift_m=8)
     segments, _ = classify_changes(before, after, Limits(4, 12, 30, min_stretch_m))
     assert segments.lengths_by_line().sum(axis=1) == pytest.approx(before.length_m)
