@@ -25,9 +25,9 @@ import numpy as np
 import shapely
 
 from training_core.comparison.accessibility import Points, find_routes
-from training_core.comparison.changes import DISPLACED, INTACT, UNMATCHED, Fates, Limits, find_fates
-from training_core.comparison.network_shift import fits_better, measure_shift
-from training_core.comparison.open_roads import RoadsAtHand
+from training_core.comparison.changes import DISPLACED, INTACT, UNMATCHED, ChangeSegments, Limits, classify_changes
+from training_core.comparison.network_shift import measure_shift, move_closer
+from training_core.comparison.open_roads import ComparedRoads
 from training_core.events import Reporter
 from training_core.jobs import CompareNetworks
 from training_core.networks.lines import Lines, make_lines
@@ -98,21 +98,22 @@ def tell(size_km: float, town: Event) -> None:
     began_s = time.perf_counter()
     before, after = as_drawn(town.before), as_drawn(town.after)
     shift = measure_shift(before, after, 2 * job.reach_m, job.parallel_angle)
-    if not fits_better(before, after, shift, job.tolerance_m, job.parallel_angle):
+    moved = move_closer(before, after, shift, job.tolerance_m, job.parallel_angle)
+    if moved is None:
         print("the shift is not seen")
-    before = as_drawn(town.before.moved(shift))
+    else:
+        before = moved
     shifted_s = time.perf_counter()
-    fates, fates_after = find_fates(before, after, limits), find_fates(after, before, limits)
+    segments, segments_after = classify_changes(before, after, limits)
     compared_s = time.perf_counter()
-    hand = RoadsAtHand(
-        before.lines, after.lines, before.lines.parted(np.zeros(0, object), np.zeros(0, int)), fates, fates_after
-    )
+    nothing = before.lines.parted(np.zeros(0, object), np.zeros(0, int))
+    roads = ComparedRoads(segments, segments_after, nothing)
     nodes = before.graph.nodes[np.random.default_rng(1).choice(len(before.graph.nodes), PLACES)]
     layer = geopandas.GeoDataFrame(geometry=shapely.points(nodes))
-    find_routes(hand, Points(layer, np.arange(PLACES).astype(str), nodes, None), job, Reporter())
+    find_routes(roads, Points(layer, np.arange(PLACES).astype(str), nodes, None), job, Reporter())
     routed_s = time.perf_counter()
-    rightly = [told_rightly(fates, town.became, kind) for kind in (INTACT, DISPLACED, UNMATCHED)]
-    rightly.append(told_rightly(fates_after, town.came, UNMATCHED))
+    rightly = [told_rightly(segments, town.became, kind) for kind in (INTACT, DISPLACED, UNMATCHED)]
+    rightly.append(told_rightly(segments_after, town.came, UNMATCHED))
     print(
         f"{size_km:g} | {before.length_m.sum() / 1000:.0f} | "
         + " | ".join(f"{share:.1%}" for share in rightly)
@@ -122,9 +123,9 @@ def tell(size_km: float, town: Event) -> None:
     )
 
 
-def told_rightly(fates: Fates, became: np.ndarray, kind: int) -> float:
+def told_rightly(segments: ChangeSegments, became: np.ndarray, kind: int) -> float:
     """Return the share of the length of what became one kind that is told as such."""
-    lengths_m = fates.lengths_by_line(len(became))[became == kind]
+    lengths_m = segments.lengths_by_line()[became == kind]
     return lengths_m[:, kind].sum() / lengths_m.sum()
 
 

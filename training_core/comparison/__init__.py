@@ -1,1 +1,1 @@
-"""Two road networks beside each other: scores, changes, routes. Imports networks and extraction."""
+"""Comparing two road networks: APLS, TOPO, line metrics, changes, accessibility. Imports networks and extraction."""

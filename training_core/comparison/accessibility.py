@@ -1,7 +1,7 @@
-"""What has become of the routes of places: which are longer, and which places are cut off.
+"""Accessibility of places before and after: which routes are longer, and which places are cut off.
 
-Knows places, origins and what of a network is there to drive on; how ways are found is in `routes`, how roads of two
-layers become one network in `passable`.
+Scope: places, origins and their status. Independent of how routes are found (`routes`) and of how roads of two layers
+become one network (`open_roads`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ..geodata.vectors import read_layer, read_polygons, require_fields, require
 from ..jobs import CompareNetworks
 from ..networks.lines import Lines, together
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
-from .open_roads import RoadsAtHand, is_closed, passable_roads, stretch_lines, with_new_roads
-from .routes import Sites, Ways, from_nearest, least_way, snap, to_all
+from .open_roads import ComparedRoads, is_closed, passable_roads, with_new_roads
+from .routes import RouteCosts, Sites, from_nearest, least_costs, snap, to_all
 
 CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = (
     "cut off",
@@ -34,11 +34,11 @@ CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = (
     "reachable",
 )
 STATUSES = (CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE)  # the worst first
-# With less than this of closed road in between, a place is only interrupted: by gaps too short to be told as lost.
+# With less closed road than this on the way, a place is only interrupted: by gaps too short to be classified as lost.
 _NOTHING_M = 0.5
-# Where more than this share of the places is, that is worth a word.
-_TOLD_INTERRUPTED = 0.25
-# Speeds that make a second of each meter of road that is closed, and next to nothing of all others.
+# Interrupted places are warned of from this share.
+_WARNED_INTERRUPTED_SHARE = 0.25
+# Speeds that make travel time the length of closed road: 1 s a closed meter, next to 0 for open ones.
 _CLOSED_MPS, _OPEN_MPS = 1.0, 1e9
 
 
@@ -51,10 +51,11 @@ class Points:
     layer : GeoDataFrame
         The n places as read.
     names : ndarray (n + k,), object
-        Of the places and then of the origins.
+        Names of the places, then of the origins.
     points : ndarray (n + k, 2), float64
+        In meters.
     damage : geometry, optional
-        Where roads are known to be blocked.
+        Area of confirmed damage, in which lost roads are blocked.
     """
 
     layer: geopandas.GeoDataFrame
@@ -70,34 +71,34 @@ class Points:
 
 @dataclass(frozen=True)
 class PlaceRoutes:
-    """What has become of the routes of n places.
+    """The accessibility of n places.
 
     Parameters
     ----------
     status : ndarray (n,), object
-        Of STATUSES.
-    length : Ways
+        One of STATUSES.
+    length : RouteCosts
         In meters.
-    time : Ways, optional
+    time : RouteCosts, optional
         In seconds; None where speeds are not known.
     to_road_m, to_road_after_m : ndarray (n,), float64
         From each place to the nearest road; infinite where that is too far.
     missing_m : ndarray (n,), float64
-        Of a place that is cut off or interrupted, the least length of closed road on any way to it; else not a number.
+        Of a place that is cut off or interrupted, the least length of closed road on any route to it; else NaN.
     source : ndarray (n,), object
         Name of the origin that the route comes from; empty without origins.
     """
 
     status: np.ndarray
-    length: Ways
-    time: Optional[Ways]
+    length: RouteCosts
+    time: Optional[RouteCosts]
     to_road_m: np.ndarray
     to_road_after_m: np.ndarray
     missing_m: np.ndarray
     source: np.ndarray
 
     def counts(self) -> dict[str, int]:
-        """Return the number of places by status, as names of numbers have it."""
+        """Return the number of places by status, with underscores for spaces."""
         return {status.replace(" ", "_"): int((self.status == status).sum()) for status in STATUSES}
 
 
@@ -130,7 +131,7 @@ def read_points(job: CompareNetworks, plane: pyproj.CRS) -> Optional[Points]:
 def _read_named(
     path: str, purpose: str, field: str, plane: pyproj.CRS
 ) -> tuple[geopandas.GeoDataFrame, np.ndarray, np.ndarray]:
-    """Return a layer of points, their names and where they lie; of a multipoint, the middle."""
+    """Return a layer of points, their names and their positions; of a multipoint, the centroid."""
     layer = read_layer(path, purpose)
     require_geometry(layer, ("points",), path, purpose)
     require_fields(layer, (field,), path, purpose)
@@ -148,32 +149,43 @@ def _read_named(
     return layer, np.array(names, dtype=object), points
 
 
-def find_routes(hand: RoadsAtHand, points: Points, job: CompareNetworks, reporter: Reporter) -> PlaceRoutes:
-    """Return what has become of the routes of places.
+def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, reporter: Reporter) -> PlaceRoutes:
+    """Return the accessibility of places, before and after.
+
+    Parameters
+    ----------
+    roads : ComparedRoads
+    points : Points
+    job : CompareNetworks
+    reporter : Reporter
+
+    Returns
+    -------
+    PlaceRoutes
 
     Raises
     ------
     LabelError
         No place, or no origin, lies on a road before.
     """
-    before = snap(_graph(together(hand.before, hand.outside), job), points.points, job.place_m)
+    before = snap(_graph(together(roads.before.roads.lines, roads.outside), job), points.points, job.place_m)
     _check_near(before, points, job, reporter)
-    reporter.progress(0.3, "Putting together what can be driven on")
-    after = snap(_graph(passable_roads(hand, points.damage, job), job), points.points, job.place_m)
+    reporter.progress(0.3, "Merging passable roads")
+    after = snap(_graph(passable_roads(roads, points.damage, job), job), points.points, job.place_m)
     reporter.check_cancelled()
-    reporter.progress(0.6, "Looking for routes")
+    reporter.progress(0.6, "Finding routes")
     sources = _sources(before, after, points)
     find = from_nearest if job.origins else to_all
     length = find(before, after, sources, False, reporter)
     time = find(before, after, sources, True, reporter) if job.before_speed_field else None
-    length, time = (None if ways is None else _of_places(ways, points.count) for ways in (length, time))
+    length, time = (None if costs is None else _of_places(costs, points.count) for costs in (length, time))
     status = _statuses(length, time, before, after, points.count, job)
     reporter.check_cancelled()
     missing_m = np.full(points.count, np.nan)
     is_cut_off = status == CUT_OFF
     if is_cut_off.any():
-        reporter.progress(0.8, "Looking for what is missing")
-        missing_m[is_cut_off] = _missing(hand, points, sources, job, reporter)[is_cut_off]
+        reporter.progress(0.8, "Finding missing roads")
+        missing_m[is_cut_off] = _missing(roads, points, sources, job, reporter)[is_cut_off]
         status[missing_m < _NOTHING_M] = INTERRUPTED
         _warn_of_gaps(int((status == INTERRUPTED).sum()), points.count, reporter)
     to_road_m, to_road_after_m = (sites.gap_m[: points.count] for sites in (before, after))
@@ -182,16 +194,16 @@ def find_routes(hand: RoadsAtHand, points: Points, job: CompareNetworks, reporte
 
 
 def _warn_of_gaps(interrupted: int, count: int, reporter: Reporter) -> None:
-    """Tell where so many places are interrupted that it must be the lines' fault."""
-    if interrupted > _TOLD_INTERRUPTED * count:
+    """Warn if so many places are interrupted that the lines must be at fault."""
+    if interrupted > _WARNED_INTERRUPTED_SHARE * count:
         reporter.warning(
             f"{interrupted:,} of {count:,} places are interrupted by gaps in the roads after that are too short to be "
-            "told as lost. Clean these roads first, or let routes run on what remains (routes_on)."
+            "classified as lost. Clean these roads first, or let routes run on what remains (routes_on)."
         )
 
 
-def _of_places(ways: Ways, count: int) -> Ways:
-    return Ways(*(values[:count] for values in vars(ways).values()))
+def _of_places(costs: RouteCosts, count: int) -> RouteCosts:
+    return RouteCosts(*(values[:count] for values in vars(costs).values()))
 
 
 def _graph(lines: Lines, job: CompareNetworks) -> RoadGraph:
@@ -200,22 +212,21 @@ def _graph(lines: Lines, job: CompareNetworks) -> RoadGraph:
 
 
 def _missing(
-    hand: RoadsAtHand, points: Points, sources: np.ndarray, job: CompareNetworks, reporter: Reporter
+    roads: ComparedRoads, points: Points, sources: np.ndarray, job: CompareNetworks, reporter: Reporter
 ) -> np.ndarray:
-    """Return the least length of closed road on the way to each place: (n,), float64; infinite for no way at all."""
-    stretches = stretch_lines(hand.before, hand.fates_before)
-    closed = is_closed(stretches, hand.fates_before, points.damage)
-    closed = np.append(closed, np.full(len(hand.outside), not job.keep_outside))
-    main = together(stretches, hand.outside)
-    lines = with_new_roads(replace(main, speed_mps=np.where(closed, _CLOSED_MPS, _OPEN_MPS)), hand, job)
+    """Return the least length of closed road on a route to each place: (n,), float64; infinite without any route."""
+    closed = is_closed(roads.before, points.damage)
+    closed = np.append(closed, np.full(len(roads.outside), not job.keep_outside))
+    main = together(roads.before.lines, roads.outside)
+    lines = with_new_roads(replace(main, speed_mps=np.where(closed, _CLOSED_MPS, _OPEN_MPS)), roads.after, job)
     is_main = np.arange(len(lines)) < len(main)
     lines = replace(lines, speed_mps=np.where(is_main, lines.speed_mps, _OPEN_MPS))
     sites = snap(contracted(make_road_graph(lines, job.join_m)), points.points, job.place_m)
-    return least_way(sites, sources, True, reporter)[0][: points.count]
+    return least_costs(sites, sources, True, reporter)[0][: points.count]
 
 
 def _sources(before: Sites, after: Sites, points: Points) -> np.ndarray:
-    """Return the numbers of the points that ways lead to: the origins, or the places that mostly hang together."""
+    """Return the indices of the routes' sources: the origins, or the places of the largest connected component."""
     if len(points.points) > points.count:
         return np.arange(points.count, len(points.points))
     for sites in (after, before):
@@ -227,18 +238,18 @@ def _sources(before: Sites, after: Sites, points: Points) -> np.ndarray:
 
 
 def _check_near(before: Sites, points: Points, job: CompareNetworks, reporter: Reporter) -> None:
-    """Raise LabelError where no place, or no origin, is on a road before, and tell how many are not."""
+    """Raise LabelError where no place, or no origin, is on a road before, and warn of those that are not."""
     on_road = before.places.edge >= 0
     kinds = {"places": slice(0, points.count), "origins": slice(points.count, None)}
     for kind, which in kinds.items():
         count, on = len(on_road[which]), int(on_road[which].sum())
         if count and not on:
-            apart_m = shapely.STRtree(before.roads.graph.shapes()).query_nearest(
+            gap_m = shapely.STRtree(before.roads.graph.shapes()).query_nearest(
                 shapely.points(points.points[which]), return_distance=True, all_matches=False
             )[1]
             raise LabelError(
                 f"None of the {kind} ({getattr(job, kind)}) lies within {job.place_m:g} m of a road before; "
-                f"the nearest is {apart_m.min():,.0f} m away.",
+                f"the nearest is {gap_m.min():,.0f} m away.",
                 "Raise the distance of places (place_m), or check the layers' coordinate systems.",
             )
         if on < count:
@@ -251,7 +262,7 @@ def _check_near(before: Sites, points: Points, job: CompareNetworks, reporter: R
 
 
 def _statuses(
-    length: Ways, time: Optional[Ways], before: Sites, after: Sites, count: int, job: CompareNetworks
+    length: RouteCosts, time: Optional[RouteCosts], before: Sites, after: Sites, count: int, job: CompareNetworks
 ) -> np.ndarray:
     """Return the status of each place, as if none were interrupted: (n,), object."""
     there, now = np.isfinite(length.before), np.isfinite(length.after)
@@ -266,7 +277,7 @@ def _statuses(
 
 
 def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
-    """Return the places, in their own CRS and with their own fields, with what became of their routes."""
+    """Return the places, in their own CRS and with their own fields, with their accessibility."""
     length = routes.length
     with np.errstate(invalid="ignore", divide="ignore"):
         columns: dict[str, Any] = {
@@ -286,10 +297,10 @@ def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame) -> geopandas.Ge
     columns["origin"] = routes.source
     made = {*columns, "fid"}
     own = {name: layer[name] for name in layer.columns if name != layer.geometry.name and name.lower() not in made}
-    middles = shapely.centroid(layer.geometry.to_numpy())  # of multipoints, which QGIS often makes of points
+    middles = shapely.centroid(layer.geometry.to_numpy())  # since QGIS often makes multipoints of points
     return geopandas.GeoDataFrame({**own, **columns}, geometry=middles, crs=layer.crs)
 
 
 def _known(values: np.ndarray) -> np.ndarray:
-    """Return values, and not a number where there is none that is finite."""
+    """Return values, with NaN in place of infinite ones."""
     return np.where(np.isfinite(values), values, np.nan)

@@ -1,13 +1,13 @@
 """APLS, the average path length similarity of two road networks.
 
-Knows control points and what becomes of the paths between them; knows nothing of layers or reports. The definition is
-that of Van Etten, Lindenbaum and Bacastow, "SpaceNet: A Remote Sensing Dataset and Challenge Series", arXiv:1807.01232
-(2018), and of its reference code:
+Scope: control points and the shortest paths between them. Independent of layers and reports. The definition is that of
+Van Etten, Lindenbaum and Bacastow, "SpaceNet: A Remote Sensing Dataset and Challenge Series", arXiv:1807.01232 (2018),
+and of its reference code:
 
-- Control points are a graph's nodes, but for those that join just two edges, and points evenly along each edge, at
-  most `spacing_m` apart: none on an edge shorter than three quarters of that, and one up to the whole of it.
+- Control points are a graph's nodes, except those of degree 2, and points evenly along each edge, at most `spacing_m`
+  apart: none on an edge shorter than three quarters of that, and one up to the whole of it.
 - Each is snapped to the nearest edge of the other graph within `snap_m`; else it is missing there.
-- For each pair of control points that a path links, the difference is min(1, |L - L'| / L), where L and L' are the
+- For each pair of control points that a path connects, the difference is min(1, |L - L'| / L), where L and L' are the
   lengths of the shortest paths in either graph, and 1 where there is none in the other. A direction's score is 1 less
   the mean of the differences.
 - The APLS is the harmonic mean of the directions, from truth to proposal and back; 0 where one of them is.
@@ -16,6 +16,7 @@ that of Van Etten, Lindenbaum and Bacastow, "SpaceNet: A Remote Sensing Dataset 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import harmonic_mean
 
 import geopandas
 import numpy as np
@@ -27,22 +28,22 @@ from ..networks.shortest_paths import paths_on
 SNAP_M, SPACING_M = 4.0, 50.0
 # An edge shorter than this share of the spacing has no control points but its nodes.
 _SHORTEST = 0.75
-# How many numbers are held at once: from a block of control points to all nodes, and from a few of it to all others.
+# Path lengths in memory at once: from a block of control points to all nodes, and from a few to all others.
 _BLOCK, _ROWS = 4_000_000, 500_000
 
 
 @dataclass(frozen=True)
 class Direction:
-    """How well the paths of one graph are found in another.
+    """Path similarity in one direction: how well the shortest paths of one graph are found in another.
 
     Parameters
     ----------
     score : float
         From 0 to 1; 0 where there are no paths.
     points, snapped : int
-        Control points, and how many of them the other graph has.
+        Control points, and how many of them snap to the other graph.
     paths, missing : int
-        Pairs of control points that a path links, and how many of them none links in the other graph.
+        Pairs of control points that a path connects, and how many of them none connects in the other graph.
     """
 
     score: float
@@ -76,36 +77,36 @@ def score_apls(
     spacing_m: float = SPACING_M,
     by_time: bool = False,
 ) -> Apls:
-    """Return the APLS of two graphs in one plane, both without nodes of degree 2; see `roadgraph.contracted`.
+    """Return the APLS of two graphs in one plane.
 
     Parameters
     ----------
     truth, proposal : RoadGraph
+        Without nodes of degree 2; see `road_graph.contracted`.
     reporter : Reporter
     snap_m, spacing_m : float
-        See above.
+        Snap distance, and greatest distance of control points along edges.
     by_time : bool
-        Whether paths are as long as they take to travel; speeds must be known. Control points stay where they are.
+        Whether travel times are compared in place of lengths; speeds must be known. Control points stay where they are.
+
+    Returns
+    -------
+    Apls
     """
     there = _compare(truth, proposal, snap_m, spacing_m, by_time, reporter.part(0, 0.5))
     back = _compare(proposal, truth, snap_m, spacing_m, by_time, reporter.part(0.5, 1))
-    return Apls(harmonic_mean(there.score, back.score), there, back)
-
-
-def harmonic_mean(one: float, other: float) -> float:
-    """Return the harmonic mean of two scores; 0 where one of them is."""
-    return 2 * one * other / (one + other) if one > 0 and other > 0 else 0.0
+    return Apls(float(harmonic_mean([there.score, back.score])), there, back)
 
 
 def control_places(roads: RoadGraph, spacing_m: float) -> tuple[Places, np.ndarray]:
-    """Return a graph's control points, those near each other in order, and their edges' directions.
+    """Return a graph's control points, in the order of a Hilbert curve, and the headings of their edges.
 
     Returns
     -------
     places : Places
         n of them.
     headings : ndarray (n, 2), float64
-        Not a number for a node.
+        Unit vectors; NaN at nodes.
     """
     graph, length_m = roads.graph, np.round(roads.length_m, 6)  # so that rounding does not decide on their number
     _, first_end = np.unique(graph.edges, return_index=True)
@@ -125,7 +126,7 @@ def control_places(roads: RoadGraph, spacing_m: float) -> tuple[Places, np.ndarr
 def _compare(
     graph: RoadGraph, other: RoadGraph, snap_m: float, spacing_m: float, by_time: bool, reporter: Reporter
 ) -> Direction:
-    """Return how well the paths of a graph are found in another."""
+    """Return the path similarity in the direction from a graph to another."""
     if not len(graph.graph.edges):
         return Direction(0.0, 0, 0, 0, 0)
     places, headings = control_places(graph, spacing_m)

@@ -1,6 +1,6 @@
-"""The changes of a road network as layers: stretches with the fields of their lines.
+"""The changes of a road network as vector layers: segments with the fields of their lines.
 
-Knows tables and their types; knows nothing of how changes are found.
+Scope: tables and field types. Independent of how changes are found.
 """
 
 from __future__ import annotations
@@ -14,58 +14,59 @@ import pandas
 import shapely
 
 from ..geodata.vectors import write_layers
-from ..networks.road_graph import as_drawn
-from .changes import Fates, shapes_of
+from .changes import ChangeSegments
 from .network_pair import AFTER, BEFORE, Pair
 
-# What a stretch is called, by its kind, in the network before and in that after.
+# The names of INTACT, DISPLACED and UNMATCHED in the network before and in that after.
 NAMES = {BEFORE: ("intact", "displaced", "lost"), AFTER: ("intact", "displaced", "new")}
 CHANGES = ("intact", "displaced", "lost", "new")
 
 
-def parts_of(pair: Pair, fates: dict[str, Fates]) -> dict[str, np.ndarray]:
-    """Return the stretches by what has become of them, as lines in the plane of the roads after."""
+def parts_of(segments: dict[str, ChangeSegments]) -> dict[str, np.ndarray]:
+    """Return the segments by change, each as lines in the plane of the roads after: (n,), object.
+
+    Intact and displaced ones are those of the roads before.
+    """
     parts = {}
     for name, names in NAMES.items():
-        shapes = shapes_of(as_drawn(pair.lines[name]), fates[name].stretches)
         for kind, change in enumerate(names):
             if name == BEFORE or change == "new":
-                parts[change] = shapes[fates[name].kind == kind]
+                parts[change] = segments[name].lines.shapes[segments[name].kind == kind]
     return parts
 
 
-def to_layer(pair: Pair, fates: dict[str, Fates]) -> geopandas.GeoDataFrame:
-    """Return the stretches with what has become of them and the fields of their lines, in the CRS of the roads before.
+def to_layer(pair: Pair, segments: dict[str, ChangeSegments]) -> geopandas.GeoDataFrame:
+    """Return the segments with their change and the fields of their lines, in the CRS of the roads before.
 
-    Those of the network before lie where they were drawn; of the one after there are the new ones.
+    They are all segments of the network before, where they were drawn, and the new ones of the network after.
     """
-    tables = [_table(pair, fates[name], name) for name in NAMES]
+    tables = [_table(pair, segments[name], name) for name in NAMES]
     spelled = {name.lower(): name for name in tables[0].columns}  # no format has both Name and name
     tables[1] = tables[1].rename(columns={name: spelled.get(name.lower(), name) for name in tables[1].columns})
     return pandas.concat(_of_like_types(*tables), ignore_index=True)
 
 
-def _table(pair: Pair, fates: Fates, name: str) -> geopandas.GeoDataFrame:
-    """Return the stretches of one network that the result has."""
-    lines, layer, edge = pair.lines[name], pair.layers[name], fates.stretches.edge
-    by_line_m = fates.lengths_by_line(len(lines))
+def _table(pair: Pair, segments: ChangeSegments, name: str) -> geopandas.GeoDataFrame:
+    """Return the segments of one network that the layer shows."""
+    layer = pair.layers[name]
     by_feature_m = np.zeros((len(layer), 3))
-    np.add.at(by_feature_m, lines.feature, by_line_m)
+    np.add.at(by_feature_m, segments.roads.lines.feature, segments.lengths_by_line())
     shares = by_feature_m / np.maximum(by_feature_m.sum(axis=1, keepdims=True), 1e-12)
-    shown = np.ones(len(edge), dtype=bool) if name == BEFORE else np.asarray(NAMES[name])[fates.kind] == "new"
-    feature = lines.feature[edge[shown]]
+    change = np.asarray(NAMES[name])[segments.kind]
+    shown = np.ones(len(change), dtype=bool) if name == BEFORE else change == "new"
+    feature = segments.lines.feature[shown]
     made = {
-        "change": np.asarray(NAMES[name])[fates.kind[shown]],
-        "length_m": fates.length_m[shown],
-        "offset_m": fates.offset_m[shown],
+        "change": change[shown],
+        "length_m": segments.length_m[shown],
+        "offset_m": segments.offset_m[shown],
         "network": np.full(len(feature), name.split()[-1]),
         "line": feature + 1,
         **{
-            f"{change}_share": shares[feature, NAMES[name].index(change)] if change in NAMES[name] else 0.0
-            for change in CHANGES
+            f"{each}_share": shares[feature, NAMES[name].index(each)] if each in NAMES[name] else 0.0
+            for each in CHANGES
         },
     }
-    shapes = shapes_of(as_drawn(lines), fates.stretches)[shown]
+    shapes = segments.lines.shapes[shown]
     if name == BEFORE and pair.shift.taken_off:
         shapes = shapely.transform(shapes, lambda points: points - pair.shift.vector_m)
     own = [str(each) for each in layer.columns if each != layer.geometry.name and each.lower() not in {*made, "fid"}]
@@ -74,7 +75,7 @@ def _table(pair: Pair, fates: Fates, name: str) -> geopandas.GeoDataFrame:
 
 
 def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -> list[geopandas.GeoDataFrame]:
-    """Return two tables that can be put below each other: fields of different types as text."""
+    """Return two tables that can be concatenated: fields of different types as text."""
     tables = [one.copy(), other.copy()]
     for name in {*one.columns, *other.columns} - {one.geometry.name}:
         types = {table[name].dtype for table in tables if name in table}
@@ -92,7 +93,7 @@ def _as_text(value: object) -> Optional[str]:
 
 
 def _may_be_empty(values: pandas.Series) -> pandas.Series:
-    """Return whole numbers and yes or no as types that also know nothing."""
+    """Return integers and booleans as nullable types."""
     if pandas.api.types.is_bool_dtype(values.dtype):
         return values.astype("boolean")
     return values.astype("Int64") if pandas.api.types.is_integer_dtype(values.dtype) else values
@@ -101,7 +102,15 @@ def _may_be_empty(values: pandas.Series) -> pandas.Series:
 def write_tables(
     staged: dict[str, Path], changes: geopandas.GeoDataFrame, reached: Optional[geopandas.GeoDataFrame]
 ) -> None:
-    """Write the layers that are asked for, to one file where both have the same."""
+    """Write the layers that are asked for, to one file where both have the same path.
+
+    Parameters
+    ----------
+    staged : dict of str to Path
+        Where to write "changes" and "reached"; one that is missing is not asked for.
+    changes, reached : GeoDataFrame
+        `reached` is None where there are no places.
+    """
     files: dict[Path, dict[str, geopandas.GeoDataFrame]] = {}
     for name, table in (("changes", changes), ("reached", reached)):
         if name in staged and table is not None:

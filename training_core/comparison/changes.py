@@ -1,44 +1,45 @@
-"""What has become of a road network: which of its lines run on, have moved, or have no counterpart in another.
+"""Change classification of two road networks: which parts of their lines are intact, displaced or unmatched.
 
-Knows lines in meters and distances between them; knows nothing of junctions, routes or layers.
+Scope: lines in meters and distances between them. Independent of topology, routes and layers.
 
-- A stretch is intact where a line of the other network that runs alike is within the tolerance.
-- Of what is left in both, a stretch is displaced where the nearest of the other network that runs alike lies within the
-  largest displacement, and that one's nearest is this stretch again, or one within the tolerance of it. So two roads
-  never share a counterpart, and what has one already is no other's.
-- The rest has none. Of the network before that is lost; of the one after it is new.
+- A segment is intact where a line of the other network of similar direction is within the tolerance.
+- Of the rest of both, a segment is displaced where the nearest one of the other network of similar direction lies
+  within the largest displacement, and the nearest one to that is this segment again, or one within the tolerance of it
+  (mutual nearest neighbors). So two roads never share a counterpart.
+- What remains is unmatched: lost if it is of the network before, new if it is of the one after.
 
-Both networks are judged by the same rules, so before and after can change places.
+The rules are symmetric, so before and after can be swapped.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import shapely
 
-from ..networks.lines import make_lines
+from ..networks.lines import Lines, make_lines
 from ..networks.road_graph import Places, RoadGraph, as_drawn
 from ..networks.stretches import Stretches, near, rest
 
 INTACT, DISPLACED, UNMATCHED = range(3)
-# A stretch is judged by pieces as long as this, at most.
+# Displacement is measured for pieces of at most this length.
 _PIECE_M = 2.0
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What counts as the same road.
+    """Thresholds for what counts as the same road.
 
     Parameters
     ----------
     tolerance_m, displaced_m : float
-        How near an intact road and a displaced one must be.
+        Largest distance of the counterpart of an intact road, and of a displaced one.
     angle : float
-        The largest difference of their directions, in degrees.
+        Largest difference of directions, in degrees.
     min_stretch_m : float
-        Shorter stretches become part of the longer of their neighbors on the same line.
+        Shorter segments are merged into the longer of their neighbors on the same line.
     """
 
     tolerance_m: float
@@ -48,70 +49,114 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Fates:
-    """What has become of lines: each one cut into stretches, in order along it.
+class ChangeSegments:
+    """A network's lines cut into segments by change, in order along each line.
 
     Parameters
     ----------
+    roads : RoadGraph
+        The network as drawn: edge i is line i.
     stretches : Stretches
-        n of them.
+        n of them; together they cover every line.
     kind : ndarray (n,), int64
         INTACT, DISPLACED or UNMATCHED.
     offset_m : ndarray (n,), float64
-        How far displaced stretches have moved, in the mean; not a number for others.
+        Mean displacement of displaced segments; NaN for others.
     """
 
+    roads: RoadGraph
     stretches: Stretches
     kind: np.ndarray
     offset_m: np.ndarray
 
     @property
+    def is_matched(self) -> np.ndarray:
+        """Whether each segment has a counterpart, and so is intact or displaced: (n,), bool."""
+        return self.kind != UNMATCHED
+
+    @property
     def length_m(self) -> np.ndarray:
-        """Length of each stretch: (n,), float64."""
+        """Length of each segment: (n,), float64."""
         return self.stretches.end_m - self.stretches.begin_m
 
-    def lengths_by_line(self, count: int) -> np.ndarray:
-        """Return how much of each line is intact, displaced and without a counterpart: (count, 3), float64."""
+    @cached_property
+    def lines(self) -> Lines:
+        """The segments as n lines, with the attributes of the lines that they are parts of."""
+        return self.roads.lines.parted(_shapes_of(self.roads, self.stretches), self.stretches.edge)
+
+    def lengths_by_line(self) -> np.ndarray:
+        """Return how much of each line is intact, displaced and unmatched: (lines, 3), float64, in meters."""
+        count = len(self.roads.lines)
         lengths_m = np.bincount(3 * self.stretches.edge + self.kind, self.length_m, minlength=3 * count)
         return lengths_m.reshape(count, 3)
 
 
-def find_fates(roads: RoadGraph, other: RoadGraph, limits: Limits) -> Fates:
-    """Return what has become of a network's lines, seen from another network, both as drawn; see `as_drawn`."""
-    same, other_same = (near(*pair, limits.tolerance_m, limits.angle) for pair in ((roads, other), (other, roads)))
-    pieces, offset_m = _displacements(roads, rest(roads, same), other, rest(other, other_same), limits)
+@dataclass(frozen=True)
+class _Remainder:
+    """The parts of a network that are not intact."""
+
+    roads: RoadGraph
+    parts: Stretches
+
+    @cached_property
+    def graph(self) -> RoadGraph:
+        """These parts alone: edge i is part i."""
+        return as_drawn(make_lines(_shapes_of(self.roads, self.parts)))
+
+
+def classify_changes(before: RoadGraph, after: RoadGraph, limits: Limits) -> tuple[ChangeSegments, ChangeSegments]:
+    """Return the lines of two networks, cut into segments that are intact, displaced or unmatched.
+
+    Parameters
+    ----------
+    before, after : RoadGraph
+        As drawn; see `as_drawn`.
+    limits : Limits
+
+    Returns
+    -------
+    ChangeSegments, ChangeSegments
+        Those of the network before, and of the one after.
+    """
+    intact = [near(*pair, limits.tolerance_m, limits.angle) for pair in ((before, after), (after, before))]
+    own, other = (_Remainder(roads, rest(roads, parts)) for roads, parts in zip((before, after), intact))
+    return _classified(own, intact[0], other, limits), _classified(other, intact[1], own, limits)
+
+
+def _classified(own: _Remainder, intact: Stretches, other: _Remainder, limits: Limits) -> ChangeSegments:
+    """Return all segments of a network, of which the intact ones are known."""
+    pieces, offset_m = _displacements(own, other, limits)
     kind = np.where(np.isnan(offset_m), UNMATCHED, DISPLACED)
-    edge, begin_m, end_m = (np.concatenate(each) for each in zip(vars(same).values(), vars(pieces).values()))
+    edge, begin_m, end_m = (np.concatenate(each) for each in zip(vars(intact).values(), vars(pieces).values()))
     order = np.lexsort((begin_m, edge))
-    kind = np.concatenate([np.full(len(same.edge), INTACT), kind])[order]
-    offset_m = np.concatenate([np.full(len(same.edge), np.nan), offset_m])[order]
-    return _settled(Stretches(edge[order], begin_m[order], end_m[order]), kind, offset_m, limits.min_stretch_m)
+    kind = np.concatenate([np.full(len(intact.edge), INTACT), kind])[order]
+    offset_m = np.concatenate([np.full(len(intact.edge), np.nan), offset_m])[order]
+    pieces = Stretches(edge[order], begin_m[order], end_m[order])
+    return ChangeSegments(own.roads, *_settled(pieces, kind, offset_m, limits.min_stretch_m))
 
 
-def _displacements(
-    roads: RoadGraph, left: Stretches, other: RoadGraph, other_left: Stretches, limits: Limits
-) -> tuple[Stretches, np.ndarray]:
-    """Return what is left of a network in pieces, and how far each has moved; not a number where it has not."""
-    pieces, stretch = _pieces(left)
+def _displacements(own: _Remainder, other: _Remainder, limits: Limits) -> tuple[Stretches, np.ndarray]:
+    """Return the remainder of a network in pieces, and how far each is displaced; NaN where it is not."""
+    pieces, stretch = _pieces(own.parts)
     offset_m = np.full(len(stretch), np.nan)
-    if not len(stretch) or not len(other_left.edge):
+    if not len(stretch) or not len(other.parts.edge):
         return pieces, offset_m
-    own, others = _alone(roads, left), _alone(other, other_left)
     middles = Places(pieces.edge, (pieces.begin_m + pieces.end_m) / 2)
-    points, headings = roads.points_at(middles), roads.headings_at(middles)
-    found, gap_m = others.nearest(points, limits.displaced_m, headings, limits.angle)
+    points, headings = own.roads.points_at(middles), own.roads.headings_at(middles)
+    found, gap_m = other.graph.nearest(points, limits.displaced_m, headings, limits.angle)
     met = np.flatnonzero(found.edge >= 0)
     found = found.select(met)
-    back, _ = own.nearest(others.points_at(found), limits.displaced_m, others.headings_at(found), limits.angle)
+    there, headings = other.graph.points_at(found), other.graph.headings_at(found)
+    back, _ = own.graph.nearest(there, limits.displaced_m, headings, limits.angle)
     met, back = met[back.edge >= 0], back.select(back.edge >= 0)
-    away_m = np.hypot(*(own.points_at(back) - points[met]).T)
-    mutual = (left.edge[back.edge] == pieces.edge[met]) | (away_m <= limits.tolerance_m)
+    away_m = np.hypot(*(own.graph.points_at(back) - points[met]).T)
+    mutual = (own.parts.edge[back.edge] == pieces.edge[met]) | (away_m <= limits.tolerance_m)
     offset_m[met[mutual]] = gap_m[met[mutual]]
     return pieces, offset_m
 
 
 def _pieces(parts: Stretches) -> tuple[Stretches, np.ndarray]:
-    """Return stretches cut into equal pieces that are short enough, and the number of each one's stretch."""
+    """Return stretches cut into equal pieces that are short enough, and the index of each one's stretch."""
     lengths_m = parts.end_m - parts.begin_m
     counts = np.ceil(lengths_m / _PIECE_M).astype(np.int64)
     stretch = np.repeat(np.arange(len(counts)), counts)
@@ -122,18 +167,15 @@ def _pieces(parts: Stretches) -> tuple[Stretches, np.ndarray]:
     return Stretches(parts.edge[stretch], begin_m, end_m), stretch
 
 
-def _alone(roads: RoadGraph, parts: Stretches) -> RoadGraph:
-    """Return stretches as a network of their own."""
-    return as_drawn(make_lines(shapes_of(roads, parts)))
-
-
-def shapes_of(roads: RoadGraph, parts: Stretches) -> np.ndarray:
-    """Return stretches of a network as lines: (n,), object."""
+def _shapes_of(roads: RoadGraph, parts: Stretches) -> np.ndarray:
+    """Return parts of a network as lines: (n,), object."""
     return shapely.remove_repeated_points(roads.lines_at(parts.edge, parts.begin_m, parts.end_m))
 
 
-def _settled(pieces: Stretches, kind: np.ndarray, offset_m: np.ndarray, min_stretch_m: float) -> Fates:
-    """Return pieces, which cover their lines in order, joined to stretches of which none is too short."""
+def _settled(
+    pieces: Stretches, kind: np.ndarray, offset_m: np.ndarray, min_stretch_m: float
+) -> tuple[Stretches, np.ndarray, np.ndarray]:
+    """Return pieces, which cover their lines in order, merged into segments of which none is too short."""
     length_m = pieces.end_m - pieces.begin_m
     kind = _without_flicker(pieces.edge, length_m, kind, min_stretch_m)
     run, first = _runs_of(pieces.edge, kind)
@@ -143,22 +185,22 @@ def _settled(pieces: Stretches, kind: np.ndarray, offset_m: np.ndarray, min_stre
     weighted_m2 = np.bincount(run[moved], (offset_m * length_m)[moved], minlength=len(first))
     mean_m = np.divide(weighted_m2, moved_m, out=np.full(len(first), np.nan), where=moved_m > 0)
     stretches = Stretches(pieces.edge[first], pieces.begin_m[first], pieces.end_m[last])
-    return Fates(stretches, kind[first], np.where(kind[first] == DISPLACED, mean_m, np.nan))
+    return stretches, kind[first], np.where(kind[first] == DISPLACED, mean_m, np.nan)
 
 
 def _runs_of(edge: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of the run of one kind on one line that each piece is in, and each run's first piece."""
+    """Return the index of each piece's run (of one kind on one line), and the first piece of each run."""
     begins = np.ones(len(edge), dtype=bool)
     begins[1:] = (np.diff(edge) != 0) | (np.diff(kind) != 0)
     return np.cumsum(begins) - 1, np.flatnonzero(begins)
 
 
 def _without_flicker(edge: np.ndarray, length_m: np.ndarray, kind: np.ndarray, min_stretch_m: float) -> np.ndarray:
-    """Return the kinds of pieces where runs that are too short have that of their longer neighbor, shortest first."""
+    """Return the kinds of pieces after runs that are too short took that of their longer neighbor, shortest first."""
     while len(kind):
         run, first = _runs_of(edge, kind)
         run_m, run_kind = np.bincount(run, length_m), kind[first]
-        # Of the neighbors before and behind each run: how long they are, and where there is none, less than nothing.
+        # Lengths of each run's neighbors on the same line, -1 where there is none.
         goes_on = np.append(edge[first][1:] == edge[first][:-1], False)
         previous_m = np.where(np.roll(goes_on, 1), np.roll(run_m, 1), -1)
         next_m = np.where(goes_on, np.roll(run_m, -1), -1)

@@ -1,18 +1,18 @@
-"""How much of one network's length lies near another's: completeness, correctness, quality; precision and recall.
+"""Length-based scores of a road network: completeness, correctness, quality; relaxed precision, recall and F1.
 
-Knows lines in meters and distances between them; knows nothing of paths along them.
+Scope: lines in meters and distances between them. Independent of paths along them (see `apls`).
 
-What lies within a distance of a straight piece is a set without dents, so that of another straight piece just one
-stretch lies in it, which is computed exactly, without buffers drawn as polygons.
+The buffer of a straight segment is convex, so the part of another straight segment inside it is one interval, which is
+computed exactly, without approximating buffers by polygons.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import harmonic_mean
 
 from ..networks.road_graph import RoadGraph
 from ..networks.stretches import near
-from .apls import harmonic_mean
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,16 @@ class LineScores:
     Completeness, correctness and quality are defined by Heipke, Mayer, Wiedemann and Jamet, "Evaluation of automatic
     road extraction", International Archives of Photogrammetry and Remote Sensing 32 (1997). Completeness is also the
     relaxed recall, and correctness the relaxed precision, of Mnih and Hinton, "Learning to detect roads in
-    high-resolution aerial images", ECCV 2010, on center-lines: the shares that counting points along the lines tends to
-    as the points come closer.
+    high-resolution aerial images", ECCV 2010, on center-lines: the limit of counting points along the lines as their
+    spacing goes to 0.
 
     Parameters
     ----------
     tolerance_m : float
     truth_m, found_m : float
-        Length of the truth, and of the part of it that has a proposal near.
+        Length of the truth, and of the part of it within the tolerance of the proposal.
     proposal_m, true_m : float
-        Length of the proposal, and of the part of it that has a truth near.
+        Length of the proposal, and of the part of it within the tolerance of the truth.
     """
 
     tolerance_m: float
@@ -42,28 +42,38 @@ class LineScores:
 
     @property
     def completeness(self) -> float:
-        """Share of the truth that is found; the relaxed recall."""
+        """Share of the true length that is found: the relaxed recall."""
         return self.found_m / self.truth_m if self.truth_m else 0.0
 
     @property
     def correctness(self) -> float:
-        """Share of the proposal that is true; the relaxed precision."""
+        """Share of the proposed length that is true: the relaxed precision."""
         return self.true_m / self.proposal_m if self.proposal_m else 0.0
 
     @property
     def quality(self) -> float:
-        """Length of what is true, divided by that of the proposal and of what it misses."""
+        """Length-based IoU: correct length, divided by proposed and missed length together."""
         everything_m = self.proposal_m + self.truth_m - self.found_m
         return self.true_m / everything_m if everything_m else 0.0
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall."""
-        return harmonic_mean(self.correctness, self.completeness)
+        """Harmonic mean of relaxed precision and recall."""
+        return float(harmonic_mean([self.correctness, self.completeness]))
 
 
 def score_lines(truth: RoadGraph, proposal: RoadGraph, tolerance_m: float) -> LineScores:
-    """Return how much of each of two networks lies near the other."""
+    """Return how much of each of two networks lies within a tolerance of the other.
+
+    Parameters
+    ----------
+    truth, proposal : RoadGraph
+    tolerance_m : float
+
+    Returns
+    -------
+    LineScores
+    """
     truth_m, proposal_m = (float(roads.length_m.sum()) for roads in (truth, proposal))
     found_m, true_m = (near(*pair, tolerance_m).length_m for pair in ((truth, proposal), (proposal, truth)))
     # Rounding must not make more than all of it near.

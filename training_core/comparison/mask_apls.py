@@ -1,6 +1,6 @@
-"""How well roads found in pieces of images connect what the true roads connect.
+"""APLS of predictions on image tiles: probability and label rasters are vectorized, and their networks compared.
 
-Knows the way from a mask to a network and its score; knows nothing of layers, or of where a piece lies on the map.
+Scope: from a raster to a road network and its score. Independent of layers and of where a tile lies on the map.
 """
 
 from __future__ import annotations
@@ -21,13 +21,26 @@ from ..networks.lines import make_lines
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from .apls import score_apls
 
-# A piece lies around the point where this plane touches the ellipsoid, so that a unit is a meter there.
+# Tiles lie around the point where this plane touches the ellipsoid, so that a unit is a meter there.
 _PLANE = CRS.from_string("+proj=aeqd +lat_0=0 +lon_0=0 +datum=WGS84 +units=m")
 _JOIN_M = 0.5
 
 
 def mask_network(raster: RoadRaster, resolution_m: float, reporter: Reporter) -> RoadGraph:
-    """Return the network that a piece of road raster shows, in meters and without nodes of degree 2."""
+    """Return the road network that a tile shows, vectorized with default options.
+
+    Parameters
+    ----------
+    raster : RoadRaster
+    resolution_m : float
+        Ground size of a pixel.
+    reporter : Reporter
+
+    Returns
+    -------
+    RoadGraph
+        In meters, without nodes of degree 2.
+    """
     transform = Affine.scale(resolution_m, -resolution_m)
     grid = Grid(_PLANE, transform, raster.width, raster.height)
     defaults = {field.name: getattr(Vectorize, field.name) for field in NetworkOptions.option_fields()}
@@ -38,18 +51,24 @@ def mask_network(raster: RoadRaster, resolution_m: float, reporter: Reporter) ->
 def mean_apls(
     found: list[np.ndarray], truths: list[np.ndarray], threshold: float, resolution_m: float, reporter: Reporter
 ) -> Optional[float]:
-    """Return the mean APLS of probability bytes over pieces whose labels show roads that connect, None without any.
+    """Return the mean APLS of predictions over the tiles whose labels yield a road network.
 
     Parameters
     ----------
     found : list of ndarray (height, width), uint8
-        See `inference.to_byte`.
+        Probability bytes; see `pixel_codes.to_byte`.
     truths : list of ndarray (height, width), uint8
-        BACKGROUND, ROAD or IGNORE; what is ignored counts as no data in both.
+        BACKGROUND, ROAD or IGNORE; ignored pixels count as no data in both.
     threshold : float
+        Probability from which a pixel is road.
     resolution_m : float
         Ground size of a pixel.
     reporter : Reporter
+
+    Returns
+    -------
+    float or None
+        None where no label yields a network.
     """
     scores = []
     for probability, truth in zip(found, truths):

@@ -1,6 +1,6 @@
-"""A road network before and after, read from layers: in one plane, on each other, and within an area of interest.
+"""A road network before and after, read from layers: in one plane, aligned, and clipped to an area of interest.
 
-Knows layers and what can be wrong with them; knows nothing of what has changed.
+Scope: layers and what can be wrong with them. Independent of what has changed.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from ..events import Reporter
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
 from ..networks.lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
-from ..networks.road_graph import as_drawn
-from .network_shift import fits_better, measure_shift
+from ..networks.road_graph import RoadGraph, as_drawn
+from .network_shift import measure_shift, move_closer
 
 BEFORE, AFTER = "roads before", "roads after"
-# A shift as large as this share of the tolerance is worth a word.
-_TOLD_SHARE = 0.4
-# Where a larger share of the network before than this lies beyond the one after, that is worth a word, too.
-_TOLD_BEYOND = 0.05
-# Networks whose extents are farther apart are not of the same ground.
-_SAME_GROUND_M = 1000.0
-# The network after is looked for within this many times the largest displacement, where a shift is measured.
+# A shift that stays is warned of from this share of the tolerance.
+_WARNED_SHIFT_SHARE = 0.4
+# Roads before that lie beyond those after are warned of from this share.
+_WARNED_BEYOND_SHARE = 0.05
+# Networks whose extents are farther apart are of different areas.
+_SAME_AREA_M = 1000.0
+# Search distance when a shift is measured, as a multiple of the job's `reach_m`.
 _REACH = 2.0
 
 
 @dataclass(frozen=True)
 class Shift:
-    """How far the network after lies of the one before as a whole, and whether that was taken off.
+    """The offset of the network after from the one before as a whole, and whether it was removed.
 
     Parameters
     ----------
     east_m, north_m : float
-        0 where it could not be measured.
+        Meters; 0 where the shift could not be measured.
     measured, taken_off : bool
     """
 
@@ -62,16 +62,16 @@ class Pair:
     ----------
     layers : dict of str to GeoDataFrame
         As read, by BEFORE and AFTER.
-    lines : dict of str to Lines
-        What of them is judged, the network before moved by a shift that is taken off.
+    roads : dict of str to RoadGraph
+        The lines that are compared, as drawn (see `as_drawn`); those before are moved by a shift that is removed.
     outside : Lines
-        Roads before that lie outside of the area of interest, moved as well.
+        Roads before that lie outside the area of interest, moved as well.
     shift : Shift
     plane : CRS
     """
 
     layers: dict[str, geopandas.GeoDataFrame]
-    lines: dict[str, Lines]
+    roads: dict[str, RoadGraph]
     outside: Lines
     shift: Shift
     plane: pyproj.CRS
@@ -83,7 +83,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     Raises
     ------
     LabelError
-        A layer cannot be read, the networks lie apart, or there is no road before in the area of interest.
+        A layer cannot be read, the networks are of different areas, or there is no road before in the area of interest.
     """
     fields = {
         BEFORE: LineFields(job.before_bridge_field, job.before_speed_field, job.speed_unit),
@@ -100,16 +100,16 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     _check_overlap(lines, paths)
     if job.before_speed_field:
         lines = {name: with_speeds_told(each, name, fields[name].speed, reporter) for name, each in lines.items()}
-    shift = _measure(lines, job, reporter)
-    if shift.taken_off:
-        lines[BEFORE] = lines[BEFORE].moved(shift.vector_m)
+    shift, roads = _align({name: as_drawn(each) for name, each in lines.items()}, job, reporter)
+    lines = {name: each.lines for name, each in roads.items()}
     if area is None:
         _warn_of_beyond(lines, job.reach_m, reporter)
     outside = lines[BEFORE].parted(np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))
     if area is not None:
-        ground = shapely.union_all(shapely.make_valid(area.geometry.to_crs(plane).to_numpy()))
-        outside = clipped(lines[BEFORE], _beyond(ground, lines[BEFORE]))
-        lines = {name: clipped(each, ground) for name, each in lines.items()}
+        inside = shapely.union_all(shapely.make_valid(area.geometry.to_crs(plane).to_numpy()))
+        outside = clipped(lines[BEFORE], _beyond(inside, lines[BEFORE]))
+        lines = {name: clipped(each, inside) for name, each in lines.items()}
+        roads = {name: as_drawn(each) for name, each in lines.items()}
         if not len(lines[BEFORE]):
             raise LabelError(
                 f"The {BEFORE} ({job.before}) have no line in the area of interest ({job.aoi}).",
@@ -117,25 +117,25 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
             )
         if not len(lines[AFTER]):
             reporter.warning("There are no roads after in the area of interest: all roads there count as lost.")
-    return Pair(layers, lines, outside, shift, plane)
+    return Pair(layers, roads, outside, shift, plane)
 
 
 def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:
-    """Raise LabelError where both networks are of different ground."""
+    """Raise LabelError where the networks are of different areas."""
     before, after = (shapely.box(*shapely.total_bounds(lines[name].shapes)) for name in (BEFORE, AFTER))
     apart_m = shapely.distance(before, after)
-    if apart_m > _SAME_GROUND_M:
+    if apart_m > _SAME_AREA_M:
         raise LabelError(
             f"The {BEFORE} ({paths[BEFORE]}) and the {AFTER} ({paths[AFTER]}) lie {apart_m / 1000:,.1f} km apart.",
-            "Choose layers of the same ground, and check their coordinate systems.",
+            "Choose layers of the same area, and check their coordinate systems.",
         )
 
 
 def _warn_of_beyond(lines: dict[str, Lines], reach_m: float, reporter: Reporter) -> None:
-    """Tell how much of the network before lies where the one after does not reach, if that is much."""
+    """Warn if much of the network before lies beyond the one after."""
     hull = shapely.buffer(shapely.convex_hull(shapely.multilinestrings(lines[AFTER].shapes)), reach_m)
     beyond_m = lines[BEFORE].length_m.sum() - shapely.length(shapely.intersection(lines[BEFORE].shapes, hull)).sum()
-    if beyond_m > _TOLD_BEYOND * lines[BEFORE].length_m.sum():
+    if beyond_m > _WARNED_BEYOND_SHARE * lines[BEFORE].length_m.sum():
         reporter.warning(
             f"{beyond_m / 1000:.1f} km of the {BEFORE} lie beyond the {AFTER}, and count as lost. If the new image "
             "does not reach there, give its outline as area of interest."
@@ -143,25 +143,28 @@ def _warn_of_beyond(lines: dict[str, Lines], reach_m: float, reporter: Reporter)
 
 
 def _beyond(area: BaseGeometry, lines: Lines) -> BaseGeometry:
-    """Return what of the lines' surroundings lies outside of an area."""
+    """Return the part of the lines' extent that lies outside an area."""
     surroundings = shapely.buffer(shapely.box(*shapely.total_bounds(lines.shapes)), 1.0)
     return shapely.difference(surroundings, area)
 
 
-def _measure(lines: dict[str, Lines], job: CompareNetworks, reporter: Reporter) -> Shift:
-    """Measure by how much the network after lies aside, and tell what is done about it."""
-    before, after = (as_drawn(lines[name]) for name in (BEFORE, AFTER))
+def _align(roads: dict[str, RoadGraph], job: CompareNetworks, reporter: Reporter) -> tuple[Shift, dict[str, RoadGraph]]:
+    """Return the measured shift between two networks, and these with the shift removed if that is asked for."""
+    before, after = roads[BEFORE], roads[AFTER]
     found = measure_shift(before, after, _REACH * job.reach_m, job.parallel_angle)
     if found is None:
-        return Shift(0.0, 0.0, False, False)
-    gains = fits_better(before, after, found, job.tolerance_m, job.parallel_angle)
-    shift = Shift(*map(float, found), True, job.align and gains)
-    words = f"As a whole, the {AFTER} lie {_in_words(found)} of the {BEFORE}"
-    if shift.taken_off:
-        reporter.log(f"{words}; this is taken off before they are compared (align).")
-    elif gains and np.hypot(*found) > _TOLD_SHARE * job.tolerance_m:
-        reporter.warning(f"{words}, so that many may be told as displaced or lost. Switch align on to take that off.")
-    return shift
+        return Shift(0.0, 0.0, False, False), roads
+    moved = move_closer(before, after, found, job.tolerance_m, job.parallel_angle)
+    shift = Shift(*map(float, found), True, job.align and moved is not None)
+    words = f"As a whole, the {AFTER} are offset by {_in_words(found)} from the {BEFORE}"
+    if moved is not None and job.align:
+        reporter.log(f"{words}; this shift is removed before they are compared (align).")
+        return shift, {BEFORE: moved, AFTER: after}
+    if moved is not None and np.hypot(*found) > _WARNED_SHIFT_SHARE * job.tolerance_m:
+        reporter.warning(
+            f"{words}, so many may be classified as displaced or lost. Switch align on to remove this shift."
+        )
+    return shift, roads
 
 
 def _in_words(shift: np.ndarray) -> str:

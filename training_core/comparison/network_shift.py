@@ -1,11 +1,11 @@
-"""How far one road network as a whole lies aside of another.
+"""Registration of two road networks: the translation by which one as a whole is offset from the other.
 
-Knows lines in meters; knows nothing of why they are aside.
+Scope: lines in meters. Independent of why they are offset.
 
-A road tells only how far it lies aside across its own direction. So the shift is sought that explains most of these
-distances at once, by least absolute deviations (iteratively reweighted least squares), each point being compared with
-the nearest road that runs alike, in turns: the iterative closest point (Chen and Medioni, "Object modelling by
-registration of multiple range images", Image and Vision Computing 10 (1992)), for a translation.
+A road shows its offset only across its own direction (the aperture problem). So the shift is sought that explains most
+of these offsets at once, by least absolute deviations (iteratively reweighted least squares), each point being compared
+with the nearest road of similar direction: point-to-line ICP, the iterative closest point (Chen and Medioni, "Object
+modelling by registration of multiple range images", Image and Vision Computing 10 (1992)), for a translation.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from ..networks.stretches import near
 
 _TURNS, _ROUNDS = 8, 10
 _SPACING_M, _MOST_POINTS = 10.0, 20_000
-# Distances below this count alike.
+# Residuals below this have equal weight.
 _LEAST_M = 0.1
-# Of the directions of roads, the rarer must make up this share, for else nobody can tell.
+# Smallest eigenvalue of the normals' covariance: below it roads have one direction, and the shift is undetermined.
 _LEAST_SHARE = 0.03
-# What is less than this share of the tolerance is no shift that matters.
+# Shifts below this share of the tolerance do not matter.
 _LEAST_SHIFT = 0.1
 
 
 def measure_shift(roads: RoadGraph, other: RoadGraph, within_m: float, angle: float) -> Optional[np.ndarray]:
-    """Return how far east and north the other network lies of a network as a whole.
+    """Return the shift of the other network from a network as a whole.
 
     Parameters
     ----------
     roads, other : RoadGraph
         As drawn; see `as_drawn`.
     within_m : float
-        How far roads are looked for.
+        Search distance for counterparts.
     angle : float
-        The largest difference of directions of roads that may be the same, in degrees.
+        Largest difference of the directions of counterparts, in degrees.
 
     Returns
     -------
     ndarray (2,), float64, or None
-        None where roads of one direction alone, or none at all, have a counterpart.
+        East and north, in meters; None where roads of one direction alone, or none at all, have a counterpart.
     """
     places = _points_along(roads)
     points, headings = roads.points_at(places), roads.headings_at(places)
@@ -54,21 +54,38 @@ def measure_shift(roads: RoadGraph, other: RoadGraph, within_m: float, angle: fl
         if not met.any():
             return None
         across = other.headings_at(found)[:, ::-1] * (1, -1)
-        aside_m = ((other.points_at(found) - points[met]) * across).sum(axis=1)
-        last, shift = shift, _explain(across, aside_m, shift)
+        offset_m = ((other.points_at(found) - points[met]) * across).sum(axis=1)
+        last, shift = shift, _explain(across, offset_m, shift)
         if shift is None or np.hypot(*(shift - last)) < 1e-3:
             break
     return shift
 
 
-def fits_better(roads: RoadGraph, other: RoadGraph, shift: np.ndarray, tolerance_m: float, angle: float) -> bool:
-    """Whether a shift is one that matters, and more of a network lies near the other with it than without."""
+def move_closer(
+    roads: RoadGraph, other: RoadGraph, shift: np.ndarray, tolerance_m: float, angle: float
+) -> Optional[RoadGraph]:
+    """Return a network moved by a shift, if that is large enough to matter and brings more of it near the other one.
+
+    Parameters
+    ----------
+    roads, other : RoadGraph
+        As drawn; see `as_drawn`.
+    shift : ndarray (2,), float64
+        East and north, in meters.
+    tolerance_m : float
+        How near counts as near; much smaller shifts do not matter.
+    angle : float
+        As for `measure_shift`.
+
+    Returns
+    -------
+    RoadGraph or None
+    """
     if np.hypot(*shift) < _LEAST_SHIFT * tolerance_m:
-        return False
-    without_m, with_m = (
-        near(each, other, tolerance_m, angle).length_m for each in (roads, as_drawn(roads.lines.moved(shift)))
-    )
-    return with_m > without_m
+        return None
+    moved = as_drawn(roads.lines.moved(shift))
+    without_m, with_m = (near(each, other, tolerance_m, angle).length_m for each in (roads, moved))
+    return moved if with_m > without_m else None
 
 
 def _points_along(roads: RoadGraph) -> Places:
@@ -81,12 +98,12 @@ def _points_along(roads: RoadGraph) -> Places:
     return Places(line, length_m[line] * (number + 0.5) / counts[line])
 
 
-def _explain(across: np.ndarray, aside_m: np.ndarray, shift: np.ndarray) -> Optional[np.ndarray]:
-    """Return the shift that explains most distances across roads; None where these have one direction alone."""
+def _explain(across: np.ndarray, offset_m: np.ndarray, shift: np.ndarray) -> Optional[np.ndarray]:
+    """Return the shift that explains most offsets across roads; None where these have one direction alone."""
     if np.linalg.eigvalsh(across.T @ across / len(across))[0] < _LEAST_SHARE:
         return None
     for _ in range(_ROUNDS):
-        weight = 1 / np.maximum(np.abs(aside_m - across @ shift), _LEAST_M)
+        weight = 1 / np.maximum(np.abs(offset_m - across @ shift), _LEAST_M)
         products = across.T @ (weight[:, None] * across)
-        shift = np.linalg.solve(products, across.T @ (weight * aside_m))
+        shift = np.linalg.solve(products, across.T @ (weight * offset_m))
     return shift

@@ -1,6 +1,6 @@
-"""The roads that can be driven on afterwards: those after, and those before that are taken to be there still.
+"""The passable road network after a disaster, merged from the roads after and the roads before that are still open.
 
-Knows lines in meters; knows nothing of why a road is taken to be there, nor of routes.
+Scope: merging lines of two layers, in meters. Independent of how changes are classified and of routes.
 """
 
 from __future__ import annotations
@@ -14,35 +14,39 @@ from shapely.geometry.base import BaseGeometry
 
 from ..jobs import CompareNetworks
 from ..networks.lines import Lines, make_lines, together
-from ..networks.road_graph import as_drawn
-from .changes import UNMATCHED, Fates, shapes_of
+from .changes import ChangeSegments
 
 
-def joined_to(main: Lines, added: Lines, doubles: np.ndarray, reach_m: float, join_m: float) -> Lines:
-    """Return lines with those of another layer, which lie a little aside, linked to them.
+def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, join_m: float) -> Lines:
+    """Return lines together with those of another layer, which may be offset a little, linked to them.
 
-    Where an added line went on in one of its own layer for which a main line stands, it now goes on, straight, to the
-    nearest main line. A dead end stays one.
+    Where an added line continued in one of its own layer that is left out, it now continues, straight, to the nearest
+    main line. A dead end stays one.
 
     Parameters
     ----------
     main, added : Lines
-    doubles : ndarray (k,) of LineString
-        Lines of the layer of those added that are left out, since main lines run where they do.
+    left_out : ndarray (k,), object
+        `LineString`s of the layer of those added that are not added, since main lines run where they do.
     reach_m : float
-        How far a main line may be.
+        Greatest length of a link.
     join_m : float
-        What is as near as this needs no link.
+        Ends this near are connected without a link.
+
+    Returns
+    -------
+    Lines
+        `main`, `added`, and the links, in this order.
     """
     ends = shapely.points(_ends(added))
-    if not len(ends) or not len(main) or not len(doubles):
+    if not len(ends) or not len(main) or not len(left_out):
         return together(main, added)
-    touching, _ = shapely.STRtree(doubles).query(ends, predicate="dwithin", distance=join_m)
+    touching, _ = shapely.STRtree(left_out).query(ends, predicate="dwithin", distance=join_m)
     ends = shapely.points(np.unique(shapely.get_coordinates(ends[np.unique(touching)]), axis=0))
     end, near = shapely.STRtree(main.shapes).query_nearest(ends, max_distance=reach_m, all_matches=False)
     links = shapely.shortest_line(ends[end], main.shapes[near])
     links = links[shapely.length(links) > join_m]
-    # As bridges, links meet others at their ends alone.
+    # As bridges, links are connected at their ends only.
     return together(main, added, make_lines(links, np.ones(len(links), dtype=bool)))
 
 
@@ -53,47 +57,74 @@ def _ends(lines: Lines) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class RoadsAtHand:
-    """The judged roads before and after with their fates, and the roads before beyond the area of interest."""
+class ComparedRoads:
+    """Two compared networks, and the roads before that were not compared.
 
-    before: Lines
-    after: Lines
+    Parameters
+    ----------
+    before, after : ChangeSegments
+    outside : Lines
+        Roads before that lie outside the area of interest.
+    """
+
+    before: ChangeSegments
+    after: ChangeSegments
     outside: Lines
-    fates_before: Fates
-    fates_after: Fates
 
 
-def stretch_lines(lines: Lines, fates: Fates) -> Lines:
-    """Return the stretches of lines as lines of their own."""
-    return lines.parted(shapes_of(as_drawn(lines), fates.stretches), fates.stretches.edge)
+def is_closed(before: ChangeSegments, damage: Optional[BaseGeometry]) -> np.ndarray:
+    """Return which segments of the roads before are closed to routes: (n,), bool.
+
+    Lost segments are closed, or only those that touch the confirmed damage where that is given.
+    """
+    is_lost = ~before.is_matched
+    return is_lost if damage is None else is_lost & shapely.intersects(before.lines.shapes, damage)
+
+
+def passable_roads(roads: ComparedRoads, damage: Optional[BaseGeometry], job: CompareNetworks) -> Lines:
+    """Return the roads that routes may take afterwards.
+
+    Parameters
+    ----------
+    roads : ComparedRoads
+    damage : geometry, optional
+        Confirmed damage, see `is_closed`.
+    job : CompareNetworks
+        Its `routes_on` chooses between the roads after and what remains of those before.
+
+    Returns
+    -------
+    Lines
+    """
+    before, is_matched = roads.before, roads.before.is_matched
+    is_open = ~is_matched & ~is_closed(before, damage)
+    outside = roads.outside if job.keep_outside else _chosen(roads.outside, np.zeros(len(roads.outside), dtype=bool))
+    if job.routes_on == "after":
+        kept = together(_chosen(before.lines, is_open), outside)
+        return add_linked(roads.after.roads.lines, kept, before.lines.shapes[is_matched], job.reach_m, job.join_m)
+    main = together(_chosen(before.lines, is_open | is_matched), outside)
+    return with_new_roads(main, roads.after, job)
+
+
+def with_new_roads(main: Lines, after: ChangeSegments, job: CompareNetworks) -> Lines:
+    """Return roads before together with the new roads, linked to them.
+
+    Parameters
+    ----------
+    main : Lines
+        Roads before.
+    after : ChangeSegments
+        Its unmatched segments are the new roads.
+    job : CompareNetworks
+
+    Returns
+    -------
+    Lines
+        `main` first.
+    """
+    is_new = ~after.is_matched
+    return add_linked(main, _chosen(after.lines, is_new), after.lines.shapes[~is_new], job.reach_m, job.join_m)
 
 
 def _chosen(lines: Lines, chosen: np.ndarray) -> Lines:
-    """Return some of the lines."""
     return lines.parted(lines.shapes[chosen], np.flatnonzero(chosen))
-
-
-def is_closed(stretches: Lines, fates: Fates, damage: Optional[BaseGeometry]) -> np.ndarray:
-    """Return which stretches of the roads before are closed to routes: (n,), bool."""
-    is_lost = fates.kind == UNMATCHED
-    return is_lost if damage is None else is_lost & shapely.intersects(stretches.shapes, damage)
-
-
-def passable_roads(hand: RoadsAtHand, damage: Optional[BaseGeometry], job: CompareNetworks) -> Lines:
-    """Return the roads that routes may take afterwards."""
-    stretches = stretch_lines(hand.before, hand.fates_before)
-    is_lost = hand.fates_before.kind == UNMATCHED
-    is_open = is_lost & ~is_closed(stretches, hand.fates_before, damage)
-    outside = hand.outside if job.keep_outside else _chosen(hand.outside, np.zeros(len(hand.outside), dtype=bool))
-    if job.routes_on == "after":
-        kept = together(_chosen(stretches, is_open), outside)
-        return joined_to(hand.after, kept, stretches.shapes[~is_lost], job.reach_m, job.join_m)
-    main = together(_chosen(stretches, is_open | ~is_lost), outside)
-    return with_new_roads(main, hand, job)
-
-
-def with_new_roads(main: Lines, hand: RoadsAtHand, job: CompareNetworks) -> Lines:
-    """Return roads before, and the new ones linked to them."""
-    after = stretch_lines(hand.after, hand.fates_after)
-    is_new = hand.fates_after.kind == UNMATCHED
-    return joined_to(main, _chosen(after, is_new), after.shapes[~is_new], job.reach_m, job.join_m)

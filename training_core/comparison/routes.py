@@ -1,8 +1,8 @@
 """Routes between places on the roads of a network before and after: from the nearest origin, or to all other places.
 
-Knows road graphs and points beside them; knows nothing of layers, nor of what has become of the roads.
+Scope: shortest paths on road graphs, and points beside them. Independent of layers and of how the roads changed.
 
-A way is as long as its roads and the straight lines to them from the points at both ends; the time that it takes is
+The length of a route is that of its roads and of the straight lines to them from the points at both ends; its time is
 that on the roads alone.
 """
 
@@ -17,21 +17,21 @@ from ..events import Reporter
 from ..networks.road_graph import Places, RoadGraph
 from ..networks.shortest_paths import paths_on
 
-# How many numbers are held at once: from a block of sources to all nodes.
+# How many costs are held in memory at once: from a block of sources to all nodes.
 _BLOCK = 4_000_000
 
 
 @dataclass(frozen=True)
 class Sites:
-    """Points on the roads of a network.
+    """Points snapped to the roads of a network.
 
     Parameters
     ----------
     roads : RoadGraph
     places : Places
-        n of them; nowhere where no road is near enough.
+        n of them; edge -1 where no road is near enough.
     gap_m : ndarray (n,), float64
-        From each point to its place; infinite for nowhere.
+        Distance from each point to its place; infinite where it has none.
     """
 
     roads: RoadGraph
@@ -40,7 +40,7 @@ class Sites:
 
     @property
     def component(self) -> np.ndarray:
-        """Number of the connected part that each is on: (n,), int64; -1 for nowhere."""
+        """Index of the connected component that each is on: (n,), int64; -1 where it is on none."""
         component = np.full(len(self.places.edge), -1)
         on_road = self.places.edge >= 0
         component[on_road] = self.roads.graph.edge_component[self.places.edge[on_road]]
@@ -48,16 +48,16 @@ class Sites:
 
 
 @dataclass(frozen=True)
-class Ways:
-    """Ways of n points, before and after, in meters or seconds.
+class RouteCosts:
+    """Costs of the routes to n points, before and after, in meters or seconds.
 
     Parameters
     ----------
     before, after : ndarray (n,), float64
-        Infinite where there is none.
+        Infinite where there is no route.
     source : ndarray (n,), int64
-        The number of the point that each way leads from afterwards, or led from where none does any more; -1 where
-        there never was one, or where a way is the mean of several.
+        Index of the point that each route starts from afterwards, or started from where it is cut off; -1 where there
+        never was a route, or where the cost is a mean of several.
     """
 
     before: np.ndarray
@@ -66,29 +66,72 @@ class Ways:
 
 
 def snap(roads: RoadGraph, points: np.ndarray, within_m: float) -> Sites:
-    """Return points, (n, 2) in meters, on the nearest roads within a distance."""
+    """Return points snapped to the nearest roads.
+
+    Parameters
+    ----------
+    roads : RoadGraph
+    points : ndarray (n, 2), float64
+        In meters.
+    within_m : float
+        Largest snap distance.
+
+    Returns
+    -------
+    Sites
+    """
     return Sites(roads, *roads.nearest(points, within_m))
 
 
-def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> Ways:
-    """Return the way of each point from the nearest of some of them, which are given by their numbers."""
+def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> RouteCosts:
+    """Return the costs of the route to each point from its nearest source.
+
+    Parameters
+    ----------
+    before, after : Sites
+        The same n points on both networks.
+    sources : ndarray (k,), int64
+        Indices of the points that routes start from.
+    by_time : bool
+        Whether costs are seconds; else meters.
+    reporter : Reporter
+
+    Returns
+    -------
+    RouteCosts
+    """
     (least, nearest), (least_after, nearest_after) = (
-        least_way(sites, sources, by_time, reporter) for sites in (before, after)
+        least_costs(sites, sources, by_time, reporter) for sites in (before, after)
     )
-    return Ways(least, least_after, np.where(np.isfinite(least_after), nearest_after, nearest))
+    return RouteCosts(least, least_after, np.where(np.isfinite(least_after), nearest_after, nearest))
 
 
-def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, reporter: Reporter) -> Ways:
-    """Return the mean of each point's ways to some of them, which are given by their numbers, but for itself.
+def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, reporter: Reporter) -> RouteCosts:
+    """Return the mean costs of the routes from each point to all targets except itself.
 
-    Where a point gets to some of them before and after, it is the mean over these.
+    Where some targets are reachable both before and after, the mean is over these.
+
+    Parameters
+    ----------
+    before, after : Sites
+        The same n points on both networks.
+    targets : ndarray (k,), int64
+        Indices of the points that routes lead to.
+    by_time : bool
+        Whether costs are seconds; else meters.
+    reporter : Reporter
+
+    Returns
+    -------
+    RouteCosts
     """
     count = len(before.places)
     sums, counts = np.zeros((4, count)), np.zeros((3, count))
-    for (_, ways), (_, ways_after) in zip(*(_ways(sites, targets, by_time, reporter) for sites in (before, after))):
-        there, there_after = np.isfinite(ways), np.isfinite(ways_after)
+    blocks = (_cost_blocks(sites, targets, by_time, reporter) for sites in (before, after))
+    for (_, costs), (_, costs_after) in zip(*blocks):
+        there, there_after = np.isfinite(costs), np.isfinite(costs_after)
         both = there & there_after
-        terms = ((both, ways), (both, ways_after), (there, ways), (there_after, ways_after))
+        terms = ((both, costs), (both, costs_after), (there, costs), (there_after, costs_after))
         sums += [np.where(where, values, 0).sum(axis=0) for where, values in terms]
         counts += [where.sum(axis=0) for where in (both, there, there_after)]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -97,13 +140,13 @@ def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, repo
         np.where(counts[0] > 0, means[pair], np.where(counts[own] > 0, means[own + 1], np.inf))
         for pair, own in ((0, 1), (1, 2))
     ]
-    return Ways(*found, np.full(count, -1))
+    return RouteCosts(*found, np.full(count, -1))
 
 
-def _ways(
+def _cost_blocks(
     sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the costs of ways from some points to all others, (b, n), float64, in blocks of b sources, with these."""
+    """Yield blocks of b sources, and the costs of the routes from these to all points: (b, n), float64."""
     paths = paths_on(sites.roads, sites.places, by_time)
     # The same blocks for any network, so that two can be walked through together.
     size = max(1, _BLOCK // max(2 * len(sites.places), 1))
@@ -121,13 +164,31 @@ def _ways(
         yield block, costs
 
 
-def least_way(sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least cost of a way to each point from some others, and which one that is from; -1 for none."""
+def least_costs(sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least cost of a route to each point, and the source that it starts from.
+
+    Parameters
+    ----------
+    sites : Sites
+        n points on a network.
+    sources : ndarray (k,), int64
+        Indices of the points that routes start from.
+    by_time : bool
+        Whether costs are seconds; else meters.
+    reporter : Reporter
+
+    Returns
+    -------
+    cost : ndarray (n,), float64
+        Infinite where there is no route.
+    source : ndarray (n,), int64
+        -1 where there is no route.
+    """
     least = np.full(len(sites.places), np.inf)
     nearest = np.full(len(sites.places), -1)
-    for block, ways in _ways(sites, sources, by_time, reporter):
-        first = ways.argmin(axis=0)
-        costs = ways[first, np.arange(len(first))]
-        nearer = costs < least
-        least[nearer], nearest[nearer] = costs[nearer], block[first[nearer]]
+    for block, costs in _cost_blocks(sites, sources, by_time, reporter):
+        first = costs.argmin(axis=0)
+        lowest = costs[first, np.arange(len(first))]
+        nearer = lowest < least
+        least[nearer], nearest[nearer] = lowest[nearer], block[first[nearer]]
     return least, nearest

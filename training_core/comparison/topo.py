@@ -1,26 +1,26 @@
-"""TOPO: whether the roads that can be reached from a place are those that can be reached in truth.
+"""TOPO, local topology similarity: whether the roads reachable from a place are those reachable in truth.
 
-Knows seeds, holes and marbles on the edges of graphs; knows nothing of layers or reports. The method is that of
+Scope: seeds, holes and marbles on the edges of graphs. Independent of layers and reports. The method is that of
 Biagioni and Eriksson, "Inferring road maps from global positioning system traces", Transportation Research Record 2291
 (2012):
 
 - Seeds lie evenly along the edges of the truth, about `seed_m` apart. Each begins at the nearest place of the proposal
   too, if that is within `hole_m`.
-- Along the truth holes are dug, and along the proposal marbles dropped, about `interval_m` apart. From a seed those are
-  reached to which the way along edges is at most `radius_m`.
-- A marble falls into a hole no farther than `hole_m` away, and a hole takes one marble; as many fall as possible.
-- Recall is the share of the reached holes that are filled, precision that of the reached marbles that fall, both summed
-  over all seeds.
+- Holes lie along the truth and marbles along the proposal, about `interval_m` apart. Those within the network distance
+  `radius_m` of a seed are reached from it.
+- Marbles and holes within `hole_m` of each other are matched one to one (maximum bipartite matching).
+- Recall is the matched share of the reached holes, precision that of the reached marbles, both summed over all seeds.
 
 Two things are settled here that the paper leaves to chance. Holes and marbles have fixed places, rather than at fixed
-distances from each seed. And what has no counterpart counts: from a seed on the truth that has no proposal near, all
-holes stay empty; and from a seed on the proposal that has no truth near, all marbles stay on the ground.
+distances from each seed. And what has no counterpart counts: from a seed on the truth without a proposal near, no hole
+is matched; from a seed on the proposal without a truth near, no marble is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import harmonic_mean
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -31,23 +31,22 @@ from ..events import Reporter
 from ..networks.graph import runs
 from ..networks.road_graph import Places, RoadGraph
 from ..networks.shortest_paths import make_paths
-from .apls import harmonic_mean
 
 SEED_M, RADIUS_M, HOLE_M, INTERVAL_M = 30.0, 300.0, 8.0, 5.0
-# Seeds whose paths are held at once, and what is nearer to the radius than this is within it: it is rounding.
+# Seeds whose paths are held at once, and the tolerance of distances for rounding.
 _BLOCK, _ROUNDING_M = 256, 1e-6
 
 
 @dataclass(frozen=True)
 class Topo:
-    """The sums over all seeds.
+    """The TOPO score: counts summed over all seeds.
 
     Parameters
     ----------
     seeds, paired : int
         Seeds on the truth, and how many of them have a proposal near.
     holes, marbles, matched : int
-        Reached holes and marbles, and pairs of them.
+        Reached holes and marbles, and matched pairs of them.
     """
 
     seeds: int
@@ -58,18 +57,18 @@ class Topo:
 
     @property
     def precision(self) -> float:
-        """Share of the marbles that fall into a hole; 0 where there are none."""
+        """Matched share of the marbles; 0 where there are none."""
         return self.matched / self.marbles if self.marbles else 0.0
 
     @property
     def recall(self) -> float:
-        """Share of the holes that are filled; 0 where there are none."""
+        """Matched share of the holes; 0 where there are none."""
         return self.matched / self.holes if self.holes else 0.0
 
     @property
     def f1(self) -> float:
         """Harmonic mean of precision and recall."""
-        return harmonic_mean(self.precision, self.recall)
+        return float(harmonic_mean([self.precision, self.recall]))
 
 
 def score_topo(
@@ -81,7 +80,24 @@ def score_topo(
     seed_m: float = SEED_M,
     interval_m: float = INTERVAL_M,
 ) -> Topo:
-    """Return the TOPO score of two graphs in one plane, both without nodes of degree 2; for the rest see above."""
+    """Return the TOPO score of two graphs in one plane.
+
+    Parameters
+    ----------
+    truth, proposal : RoadGraph
+        Without nodes of degree 2; see `road_graph.contracted`.
+    reporter : Reporter
+    radius_m : float
+        Network distance within which holes and marbles are reached from a seed.
+    hole_m : float
+        Greatest distance of a matched hole and marble.
+    seed_m, interval_m : float
+        Approximate spacing of seeds, and of holes and marbles.
+
+    Returns
+    -------
+    Topo
+    """
     seeds, partners = _seeds(truth, proposal, seed_m, hole_m)
     others, missing = _seeds(proposal, truth, seed_m, hole_m)
     paired = partners.edge >= 0
@@ -94,7 +110,7 @@ def score_topo(
     for number, (has_partner, dug) in enumerate(zip(paired, reached_holes)):
         if number % _BLOCK == 0:
             reporter.check_cancelled()
-            reporter.progress(number / len(seeds), "Comparing what can be reached")
+            reporter.progress(number / len(seeds), "Comparing reachable roads")
         hole_count += len(dug)
         if has_partner:
             dropped = next(reached_marbles)
@@ -117,14 +133,14 @@ def spread(roads: RoadGraph, spacing_m: float) -> Places:
 
 
 def _seeds(roads: RoadGraph, other: RoadGraph, seed_m: float, hole_m: float) -> tuple[Places, Places]:
-    """Return the seeds of a graph, and the place of each in the other."""
+    """Return the seeds of a graph, and the nearest place of each in the other."""
     seeds = spread(roads, seed_m)
     partners, _ = other.nearest(roads.points_at(seeds), hole_m, roads.headings_at(seeds))
     return seeds, partners
 
 
 def _near(holes: np.ndarray, marbles: np.ndarray, hole_m: float) -> csr_array:
-    """Return which marbles may fall into which holes: (holes, marbles), bool."""
+    """Return which marbles may be matched to which holes: (holes, marbles), bool."""
     shape = len(holes), len(marbles)
     if not all(shape):
         return csr_array(shape, dtype=bool)
@@ -133,7 +149,7 @@ def _near(holes: np.ndarray, marbles: np.ndarray, hole_m: float) -> csr_array:
 
 
 def _reached(roads: RoadGraph, spots: Places, seeds: Places, radius_m: float) -> Iterator[np.ndarray]:
-    """Yield, for each seed, the numbers of the spots, given edge after edge, that are reached from it, in order."""
+    """Yield, for each seed, the sorted indices of the spots within its reach; spots are sorted by edge."""
     graph, length_m = roads.graph, roads.length_m
     paths = make_paths(graph, length_m, seeds.edge, seeds.along_m)
     first_spot = np.searchsorted(spots.edge, np.arange(len(graph.edges) + 1))
@@ -155,7 +171,7 @@ def _reached(roads: RoadGraph, spots: Places, seeds: Places, radius_m: float) ->
 
 
 def _match(near: csr_array, holes: np.ndarray, marbles: np.ndarray) -> int:
-    """Return how many of some marbles can fall into some holes, one into each; both are given in order."""
+    """Return the size of the maximum matching of some marbles and holes, both given as sorted indices."""
     counts = near.indptr[holes + 1] - near.indptr[holes]
     marble = near.indices[runs(near.indptr[holes], counts, np.ones_like(holes))]
     column = np.minimum(np.searchsorted(marbles, marble), max(len(marbles) - 1, 0))

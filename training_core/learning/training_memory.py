@@ -26,7 +26,8 @@ from ..models.engines import IPEX, Engine
 from ..models.recompute import recompute_activations
 from ..models.unet import Architecture, build_unet
 from ..system import limits
-from ..system.memory import available_bytes, give_free_blocks_back
+from ..system.allocator import give_free_blocks_back
+from ..system.memory import available_bytes
 from ..system.tensor_memory import GAPS, Ledger
 from .trainer import Trainer
 

@@ -17,7 +17,7 @@ from segmentation_models_pytorch import Unet
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from ..system.memory import give_large_blocks_back
+from ..system.allocator import give_large_blocks_back
 from .decoder import DecoderBlock
 
 # Residual blocks that are computed anew together: one alone leaves more between the parts, a whole stage more within.

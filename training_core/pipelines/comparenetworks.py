@@ -1,7 +1,7 @@
-"""The job comparenetworks: what has become of a road network, and of the routes on it.
+"""The job comparenetworks: changes of a road network, and the accessibility of places on it.
 
-Knows the order of steps, and what is told of the changes; how networks are read is in `networkpair`, how changes are
-found in `changes`, and what becomes of routes in `placeroutes`.
+Scope: the order of steps, and the numbers and sentences on the changes. Reading networks is in `network_pair`,
+classifying changes in `changes`, accessibility in `accessibility`.
 """
 
 from __future__ import annotations
@@ -15,20 +15,19 @@ import numpy as np
 
 from ..comparison.accessibility import PlaceRoutes, Points, find_routes, read_points, to_table
 from ..comparison.change_layer import CHANGES, NAMES, parts_of, to_layer, write_tables
-from ..comparison.changes import DISPLACED, UNMATCHED, Fates, Limits, find_fates
+from ..comparison.changes import DISPLACED, ChangeSegments, Limits, classify_changes
 from ..comparison.network_pair import AFTER, BEFORE, Pair, read_pair
-from ..comparison.open_roads import RoadsAtHand
+from ..comparison.open_roads import ComparedRoads
 from ..events import Reporter
 from ..geodata.vectors import check_vector_output
 from ..jobs import CompareNetworks
-from ..networks.road_graph import as_drawn
 from ..reports.change_report import ChangesRecord, write_changes_report
 from ..system.outputs import Outputs
 from ..system.timing import Stages
 from ..system.versions import versions
 
-# Where a larger share of the roads before than this is lost, that is worth a word.
-_TOLD_LOST = 0.5
+# Lost roads are warned of from this share of the roads before.
+_WARNED_LOST_SHARE = 0.5
 # What routes run on, by the job's word for it.
 ROUTES_ON = {
     "after": "Routes run on the roads after, as they are drawn: where one was not seen, as under trees, they "
@@ -38,7 +37,7 @@ ROUTES_ON = {
 
 
 def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.CompareNetworks`."""
+    """Run the job; see `jobs.CompareNetworks`."""
     wanted = {name: getattr(job, name) for name in ("changes", "reached", "report", "numbers") if getattr(job, name)}
     for name in {"changes", "reached"} & set(wanted):
         check_vector_output(wanted[name], 2 if job.changes == job.reached else 1)
@@ -49,63 +48,78 @@ def run(job: CompareNetworks, reporter: Reporter) -> dict[str, Any]:
             pair = read_pair(job, reporter)
             points = read_points(job, pair.plane)
         with stages.timed("comparing lines", 0.2, 0.5):
-            fates = find_changes(pair, job)
-            _warn_of_loss(fates[BEFORE], reporter)
+            segments = find_changes(pair, job)
+            _warn_of_loss(segments[BEFORE], reporter)
         routes: Optional[PlaceRoutes] = None
         if points is not None:
             with stages.timed("comparing routes", 0.5, 0.9) as part:
-                hand = RoadsAtHand(pair.lines[BEFORE], pair.lines[AFTER], pair.outside, fates[BEFORE], fates[AFTER])
-                routes = find_routes(hand, points, job, part)
-        document = to_document(job, pair, fates, routes)
-        for line in told(document):
-            reporter.log(line)
+                roads = ComparedRoads(segments[BEFORE], segments[AFTER], pair.outside)
+                routes = find_routes(roads, points, job, part)
+        document = to_document(job, pair, segments, routes)
+        sentences = summary_sentences(document)
+        for sentence in sentences:
+            reporter.log(sentence)
         with stages.timed("writing", 0.9, 1):
             table = None if points is None or routes is None else to_table(routes, points.layer)
-            write_tables(staged, to_layer(pair, fates), table)
+            write_tables(staged, to_layer(pair, segments), table)
             if "numbers" in staged:
                 staged["numbers"].write_text(json.dumps(document, indent=1), encoding="utf-8")
             if "report" in staged:
-                record = to_record(job, stages, pair, fates, points, routes, document)
+                record = to_record(job, stages, segments, points, routes, document, sentences)
                 write_changes_report(record, staged["report"])
     return {**wanted, **document}
 
 
-def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, Fates]:
-    """Return what has become of the lines of both networks, by BEFORE and AFTER."""
+def find_changes(pair: Pair, job: CompareNetworks) -> dict[str, ChangeSegments]:
+    """Return the lines of both networks cut into segments by what changed, by BEFORE and AFTER."""
     limits = Limits(job.tolerance_m, job.displaced_m, job.parallel_angle, job.min_stretch_m)
-    before, after = (as_drawn(pair.lines[name]) for name in (BEFORE, AFTER))
-    return {BEFORE: find_fates(before, after, limits), AFTER: find_fates(after, before, limits)}
+    before, after = classify_changes(pair.roads[BEFORE], pair.roads[AFTER], limits)
+    return {BEFORE: before, AFTER: after}
 
 
-def _warn_of_loss(before: Fates, reporter: Reporter) -> None:
-    """Tell where so much is lost that it must be for another reason than a disaster."""
-    share = before.length_m[before.kind == UNMATCHED].sum() / before.length_m.sum()
-    if share > _TOLD_LOST:
+def _warn_of_loss(before: ChangeSegments, reporter: Reporter) -> None:
+    """Warn if so much is lost that a disaster is not the likely cause."""
+    share = before.length_m[~before.is_matched].sum() / before.length_m.sum()
+    if share > _WARNED_LOST_SHARE:
         reporter.warning(
-            f"{share:.0%} of the roads before are lost. Check that both layers lie on each other, and that the new "
-            "image shows all of this ground; else give its outline as area of interest."
+            f"{share:.0%} of the roads before are lost. Check that both layers are aligned, and that the new image "
+            "shows all of this area; else give its outline as area of interest."
         )
 
 
 def to_document(
-    job: CompareNetworks, pair: Pair, fates: dict[str, Fates], routes: Optional[PlaceRoutes]
+    job: CompareNetworks, pair: Pair, segments: dict[str, ChangeSegments], routes: Optional[PlaceRoutes]
 ) -> dict[str, Any]:
-    """Return the numbers as they are told in JSON, with all that they depend on."""
-    sums_m = {name: fates[name].lengths_by_line(len(pair.lines[name])).sum(axis=0) for name in NAMES}
+    """Return the numbers as they are written to JSON, with all that they depend on.
+
+    Parameters
+    ----------
+    job : CompareNetworks
+    pair : Pair
+    segments : dict of str to ChangeSegments
+        By BEFORE and AFTER.
+    routes : PlaceRoutes, optional
+        None where there are no places.
+
+    Returns
+    -------
+    dict
+    """
+    sums_m = {name: segments[name].lengths_by_line().sum(axis=0) for name in NAMES}
     networks = {
         name: {
-            "lines": len(np.unique(pair.lines[name].feature)),
+            "lines": len(np.unique(pair.roads[name].lines.feature)),
             "length_m": float(sums_m[name].sum()),
             **{f"{change}_m": float(length_m) for change, length_m in zip(NAMES[name], sums_m[name])},
         }
         for name in NAMES
     }
     shares = {}
-    for change in CHANGES:  # what is intact or displaced is told as it was before
+    for change in CHANGES:  # intact and displaced roads are counted as they were before
         network = networks[AFTER if change == "new" else BEFORE]
         length_m, all_m = network[f"{change}_m"], network["length_m"]
         shares[change] = {"length_m": length_m, "share": length_m / all_m if all_m else 0.0}
-    before = fates[BEFORE]
+    before = segments[BEFORE]
     moved = before.kind == DISPLACED
     shares["displaced"]["offset_m"] = (
         float(np.average(before.offset_m[moved], weights=before.length_m[moved])) if moved.any() else None
@@ -132,25 +146,24 @@ def to_document(
     }
 
 
-def told(document: dict[str, Any]) -> list[str]:
-    """Return what has changed, and what has become of the places, in sentences with all that they depend on."""
+def summary_sentences(document: dict[str, Any]) -> list[str]:
+    """Return the changes and the accessibility of places in sentences, with all that they depend on."""
     words = [
         f"{document[change]['length_m'] / 1000:.2f} km ({document[change]['share']:.1%}) {change}" for change in CHANGES
     ]
     before, after, shift = document["before"], document["after"], document["shift"]
     sentences = [
         f"Of {before['length_m'] / 1000:.2f} km of roads before, {words[0]}, {words[1]} and {words[2]}; of "
-        f"{after['length_m'] / 1000:.2f} km after, {words[3]}. Intact is what runs along a road of the other network "
+        f"{after['length_m'] / 1000:.2f} km after, {words[3]}. Intact is what lies along a road of the other network "
         f"within {document['tolerance_m']:g} m, displaced what does so within {document['displaced_m']:g} m, at an "
         f"angle of at most {document['parallel_angle']:g} degrees; stretches shorter than "
-        f"{document['min_stretch_m']:g} m count "
-        "as their neighbors."
+        f"{document['min_stretch_m']:g} m count as their neighbors."
     ]
     if shift["measured"]:
-        taken = "which is taken off" if shift["taken_off"] else "which is not taken off"
+        removed = "removed" if shift["taken_off"] else "not removed"
         sentences.append(
-            f"As a whole, the roads after lie {shift['east_m']:+.1f} m east and {shift['north_m']:+.1f} m north of "
-            f"those before, {taken}."
+            f"As a whole, the roads after are offset from those before by {shift['east_m']:+.1f} m east and "
+            f"{shift['north_m']:+.1f} m north; this shift is {removed}."
         )
     routes = document["routes"]
     if routes is not None:
@@ -164,20 +177,40 @@ def told(document: dict[str, Any]) -> list[str]:
 def to_record(
     job: CompareNetworks,
     stages: Stages,
-    pair: Pair,
-    fates: dict[str, Fates],
+    segments: dict[str, ChangeSegments],
     points: Optional[Points],
     routes: Optional[PlaceRoutes],
     document: dict[str, Any],
+    sentences: list[str],
 ) -> ChangesRecord:
-    """Return all that the report tells."""
+    """Return what the report shows.
+
+    Parameters
+    ----------
+    job : CompareNetworks
+    stages : Stages
+        For timings and warnings.
+    segments : dict of str to ChangeSegments
+        By BEFORE and AFTER.
+    points : Points, optional
+    routes : PlaceRoutes, optional
+        None, as points, where there are no places.
+    document : dict
+        See `to_document`.
+    sentences : list of str
+        See `summary_sentences`.
+
+    Returns
+    -------
+    ChangesRecord
+    """
     return ChangesRecord(
         options=asdict(job),
         before=Path(job.before).name,
         after=Path(job.after).name,
         document=document,
-        sentences=told(document),
-        parts=parts_of(pair, fates),
+        sentences=sentences,
+        parts=parts_of(segments),
         names=() if points is None else points.names,
         points=None if points is None else points.points[: points.count],
         origins=None if points is None else points.points[points.count :],

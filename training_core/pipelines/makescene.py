@@ -1,6 +1,6 @@
 """The job makescene: a procedural aerial scene as a GeoTIFF, and its true roads as a vector layer.
 
-Knows files; what is in the scene is decided in `scenes`.
+Scope: files. Independent of what is in the scene, which `scenes` decides.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _PLANNED = 0.1  # share of the work
 _MEANINGS = {
     "rgb": (ColorInterp.red, ColorInterp.green, ColorInterp.blue),
     "pan": (ColorInterp.gray,),
-    # A GeoTIFF has no mark for near infrared: the band's description tells.
+    # A GeoTIFF has no color interpretation for near infrared: the band's description says so.
     "rgbn": (ColorInterp.red, ColorInterp.green, ColorInterp.blue, ColorInterp.undefined),
 }
 
 
 def run(job: MakeScene, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.MakeScene`."""
+    """Run the job; see `jobs.MakeScene`."""
     check_vector_output(job.roads)
     with Outputs() as outputs:
         raster_path, roads_path = outputs.stage(job.raster), outputs.stage(job.roads)

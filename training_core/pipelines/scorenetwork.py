@@ -1,7 +1,7 @@
-"""The job scorenetwork: how well a road network agrees with a true one.
+"""The job scorenetwork: APLS, TOPO and length-based scores of a proposed road network against a true one.
 
-Knows how layers become two graphs in one plane, which scores they get, and what is told of them; each score is a
-module's of its own.
+Scope: layers to graphs in one plane, which scores they get, and the numbers and sentences on these. Each score has a
+module of its own in `comparison`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..system.versions import versions
 
 TRUTH, PROPOSAL = "true roads", "proposed roads"
 MATCHED, MISSED, FALSE = "matched", "missed", "false"
-# The tolerances, in shares and multiples of the one asked for, at which the report also shows the scores.
+# The tolerances of the report's chart, as multiples of the job's.
 _SWEEP = (0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 2.5, 3)
 
 
@@ -47,7 +47,7 @@ class Networks:
         Contracted.
     plane : CRS
     crs : CRS
-        That of the truth's layer.
+        CRS of the truth's layer.
     """
 
     truth: RoadGraph
@@ -58,7 +58,7 @@ class Networks:
 
 @dataclass
 class Scoring(Stages):
-    """What has been found so far, and how long it took."""
+    """A run of the job, with how long its stages took."""
 
     job: ScoreNetwork
 
@@ -86,7 +86,13 @@ class NetworkScores:
 
 
 def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.ScoreNetwork`."""
+    """Run the job; see `jobs.ScoreNetwork`.
+
+    Raises
+    ------
+    LabelError
+        See `read_networks`.
+    """
     if job.errors:
         check_vector_output(job.errors)
     with Outputs([job.truth, job.proposal, job.aoi]) as outputs:
@@ -97,16 +103,17 @@ def run(job: ScoreNetwork, reporter: Reporter) -> dict[str, Any]:
             networks = read_networks(job, reporter)
         scores = score(networks, scoring)
         document = to_document(job, networks, scores)
-        for line in told(document):
-            reporter.log(line)
+        sentences = summary_sentences(document)
+        for sentence in sentences:
+            reporter.log(sentence)
         with scoring.timed("writing", 0.95, 1):
-            parts = differences(networks, job.tolerance_m)
+            parts = differences(networks, job.tolerance_m) if {"errors", "report"} & set(staged) else {}
             if "errors" in staged:
                 write_layers(staged["errors"], {"errors": to_layer(parts, networks)}, {"errors": "LineString"})
             if "scores" in staged:
                 staged["scores"].write_text(json.dumps(document, indent=1), encoding="utf-8")
             if "report" in staged:
-                record = to_record(scoring, networks, scores, parts, told(document))
+                record = to_record(scoring, networks, scores, parts, sentences)
                 write_network_report(record, staged["report"])
     return {**paths, **document}
 
@@ -117,7 +124,7 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
     Raises
     ------
     LabelError
-        A layer cannot be read, or has no line where scores are asked for.
+        A layer cannot be read, or the truth has no line in the area of interest.
     """
     fields = {
         TRUTH: LineFields(job.truth_bridge_field, job.truth_speed_field, job.speed_unit),
@@ -158,7 +165,18 @@ def score(networks: Networks, scoring: Scoring) -> NetworkScores:
 
 
 def to_document(job: ScoreNetwork, networks: Networks, scores: NetworkScores) -> dict[str, Any]:
-    """Return the scores as they are told in JSON, each with all that it depends on."""
+    """Return the scores as they are written to JSON, each with all that it depends on.
+
+    Parameters
+    ----------
+    job : ScoreNetwork
+    networks : Networks
+    scores : NetworkScores
+
+    Returns
+    -------
+    dict
+    """
     sampling = {"snap_m": job.snap_m, "spacing_m": job.spacing_m, "mean": "harmonic"}
     topo, lines, relaxed = scores.topo, scores.lines, scores.relaxed
     return {
@@ -190,8 +208,8 @@ def to_document(job: ScoreNetwork, networks: Networks, scores: NetworkScores) ->
     }
 
 
-def told(document: dict[str, Any]) -> list[str]:
-    """Return each score in a sentence, with its distances, its sampling and its mean."""
+def summary_sentences(document: dict[str, Any]) -> list[str]:
+    """Return each score in a sentence, with the distances and the sampling that it depends on."""
     sentences = []
     for apls in filter(None, (document["apls"], document["apls_time"])):
         sentences.append(
@@ -217,7 +235,7 @@ def told(document: dict[str, Any]) -> list[str]:
 
 
 def summary_of(name: str, roads: RoadGraph) -> NetworkSummary:
-    """Return what there is to tell of a network."""
+    """Return the size of a network as a graph."""
     graph = roads.graph
     return NetworkSummary(
         name=name,
@@ -231,7 +249,7 @@ def summary_of(name: str, roads: RoadGraph) -> NetworkSummary:
 
 
 def differences(networks: Networks, tolerance_m: float) -> dict[str, tuple[RoadGraph, Stretches]]:
-    """Return the parts of the proposal that are matched and false, and those of the truth that are missed."""
+    """Return the matched and false parts of the proposal, and the missed parts of the truth."""
     truth, proposal = networks.truth, networks.proposal
     true = near(proposal, truth, tolerance_m)
     return {
@@ -259,7 +277,23 @@ def to_record(
     parts: dict[str, tuple[RoadGraph, Stretches]],
     sentences: list[str],
 ) -> NetworkRecord:
-    """Return all that the report tells."""
+    """Return what the report shows.
+
+    Parameters
+    ----------
+    scoring : Scoring
+        For options, timings and warnings.
+    networks : Networks
+    scores : NetworkScores
+    parts : dict of str to (RoadGraph, Stretches)
+        See `differences`.
+    sentences : list of str
+        See `summary_sentences`.
+
+    Returns
+    -------
+    NetworkRecord
+    """
     job, pair = scoring.job, (networks.truth, networks.proposal)
     return NetworkRecord(
         options=asdict(job),

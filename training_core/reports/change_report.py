@@ -6,7 +6,7 @@ Knows nothing of how it is found; what all reports share is in `pages`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
@@ -24,38 +24,36 @@ from ..comparison.accessibility import (
     PlaceRoutes,
 )
 from ..jobs import CompareNetworks
+from .colors import BLUE, GRAY, GREEN, INK, ORANGE, PURPLE, VERMILION, WHITE, YELLOW
 from .maps import MapLines, dots, line_map
-from .page import settings_of, shares_of, write_page
+from .page import ReportRecord, write_page
 
-# What each change means, its color (Okabe and Ito, 2008), and how wide it is on the map.
+# What each change means, its color, and how wide it is on the map.
 CHANGES = {
-    "intact": ("as before", "#8a9099", 1.4),
-    "displaced": ("moved aside", "#cc79a7", 2.6),
-    "new": ("not there before", "#0072b2", 2.6),
-    "lost": ("not there any more", "#d55e00", 3.0),
+    "intact": ("as before", GRAY, 1.4),
+    "displaced": ("moved aside", PURPLE, 2.6),
+    "new": ("not there before", BLUE, 2.6),
+    "lost": ("not there any more", VERMILION, 3.0),
 }
 STATUS_COLORS = {
-    CUT_OFF: "#d55e00",
-    INTERRUPTED: "#e69f00",
-    LONGER: "#f0e442",
-    NEVER: "#8a9099",
-    NO_ROAD: "#ffffff",
-    NEW_WAY: "#0072b2",
-    REACHABLE: "#009e73",
+    CUT_OFF: VERMILION,
+    INTERRUPTED: ORANGE,
+    LONGER: YELLOW,
+    NEVER: GRAY,
+    NO_ROAD: WHITE,
+    NEW_WAY: BLUE,
+    REACHABLE: GREEN,
 }
-_INK = "#1f2933"
 # Longer tables are read by nobody; the layer has them all.
 _MOST_ROWS = 200
 
 
-@dataclass(frozen=True)
-class ChangesRecord:
-    """All that the report of changes tells.
+@dataclass(frozen=True, kw_only=True)
+class ChangesRecord(ReportRecord):
+    """What the report of changes shows, beside what all reports do.
 
     Parameters
     ----------
-    options : mapping of str to anything
-        The job's fields.
     before, after : str
         The layers' names.
     document : mapping of str to anything
@@ -70,14 +68,8 @@ class ChangesRecord:
         The places and the origins, in meters.
     routes : PlaceRoutes, optional
         None where there are no places.
-    timings_s : mapping of str to float
-        Seconds by part of the work.
-    warnings : sequence of str
-    versions : mapping of str to str
-        Of what computed, by name.
     """
 
-    options: Mapping[str, Any]
     before: str
     after: str
     document: Mapping[str, Any]
@@ -87,9 +79,6 @@ class ChangesRecord:
     points: Optional[np.ndarray] = None
     origins: Optional[np.ndarray] = None
     routes: Optional[PlaceRoutes] = None
-    timings_s: Mapping[str, float] = field(default_factory=dict)
-    warnings: Sequence[str] = ()
-    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_changes_report(record: ChangesRecord, path: Path) -> None:
@@ -99,7 +88,8 @@ def write_changes_report(record: ChangesRecord, path: Path) -> None:
     write_page(
         "comparenetworks.html.j2",
         path,
-        record=record,
+        CompareNetworks,
+        record,
         charts={"map": line_map("What has become of the roads", {**lines, **_place_dots(record)})},
         changes=[(change, *CHANGES[change][:2], record.document[change]) for change in CHANGES],
         statuses=[
@@ -109,8 +99,6 @@ def write_changes_report(record: ChangesRecord, path: Path) -> None:
         left_out=max(0, len(rows) - _MOST_ROWS),
         has_origins=bool(record.options["origins"]),
         has_times=record.routes is not None and record.routes.time is not None,
-        timings=shares_of(record.timings_s),
-        settings=settings_of(CompareNetworks, record.options),
     )
 
 
@@ -118,8 +106,8 @@ def _place_dots(record: ChangesRecord) -> dict[str, MapLines]:
     """Return the places as dots with a rim, the worst on top, over the origins."""
     if record.routes is None or record.points is None:
         return {}
-    layers = {} if record.origins is None else {"origins": MapLines(dots(record.origins), _INK, 9)}
-    layers["places"] = MapLines(dots(record.points), _INK, 13)
+    layers = {} if record.origins is None else {"origins": MapLines(dots(record.origins), INK, 9)}
+    layers["places"] = MapLines(dots(record.points), INK, 13)
     for status in reversed(STATUSES):
         layers[status] = MapLines(dots(record.points[record.routes.status == status]), STATUS_COLORS[status], 9)
     return layers

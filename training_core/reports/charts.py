@@ -15,9 +15,9 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-# Colors that people with any color vision tell apart (Okabe and Ito, 2008).
-BLUE, ORANGE, GREEN, GRAY, PALE = "#0072b2", "#d55e00", "#009e73", "#8a9099", "#c9d2da"
-_INK, _RULE = "#3c4650", "#e3e7eb"
+from .colors import AXIS, GRAY
+
+_RULE = "#e3e7eb"
 _INCHES = (5.6, 3.0)
 _STYLE = {"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9}
 # What would make a browser look for something outside of the page, or two charts on it clash.
@@ -81,9 +81,9 @@ def line_chart(
             size = 3.5 if len(line.x) > 1 else 7  # a single point marks a place
             axes.plot(line.x, line.y, marker=marker, color=line.color, lw=line.width, ms=size, label=line.label or None)
         if marked_x is not None:
-            axes.axvline(marked_x[0], color=_INK, lw=1, ls=(0, (3, 3)), label=marked_x[1])
-        axes.set_xlabel(x_label, color=_INK)
-        axes.set_ylabel(y_label, color=_INK)
+            axes.axvline(marked_x[0], color=AXIS, lw=1, ls=(0, (3, 3)), label=marked_x[1])
+        axes.set_xlabel(x_label, color=AXIS)
+        axes.set_ylabel(y_label, color=AXIS)
         axes.margins(x=0.02)
         if y_range is not None:
             axes.set_ylim(*y_range)
@@ -91,9 +91,9 @@ def line_chart(
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines[["left", "bottom"]].set_color(GRAY)
-        axes.tick_params(colors=_INK, length=3)
+        axes.tick_params(colors=AXIS, length=3)
         place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderpad": 0, "ncols": len(lines) + 1}
-        axes.legend(frameon=False, labelcolor=_INK, **place)
+        axes.legend(frameon=False, labelcolor=AXIS, **place)
         text = io.StringIO()
         figure.savefig(text, format="svg", transparent=True)
     svg = _NOT_FOR_HTML.sub("", text.getvalue()).strip()

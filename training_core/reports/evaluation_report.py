@@ -5,8 +5,8 @@ Knows nothing of how they are found; what all reports share is in `pages`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,64 +15,42 @@ from ..models.model_card import ModelCard
 from ..segmentation.pixel_metrics import Confusion, GroundScores, Scores
 from .page import (
     ImageSummary,
-    Panel,
+    ModelRecord,
     pictures_of,
     precision_recall_chart,
-    settings_of,
-    shares_of,
     sweep_chart,
     write_page,
 )
 
 
-@dataclass(frozen=True)
-class EvaluationRecord:
-    """All that the report of an evaluation tells.
+@dataclass(frozen=True, kw_only=True)
+class EvaluationRecord(ModelRecord):
+    """What the report of an evaluation shows, beside what all reports on a model do.
 
     Parameters
     ----------
-    options : mapping of str to anything
-        The job's fields.
     model : str
         The model's name.
     card : ModelCard
         What the model says of itself; it may come from anywhere.
-    hardware, engine, precision, engine_reason : str
-        What computed, and why that was chosen.
     confusion : Confusion
         Of all that was scored.
-    threshold, tolerance_m : float
+    tolerance_m : float
         With which it was scored.
     total : GroundScores
     images, areas : sequence of (str, GroundScores)
         The scores of each image and of each area of interest, with its name.
     summaries : sequence of ImageSummary
-    timings_s : mapping of str to float
-        Seconds by part of the work.
-    warnings : sequence of str
-    panels : sequence of Panel
-    versions : mapping of str to str
-        Of what computed, by name.
     """
 
-    options: Mapping[str, Any]
     model: str
     card: ModelCard
-    hardware: str
-    engine: str
-    precision: str
-    engine_reason: str
     confusion: Confusion
-    threshold: float
     tolerance_m: float
     total: GroundScores
     images: Sequence[tuple[str, GroundScores]]
     summaries: Sequence[ImageSummary]
     areas: Sequence[tuple[str, GroundScores]] = ()
-    timings_s: Mapping[str, float] = field(default_factory=dict)
-    warnings: Sequence[str] = ()
-    panels: Sequence[Panel] = ()
-    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def best_threshold(self) -> float:
@@ -104,12 +82,11 @@ def write_evaluation_report(record: EvaluationRecord, path: Path) -> None:
     write_page(
         "evaluate.html.j2",
         path,
-        record=record,
+        Evaluate,
+        record,
         model=_describe(record.card),
         charts=charts,
         panels=pictures_of(record.panels, record.threshold),
-        timings=shares_of(record.timings_s),
-        settings=settings_of(Evaluate, record.options),
     )
 
 

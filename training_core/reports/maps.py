@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 
+from .colors import AXIS
+
 _WIDTH_PX, _MARGIN_PX, _TALLEST = 1000.0, 24.0, 1.2
-_INK = "#3c4650"
 
 
 @dataclass(frozen=True)
@@ -80,5 +81,5 @@ def _scale_bar(span_m: float, scale: float, bottom_px: float) -> str:
     length_m = max(step * power for step in (1, 2, 5) if step * power <= span_m / 5)
     text = f"{length_m / 1000:g} km" if length_m >= 1000 else f"{length_m:g} m"
     begin_px, end_px = _MARGIN_PX, _MARGIN_PX + length_m * scale
-    bar = f'<path d="M{begin_px:.1f} {bottom_px:.1f}H{end_px:.1f}" stroke="{_INK}" stroke-width="3"/>'
-    return f'{bar}<text x="{end_px + 8:.1f}" y="{bottom_px + 5:.1f}" font-size="15" fill="{_INK}">{text}</text>'
+    bar = f'<path d="M{begin_px:.1f} {bottom_px:.1f}H{end_px:.1f}" stroke="{AXIS}" stroke-width="3"/>'
+    return f'{bar}<text x="{end_px + 8:.1f}" y="{bottom_px + 5:.1f}" font-size="15" fill="{AXIS}">{text}</text>'

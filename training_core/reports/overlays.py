@@ -11,10 +11,9 @@ import numpy as np
 from matplotlib.image import imsave
 
 from ..geodata.pixel_codes import IGNORE, ROAD
+from .colors import FAINT, GREEN, PURPLE, VERMILION, YELLOW, rgb
 
-# Colors that people with any color vision tell apart (Okabe and Ito, 2008).
-LABEL_COLOR, HIT_COLOR, MISS_COLOR, FALSE_ALARM_COLOR = (240, 228, 66), (0, 158, 115), (213, 94, 0), (204, 121, 167)
-UNKNOWN_COLOR = (235, 238, 242)
+LABEL_COLOR, HIT_COLOR, MISS_COLOR, FALSE_ALARM_COLOR, UNKNOWN_COLOR = YELLOW, GREEN, VERMILION, PURPLE, FAINT
 _DIMMED, _HATCH_PX = 0.6, 9
 
 
@@ -70,9 +69,9 @@ def png(picture: np.ndarray) -> bytes:
     return file.getvalue()
 
 
-def _tinted(image: np.ndarray, where: np.ndarray, color: tuple[int, int, int], strength: float) -> np.ndarray:
+def _tinted(image: np.ndarray, where: np.ndarray, color: str, strength: float) -> np.ndarray:
     picture = image.copy()
-    picture[where] = np.rint(image[where] * (1 - strength) + np.array(color) * strength).astype(np.uint8)
+    picture[where] = np.rint(image[where] * (1 - strength) + np.array(rgb(color)) * strength).astype(np.uint8)
     return picture
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,19 @@ from ..geodata.pixel_codes import reaches
 from ..jobs import Job
 from ..segmentation.pixel_metrics import Scores
 from . import overlays
-from .charts import BLUE, GRAY, GREEN, ORANGE, Series, line_chart
+from .charts import Series, line_chart
+from .colors import BLUE, GRAY, GREEN, VERMILION
 
 _TEMPLATES = Path(__file__).parents[2] / "resources" / "reports"
 _LARGEST_PANEL_PX = 512
+# The overlays' colors by what they mean.
+_LEGEND = {
+    "drawn road": overlays.LABEL_COLOR,
+    "found": overlays.HIT_COLOR,
+    "missed": overlays.MISS_COLOR,
+    "false alarm": overlays.FALSE_ALARM_COLOR,
+    "predicted where nothing is known": overlays.UNKNOWN_COLOR,
+}
 
 
 @dataclass(frozen=True)
@@ -77,8 +86,62 @@ class Panel:
     caption: str = ""
 
 
-def write_page(template: str, path: Path, **values: Any) -> None:
-    """Write a page: a template of resources/reports, filled with values. Text in them is shown, never obeyed."""
+@dataclass(frozen=True, kw_only=True)
+class ReportRecord:
+    """What every report shows.
+
+    Parameters
+    ----------
+    options : mapping of str to anything
+        The job's fields.
+    timings_s : mapping of str to float
+        Seconds by part of the work.
+    warnings : sequence of str
+    versions : mapping of str to str
+        Of RoadSeg and the libraries it ran with, by name.
+    """
+
+    options: Mapping[str, Any]
+    timings_s: Mapping[str, float] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRecord(ReportRecord):
+    """What every report on a model shows.
+
+    Parameters
+    ----------
+    hardware, engine, precision, engine_reason : str
+        What computed, and why that was chosen.
+    threshold : float
+        Probability from which a pixel is road.
+    panels : sequence of Panel
+    """
+
+    hardware: str
+    engine: str
+    precision: str
+    engine_reason: str
+    threshold: float
+    panels: Sequence[Panel] = ()
+
+
+def write_page(template: str, path: Path, job_type: type[Job], record: ReportRecord, **values: Any) -> None:
+    """Write a report as one HTML file. Text in its values is shown, never executed.
+
+    Parameters
+    ----------
+    template : str
+        A file of resources/reports.
+    path : Path
+    job_type : type of Job
+        Labels the options of the record.
+    record : ReportRecord
+    **values
+        What else the template shows.
+    """
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -86,14 +149,21 @@ def write_page(template: str, path: Path, **values: Any) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = environment.get_template(template).render(legend=_legend(), **values)
+    page = environment.get_template(template).render(
+        record=record,
+        accent=VERMILION,
+        legend=_LEGEND,
+        timings=_shares_of(record.timings_s),
+        settings=_settings_of(job_type, record.options),
+        **values,
+    )
     path.write_text(page, encoding="utf-8", errors="replace")  # not every path can be said in UTF-8
 
 
 def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold: float, word: str) -> str:
     """Return a chart of scores by threshold, in which one is marked with a word."""
     lines = [
-        Series("F1", thresholds, [scores.f1 for scores in sweep], ORANGE),
+        Series("F1", thresholds, [scores.f1 for scores in sweep], VERMILION),
         Series("precision", thresholds, [scores.precision for scores in sweep], GREEN, width=1.3),
         Series("recall", thresholds, [scores.recall for scores in sweep], GRAY, width=1.3),
     ]
@@ -108,7 +178,7 @@ def precision_recall_chart(sweep: Sequence[Scores], marked: Mapping[str, Scores]
     curve = Series("all thresholds", [scores.recall for scores in found], [scores.precision for scores in found], BLUE)
     points = [
         Series(word, [scores.recall], [scores.precision], color, dots=True)
-        for (word, scores), color in zip(marked.items(), (ORANGE, GREEN))
+        for (word, scores), color in zip(marked.items(), (VERMILION, GREEN))
     ]
     return line_chart("Precision by recall", [curve, *points], "recall", "precision", (0, 1))
 
@@ -135,19 +205,7 @@ def _data_url(picture: np.ndarray) -> str:
     return "data:image/png;base64," + base64.b64encode(overlays.png(picture)).decode("ascii")
 
 
-def _legend() -> dict[str, str]:
-    """Return the overlays' colors by what they mean."""
-    colors = {
-        "drawn road": overlays.LABEL_COLOR,
-        "found": overlays.HIT_COLOR,
-        "missed": overlays.MISS_COLOR,
-        "false alarm": overlays.FALSE_ALARM_COLOR,
-        "predicted where nothing is known": overlays.UNKNOWN_COLOR,
-    }
-    return {meaning: "#{:02x}{:02x}{:02x}".format(*color) for meaning, color in colors.items()}
-
-
-def settings_of(job_type: type[Job], options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def _settings_of(job_type: type[Job], options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return (label, field, value with its unit) of each of a job's settings."""
     known = {field.name: field.option for field in job_type.option_fields()}
     rows = []
@@ -159,7 +217,7 @@ def settings_of(job_type: type[Job], options: Mapping[str, Any]) -> list[tuple[s
     return rows
 
 
-def shares_of(timings_s: Mapping[str, float]) -> list[tuple[str, float, float]]:
+def _shares_of(timings_s: Mapping[str, float]) -> list[tuple[str, float, float]]:
     """Return (part, seconds, share of all), the longest first."""
     total_s = sum(timings_s.values()) or 1.0
     rows = [(part, seconds, seconds / total_s) for part, seconds in timings_s.items()]

@@ -6,9 +6,9 @@ Knows nothing of how they are found; what all reports share is in `pages`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from ..comparison.line_metrics import LineScores
 from ..comparison.topo import Topo
 from ..jobs import ScoreNetwork
 from . import overlays
-from .charts import GRAY, GREEN, ORANGE, Series, line_chart
+from .charts import Series, line_chart
+from .colors import GRAY, GREEN, VERMILION
 from .maps import MapLines, line_map
-from .page import settings_of, shares_of, write_page
+from .page import ReportRecord, write_page
 
 # What each kind of line is, in which color, and how wide on the map.
 KINDS = {
@@ -53,14 +54,12 @@ class NetworkSummary:
     components: int
 
 
-@dataclass(frozen=True)
-class NetworkRecord:
-    """All that the report of a network's scores tells.
+@dataclass(frozen=True, kw_only=True)
+class NetworkRecord(ReportRecord):
+    """What the report of a network's scores shows, beside what all reports do.
 
     Parameters
     ----------
-    options : mapping of str to anything
-        The job's fields.
     truth, proposal : str
         The layers' names.
     apls, apls_time, topo, lines, relaxed
@@ -72,14 +71,8 @@ class NetworkRecord:
     summaries : sequence of NetworkSummary
     parts : mapping of str to ndarray (n,) of LineString
         Lines in meters by their kind.
-    timings_s : mapping of str to float
-        Seconds by part of the work.
-    warnings : sequence of str
-    versions : mapping of str to str
-        Of what computed, by name.
     """
 
-    options: Mapping[str, Any]
     truth: str
     proposal: str
     apls: Apls
@@ -91,15 +84,11 @@ class NetworkRecord:
     sweep: Sequence[LineScores]
     summaries: Sequence[NetworkSummary]
     parts: Mapping[str, np.ndarray]
-    timings_s: Mapping[str, float] = field(default_factory=dict)
-    warnings: Sequence[str] = ()
-    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_network_report(record: NetworkRecord, path: Path) -> None:
     """Write the report of a network's scores as one HTML file without scripts and references to anything outside."""
-    colors = {kind: "#{:02x}{:02x}{:02x}".format(*color) for kind, (_, color, _) in KINDS.items()}
-    lines = {kind: MapLines(record.parts[kind], colors[kind], KINDS[kind][2]) for kind in KINDS}
+    lines = {kind: MapLines(record.parts[kind], color, width) for kind, (_, color, width) in KINDS.items()}
     lengths_m = {kind: sum(line.length for line in record.parts[kind]) for kind in KINDS}
     charts = {
         "map": line_map("Matched, missed and false roads", lines),
@@ -108,18 +97,17 @@ def write_network_report(record: NetworkRecord, path: Path) -> None:
     write_page(
         "scorenetwork.html.j2",
         path,
-        record=record,
+        ScoreNetwork,
+        record,
         charts=charts,
-        kinds=[(kind, KINDS[kind][0], colors[kind], lengths_m[kind]) for kind in KINDS],
-        timings=shares_of(record.timings_s),
-        settings=settings_of(ScoreNetwork, record.options),
+        kinds=[(kind, *KINDS[kind][:2], lengths_m[kind]) for kind in KINDS],
     )
 
 
 def _sweep_chart(record: NetworkRecord) -> str:
     tolerances_m = [scores.tolerance_m for scores in record.sweep]
     lines = [
-        Series("quality", tolerances_m, [scores.quality for scores in record.sweep], ORANGE),
+        Series("quality", tolerances_m, [scores.quality for scores in record.sweep], VERMILION),
         Series("completeness", tolerances_m, [scores.completeness for scores in record.sweep], GREEN, width=1.3),
         Series("correctness", tolerances_m, [scores.correctness for scores in record.sweep], GRAY, width=1.3),
     ]

@@ -5,31 +5,28 @@ Knows nothing of how one is done; what all reports share is in `pages`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Optional
+from typing import Optional
 
 import numpy as np
 
 from ..jobs import FineTune
 from ..segmentation.pixel_metrics import Scores
-from .charts import BLUE, ORANGE, PALE, Series, line_chart, smoothed
-from .page import ImageSummary, Panel, pictures_of, settings_of, shares_of, sweep_chart, write_page
+from .charts import Series, line_chart, smoothed
+from .colors import BLUE, PALE, VERMILION
+from .page import ImageSummary, ModelRecord, pictures_of, sweep_chart, write_page
 
 _MOST_POINTS = 600
 
 
-@dataclass(frozen=True)
-class TrainingRecord:
-    """All that the report of a fine-tune tells.
+@dataclass(frozen=True, kw_only=True)
+class TrainingRecord(ModelRecord):
+    """What the report of a fine-tune shows, beside what all reports on a model do.
 
     Parameters
     ----------
-    options : mapping of str to anything
-        The job's fields.
-    hardware, engine, precision, engine_reason : str
-        What computed, and why that was chosen.
     images : sequence of ImageSummary
     steps : sequence of (int, float, float, float)
         Step, seconds since the start, loss, learning rate; of a long training some of them will do.
@@ -37,16 +34,8 @@ class TrainingRecord:
         Step, seconds since the start, scores at the best threshold.
     thresholds, sweep : sequence of float, sequence of Scores
         Scores on the ground kept apart, by threshold.
-    threshold : float
-        The one chosen.
-    timings_s : mapping of str to float
-        Seconds by part of the training loop.
     images_per_s : float
         Chips a second of the loop, validation left out.
-    warnings : sequence of str
-    panels : sequence of Panel
-    versions : mapping of str to str
-        Of what computed, by name.
     notes : sequence of str
         What happened that was no fault: stopped early, resumed, recomputed to save memory.
     steps_done : int
@@ -59,22 +48,12 @@ class TrainingRecord:
         Chips in a step; 0 stands for the batch size times the accumulation in the options.
     """
 
-    options: Mapping[str, Any]
-    hardware: str
-    engine: str
-    precision: str
-    engine_reason: str
     images: Sequence[ImageSummary]
     steps: Sequence[tuple[int, float, float, float]]
     validations: Sequence[tuple[int, float, Scores]]
     thresholds: Sequence[float]
     sweep: Sequence[Scores]
-    threshold: float
-    timings_s: Mapping[str, float]
     images_per_s: float
-    warnings: Sequence[str] = ()
-    panels: Sequence[Panel] = ()
-    versions: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()
     steps_done: int = 0
     steps_planned: int = 0
@@ -102,12 +81,11 @@ def write_training_report(record: TrainingRecord, path: Path) -> None:
     write_page(
         "finetune.html.j2",
         path,
-        record=record,
+        FineTune,
+        record,
         run=_run(record),
         charts=_charts(record),
         panels=pictures_of(record.panels, record.threshold),
-        timings=shares_of(record.timings_s),
-        settings=settings_of(FineTune, record.options),
     )
 
 
@@ -170,7 +148,7 @@ def _shown(count: int) -> slice:
 def _validation_chart(record: TrainingRecord) -> str:
     minutes = [elapsed_s / 60 for _, elapsed_s, _ in record.validations]
     lines = [
-        Series("F1", minutes, [scores.f1 for _, _, scores in record.validations], ORANGE, dots=True),
+        Series("F1", minutes, [scores.f1 for _, _, scores in record.validations], VERMILION, dots=True),
         Series("IoU", minutes, [scores.iou for _, _, scores in record.validations], BLUE, dots=True),
     ]
     best = (record.best[1] / 60, "kept") if len(minutes) > 1 else None

@@ -1,6 +1,6 @@
 """A scene as a whole: plan it from a seed, paint any part of it, or make it at once.
 
-Knows how the parts fit together, and where on Earth the scene is put; knows nothing of files.
+Scope: how the parts fit together, and where on Earth the scene is put. Independent of files.
 """
 
 from __future__ import annotations
@@ -99,6 +99,10 @@ def plan_scene(
         8, in uint8, or 11, in uint16.
     conditions : str
         fair, a summer's day and a good camera straight above, or varied: any season, climate, sun and camera.
+
+    Returns
+    -------
+    ScenePlan
     """
     look_for, camera_for = CONDITIONS[conditions]
     side_m = size_px * resolution_m
@@ -124,7 +128,20 @@ def _true_roads(roads: gpd.GeoDataFrame, side_m: float) -> gpd.GeoDataFrame:
 
 
 def paint_window(plan: ScenePlan, column: int, row: int, width: int, height: int) -> np.ndarray:
-    """Return the (bands, height, width) part of the image that begins at (column, row)."""
+    """Return a part of the image.
+
+    Parameters
+    ----------
+    plan : ScenePlan
+    column, row : int
+        The part's first pixel.
+    width, height : int
+        Its size in pixels.
+
+    Returns
+    -------
+    ndarray (bands, height, width), uint8 or uint16
+    """
     quality = plan.scenery.camera.jpeg_quality
     if quality is None:
         return _take_window(plan, column, row, width, height)
@@ -150,7 +167,14 @@ def _take_window(plan: ScenePlan, column: int, row: int, width: int, height: int
 
 
 def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np.ndarray]]:
-    """Yield ((column, row, width, height), pixels) for all parts of the image, row by row, painting a few at a time."""
+    """Yield the image in tiles, row by row, a few painted at a time.
+
+    Yields
+    ------
+    window : tuple of int
+        Column, row, width and height in pixels.
+    pixels : ndarray (bands, height, width), uint8 or uint16
+    """
     starts, side = range(0, plan.size_px, TILE_PX), plan.size_px
     tiles = [(c, r, min(TILE_PX, side - c), min(TILE_PX, side - r)) for r in starts for c in starts]
     workers = min(len(tiles), core_count(), _MOST_WORKERS)
@@ -161,7 +185,23 @@ def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np
 
 
 def make_scene(size_px: int, seed: int, resolution_m: float = 0.5, **options: object) -> Scene:
-    """Return a square aerial scene with its true roads; see `plan_scene` for the parameters."""
+    """Return a square aerial scene with its true roads.
+
+    Parameters
+    ----------
+    size_px : int
+        Side of the image in pixels.
+    seed : int
+        Chooses the scene.
+    resolution_m : float
+        Side of a pixel in meters.
+    **options
+        Further arguments of `plan_scene`.
+
+    Returns
+    -------
+    Scene
+    """
     return paint_scene(plan_scene(size_px, seed, resolution_m, **options))
 
 

@@ -1,22 +1,16 @@
-"""How much memory there is for this process, and how it gives back what it no longer needs.
+"""Available memory: what this process may still take, by the system and by its control groups (cgroups).
 
-Knows the system, its control groups and its C library; knows nothing of what the memory is for.
+Scope: free memory in bytes. Independent of what it is for.
 """
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
 import psutil
-
-# Parameters of glibc's mallopt, from malloc.h.
-_M_MMAP_THRESHOLD, _M_MMAP_MAX = -3, -4
-LARGE_BLOCK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -78,28 +72,3 @@ def _left_in(mount: Path, path: str, files: _Files) -> Iterator[int]:
                 pass
         if folder == mount:
             return
-
-
-def give_large_blocks_back() -> None:
-    """From here on, give every large block back to the system as soon as it is free.
-
-    `processor.prepare_process` keeps them all, which saves page faults but leaves gaps that no other block fits: with
-    recomputed activations of large chips, as much again as the blocks themselves.
-    """
-    if _C_LIBRARY is not None:
-        _C_LIBRARY.mallopt(_M_MMAP_THRESHOLD, LARGE_BLOCK_BYTES)
-        _C_LIBRARY.mallopt(_M_MMAP_MAX, 1 << 16)
-
-
-def give_free_blocks_back() -> None:
-    """Give all that is free in the process at this moment back to the system, once."""
-    if _C_LIBRARY is not None:
-        _C_LIBRARY.malloc_trim(0)
-
-
-def _find_glibc() -> Optional[ctypes.CDLL]:
-    library = ctypes.CDLL(None) if sys.platform == "linux" else None
-    return library if hasattr(library, "mallopt") and hasattr(library, "malloc_trim") else None
-
-
-_C_LIBRARY = _find_glibc()

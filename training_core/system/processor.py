@@ -6,22 +6,17 @@ since what it sets only counts before those are loaded.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
-import sys
 from pathlib import Path
 
-from . import limits
+from . import allocator, limits
 
 # Of /proc/cpuinfo, the flags that decide between engines and precisions.
 RELEVANT_FLAGS = ("amx_bf16", "amx_int8", "avx512_bf16", "avx512_vnni", "avx512f", "avx2")
 
 # Images are read tile by tile, and each part once; GDAL would keep a twentieth of all memory for them.
 GDAL_CACHE_MB = 256
-
-# Parameters of glibc's mallopt, from malloc.h.
-_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -2, -4, -8
 
 
 def instruction_sets() -> tuple[str, ...]:
@@ -73,10 +68,4 @@ def prepare_process(threads: int = 0) -> None:
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(count)
     os.environ["GDAL_CACHEMAX"] = str(GDAL_CACHE_MB)
-    if sys.platform == "linux":
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries have none
-        if mallopt is not None:
-            mallopt(_M_MMAP_MAX, 0)
-            mallopt(_M_TRIM_THRESHOLD, -1)
-            mallopt(_M_TOP_PAD, 1 << 28)
-            mallopt(_M_ARENA_MAX, 1)
+    allocator.keep_freed_memory()

@@ -1,4 +1,4 @@
-"""How much of one network's length lies near another's: reckoned by hand, and as buffers have it."""
+"""Length-based scores: small cases by hand, and equal to those of polygonal buffers."""
 
 from __future__ import annotations
 

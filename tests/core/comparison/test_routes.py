@@ -1,4 +1,4 @@
-"""Ways of places before and after: as networkx finds them, and by hand on roads of two layers."""
+"""Route costs before and after: equal to those of networkx, and by hand on roads of two layers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import shapely
 
 from support.road_graphs import roads_of, town
 from training_core.comparison import routes
-from training_core.comparison.open_roads import joined_to
+from training_core.comparison.open_roads import add_linked
 from training_core.events import Reporter
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import Places, contracted
@@ -17,8 +17,8 @@ from training_core.networks.road_graph import Places, contracted
 QUIET = Reporter()
 
 
-def plain_ways(roads, places):
-    """Lengths of the ways between all places, from a graph that has each place as a node."""
+def plain_costs(roads, places):
+    """Lengths of the routes between all places, from a graph that has each place as a node."""
     plain = networkx.Graph()
     for edge, (one, other) in enumerate(roads.graph.edges.tolist()):
         on_edge = sorted(
@@ -35,7 +35,7 @@ def plain_ways(roads, places):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("block", [1, 10**7])
-def test_ways_are_those_of_another_program(seed, block, monkeypatch):
+def test_costs_are_those_of_networkx(seed, block, monkeypatch):
     monkeypatch.setattr(routes, "_BLOCK", block)
     random = np.random.default_rng(seed)
     sites, plain = [], []
@@ -45,9 +45,9 @@ def test_ways_are_those_of_another_program(seed, block, monkeypatch):
         places = Places(edge, random.uniform(0, 1, 12) * roads.length_m[edge])
         gap_m = random.uniform(0, 9, 12)
         sites.append(routes.Sites(roads, places, gap_m))
-        ways = plain_ways(roads, places) + gap_m + gap_m[:, None]
-        np.fill_diagonal(ways, np.inf)
-        plain.append(ways)
+        costs = plain_costs(roads, places) + gap_m + gap_m[:, None]
+        np.fill_diagonal(costs, np.inf)
+        plain.append(costs)
     sources = np.array([1, 5, 6, 11])
     found = routes.from_nearest(*sites, sources, False, QUIET)
     assert found.before == pytest.approx(plain[0][sources].min(axis=0))
@@ -57,7 +57,7 @@ def test_ways_are_those_of_another_program(seed, block, monkeypatch):
 
     mean = routes.to_all(*sites, sources, False, QUIET)
     for place in range(12):
-        before, after = (ways[sources, place] for ways in plain)
+        before, after = (costs[sources, place] for costs in plain)
         both = np.isfinite(before) & np.isfinite(after)
         for one, expected in ((mean.before, before), (mean.after, after)):
             chosen = both if both.any() else np.isfinite(expected)
@@ -76,12 +76,12 @@ def lines(*coordinates):
     return make_lines(np.array([shapely.LineString(line) for line in coordinates], dtype=object))
 
 
-def test_what_went_on_is_linked_and_a_dead_end_is_not():
+def test_a_continuing_road_is_linked_and_a_dead_end_is_not():
     main, added = lines([(0, 0), (100, 0)]), lines([(100, 4), (200, 4)], [(50, 4), (50, 90)])
     doubles = lines([(0, 4), (100, 4)]).shapes  # of which only the first of those added is the end
-    whole = joined_to(main, added, doubles[:1], 10, 0.5)
+    whole = add_linked(main, added, doubles[:1], 10, 0.5)
     assert len(whole) == 5 and whole.bridge.tolist() == [False, False, False, True, True]
     assert shapely.length(whole.shapes[3:]) == pytest.approx([4, 4])
-    assert len(joined_to(main, added, lines([(60, 4), (100, 4)]).shapes, 10, 0.5)) == 4  # the second is a dead end
-    assert len(joined_to(main, added, doubles, 3, 0.5)) == 3  # too far
-    assert len(joined_to(lines([(0, 4.2), (100, 4.2)]), added, doubles, 10, 0.5)) == 3  # joined as it is
+    assert len(add_linked(main, added, lines([(60, 4), (100, 4)]).shapes, 10, 0.5)) == 4  # the second is a dead end
+    assert len(add_linked(main, added, doubles, 3, 0.5)) == 3  # too far
+    assert len(add_linked(lines([(0, 4.2), (100, 4.2)]), added, doubles, 10, 0.5)) == 3  # joined as it is

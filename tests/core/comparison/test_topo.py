@@ -1,4 +1,4 @@
-"""TOPO of road networks: equal to its definition written plainly, and to small cases reckoned by hand."""
+"""TOPO of road networks: equal to its definition written plainly, and to small cases by hand."""
 
 from __future__ import annotations
 

@@ -111,27 +111,27 @@ def test_fields_of_one_name_are_one_field_however_they_are_spelled(tmp_path, wri
     assert changes["osm_id"].iloc[0] == 12345678901
 
 
-def test_roads_beyond_the_new_image_are_told_where_there_is_no_area(tmp_path, grid, write):
-    told = Reporter()
-    run(tmp_path, grid, write("after", *(line((0, y), (100, y)) for y in (0, 70, 140, 210))), told)
+def test_roads_beyond_the_new_image_are_warned_of_without_an_area(tmp_path, grid, write):
+    reporter = Reporter()
+    run(tmp_path, grid, write("after", *(line((0, y), (100, y)) for y in (0, 70, 140, 210))), reporter)
     # Up to 15 m beyond, at x = 115 m: 4 x 95 m across and the 2 x 210 m at 140 and 210 m are farther.
-    assert "0.8 km of the roads before lie beyond the roads after" in told.warnings[0]
+    assert "0.8 km of the roads before lie beyond the roads after" in reporter.warnings[0]
 
 
-def test_a_layer_that_lies_aside_as_a_whole_is_put_right(tmp_path, grid, write):
+def test_a_shift_of_the_whole_layer_is_removed(tmp_path, grid, write):
     aside = [shapely.affinity.translate(line(*way), 7, -4) for way in GRID if way != GRID[5]]
     after = write("after", *aside)
-    told = Reporter()
-    result = run(tmp_path, grid, after, told)
+    reporter = Reporter()
+    result = run(tmp_path, grid, after, reporter)
     # From true north, which is 1.3 degrees off the map's.
     assert (result["shift"]["east_m"], result["shift"]["north_m"]) == pytest.approx((7.09, -3.84), abs=0.05)
-    assert lengths(result)["lost"] == pytest.approx(210, rel=1e-3) and not told.warnings
+    assert lengths(result)["lost"] == pytest.approx(210, rel=1e-3) and not reporter.warnings
     changes = geopandas.read_file(result["changes"])
     lost = changes.geometry[changes["change"] == "lost"].iloc[0]
     assert lost.bounds == pytest.approx((X + 70, Y, X + 70, Y + 210), abs=0.01)  # where it was drawn
-    result = run(tmp_path, grid, after, told, align=False)
+    result = run(tmp_path, grid, after, reporter, align=False)
     assert not result["shift"]["taken_off"] and result["displaced"]["share"] == pytest.approx(3 / 8)
-    assert "7.1 m to the east and 3.8 m to the south" in told.warnings[0]
+    assert "7.1 m to the east and 3.8 m to the south" in reporter.warnings[0]
 
 
 def test_a_bridge_that_is_gone_cuts_off_what_lies_beyond(tmp_path, river):
@@ -160,9 +160,9 @@ def test_a_lost_road_is_open_where_damage_is_confirmed_elsewhere(tmp_path, river
 
 def test_a_short_gap_interrupts_routes_on_what_is_drawn_but_not_on_what_remains(tmp_path, river, write):
     after = write("gap", line((0, 0), (110, 0)), line((127, 0), (300, 0)))  # of which 7 m would be lost
-    told = Reporter()
-    result = run(tmp_path, reporter=told, **{**river, "after": after})
-    assert "1 of 2 places are interrupted" in told.warnings[0]
+    reporter = Reporter()
+    result = run(tmp_path, reporter=reporter, **{**river, "after": after})
+    assert "1 of 2 places are interrupted" in reporter.warnings[0]
     assert result["intact"]["share"] == 1 and result["routes"]["interrupted"] == 1
     assert places_of(result).loc["far", "missing_m"] == pytest.approx(0, abs=0.1)
     result = run(tmp_path, **{**river, "after": after}, routes_on="remaining")
@@ -193,7 +193,7 @@ def test_a_detour_is_as_long_as_the_way_around(tmp_path, write, points):
     assert places.loc["end", "time_after_s"] == pytest.approx(20, rel=1e-3)  # at the speeds after
 
 
-def test_roads_outside_of_the_area_are_not_judged_but_may_be_driven_on(tmp_path, write, points):
+def test_roads_outside_the_area_are_not_compared_but_passable(tmp_path, write, points):
     before = write("before", line((0, 0), (300, 0)))
     after = write("after", line((0, 3), (150, 3)))  # where the image ends, drawn a little aside
     options = {
@@ -241,15 +241,15 @@ def test_without_origins_the_largest_group_is_what_others_are_cut_off_from(tmp_p
     assert result["routes"]["cut_off"] == 2
 
 
-def test_a_place_beside_no_road_is_told_so(tmp_path, river, points):
-    told = Reporter()
+def test_a_place_beside_no_road_is_reported(tmp_path, river, points):
+    reporter = Reporter()
     options = {**river, "places": points("some", near=(50, 60), nowhere=(50, 500))}
-    result = run(tmp_path, reporter=told, **options)
+    result = run(tmp_path, reporter=reporter, **options)
     places = places_of(result)
     assert places["status"].to_dict() == {"near": "reachable", "nowhere": "no road near"}
     assert places.loc["near", "to_road_after_m"] == pytest.approx(60, rel=1e-3)
     assert places.loc["near", "distance_before_m"] == pytest.approx(50 + 60, rel=1e-3)
-    assert "1 of 2 places lie farther than 100 m" in told.warnings[0] and "nowhere" in told.warnings[0]
+    assert "1 of 2 places lie farther than 100 m" in reporter.warnings[0] and "nowhere" in reporter.warnings[0]
     with pytest.raises(LabelError, match="None of the places .* 20 m .* nearest is 60 m away"):
         run(tmp_path, **options, place_m=20)
 
@@ -276,13 +276,14 @@ def test_a_bridge_is_crossed_without_a_junction(tmp_path, write, points):
 
 
 def test_an_area_without_roads_after_is_lost_as_a_whole(tmp_path, grid, write, points):
-    told = Reporter()
+    reporter = Reporter()
     places = {"places": points("places", inside=(70, 70)), "origins": points("origins", depot=(0, 0))}
     aoi = write("aoi", shapely.box(X - 5, Y - 5, X + 100, Y + 300))
-    result = run(tmp_path, grid, write("after", line((150, 0), (150, 90))), told, aoi=aoi, **places)
+    result = run(tmp_path, grid, write("after", line((150, 0), (150, 90))), reporter, aoi=aoi, **places)
     assert result["routes"]["cut_off"] == 1
     assert result["lost"]["share"] == 1 and result["new"] == {"length_m": 0, "share": 0}
-    assert "no roads after in the area" in told.warnings[0] and "100% of the roads before are lost" in told.warnings[1]
+    assert "no roads after in the area" in reporter.warnings[0]
+    assert "100% of the roads before are lost" in reporter.warnings[1]
     Page(Path(result["report"]).read_text(encoding="utf-8"))
 
 
@@ -301,11 +302,11 @@ def test_what_is_lost_one_way_is_new_the_other_way(tmp_path, seed):
     assert sum(there[change]["share"] for change in ("intact", "displaced", "lost")) == pytest.approx(1)
     changes = geopandas.read_file(there["changes"])
     shares = changes[[f"{change}_share" for change in ("intact", "displaced", "lost", "new")]].sum(axis=1)
-    # Of a line after that is not wholly new, the rest is told as it was before.
+    # Of a line after that is not wholly new, the rest is counted as it was before.
     assert shares.to_numpy() == pytest.approx(np.ones(len(changes)))
 
 
-def test_the_report_tells_the_numbers_and_the_worst_place_first(tmp_path, river):
+def test_the_report_shows_the_numbers_and_the_worst_place_first(tmp_path, river):
     said = []
     reporter = Reporter(lambda event: said.append(getattr(event, "message", "")))
     result = run(tmp_path, reporter=reporter, **river)
@@ -315,7 +316,7 @@ def test_the_report_tells_the_numbers_and_the_worst_place_first(tmp_path, river)
     assert "://" not in text
     document = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
     assert document == {name: value for name, value in result.items() if name not in ALL_OUTPUTS}
-    for sentence in comparenetworks.told(document):
+    for sentence in comparenetworks.summary_sentences(document):
         assert sentence in said and sentence in page
 
 

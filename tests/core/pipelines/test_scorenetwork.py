@@ -85,7 +85,7 @@ def test_what_a_layer_may_hold_beside_clean_lines_changes_nothing(tmp_path, grid
     assert all_scores(run(tmp_path, grid, dirty)) == pytest.approx([1] * 6)
 
 
-def test_lines_are_told_to_be_matched_missed_or_false(tmp_path, write):
+def test_lines_are_matched_missed_or_false(tmp_path, write):
     truth = write("truth", line((0, 0), (200, 0)))
     proposal = write("proposal", line((0, 2), (120, 2)), line((60, 2), (60, 52)))
     result = run(tmp_path, truth, proposal, tolerance_m=4)
@@ -146,7 +146,7 @@ def test_a_proposal_without_roads_in_the_area_scores_nothing(tmp_path, grid, wri
     Page(Path(result["report"]).read_text(encoding="utf-8"))
 
 
-def test_every_score_is_told_with_all_that_it_depends_on(tmp_path, grid, write):
+def test_every_score_is_given_with_all_that_it_depends_on(tmp_path, grid, write):
     said = []
     reporter = Reporter(lambda event: said.append(getattr(event, "message", "")))
     options = {"snap_m": 6.5, "spacing_m": 40.0, "tolerance_m": 7.0, "relaxed_m": 2.0, "radius_m": 140.0, "hole_m": 9.0}

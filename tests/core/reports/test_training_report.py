@@ -11,6 +11,7 @@ from support.browser import HOSTILE, Page
 from training_core.jobs import FineTune
 from training_core.reports import overlays
 from training_core.reports.charts import Series, line_chart, smoothed
+from training_core.reports.colors import rgb
 from training_core.reports.page import ImageSummary, Panel
 from training_core.reports.training_report import TrainingRecord, write_training_report
 from training_core.segmentation.pixel_metrics import Scores
@@ -165,7 +166,7 @@ def test_overlays_color_hits_misses_and_false_alarms():
     mask = np.array([[True, False, True, False, False]])
     picture = overlays.prediction_overlay(image, truth, mask).astype(int)
     for pixel, color in ((0, overlays.HIT_COLOR), (1, overlays.MISS_COLOR), (2, overlays.FALSE_ALARM_COLOR)):
-        assert np.abs(picture[0, pixel] - color).sum() < np.abs(picture[0, pixel] - 100).sum()
+        assert np.abs(picture[0, pixel] - rgb(color)).sum() < np.abs(picture[0, pixel] - 100).sum()
     assert (picture[0, 3] == 100).all()
     assert (picture[0, 4] < 100).all()
     labels = overlays.label_overlay(image, truth).astype(int)

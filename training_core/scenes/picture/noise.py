@@ -1,7 +1,6 @@
-"""Random numbers that belong to places: the same place and seed give the same number, whatever part is looked at.
+"""Lattice noise: random numbers that depend on place and seed only, so that pictures painted in tiles have no seams.
 
-Knows lattices and their interpolation; knows nothing of what is textured with them. So a picture painted in tiles has
-no seams.
+Scope: hashing of lattice points and their interpolation. Independent of what is textured with it.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ def hashed(x: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
 
     Parameters
     ----------
-    x, y : ndarray of int
+    x, y : ndarray (...), any integer dtype of int8 to int64
         Arrays that broadcast against each other.
     seed : int
         Gives another, unrelated set of numbers.
 
     Returns
     -------
-    ndarray of float32
+    ndarray (...), float32
     """
     key = np.uint32(seed * 0x27D4EB2F % 2**32)
     bits = (x.astype(np.int64) * 0x85EBCA77 % 2**32).astype(np.uint32) ^ key
@@ -43,9 +42,9 @@ def smooth_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int) -> np.
 
     Parameters
     ----------
-    x : (W,) ndarray
+    x : ndarray (W,), float64
         Column positions in meters.
-    y : (H,) ndarray
+    y : ndarray (H,), float64
         Row positions in meters.
     scale_m : float
         Spacing of the random lattice, about the size of the blobs.
@@ -54,7 +53,7 @@ def smooth_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int) -> np.
 
     Returns
     -------
-    (H, W) ndarray of float32
+    ndarray (H, W), float32
     """
     (columns, column_weights), (rows, row_weights) = _spline(x / scale_m), _spline(y / scale_m)
     lattice_x = np.arange(columns[0], columns[-1] + 4)
@@ -67,9 +66,24 @@ def smooth_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int) -> np.
 
 
 def fractal_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int, octaves: int = 3) -> np.ndarray:
-    """Return the sum of smooth noise at `scale_m` and its halves, each half as strong, scaled to deviation 1.
+    """Return fractal noise: smooth noise at `scale_m` and its halves, each half as strong, of standard deviation 1.
 
-    See `smooth_noise` for the parameters.
+    Parameters
+    ----------
+    x : ndarray (W,), float64
+        Column positions in meters.
+    y : ndarray (H,), float64
+        Row positions in meters.
+    scale_m : float
+        Spacing of the coarsest lattice.
+    seed : int
+        Gives another, unrelated pattern.
+    octaves : int
+        Number of scales that are summed.
+
+    Returns
+    -------
+    ndarray (H, W), float32
     """
     strengths = 0.5 ** np.arange(octaves, dtype=np.float32)
     layers = (smooth_noise(x, y, scale_m * s, seed + 101 * k) * s for k, s in enumerate(strengths))

@@ -1,8 +1,9 @@
-"""How a planned scene looks from above: the layers of a picture, from the ground up to the trees.
+"""A planned scene as a picture: layers from the ground up to the trees.
 
-Knows colors, light and shadow in four bands, red, green, blue and near infrared; knows nothing of how the plan came
-about, nor of coordinate reference systems and files.
-Every pixel depends on its surroundings only, so that a scene painted in parts has no seams.
+Scope: colors, light and shadow in four bands: red, green, blue and near infrared. Independent of how the plan was made,
+of coordinate reference systems and files.
+
+Every pixel depends on its neighborhood only, so that a scene painted in tiles has no seams.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class Scenery:
 
     @property
     def river_color(self) -> np.ndarray:
-        """That of one of the region's waters, or of its soil where the river is dry."""
+        """That of one of the region's waters, or of its soil where the river is dry: (4,), float32."""
         palette, draw = self.palette, hashed(np.zeros(1, np.int64), np.arange(2), self.look.seed + 8)
         is_dry = draw[0] < self.region.dry_rivers
         return palette.soil[0] if is_dry else palette.water[int(draw[1] * len(palette.water))]
@@ -126,9 +127,9 @@ def margin_px(scenery: Scenery, pixel_m: float) -> int:
 
 
 def paint(scenery: Scenery, view: View) -> np.ndarray:
-    """Return the (4, H, W) light, from 0 to 1, that comes from a view to the camera.
+    """Return the light that comes from a view to the camera, from 0 to 1: (4, H, W), float32.
 
-    What is within `margin_px` of its border lacks what lies beyond.
+    Pixels within `margin_px` of its border lack the influence of what lies beyond.
     """
     look, lean, land = scenery.look, scenery.camera.lean, scenery.land
     texture = Texture(view, look.seed)

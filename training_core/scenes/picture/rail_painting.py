@@ -1,6 +1,6 @@
-"""How a railway looks from above: ballast, and two bright lines.
+"""A railway as it looks from above: ballast, and two bright lines.
 
-Knows colors and how thick they lie; knows nothing of where the railway runs.
+Scope: colors and their opacity. Independent of where the railway runs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The camera above a scene: where it looks from, what it takes of the light, and what becomes of it until it is a file.
+"""The camera above a scene: off-nadir angle, blur, noise, haze, exposure, bit depth and JPEG compression.
 
-Knows four bands of light (red, green, blue, near infrared) on a scale from 0, black, to 1, white; knows nothing of what
-they show.
+Scope: four bands of light (red, green, blue, near infrared) from 0, black, to 1, white. Independent of what they show.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ BANDS = {
     "pan": ("panchromatic",),
     "rgbn": ("red", "green", "blue", "near infrared"),
 }
-BIT_DEPTHS = (8, 11)
 # JPEG codes squares of this side each by itself, but smooths color over their borders when it is read.
 BLOCK_PX = 16
 _PAN_WEIGHTS = np.array([0.34, 0.22, 0.08, 0.36], dtype=np.float32)
@@ -80,7 +78,23 @@ class Camera:
 
     @classmethod
     def fair(cls, rng: np.random.Generator, bands: str, bit_depth: int, seed: int) -> "Camera":
-        """Return a good camera, straight above, that is set right."""
+        """Return a good, well-exposed camera at nadir.
+
+        Parameters
+        ----------
+        rng : Generator
+            Draws its settings.
+        bands : str
+            One of BANDS.
+        bit_depth : int
+            8 or 11.
+        seed : int
+            Of its noise.
+
+        Returns
+        -------
+        Camera
+        """
         exposure = float(rng.uniform(1.0, 1.18))
         return cls(
             bands=bands,
@@ -99,7 +113,23 @@ class Camera:
 
     @classmethod
     def varied(cls, rng: np.random.Generator, bands: str, bit_depth: int, seed: int) -> "Camera":
-        """Return any camera from a dark satellite's, aslant, to a bright drone's."""
+        """Return any camera, from a dark off-nadir satellite's to a bright drone's.
+
+        Parameters
+        ----------
+        rng : Generator
+            Draws its settings.
+        bands : str
+            One of BANDS.
+        bit_depth : int
+            8 or 11.
+        seed : int
+            Of its noise.
+
+        Returns
+        -------
+        Camera
+        """
         azimuth, off_nadir = rng.uniform(0, 2 * np.pi), np.radians(rng.uniform(0, 30))
         has_jpeg = bit_depth == 8 and rng.random() < 0.6
         return cls(
@@ -140,16 +170,21 @@ class Camera:
 
 
 def take(light: np.ndarray, view: View, camera: Camera) -> np.ndarray:
-    """Return the picture, (bands, H, W) in the camera's type, of (4, H, W) light; not compressed yet.
+    """Return the image that the camera takes, not compressed yet.
 
     Parameters
     ----------
-    light : (4, H, W) ndarray
-        Red, green, blue and near infrared.
+    light : ndarray (4, H, W), float32
+        Red, green, blue and near infrared, from 0 to 1.
     view : View
         Where the pixels lie, to which the noise belongs.
     camera : Camera
         What takes it.
+
+    Returns
+    -------
+    ndarray (bands, H, W), uint8 or uint16
+        In the camera's dtype.
     """
     hazy = light * (1 - camera.haze) + camera.haze * _SKY[:, None, None]
     if camera.bands == "pan":

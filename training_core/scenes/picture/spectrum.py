@@ -1,6 +1,6 @@
-"""Colors in four bands: what near infrared light does where red, green and blue are known, and which a thing has.
+"""Colors in four bands: near infrared derived from red, green and blue.
 
-Knows that leaves shine in it, that water swallows it, and that all else is about as bright in it as in red.
+Scope: vegetation reflects near infrared strongly, water absorbs it, everything else is about as bright in it as in red.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WATER_SHARE = 0.55
 
 
 def spectra(*colors: tuple[float, float, float], leaves: bool = False) -> np.ndarray:
-    """Return (N, 4) red, green, blue and near infrared from 0 to 1; `leaves` are bright in it, the greener the more."""
+    """Return colors with near infrared, 0 to 1: (N, 4), float32; `leaves` are bright in it, the greener the more."""
     red, green, blue = np.array(colors, dtype=np.float32).T
     greenness = np.clip((2 * green - red - blue) / (red + green + blue) / 0.15, 0, 1) * leaves
     infrared = red + greenness * np.maximum(0.42 + 0.5 * green - red, 0)
@@ -32,6 +32,18 @@ def of_palette(palette: Palette) -> Palette:
 
 
 def pick(colors: np.ndarray, number: np.ndarray, seed: int) -> np.ndarray:
-    """Return one of (N, 4) colors for each number, as an array of (4, ...)."""
+    """Return one of some colors for each number.
+
+    Parameters
+    ----------
+    colors : ndarray (N, 4), float32
+    number : ndarray (...), int32 or int64
+        The same number and seed give the same color.
+    seed : int
+
+    Returns
+    -------
+    ndarray (4, ...), float32
+    """
     choice = (hashed(number, np.zeros(1, dtype=np.int64), seed) * len(colors)).astype(np.intp)
     return np.take(colors.T, choice, axis=1)

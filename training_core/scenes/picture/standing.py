@@ -1,6 +1,6 @@
-"""Buildings as they are seen aslant: roofs moved away from the point below the camera, and the walls that then show.
+"""Relief displacement: buildings as an off-nadir camera sees them, with displaced roofs and visible walls.
 
-Knows shapes on a plane in meters; knows nothing of colors and pixels.
+Scope: shapes on a plane in meters. Independent of colors and pixels.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ..plan.placing import moved
 
 
 def stand(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:
-    """Return roofs and visible walls in the order in which to draw them, what the camera has before it last.
+    """Return roofs and visible walls in drawing order, those nearest to the camera last.
 
     Parameters
     ----------
     land : Land
         With buildings and roofs.
-    lean : (2,) ndarray
-        How far, as (east, north), the top of something one meter high is seen from its foot.
+    lean : ndarray (2,), float64
+        Displacement, east and north, of the top of something one meter high from its foot.
 
     Returns
     -------
@@ -48,7 +48,14 @@ def stand(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:
 
 
 def on_roofs(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:
-    """Return what lies on roofs, moved as the roofs are."""
+    """Return what lies on roofs, displaced as the roofs are.
+
+    Parameters
+    ----------
+    land : Land
+    lean : ndarray (2,), float64
+        Displacement, east and north, of the top of something one meter high from its foot.
+    """
     clutter = land.clutter.geometry.to_numpy()
     thing, building = land.buildings.sindex.query(shapely.centroid(clutter), predicate="intersects")
     height_m = np.zeros(len(clutter))

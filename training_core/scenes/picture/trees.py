@@ -1,6 +1,6 @@
-"""Trees and shrubs: where crowns are, and which side of them the light falls on.
+"""Trees and shrubs: where crowns are, and how light falls on them.
 
-Knows one plant for each cell of a lattice, moved about at random within it; knows nothing of colors.
+Scope: one plant a cell of a lattice, displaced at random within it. Independent of colors.
 """
 
 from __future__ import annotations
@@ -48,18 +48,22 @@ def grow(
     ----------
     view : View
         Its pixels.
-    density : (H, W) ndarray
+    density : ndarray (H, W), float32
         Chance, from 0 to 1, that a cell whose plant would have its stem at a pixel has one.
     cell_m : float
         Size of the cells, the mean distance of plants where all grow.
     radius_m : tuple of float
         Least and greatest radius of a crown.
-    ragged : (H, W) ndarray
+    ragged : ndarray (H, W), float32
         Noise of deviation 1 that frays the crowns' outline.
     seed : int
         Gives other plants.
-    lean_m : (2,) ndarray
+    lean_m : ndarray (2,), float64
         How far, as (east, north), crowns are seen from their stems' feet.
+
+    Returns
+    -------
+    Grove
     """
     cell_x, cell_y = (np.arange(np.floor(a.min() / cell_m), np.floor(a.max() / cell_m) + 1) for a in (view.x, view.y))
     cells = cell_x[None, :].astype(np.int64), cell_y[:, None].astype(np.int64)
@@ -100,9 +104,19 @@ def grow(
 
 
 def shaded_by(grove: Grove, shadow_px: np.ndarray, lean_px: np.ndarray) -> np.ndarray:
-    """Return the (H, W) bool shadow of crowns whose middle casts it (east, north) pixels away from their feet.
+    """Return the shadow that crowns cast.
 
-    `lean_px` is how far crowns are seen from their feet.
+    Parameters
+    ----------
+    grove : Grove
+    shadow_px : ndarray (2,), float64
+        From the foot of a plant to the shadow of its crown's middle, east and north.
+    lean_px : ndarray (2,), float64
+        From the foot of a plant to its crown as the camera sees it, east and north.
+
+    Returns
+    -------
+    ndarray (H, W), bool
     """
     shaded = np.zeros_like(grove.inside)
     height, width = shaded.shape

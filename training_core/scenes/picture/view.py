@@ -1,6 +1,6 @@
-"""The frame of a picture: its pixels on the ground, the light and season of the day, and textures that fill the frame.
+"""The frame of a picture: its pixels on the ground, sun and season, and the textures that fill it.
 
-Knows nothing of what is in the picture.
+Scope: pixels, light and noise. Independent of what is in the picture.
 """
 
 from __future__ import annotations
@@ -83,7 +83,16 @@ class Look:
         )
 
     def shadow_m(self, height_m: np.ndarray) -> np.ndarray:
-        """Return the (..., 2) vectors, east and north, from the foot of something upright to its top's shadow."""
+        """Return the vectors, east and north, from the foot of something upright to its top's shadow.
+
+        Parameters
+        ----------
+        height_m : ndarray (...), float64
+
+        Returns
+        -------
+        ndarray (..., 2), float64
+        """
         return -self.sun * np.expand_dims(height_m, -1) / np.tan(self.sun_altitude)
 
 
@@ -99,12 +108,12 @@ class View:
 
     @cached_property
     def x(self) -> np.ndarray:
-        """(W,) positions of the columns' centers in meters."""
+        """(W,) float64 positions of the columns' centers in meters."""
         return self.west_m + (np.arange(self.width) + 0.5) * self.pixel_m
 
     @cached_property
     def y(self) -> np.ndarray:
-        """(H,) positions of the rows' centers in meters, falling."""
+        """(H,) float64 positions of the rows' centers in meters, falling."""
         return self.north_m - (np.arange(self.height) + 0.5) * self.pixel_m
 
     @property

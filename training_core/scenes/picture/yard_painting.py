@@ -1,6 +1,6 @@
-"""How the ground around houses looks from above, and the shadows that walls throw.
+"""The ground around houses as it looks from above, with the shadows of walls.
 
-Knows colors and how thick they lie; knows nothing of where yards are.
+Scope: colors and their opacity. Independent of where yards are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Layer = tuple[np.ndarray, np.ndarray]
 
 
 def yard_layers(yards: Yards, palette: Palette, look: Look, view: View, texture: Texture) -> Iterator[Layer]:
-    """Yield (4, H, W) or (4,) colors and how thick each lies, (H, W), from the ground up.
+    """Yield the layers of yards, from the ground up.
 
     Parameters
     ----------
@@ -36,6 +36,12 @@ def yard_layers(yards: Yards, palette: Palette, look: Look, view: View, texture:
     view : View
     texture : Texture
         Of that view.
+
+    Yields
+    ------
+    color : ndarray (4, H, W) or (4,), float32
+    thickness : ndarray (H, W), float32
+        Opacity from 0 to 1.
     """
     lush = np.float32(1 - 0.7 * look.aridity)
     garden = view.burn(yards.gardens)
@@ -63,7 +69,7 @@ def _patch_layers(yards: Yards, palette: Palette, look: Look, view: View, textur
 
 
 def wall_shadows(yards: Yards, look: Look) -> np.ndarray:
-    """Return the (N,) shapes that the walls' shadows cover."""
+    """Return the shapes that the walls' shadows cover: (N,), object."""
     foot = yards.walls.geometry.to_numpy()
     thrown = moved(foot, np.broadcast_to(look.shadow_m(np.float64(WALL_HEIGHT_M)), (len(foot), 2)))
     return shapely.convex_hull(shapely.geometrycollections(np.column_stack([foot, thrown])))

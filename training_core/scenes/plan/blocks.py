@@ -1,9 +1,8 @@
-"""Land split into blocks by streets, again and again, until the blocks have the size that is asked for.
+"""Recursive subdivision of land into blocks by streets, until the blocks have the wanted size.
 
-Knows lines and blocks on a plane in meters; where it is town, and where the plan bends, is told to it.
-
-Blocks are split either straight and square on a lattice, or askew, which gives the irregular blocks and the T-junctions
-of places that grew.
+Scope: lines and convex blocks on a plane in meters; where towns are and how the plan bends is passed in. Blocks are
+split either straight and square on a lattice, or askew, which gives the irregular blocks and T-junctions of towns that
+grew.
 """
 
 from __future__ import annotations
@@ -39,18 +38,23 @@ class Split:
 def split_askew(
     corners: np.ndarray, wanted_m: Callable[[np.ndarray], float], skew: float, rng: np.random.Generator
 ) -> Split:
-    """Split a convex block until each part is about as long as wanted.
+    """Split a convex block recursively until each part is about as long as wanted.
 
     Parameters
     ----------
-    corners : (N, 2) ndarray
+    corners : ndarray (N, 2), float64
         The land.
     wanted_m : callable
-        Length of blocks around an (x, y).
+        Returns the length of blocks around a point, ndarray (2,), float64.
     skew : float
-        Deviation of cuts from square, in radians.
+        Standard deviation of cuts from square, in radians.
     rng : Generator
         Draws the cuts.
+
+    Returns
+    -------
+    Split
+        Cuts and blocks.
     """
     split, waiting = Split(), [(corners, 0)]
     while waiting:
@@ -98,7 +102,21 @@ def _cut(
 
 
 def blind_alley(block: np.ndarray, share: float, rng: np.random.Generator) -> LineString:
-    """Return a line from the middle of one of a block's sides to a `share` of the way across."""
+    """Return a dead-end street into a block, from the middle of a random side.
+
+    Parameters
+    ----------
+    block : ndarray (N, 2), float64
+        Corners.
+    share : float
+        Length as a share of the way across.
+    rng : Generator
+        Draws the side.
+
+    Returns
+    -------
+    LineString
+    """
     k = rng.integers(len(block))
     start, center = (block[k] + block[(k + 1) % len(block)]) / 2, block.mean(axis=0)
     return LineString([start, start + 2 * share * (center - start)])
@@ -107,7 +125,26 @@ def blind_alley(block: np.ndarray, share: float, rng: np.random.Generator) -> Li
 def split_square(
     half_m: float, bend: Bend, towns: Towns, rng: np.random.Generator
 ) -> tuple[list[Street], list[tuple[float, float]]]:
-    """Split a square about the origin into blocks; return the street of each split, and where dead ends turn."""
+    """Split a square about the origin into blocks.
+
+    Parameters
+    ----------
+    half_m : float
+        Half of the square's side.
+    bend : Bend
+        Takes the drawing into the scene, where `towns` are.
+    towns : Towns
+        Blocks are smaller in towns.
+    rng : Generator
+        Draws the splits.
+
+    Returns
+    -------
+    streets : list of Street
+        One for each split, and the dead ends within blocks.
+    ends : list of (float, float)
+        Where dead ends have a turning place.
+    """
     half_m = float(np.ceil(half_m / _LATTICE_M) * _LATTICE_M)
     streets: list[Street] = []
     ends: list[tuple[float, float]] = []
@@ -135,7 +172,20 @@ def split_square(
 
 
 def class_of(depth: int, length_m: float, urbanity: float) -> str:
-    """Return the class of the street by which a block is split: the earlier and longer, the greater."""
+    """Return the class of the street that splits a block: the earlier and longer, the more important.
+
+    Parameters
+    ----------
+    depth : int
+        Number of splits before it.
+    length_m : float
+    urbanity : float
+        From 0, countryside, to 1, the middle of a town.
+
+    Returns
+    -------
+    str
+    """
     if depth == 0 or length_m > 1200:
         return "primary"
     if length_m > 420:

@@ -1,6 +1,6 @@
-"""Where roads cross water, railways and each other: on bridges, on the level, or not at all.
+"""Crossings of roads with water, railways and each other: bridge, at grade, or none.
 
-Knows roads as a table and obstacles as areas; knows nothing of how either came about.
+Scope: roads as a table and obstacles as areas. Independent of how either was made.
 """
 
 from __future__ import annotations
@@ -38,9 +38,21 @@ def over_river(roads: gpd.GeoDataFrame, river: Polygon) -> gpd.GeoDataFrame:
 
 
 def over_railway(roads: gpd.GeoDataFrame, railway: Railway, rng: np.random.Generator) -> gpd.GeoDataFrame:
-    """Lead roads across a railway: most main ones on bridges, others on the level; lanes that run along it give way.
+    """Take roads across a railway: most main ones on bridges, others at grade; lanes that run along it are cut.
 
     Motorways always get a bridge. Bridges are overpasses.
+
+    Parameters
+    ----------
+    roads : GeoDataFrame
+    railway : Railway
+    rng : Generator
+        Draws which main roads get a bridge.
+
+    Returns
+    -------
+    GeoDataFrame
+        The roads, cut at the railway's bed, with columns bridge and overpass.
     """
     corridor = railway.bed.buffer(1.5)
     shapely.prepare(corridor)
@@ -68,6 +80,6 @@ def over_railway(roads: gpd.GeoDataFrame, railway: Railway, rng: np.random.Gener
 
 
 def decks(roads: gpd.GeoDataFrame) -> np.ndarray:
-    """Return the decks, as (N,) polygons, of bridges over roads and railways."""
+    """Return the decks of bridges over roads and railways, as polygons: (N,), object."""
     over = roads[roads.overpass]
     return shapely.buffer(over.geometry.to_numpy(), over.width_m.to_numpy() / 2 + 0.7, cap_style="flat")

@@ -1,6 +1,6 @@
 """A motorway through the land: two carriageways, roads on bridges over it, and an interchange.
 
-Knows how these are drawn, with the motorway along the x axis; traffic keeps to the right.
+Scope: how these are drawn, with the motorway along the x axis and right-hand traffic.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What lies beside the roads of a scene: land cover, buildings, car parks and vehicles, as tables of polygons.
+"""Land use beside the roads of a scene: land cover, buildings, car parks and vehicles, as tables of polygons.
 
-Knows shapes on a plane in meters and their kinds; knows nothing of colors, light and pixels.
+Scope: shapes on a plane in meters and their kinds. Independent of colors, light and pixels.
 """
 
 from __future__ import annotations
@@ -64,7 +64,22 @@ class Land:
 
 
 def plan_land(side_m: float, streets: StreetPlan, region: Region, rng: np.random.Generator) -> Land:
-    """Return what lies beside the given streets of a square scene in a region."""
+    """Return what lies beside the streets of a square scene.
+
+    Parameters
+    ----------
+    side_m : float
+        The scene's side.
+    streets : StreetPlan
+    region : Region
+        Sizes, densities and kinds of buildings and plants there.
+    rng : Generator
+        Draws all of it.
+
+    Returns
+    -------
+    Land
+    """
     taken = _taken(streets)
     plots = _plots(streets, taken, region, rng)
     is_car_park = plots.kind == CAR_PARK

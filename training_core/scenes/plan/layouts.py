@@ -1,7 +1,7 @@
-"""The kinds of street plans: a village among fields, a grid, an old town, rings and spokes, a suburb, the country.
+"""The kinds of street plans: villages among fields, grid, old town, rings and spokes, suburb, countryside.
 
-Knows how each is drawn about the origin, from a square's side and a random generator; knows nothing of what becomes of
-the drawing. Motorways are drawn in `interchange`.
+Scope: how each is drawn about the origin, from a square's side and a random generator. Independent of how the drawing
+is used. Motorways are drawn in `interchange`.
 """
 
 from __future__ import annotations

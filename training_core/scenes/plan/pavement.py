@@ -1,6 +1,6 @@
-"""What of a scene's roads is seen from above: carriageways, verges, and the lines painted on them.
+"""Roads as seen from above: carriageways, verges, and lane markings.
 
-Knows shapes on a plane in meters; knows nothing of colors and pixels.
+Scope: shapes on a plane in meters. Independent of colors and pixels.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How things are placed in a scene: at spots along roads, moved aside, as rectangles, clear of ground that is taken.
+"""Placing things in a scene: random spots along roads, offsets, rectangles, collision checks.
 
-Knows shapes on a plane in meters; knows nothing of what they stand for.
+Scope: shapes on a plane in meters. Independent of what they stand for.
 """
 
 from __future__ import annotations
@@ -11,17 +11,54 @@ import shapely
 
 
 def table(geometry: np.ndarray, **columns: np.ndarray) -> gpd.GeoDataFrame:
-    """Return shapes and what is told of each."""
+    """Return a table of shapes with their attributes.
+
+    Parameters
+    ----------
+    geometry : ndarray (N,), object
+        Geometries of shapely.
+    **columns : ndarray (N,), any dtype
+        Attributes by name.
+    """
     return gpd.GeoDataFrame(columns, geometry=np.asarray(geometry, dtype=object))
 
 
 def aside(points: np.ndarray, along: np.ndarray, by_m: np.ndarray) -> np.ndarray:
-    """Return (N, 2) points moved to the left of their directions, in radians from east."""
+    """Return points moved to the left of their directions: (N, 2), float64.
+
+    Parameters
+    ----------
+    points : ndarray (N, 2), float64
+        In meters.
+    along : ndarray (N,), float64
+        Directions in radians from east.
+    by_m : ndarray (N,), float64
+        Distances, also a single one; negative ones to the right.
+
+    Returns
+    -------
+    ndarray (N, 2), float64
+    """
     return points + np.reshape(by_m, (-1, 1)) * np.column_stack([-np.sin(along), np.cos(along)])
 
 
 def rectangles(center: np.ndarray, length_m: np.ndarray, breadth_m: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Return (N,) polygons about (N, 2) centers, their length along `angle` (radians from east)."""
+    """Return rectangles about their centers.
+
+    Parameters
+    ----------
+    center : ndarray (N, 2), float64
+        In meters.
+    length_m, breadth_m : ndarray (N,), float64
+        Sides along `angle` and across it.
+    angle : ndarray (N,), float64
+        Directions in radians from east.
+
+    Returns
+    -------
+    ndarray (N,), object
+        Polygons.
+    """
     ahead = np.column_stack([np.cos(angle), np.sin(angle)]) * np.reshape(length_m, (-1, 1)) / 2
     left = np.column_stack([-np.sin(angle), np.cos(angle)]) * np.reshape(breadth_m, (-1, 1)) / 2
     corners = [center - ahead - left, center + ahead - left, center + ahead + left, center - ahead + left]
@@ -29,7 +66,18 @@ def rectangles(center: np.ndarray, length_m: np.ndarray, breadth_m: np.ndarray, 
 
 
 def moved(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
-    """Return each of (N,) shapes moved by its (N, 2) vector in meters."""
+    """Return shapes, each translated by a vector of its own.
+
+    Parameters
+    ----------
+    shapes : ndarray (N,), object
+    by_m : ndarray (N, 2), float64
+        East and north.
+
+    Returns
+    -------
+    ndarray (N,), object
+    """
     points, shape = shapely.get_coordinates(shapes, return_index=True)
     return shapely.set_coordinates(shapes.copy(), points + by_m[shape])
 
@@ -37,7 +85,26 @@ def moved(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
 def spots(
     roads: gpd.GeoDataFrame, spacing_m: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return random places on roads, one for each `spacing_m`: the road's row, (N, 2) points, directions in radians."""
+    """Return random places on roads (a Poisson process), one for each `spacing_m` on average.
+
+    Parameters
+    ----------
+    roads : GeoDataFrame
+        Lines in meters.
+    spacing_m : float
+        Mean distance along the roads.
+    rng : Generator
+        Draws the places.
+
+    Returns
+    -------
+    row : ndarray (N,), int64
+        The road of each place, as a row of the table.
+    points : ndarray (N, 2), float64
+        In meters.
+    directions : ndarray (N,), float64
+        In radians from east.
+    """
     length_m = roads.length.to_numpy()
     row = np.repeat(np.arange(len(roads)), rng.poisson(length_m / spacing_m))
     at_m = rng.uniform(0, length_m[row])
@@ -50,6 +117,16 @@ def spots(
 
 
 def is_clear(shapes: np.ndarray, taken: gpd.GeoDataFrame) -> np.ndarray:
-    """Return which of (N,) shapes touch none of the taken ground."""
+    """Return which shapes touch none of the taken ground.
+
+    Parameters
+    ----------
+    shapes : ndarray (N,), object
+    taken : GeoDataFrame
+
+    Returns
+    -------
+    ndarray (N,), bool
+    """
     hit, _ = taken.sindex.query(shapes, predicate="intersects")
     return ~np.isin(np.arange(len(shapes)), hit)

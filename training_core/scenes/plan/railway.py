@@ -1,6 +1,6 @@
-"""A railway through a scene, which looks much like a road and is none: its bed, its tracks and its rails.
+"""A railway through a scene, which looks much like a road and is none: bed, tracks and rails.
 
-Knows lines on a plane in meters, and what the railway must keep clear of; knows nothing of the roads that cross it.
+Scope: lines on a plane in meters, and what the railway must keep clear of. Independent of the roads that cross it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,13 @@ class Railway:
     width_m: float
 
     def below(self, decks: np.ndarray) -> "Railway":
-        """Return the railway without what the decks of bridges hide of its rails."""
+        """Return the railway without those parts of its rails that bridges hide.
+
+        Parameters
+        ----------
+        decks : ndarray (N,), object
+            Polygons of the bridges' decks.
+        """
         return replace(self, rails=shapely.difference(self.rails, shapely.union_all(decks)))
 
 
@@ -49,12 +55,16 @@ def plan_railway(side_m: float, clear_of: np.ndarray, along_none: np.ndarray, rn
     ----------
     side_m : float
         The scene's side.
-    clear_of : (N,) ndarray of Polygon
-        What the railway must not touch.
-    along_none : (M,) ndarray of LineString
-        Roads that it may cross but must not lie on.
+    clear_of : ndarray (N,), object
+        Polygons that the railway must not touch.
+    along_none : ndarray (M,), object
+        Lines of roads that it may cross but must not lie on.
     rng : Generator
         Draws the railway.
+
+    Returns
+    -------
+    Railway
     """
     tracks = int(rng.choice([1, 2], p=[0.6, 0.4]))
     width_m = _SINGLE_BED_M + (tracks - 1) * _BETWEEN_TRACKS_M + rng.uniform(0, 1.5)

@@ -1,7 +1,7 @@
-"""Parts of the world that scenes are set in: what is built there and how densely, what grows, and the colors of things.
+"""Regions of the world that scenes are set in: buildings and their density, vegetation, and colors.
 
-Knows tables of sizes, shares and colors; knows nothing of places and pixels. The figures are typical ones, read off
-aerial pictures, for scenes that are alike real ones in what misleads a network: roofs as gray as roads, bare ground as
+Scope: tables of sizes, shares and colors. Independent of places and pixels. The figures are typical ones, read off
+aerial pictures, so that scenes resemble real ones in what misleads a model: roofs as gray as roads, bare ground as
 bright as gravel, car parks larger than streets are wide.
 """
 

@@ -1,6 +1,6 @@
-"""A table of roads as a network: cut where roads meet, and without what is left over.
+"""Topology of a table of roads: noding where roads meet, clipping, connected components.
 
-Knows lines with attributes; knows nothing of why they run where they run.
+Scope: lines with attributes. Independent of why they run where they run.
 """
 
 from __future__ import annotations
@@ -54,7 +54,17 @@ def without_fragments(roads: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
 
 
 def nodes_of(roads: gpd.GeoDataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the (M, 2) places where roads end, the (2, N) nodes of their starts and ends, and each node's degree."""
+    """Return the nodes of roads.
+
+    Returns
+    -------
+    places : ndarray (M, 2), float64
+        In meters.
+    node : ndarray (2, N), int64
+        The nodes of the roads' starts and ends, as rows of `places`.
+    degree : ndarray (M,), int64
+        Number of ends at each node.
+    """
     lines = roads.geometry.to_numpy()
     points = np.round([shapely.get_coordinates(shapely.get_point(lines, k)) for k in (0, -1)], 2)
     place, node, degree = np.unique(points.reshape(-1, 2), axis=0, return_inverse=True, return_counts=True)
@@ -62,7 +72,7 @@ def nodes_of(roads: gpd.GeoDataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def groups(roads: gpd.GeoDataFrame) -> np.ndarray:
-    """Return for each road the number of the group of connected roads that it is of."""
+    """Return the connected component of each road: (N,), int32."""
     _, (start, end), degree = nodes_of(roads)
     links = coo_array((np.ones(len(roads)), (start, end)), shape=(len(degree), len(degree)))
     return connected_components(links, directed=False)[1][start]

@@ -1,6 +1,6 @@
-"""A street plan drawn straight, and the smooth map that bends it.
+"""A street plan drawn straight, and the smooth invertible map that bends it.
 
-Knows lines on a plane in meters about an origin; knows nothing of how the lines meet and of what is built on them.
+Scope: lines on a plane in meters about an origin. Independent of how the lines meet and of what is built on them.
 """
 
 from __future__ import annotations
@@ -47,9 +47,13 @@ class Bend:
         side_m : float
             The square's side.
         waves_m : sequence of float
-            About how long the waves are.
+            Approximate wavelengths.
         swing : float
-            How far each wave reaches, as a share of its length; below 1 / (2 pi) shared among all waves.
+            Amplitude of each wave as a share of its length; below 1 / (2 pi) shared among all waves.
+
+        Returns
+        -------
+        Bend
         """
         count = len(waves_m)
         length_m = np.array(waves_m) * rng.uniform(0.8, 1.2, count)
@@ -83,7 +87,17 @@ class Towns:
         return KDTree(self.centers_m)
 
     def urbanity(self, points: np.ndarray) -> np.ndarray:
-        """Return (N,) values for (N, 2) points: Gaussian in the distance to the nearest center."""
+        """Return how urban places are: Gaussian in the distance to the nearest center, 1 there.
+
+        Parameters
+        ----------
+        points : ndarray (N, 2), float64
+            In meters.
+
+        Returns
+        -------
+        ndarray (N,), float64
+        """
         distance_m, _ = self._nearest.query(points)
         return np.exp(-((distance_m / self.radius_m) ** 2))
 

@@ -1,9 +1,9 @@
-"""The street plan of a scene: where roads run, of which class, width and surface, and what they cross on bridges.
+"""The street plan of a scene: roads with class, width and surface, and their bridges.
 
-Knows lines on a plane in meters; knows nothing of pixels and of what stands beside the roads.
+Scope: lines on a plane in meters. Independent of pixels and of what stands beside the roads.
 
-A plan is drawn straight by one of the `layouts` and then bent by a smooth map that can neither tear nor fold. So
-junctions stay junctions while streets become curves.
+A plan is drawn straight by one of the `layouts` and then bent by a smooth invertible map, so that junctions stay
+junctions while streets become curves.
 """
 
 from __future__ import annotations
@@ -74,6 +74,10 @@ def plan_streets(side_m: float, layout: str, rng: np.random.Generator) -> Street
         The kind of plan, one of LAYOUTS.
     rng : Generator
         Draws the plan.
+
+    Returns
+    -------
+    StreetPlan
     """
     sketch = LAYOUTS[layout](side_m, rng)
     mood = "varied" if layout == "mixed" else random_mood(rng)

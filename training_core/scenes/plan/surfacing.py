@@ -1,6 +1,6 @@
-"""How wide the streets of a scene are, and of what they are made.
+"""Widths and surfaces of a scene's streets.
 
-Knows classes of roads, and the mood of a place: some pave all with concrete, others leave most as dirt.
+Scope: road classes and the mood of a place: some pave everything with concrete, others leave most as dirt.
 """
 
 from __future__ import annotations
@@ -36,7 +36,21 @@ def random_mood(rng: np.random.Generator) -> str:
 
 
 def as_streets(sketch: Sketch, mood: str, rng: np.random.Generator) -> gpd.GeoDataFrame:
-    """Return a table of the sketch's streets, each with its class, width and surface."""
+    """Return a sketch's streets as a table with class, width and surface.
+
+    Parameters
+    ----------
+    sketch : Sketch
+    mood : str
+        One of MOODS.
+    rng : Generator
+        Draws widths and surfaces.
+
+    Returns
+    -------
+    GeoDataFrame
+        With road_class, width_m, surface, bridge, overpass and street (the row in the sketch).
+    """
     streets = sketch.streets
     road_class = np.array([street.road_class for street in streets])
     low_m, high_m = np.array([{**WIDTHS_M, **sketch.widths_m}[name] for name in road_class]).T

@@ -1,7 +1,7 @@
-"""The ground around houses: gardens, what bounds them, the way to the street, and what lies on them; and empty lots.
+"""Yards: gardens, their walls, fences and hedges, drives, patios and pools; and empty lots.
 
-Knows shapes on a plane in meters; knows nothing of colors and pixels. Walls with their shadows, drives and paved yards
-are what a network most easily takes for narrow streets.
+Scope: shapes on a plane in meters. Independent of colors and pixels. Walls with their shadows, drives and paved yards
+are what a model most easily takes for narrow streets.
 """
 
 from __future__ import annotations
@@ -70,6 +70,10 @@ def plan_yards(
         Says how gardens are bounded there.
     rng : Generator
         Draws the rest.
+
+    Returns
+    -------
+    Yards
     """
     along, front_m, away_m = (houses[name].to_numpy() for name in ("along", "front_m", "away_m"))
     count, center = len(houses), shapely.get_coordinates(shapely.centroid(houses.geometry.to_numpy()))

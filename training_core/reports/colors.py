@@ -1,0 +1,17 @@
+"""Colors of charts, maps and overlays: the palette of Okabe and Ito (2008), which stays distinct in color blindness.
+
+Scope: hex codes, as CSS and matplotlib take them. Independent of what is drawn in them.
+"""
+
+from __future__ import annotations
+
+ORANGE, GREEN, YELLOW, BLUE = "#e69f00", "#009e73", "#f0e442", "#0072b2"
+VERMILION, PURPLE = "#d55e00", "#cc79a7"
+# Beside the palette: text, axes, and what matters less.
+INK, AXIS, GRAY, PALE, FAINT, WHITE = "#1f2933", "#3c4650", "#8a9099", "#c9d2da", "#ebeef2", "#ffffff"
+
+
+def rgb(color: str) -> tuple[int, int, int]:
+    """Return red, green and blue, from 0 to 255, of a hex code."""
+    red, green, blue = bytes.fromhex(color[1:])
+    return red, green, blue
