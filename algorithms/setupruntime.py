@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +35,19 @@ class SetUpRuntime(RoadSegAlgorithm):
     FORCE = "FORCE"
     VERSION = "VERSION"
 
+    AUTO = "auto"
+
     def initAlgorithm(self, config: Any = None) -> None:
         """Declare parameters and outputs."""
-        names = list(runtime.REQUIREMENT_SETS)
+        names = [self.AUTO, *runtime.REQUIREMENT_SETS]
         self._add(
             QgsProcessingParameterEnum(
-                self.REQUIREMENTS, self.tr("Packages"), names, False, _default_requirements(), usesStaticStrings=True
+                self.REQUIREMENTS, self.tr("Packages"), names, False, self.AUTO, usesStaticStrings=True
             ),
-            self.tr("Which PyTorch: ipex is version 2.8 with the Intel extension, for Linux; native is the newest."),
+            self.tr(
+                "Which PyTorch: ipex is version 2.8 with the Intel extension, for Linux; native is the newest; "
+                "auto takes ipex where it can be had."
+            ),
         )
         self._add(
             QgsProcessingParameterString(self.EXTRA_INDEX_URL, self.tr("Extra index URL"), optional=True),
@@ -103,7 +106,7 @@ class SetUpRuntime(RoadSegAlgorithm):
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
         """Find a runtime that works, or build one."""
-        requirements = runtime.REQUIREMENT_SETS[self.parameterAsEnumString(parameters, self.REQUIREMENTS, context)]
+        requirements = runtime.REQUIREMENT_SETS.get(self.parameterAsEnumString(parameters, self.REQUIREMENTS, context))
         sources = build.Sources(
             self.parameterAsString(parameters, self.INDEX_URL, context),
             self.parameterAsString(parameters, self.EXTRA_INDEX_URL, context),
@@ -119,8 +122,3 @@ class SetUpRuntime(RoadSegAlgorithm):
     def _path(self, parameters: dict[str, Any], name: str, context: QgsProcessingContext) -> str:
         text = self.parameterAsString(parameters, name, context)
         return os.path.abspath(text) if text else ""
-
-
-def _default_requirements() -> str:
-    # The Intel extension exists for Linux on x86-64 only.
-    return "ipex" if sys.platform == "linux" and platform.machine() == "x86_64" else "native"

@@ -5,6 +5,7 @@ Knows click, the terminal and the worker; knows nothing of what a job does.
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import threading
 from pathlib import Path
@@ -18,7 +19,8 @@ from rich.table import Table
 
 from . import events, worker
 from .errors import JobError, RoadSegError
-from .jobs import JOBS, Job, OptionField, describe_range, from_json, from_options
+from .jobs import JOBS, RASTERS, Job, OptionField, describe_range, from_json, from_options
+from .system.processor import prepare_process
 
 
 class Terminal:
@@ -64,6 +66,10 @@ def _plain(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+_SEVERAL = "Takes several values side by side, or is repeated."
+_SEVERAL_FILES = 'A folder or a quoted pattern ("tiles/*.tif", "tiles/**/*.tif") gives all of its rasters.'
+
+
 def _click_option(field: OptionField) -> click.Option:
     option, kwargs = field.option, {}
     if field.item_type is bool:
@@ -76,16 +82,21 @@ def _click_option(field: OptionField) -> click.Option:
         kwargs["default"] = field.default
         kwargs["show_default"] = field.default != "" and field.item_type is not bool
     limits = describe_range(option)
-    notes = [f"A number {limits}." if limits else "", "May be repeated." if field.is_list else ""]
-    flag = f"--{field.name.replace('_', '-')}"
+    notes = [f"A number {limits}." if limits else "", _SEVERAL if field.is_list else ""]
+    notes += [_SEVERAL_FILES] if option.kind == RASTERS else []
+    metavar = option.kind.upper().replace(" ", "_") or None
     return click.Option(
-        [flag, field.name],
+        [_flag(field), field.name],
         help=" ".join([option.help, *filter(None, notes)]),
         required=option.required and not field.default,
         multiple=field.is_list,
-        metavar=option.kind.upper().replace(" ", "_") or None,
+        metavar=f"{metavar}..." if metavar and field.is_list else metavar,
         **kwargs,
     )
+
+
+def _flag(field: OptionField) -> str:
+    return f"--{field.name.replace('_', '-')}"
 
 
 def _command(job_type: type[Job]) -> click.Command:
@@ -102,17 +113,50 @@ def _command(job_type: type[Job]) -> click.Command:
 
 
 class _JobCommand(click.Command):
-    """A command whose options, where they are wrong, are told as an event to whom asked for events."""
+    """A command whose options take several values side by side, and whose usage errors can be events."""
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         """See click.Command.parse_args."""
         with_events = "--events" in arguments
+        several = {flag for parameter in self.params if parameter.multiple for flag in parameter.opts}
         try:
-            return super().parse_args(context, arguments)
+            return super().parse_args(context, _with_flags_repeated(arguments, several))
         except click.UsageError as error:
             if not with_events:
                 raise
             _refuse(JobError(error.format_message(), f"Its options are in {context.command_path} --help."))
+
+
+def _with_flags_repeated(arguments: list[str], several: set[str]) -> list[str]:
+    """Return the arguments with the flag before each of the values that stand side by side after it.
+
+    Click's options take a fixed number of values, or are repeated.
+
+    Parameters
+    ----------
+    arguments : list of str
+        As given: --rasters a.tif b.tif.
+    several : set of str
+        The flags that take several values.
+
+    Returns
+    -------
+    list of str
+        As click wants them: --rasters a.tif --rasters b.tif.
+    """
+    repeated: list[str] = []
+    flag, needs_value = "", False
+    for argument in arguments:
+        if needs_value:
+            needs_value = False
+        elif argument.startswith("-"):
+            name, has_value, _ = argument.partition("=")
+            flag = name if name in several else ""
+            needs_value = bool(flag) and not has_value
+        elif flag:
+            repeated.append(flag)
+        repeated.append(argument)
+    return repeated
 
 
 def _refuse(error: RoadSegError) -> NoReturn:
@@ -121,9 +165,29 @@ def _refuse(error: RoadSegError) -> NoReturn:
     sys.exit(worker.EXIT_FAILED)
 
 
+def _job(job_type: type[Job], options: dict[str, Any]) -> Job:
+    """Return the job with these options, its folders and patterns of rasters expanded.
+
+    Raises
+    ------
+    JobError
+        A value is missing, of the wrong type, or out of its range.
+    ImageryError
+        A folder holds no raster, or a pattern matches no file.
+    """
+    job = from_options(job_type, options)
+    inputs = {field.name: options[field.name] for field in job.option_fields() if field.option.kind == RASTERS}
+    if not any(inputs.values()):
+        return job
+    prepare_process(getattr(job, "threads", 0))  # before rasterio is loaded
+    from .geodata.raster_files import expand
+
+    return dataclasses.replace(job, **{name: expand(values) for name, values in inputs.items()})
+
+
 def _run_with_events(job_type: type[Job], options: dict[str, Any]) -> int:
     try:
-        job = from_options(job_type, options)
+        job = _job(job_type, options)
     except RoadSegError as error:
         _refuse(error)
     cancelled = threading.Event()
@@ -134,7 +198,7 @@ def _run_with_events(job_type: type[Job], options: dict[str, Any]) -> int:
 def _run_on_terminal(job_type: type[Job], options: dict[str, Any]) -> int:
     terminal = Terminal()
     try:
-        job = from_options(job_type, options)
+        job = _job(job_type, options)
     except RoadSegError as error:
         terminal.show(worker.explain(error, events.Reporter()))
         return worker.EXIT_FAILED

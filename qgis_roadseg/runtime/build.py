@@ -20,7 +20,7 @@ from qgis.PyQt.QtCore import QLockFile
 
 from ...training_core.errors import Cancelled, RuntimeEnvironmentError
 from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
-from .runtime import RequirementSet, check, interpreter, named
+from .runtime import REQUIREMENT_SETS, RequirementSet, check, interpreter, managed_set, named, preferred_sets
 
 _TELL_VERSION = "import sys; print(*sys.version_info[:2])"
 
@@ -54,21 +54,43 @@ class Sources:
 
 
 def set_up(
-    requirements: RequirementSet, sources: Sources, base: Optional[Path], force: bool, feedback: QgsProcessingFeedback
+    requirements: Optional[RequirementSet],
+    sources: Sources,
+    base: Optional[Path],
+    force: bool,
+    feedback: QgsProcessingFeedback,
 ) -> tuple[Path, dict[str, str]]:
     """Return a Python that works as the runtime, and its packages' versions; build it where there is none.
 
     Parameters
     ----------
-    requirements, sources, base, feedback
+    requirements : RequirementSet, optional
+        What to install; None keeps the set that is installed, or else takes the best one that can be had.
+    sources, base, feedback
         See `build`.
     force : bool
         Build in any case.
+
+    Returns
+    -------
+    tuple
+        The path of the runtime's Python, and the versions by package.
+
+    Raises
+    ------
+    RuntimeEnvironmentError
+        The Python that the user has named does not work, or a step of the build failed.
+    Cancelled
+        The user stopped it.
     """
-    named_python, python = named(), interpreter(requirements.folder)
+    named_python = named()
     if named_python is not None and not force:
         feedback.pushInfo(f"{named_python} is named as the runtime's Python; nothing is built.")
         return named_python, check(named_python, is_cancelled=feedback.isCanceled)
+    if requirements is None:
+        installed = None if force else managed_set()
+        requirements = installed or choose_set(base, feedback)
+    python = interpreter(requirements.folder)
     if python.is_file() and not force:
         try:
             versions = check(python, requirements.modules, feedback.isCanceled)
@@ -105,13 +127,7 @@ def build(
     Cancelled
         The person stopped it; nothing is left of it.
     """
-    if base is None:
-        base = find_base(requirements)
-    elif not _fits(_version(base), requirements):
-        raise RuntimeEnvironmentError(
-            f"{base} is no Python {_range(requirements)}, as the packages of {requirements.name} need it.",
-            "Name another one under Base Python, or none.",
-        )
+    base = find_base(requirements, base)
     if sources.wheels and not Path(sources.wheels).is_dir():
         raise RuntimeEnvironmentError(f"The folder of wheels {sources.wheels} does not exist.")
     with _workplace(requirements.folder) as folder:
@@ -126,24 +142,65 @@ def build(
         return check(interpreter(folder), requirements.modules, feedback.isCanceled)
 
 
-def find_base(requirements: RequirementSet) -> Path:
-    """Return a Python to build upon: the one that QGIS is built upon, else one on the PATH.
+def choose_set(base: Optional[Path], feedback: QgsProcessingFeedback) -> RequirementSet:
+    """Return the best requirement set that there is a Python for; a set that is passed over is named in a warning.
+
+    Parameters
+    ----------
+    base : Path, optional
+        The Python to build upon; None allows any that is found.
+    feedback : QgsProcessingFeedback
+        Receives the warning.
+    """
+    best, *others = preferred_sets()
+    if _fitting_python(best, base) is not None:
+        return best
+    for other in others:
+        if _fitting_python(other, base) is not None:
+            feedback.pushWarning(
+                f"The packages of {best.name} need Python {_range(best)}, which was not found: those of {other.name} "
+                "are installed instead."
+            )
+            return other
+    return others[-1] if others else best
+
+
+def find_base(requirements: RequirementSet, base: Optional[Path]) -> Path:
+    """Return a Python to build upon: the given one, else the one that QGIS is built upon, else one on the PATH.
 
     Raises
     ------
     RuntimeEnvironmentError
         None has a fitting version.
     """
+    python = _fitting_python(requirements, base)
+    if python is not None:
+        return python
+    others = [each.name for each in REQUIREMENT_SETS.values() if _fitting_python(each, base) is not None]
+    remedy = f" Or choose {' or '.join(others)} under Packages." if others else ""
+    if base is not None:
+        raise RuntimeEnvironmentError(
+            f"{base} is no Python {_range(requirements)}, as the packages of {requirements.name} need it.",
+            f"Name another one under Base Python, or none.{remedy}",
+        )
+    raise RuntimeEnvironmentError(
+        f"There is no Python {_range(requirements)} to build the runtime upon, as the packages of {requirements.name} "
+        "need it.",
+        f"Install one, or name it under Base Python.{remedy}",
+    )
+
+
+def _fitting_python(requirements: RequirementSet, base: Optional[Path]) -> Optional[Path]:
+    """Return the first Python of a version that the packages exist for: the given one, or any on this machine."""
+    candidates = _installed_pythons(requirements) if base is None else [base]
+    return next((each for each in candidates if _fits(_version(each), requirements)), None)
+
+
+def _installed_pythons(requirements: RequirementSet) -> list[Path]:
     names = [f"python3.{minor}" for minor in range(requirements.pythons[1][1], requirements.pythons[0][1] - 1, -1)]
     own = Path(sys.base_prefix, "python.exe" if os.name == "nt" else "bin/python3")
     on_path = [Path(found) for found in map(shutil.which, ["python3", *names, "python"]) if found]
-    for candidate in filter(Path.is_file, [own, *on_path]):
-        if _fits(_version(candidate), requirements):
-            return candidate
-    raise RuntimeEnvironmentError(
-        f"There is no Python {_range(requirements)} to build the runtime upon.",
-        "Install one, or name it under Base Python.",
-    )
+    return list(filter(Path.is_file, [own, *on_path]))
 
 
 def _version(python: Path) -> tuple[int, ...]:

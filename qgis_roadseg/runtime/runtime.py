@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +80,12 @@ REQUIREMENT_SETS = {
         RequirementSet("native", MODULES, ((3, 10), (3, 14))),
     )
 }
+
+
+def preferred_sets() -> list[RequirementSet]:
+    """Return the requirement sets that this system can have, the best first; the Python is not looked at."""
+    has_extension = sys.platform == "linux" and platform.machine() == "x86_64"  # Intel's, for PyTorch
+    return [REQUIREMENT_SETS[name] for name in (("ipex", "native") if has_extension else ("native",))]
 
 
 def managed_folder() -> Path:

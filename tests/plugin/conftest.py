@@ -17,8 +17,9 @@ ROOT = Path(__file__).parents[2]
 
 # As in a QGIS profile: the checkout is linked into a plugin folder under the name roadseg.
 _PLUGINS = tempfile.TemporaryDirectory(prefix="roadseg-plugins-")
-Path(_PLUGINS.name, "roadseg").symlink_to(ROOT, target_is_directory=True)
-sys.path.insert(0, _PLUGINS.name)
+PLUGINS = _PLUGINS.name
+Path(PLUGINS, "roadseg").symlink_to(ROOT, target_is_directory=True)
+sys.path.insert(0, PLUGINS)
 
 # QGIS keeps what servers gave by their addresses: those of an earlier run may have had this run's ports.
 _CACHE = tempfile.TemporaryDirectory(prefix="roadseg-cache-")

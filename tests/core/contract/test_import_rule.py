@@ -42,7 +42,7 @@ ALLOWED = {
         *_ROADS,
     ),
     "worker": ("pipelines", "system"),
-    "cli": ("worker", "system"),
+    "cli": ("worker", "geodata", "system"),
     "__main__": ("cli",),
     "__init__": (),
 }  # fmt: skip

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from support.rasters import write_raster
 from training_core import events
 from training_core.cli import main
-from training_core.jobs import JOBS, describe_range
+from training_core.jobs import JOBS, RASTERS, describe_range
 
 ROOT = Path(__file__).parents[3]
 ACTOR = str(Path(__file__).parents[1] / "support" / "actor.py")
@@ -61,7 +61,8 @@ def test_help_tells_every_option_with_unit_range_and_default(job):
         if not option.required and not field.is_list and field.default != "" and field.item_type is not bool:
             assert f"[default: {field.default}" in line
         if field.is_list:
-            assert "May be repeated." in line
+            assert "side by side" in line
+        assert ("quoted pattern" in line) == (option.kind == RASTERS)
 
 
 def mask_with_a_road(folder):
@@ -88,6 +89,53 @@ def test_on_a_terminal_people_read_a_summary(tmp_path):
     assert re.search(r"^ *count +1 *$", said, re.MULTILINE)
     assert re.search(r"^ *length_m +\d+(\.\d+)? *$", said, re.MULTILINE)
     assert "roads.gpkg" in said and "{" not in said
+
+
+def looked_at(*arguments, **options):
+    ran = run("act", "--part", "look", *arguments, "--events", **options)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return json.loads(ran.stdout.splitlines()[-1])["result"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rasters", "bands"),
+    [
+        ("--rasters a.tif b.tif --bands 3 1", ["a.tif", "b.tif"], [3, 1]),
+        ("--rasters a.tif --bands 3 --rasters b.tif --bands 1", ["a.tif", "b.tif"], [3, 1]),
+        ("--rasters=a.tif b.tif --bands=3 1 --rasters c.tif", ["a.tif", "b.tif", "c.tif"], [3, 1]),
+        ("--rasters -a.tif b.tif", ["-a.tif", "b.tif"], []),
+    ],
+)
+def test_an_option_takes_several_values_side_by_side_or_repeated(arguments, rasters, bands):
+    result = looked_at(*arguments.split())
+    assert (result["rasters"], result["bands"]) == (rasters, bands)
+
+
+def test_an_option_of_one_value_takes_one():
+    ran = run("act", "--part", "look", "chatter")
+    assert ran.returncode == 2 and "unexpected extra argument (chatter)" in ran.stderr
+
+
+def test_a_folder_or_a_pattern_gives_its_rasters_whether_the_shell_expands_it_or_not(tmp_path):
+    tiles = tmp_path / "tiles of Straße"
+    tiles.mkdir()
+    first, second = [write_raster(tiles / name, np.ones((4, 4), np.uint8)) for name in ("a.tif", "b.tif")]
+    (tiles / "notes.txt").write_text("no raster")
+    for given in (f"{tiles}", f"{tiles}/*.tif", f"{tmp_path}/**/*.tif"):
+        result = looked_at("--rasters", given)
+        assert result["rasters"] == [first, second]
+    assert result["threads"] is not None  # which counts only if it is set before rasterio is loaded
+    assert looked_at(shell=f"--rasters '{tiles}'/*.tif")["rasters"] == [first, second]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [("{folder}", "The folder {folder} holds no raster"), ("{folder}/*.tif", "No file matches the pattern {folder}/")],
+)
+def test_a_folder_or_a_pattern_without_a_raster_is_an_error_that_names_it(given, words, tmp_path):
+    ran = run("act", "--part", "look", "--rasters", given.format(folder=tmp_path), "--events")
+    last = json.loads(ran.stdout.splitlines()[-1])
+    assert ran.returncode == 1 and words.format(folder=tmp_path) in last["message"] and last["remedy"]
 
 
 def test_a_summary_shows_numbers_within_numbers():

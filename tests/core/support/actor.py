@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from training_core import worker  # noqa: E402
 from training_core.errors import LabelError  # noqa: E402
 from training_core.events import Reporter  # noqa: E402
-from training_core.jobs import JOBS, RASTER_OUTPUT, Job, option  # noqa: E402
+from training_core.jobs import JOBS, RASTER_OUTPUT, RASTERS, Job, option  # noqa: E402
 from training_core.system import shutdown  # noqa: E402
 from training_core.system.outputs import Outputs  # noqa: E402
 
@@ -37,6 +37,8 @@ class Act(Job):
 
     part: str = option("chatter", "Part", "What to play.", choices=PARTS)
     output: str = option("", "Output", "Where to write.", kind=RASTER_OUTPUT)
+    rasters: tuple[str, ...] = option((), "Images", "What to look at.", kind=RASTERS)
+    bands: tuple[int, ...] = option((), "Bands", "Which bands to look at.")
     keep_best: bool = option(False, "Keep the best", "Whether to finish when stopped.")
 
 
@@ -122,8 +124,10 @@ def play_leave(job: Act, reporter: Reporter) -> dict[str, Any]:
 
 
 def play_look(job: Act, reporter: Reporter) -> dict[str, Any]:
-    """Tell what the process has loaded, and how it is set up."""
+    """Return what the process has loaded, how it is set up, and which values it was given."""
     return {
+        "rasters": list(job.rasters),
+        "bands": list(job.bands),
         "loaded": [name for name in ("torch", "numpy") if name in sys.modules],
         "threads": os.environ.get("OMP_NUM_THREADS"),
         "leads_group": os.getpgid(0) == os.getpid(),

@@ -109,6 +109,71 @@ def test_a_base_that_does_not_fit(tiny, ear):
     assert not tiny.folder.parent.exists()
 
 
+@pytest.fixture
+def only_python(no_runtime, tmp_path, monkeypatch):
+    """Return a function that leaves one Python on the machine, of the given version, and nothing to be built."""
+
+    def leave(version):
+        python = tmp_path / "usr" / "bin" / "python3"
+        python.parent.mkdir(parents=True, exist_ok=True)
+        python.write_text(f"#!/bin/sh\necho {version}\n")
+        python.chmod(0o755)
+        monkeypatch.setattr(sys, "base_prefix", str(tmp_path / "usr"))
+        monkeypatch.setenv("PATH", str(python.parent))
+        return python
+
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(runtime.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(build, "build", lambda requirements, *_: {"built": requirements.name})
+    return leave
+
+
+def built(requirements, base=None, force=False):
+    ear = Ear()
+    _, versions = set_up(requirements, Sources(), base, force, ear)
+    return versions["built"], ear.text
+
+
+def test_without_a_choice_the_packages_are_those_that_the_python_can_have(only_python, monkeypatch):
+    only_python("3 13")
+    assert built(None) == ("ipex", "")
+    newer = only_python("3 14")
+    name, told = built(None)
+    assert name == "native"
+    assert "ipex need Python 3.10 to 3.13, which was not found: those of native are installed" in told
+    assert built(None, newer) == (name, told)
+    only_python("3 9")
+    assert built(None) == ("native", "")  # whose build then fails and says which Python it needs
+    only_python("3 13")
+    assert built(None, newer)[0] == "ipex"  # the same file, another version
+    monkeypatch.setattr(runtime.platform, "machine", lambda: "aarch64")
+    assert built(None) == ("native", "")
+
+
+def test_without_a_choice_the_packages_that_are_installed_are_kept(only_python, monkeypatch):
+    only_python("3 13")
+    native = runtime.REQUIREMENT_SETS["native"]
+    python = runtime.interpreter(native.folder)
+    python.parent.mkdir(parents=True)
+    python.touch()
+    monkeypatch.setattr(build, "check", lambda *_: {"torch": "2.9"})
+    assert set_up(None, Sources(), None, False, Ear()) == (python, {"torch": "2.9"})
+    assert built(None, force=True)[0] == "ipex"
+
+
+def test_packages_that_are_chosen_and_cannot_be_had_are_an_error(only_python):
+    python = only_python("3 14")
+    ipex = runtime.REQUIREMENT_SETS["ipex"]
+    for base, words in ((None, "There is no Python 3.10 to 3.13 .*ipex"), (python, "is no Python 3.10 to 3.13.*ipex")):
+        with pytest.raises(RuntimeEnvironmentError, match=words) as why:
+            build.find_base(ipex, base)
+        assert "Or choose native under Packages." in why.value.remedy
+    only_python("3 9")
+    with pytest.raises(RuntimeEnvironmentError, match=r"no Python 3.10 to 3.14 .*native") as why:
+        build.find_base(runtime.REQUIREMENT_SETS["native"], None)
+    assert "Or choose" not in why.value.remedy
+
+
 def test_two_builds_at_once(tiny, ear):
     with (
         build._workplace(tiny.folder),

@@ -7,6 +7,7 @@ import pytest
 from roadseg.qgis_roadseg.runtime.process import RUN_MODULE, ChildProcess, Ending, LineReader, run_to_end
 from roadseg.training_core.errors import Cancelled, RuntimeEnvironmentError
 
+from ..conftest import PLUGINS
 from ..support.acting import wait_until_gone
 
 
@@ -122,8 +123,8 @@ def test_cancelling_ends_the_process_and_its_children(tmp_path):
 
 PARENT = """
 import json, sys
-paths, folder, how, what = json.loads(sys.argv[1])
-sys.path[:0] = paths
+plugins, folder, how, what = json.loads(sys.argv[1])
+sys.path.insert(0, plugins)
 from roadseg.qgis_roadseg.runtime import process
 code = f"import sys; sys.path.insert(0, {folder!r})\\n" + getattr(process, how)
 with process.ChildProcess(sys.executable, ["-c", code, *what]) as child:
@@ -142,8 +143,7 @@ def test_a_process_and_its_children_end_where_the_one_that_started_them_is_kille
         "time.sleep(60)\n"
     )
     what = ["started"] if how == "RUN_MODULE" else [sys.executable, str(tmp_path / "started.py")]
-    paths = [path for path in sys.path if "roadseg-plugins" in path]
-    values = json.dumps([paths, str(tmp_path), how, what])
+    values = json.dumps([PLUGINS, str(tmp_path), how, what])
     parent = subprocess.Popen([sys.executable, "-B", "-c", PARENT, values], stdout=subprocess.PIPE, text=True)
     started = [int(number) for number in parent.stdout.readline().split()]
     parent.kill()

@@ -7,7 +7,7 @@ import pytest
 from roadseg.qgis_roadseg.runtime.temporary import working_folder
 from roadseg.training_core.errors import OutputError
 
-from ..conftest import ROOT
+from ..conftest import PLUGINS
 
 
 @pytest.fixture(autouse=True)
@@ -46,9 +46,9 @@ def test_runs_at_once_leave_each_others_folders_alone(root):
 KILLED = f"""
 import os, sys
 sys.dont_write_bytecode = True
-sys.path.insert(0, {str(ROOT.parent)!r})
-from importlib import import_module
-context = import_module({ROOT.name!r} + ".qgis_roadseg.runtime.temporary").working_folder()
+sys.path.insert(0, {PLUGINS!r})
+from roadseg.qgis_roadseg.runtime.temporary import working_folder
+context = working_folder()
 folder = context.__enter__()
 (folder / "image.tif").write_text("large")
 os.kill(os.getpid(), 9)

@@ -21,3 +21,21 @@ def test_setupruntime_tells_what_failed(no_runtime, tmp_path):
     told = failure("setupruntime", {"WHEELS": str(tmp_path / "empty"), "REQUIREMENTS": "native"})
     assert "No matching distribution" in told
     assert os.listdir(tmp_path / "data" / "roadseg" / "runtime") == []
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        ({}, None),
+        ({"REQUIREMENTS": "auto"}, None),
+        ({"REQUIREMENTS": "ipex"}, "ipex"),
+        ({"REQUIREMENTS": "native"}, "native"),
+    ],
+)
+def test_setupruntime_builds_the_packages_chosen_and_by_default_any_that_fit(values, name, no_runtime, monkeypatch):
+    from roadseg.qgis_roadseg.runtime import build
+
+    seen = []
+    monkeypatch.setattr(build, "set_up", lambda requirements, *_: seen.append(requirements) or ("python", {}))
+    run("setupruntime", values)
+    assert [each and each.name for each in seen] == [name]
