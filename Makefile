@@ -2,13 +2,15 @@
 # the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-gui lint runtime-python clean
+.PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow test-gui lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 export PYTHONDONTWRITEBYTECODE := 1
 
 QGIS_PYTHON := build/qgis-venv/bin/python
 PYTEST := -m pytest -p no:cacheprovider
+# A process for each of two cores, which computes with one thread; one that is done takes over tests of the other.
+TWO := -n 2 --dist worksteal
 
 demo: build/runtime-python.txt
 	@/usr/bin/python3 scripts/demo.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ROADS),--roads "$(ROADS)") \
@@ -37,18 +39,22 @@ lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff check --no-cache .
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff format --no-cache --check .
 
-# A process for each of two cores, which computes with one thread; a file's tests share their fixtures.
 test-core: build/core-test-packages.stamp
-	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) -n 2 --dist loadfile tests/core
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) -m "not slow" tests/core
 
 test-plugin: build/qgis-venv.stamp
-	$(QGIS_PYTHON) $(PYTEST) tests/plugin
+	$(QGIS_PYTHON) $(PYTEST) $(TWO) tests/plugin
 
 test-package: build/qgis-venv.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) tests/package
 
 test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
-	$(QGIS_PYTHON) $(PYTEST) tests/end_to_end
+	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m "not slow" tests/end_to_end
+
+# What takes long and shows what changes rarely; no part of `make test`.
+test-slow: build/core-test-packages.stamp build/qgis-venv.stamp
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) -m slow tests/core
+	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m slow tests/end_to_end
 
 # QGIS' own window under Xvfb; no part of `make test`, since how long a window may be dead is a matter of the machine.
 test-gui: build/qgis-venv.stamp build/screen.stamp build/runtime-python.txt

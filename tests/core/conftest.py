@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 
+from once import make_once  # noqa: E402
 from training_core.system.processor import prepare_process  # noqa: E402
 
 # One thread: where several processes share the cores, threads that wait for each other take all of the time.
@@ -41,4 +42,4 @@ def learned(town, planted, tmp_path_factory):
     """What fine-tuning on the town told, and the files that it made: a model that finds the town's roads."""
     from support.towns import learn
 
-    return learn(town, planted, tmp_path_factory.mktemp("learned"))
+    return make_once(tmp_path_factory, "learned", lambda folder: learn(town, planted, folder))

@@ -1,3 +1,4 @@
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -5,46 +6,97 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "scripts")]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 from osgeo import gdal, ogr, osr  # noqa: E402
 
 import headless  # noqa: E402
-from demo import core  # noqa: E402
+from once import make_once  # noqa: E402
 
+# Each of several worker processes has a profile of its own, and computes with one thread.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    headless.PROFILE = headless.BUILD / f"qgis-profile-{os.environ['PYTEST_XDIST_WORKER']}"
+    os.environ["ROADSEG_THREADS"] = "1"
 gdal.UseExceptions()
 ogr.UseExceptions()
 
 
+def pytest_collection_modifyitems(items):
+    """Begin with what needs no model, which another process makes meanwhile."""
+    items.sort(key=lambda item: "ground" in item.fixturenames)
+
+
 @dataclass
 class Ground:
-    """A small scene with its roads, a model that has learned them a little, and where it lies."""
+    """A small scene with its roads, and a model fine-tuned on them; do not write there."""
 
-    image: Path
-    roads: Path
-    model: Path
+    folder: Path
+    made: dict
     learned: dict
+
+    @property
+    def image(self):
+        return self.folder / "scene.tif"
+
+    @property
+    def roads(self):
+        return self.folder / "roads.gpkg"
+
+    @property
+    def model(self):
+        return self.folder / "model.safetensors"
 
 
 @pytest.fixture(scope="session")
 def ground(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("Straße 1")  # with a space, and a letter that is no ASCII
+    name = "Straße 1"  # with a space, and a letter that is no ASCII
+    return Ground(*make_once(tmp_path_factory, name, make_ground))
+
+
+def make_ground(folder):
     image, roads, model = folder / "scene.tif", folder / "roads.gpkg", folder / "model.safetensors"
-    core("makescene", raster=image, roads=roads, size_px=512, seed=5, layout="mixed")
+    scene = {"SIZE_PX": 512, "SEED": 5, "LAYOUT": "mixed", "RASTER": str(image), "OUTPUT": str(roads)}
+    made = headless.run("roadseg:makescene", scene)
     learned = headless.run(
         "roadseg:finetune",
         {
             "INPUT": [str(image)],
             "ROADS": str(roads),
             "WIDTH_FIELD": "width_m",
-            "BASE_MODEL": "",  # fresh: what is told of learning is then not the starter's merit
-            "STEPS": 80,  # not minutes, so that a busy machine learns as much
-            "CHIP_PX": 192,
+            "RESOLUTION_M": 0.5,  # the scene's own
+            "STEPS": 12,  # not minutes, so that a busy machine learns as much
+            "CHIP_PX": 128,
             "MODEL": str(model),
             "REPORT": str(folder / "report.html"),
         },
     )
-    return Ground(image, roads, model, learned)
+    return folder, made, learned
+
+
+@pytest.fixture(scope="session")
+def segmented(ground, tmp_path_factory):
+    """The scene's mask and probability, and what segment returned; do not write there."""
+
+    def segment(folder):
+        values = {"INPUT": str(ground.image), "MODEL": str(ground.model), "ENGINE": "native", "PRECISION": "fp32"}
+        outputs = {name: str(folder / f"{name.lower()}.tif") for name in ("MASK", "PROBABILITY")}
+        return headless.run("roadseg:segment", {**values, **outputs})
+
+    return make_once(tmp_path_factory, "segmented", segment)
+
+
+@pytest.fixture(scope="session")
+def extracted(ground, tmp_path_factory):
+    """The scene's lines and mask, and what extractroads returned; do not write there."""
+
+    def extract(folder):
+        values = {"INPUT": str(ground.image), "MODEL": str(ground.model)}
+        outputs = {"OUTPUT": str(folder / "roads.gpkg"), "MASK": str(folder / "mask.tif")}
+        # Without what draws lines where the mask has no road.
+        as_the_mask = {"HYSTERESIS": 1, "GAP_M": 0, "SNAP_M": 0}
+        return headless.run("roadseg:extractroads", {**values, **outputs, **as_the_mask})
+
+    return make_once(tmp_path_factory, "extracted", extract)
 
 
 @pytest.fixture(scope="session")
@@ -55,30 +107,26 @@ def real_data():
     return folder
 
 
-def write_image(path, count=3, epsg=32633, value=100, nodata=None, size=96):
-    """Write a flat image, for what goes wrong with it."""
-    dataset = gdal.GetDriverByName("GTiff").Create(str(path), size, size, count, gdal.GDT_Byte)
+def write_image(path, size=96):
+    """Write a flat image."""
+    dataset = gdal.GetDriverByName("GTiff").Create(str(path), size, size, 3, gdal.GDT_Byte)
     dataset.SetGeoTransform((390000, 0.5, 0, 5820000, 0, -0.5))
-    if epsg:
-        reference = osr.SpatialReference()
-        reference.ImportFromEPSG(epsg)
-        dataset.SetProjection(reference.ExportToWkt())
-    for band in range(1, count + 1):
-        dataset.GetRasterBand(band).Fill(value)
-        if nodata is not None:
-            dataset.GetRasterBand(band).SetNoDataValue(nodata)
+    reference = osr.SpatialReference()
+    reference.ImportFromEPSG(32633)
+    dataset.SetProjection(reference.ExportToWkt())
+    for band in (1, 2, 3):
+        dataset.GetRasterBand(band).Fill(100)
     return str(path)
 
 
-def write_layer(path, wkt=None, epsg=32633):
-    """Write a layer of one geometry, or of none."""
+def write_layer(path, wkt):
+    """Write a layer of one geometry."""
     reference = osr.SpatialReference()
-    reference.ImportFromEPSG(epsg)
+    reference.ImportFromEPSG(32633)
     source = ogr.GetDriverByName("GPKG").CreateDataSource(str(path))
-    kind = ogr.CreateGeometryFromWkt(wkt).GetGeometryType() if wkt else ogr.wkbLineString
-    layer = source.CreateLayer(path.stem, reference, kind)
-    if wkt:
-        feature = ogr.Feature(layer.GetLayerDefn())
-        feature.SetGeometry(ogr.CreateGeometryFromWkt(wkt))
-        layer.CreateFeature(feature)
+    geometry = ogr.CreateGeometryFromWkt(wkt)
+    layer = source.CreateLayer(path.stem, reference, geometry.GetGeometryType())
+    feature = ogr.Feature(layer.GetLayerDefn())
+    feature.SetGeometry(geometry)
+    layer.CreateFeature(feature)
     return str(path)

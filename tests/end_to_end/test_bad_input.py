@@ -8,9 +8,12 @@ import headless
 
 from .conftest import write_image, write_layer
 
-ON_IMAGE = "LINESTRING (390002 5819990, 390040 5819980)"
 FAR_LINE = "LINESTRING (490002 5819990, 490040 5819980)"
-FAR_AREA = "POLYGON ((490000 5819900, 490100 5819900, 490100 5820000, 490000 5819900))"
+ALGORITHMS = (
+    "setupruntime", "createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize",
+    "makescene", "segment", "vectorize", "extractroads", "cleannetwork", "scorenetwork", "exportnetwork",
+    "comparenetworks",
+)  # fmt: skip
 
 
 def fail(algorithm, parameters, **variables):
@@ -34,7 +37,8 @@ def out(tmp_path):
 
 def test_without_a_runtime_all_is_listed_and_a_run_says_what_to_do(tmp_path, out):
     nowhere = {"XDG_DATA_HOME": str(tmp_path / "nowhere"), "ROADSEG_PYTHON": ""}
-    assert "roadseg:segment" in headless.qgis_process("list", **nowhere).stdout
+    listed = headless.qgis_process("list", **nowhere).stdout
+    assert all(f"roadseg:{name}" in listed for name in ALGORITHMS)
     assert "Threshold" in headless.qgis_process("help", "roadseg:segment", **nowhere).stdout
     image = write_image(tmp_path / "image.tif")
     said = fail("roadseg:vectorize", {"INPUT": image, "OUTPUT": str(out / "roads.gpkg")}, **nowhere)
@@ -42,38 +46,17 @@ def test_without_a_runtime_all_is_listed_and_a_run_says_what_to_do(tmp_path, out
     assert_nothing_was_written(out)
 
 
-@pytest.mark.parametrize(
-    ("problem", "words"),
-    [
-        ("truncated", "image.tif"),
-        ("no crs", "coordinate reference system"),
-        ("all nodata", "no data"),
-        ("other bands", "bands"),
-    ],
-)
-def test_an_image_that_cannot_be_segmented(ground, tmp_path, out, problem, words):
+def test_an_image_that_is_cut_off(ground, tmp_path, out):
     path = tmp_path / "image.tif"
-    if problem == "truncated":
-        path.write_bytes(ground.image.read_bytes()[:150_000])
-    else:
-        write_image(
-            path,
-            epsg=None if problem == "no crs" else 32633,
-            count=2 if problem == "other bands" else 3,
-            nodata=100 if problem == "all nodata" else None,
-        )
+    path.write_bytes(ground.image.read_bytes()[:150_000])
     said = fail("roadseg:segment", {"INPUT": str(path), "MODEL": str(ground.model), "MASK": str(out / "mask.tif")})
-    assert words in said
+    assert "image.tif" in said
     assert_nothing_was_written(out)
 
 
-@pytest.mark.parametrize("problem", ["truncated", "pickle", "missing"])
-def test_a_model_file_that_is_none(ground, tmp_path, out, problem):
+def test_a_model_file_that_is_none(ground, tmp_path, out):
     model = tmp_path / "bad.safetensors"
-    if problem == "truncated":
-        model.write_bytes(ground.model.read_bytes()[:1_000_000])
-    elif problem == "pickle":
-        model.write_bytes(b"PK\x03\x04" + b"\0" * 100)
+    model.write_bytes(b"PK\x03\x04" + b"\0" * 100)
     said = fail(
         "roadseg:extractroads", {"INPUT": str(ground.image), "MODEL": str(model), "OUTPUT": str(out / "r.gpkg")}
     )
@@ -81,36 +64,12 @@ def test_a_model_file_that_is_none(ground, tmp_path, out, problem):
     assert_nothing_was_written(out)
 
 
-@pytest.mark.parametrize(
-    ("roads", "aoi", "words"),
-    [
-        (FAR_LINE, None, "touches"),
-        (None, None, "no features"),
-        (ON_IMAGE, FAR_AREA, "touches"),
-    ],
-    ids=["labels elsewhere", "empty labels", "area elsewhere"],
-)
-def test_labels_that_cannot_be_learned_from(tmp_path, out, roads, aoi, words):
+def test_labels_that_lie_elsewhere(tmp_path, out):
     parameters = {
         "INPUT": [write_image(tmp_path / "image.tif")],
-        "ROADS": write_layer(tmp_path / "roads.gpkg", roads),
-        "BASE_MODEL": "",
+        "ROADS": write_layer(tmp_path / "roads.gpkg", FAR_LINE),
         "MODEL": str(out / "m.safetensors"),
         "REPORT": str(out / "report.html"),
     }
-    if aoi:
-        parameters["AOI"] = write_layer(tmp_path / "aoi.gpkg", aoi)
-    assert words in fail("roadseg:finetune", parameters)
+    assert "touches" in fail("roadseg:finetune", parameters)
     assert_nothing_was_written(out)
-
-
-def test_an_area_outside_the_image(ground, tmp_path, out):
-    aoi = write_layer(tmp_path / "aoi.gpkg", FAR_AREA)
-    parameters = {"INPUT": str(ground.image), "MODEL": str(ground.model), "AOI": aoi, "MASK": str(out / "mask.tif")}
-    assert "outside the image" in fail("roadseg:segment", parameters)
-    assert_nothing_was_written(out)
-
-
-def test_a_folder_that_cannot_be_written_to(ground):
-    parameters = {"INPUT": str(ground.image), "MODEL": str(ground.model), "MASK": "/proc/roadseg/mask.tif"}
-    assert "/proc" in fail("roadseg:segment", parameters)

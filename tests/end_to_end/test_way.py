@@ -40,30 +40,8 @@ def share_on_mask(lines, mask_path):
     return np.mean(hits)
 
 
-def test_all_algorithms_are_listed():
-    listed = headless.qgis_process("list").stdout
-    for name in (
-        "setupruntime",
-        "createlabellayers",
-        "finetune",
-        "evaluate",
-        "suggestlabels",
-        "exportmodel",
-        "quantize",
-        "makescene",
-        "segment",
-        "vectorize",
-        "extractroads",
-        "cleannetwork",
-        "scorenetwork",
-        "exportnetwork",
-        "comparenetworks",
-    ):
-        assert f"roadseg:{name}" in listed
-
-
 def test_fine_tuning_learns_and_tells_its_numbers(ground):
-    assert ground.learned["STEPS"] == 80 and ground.learned["IMAGES_PER_S"] > 0
+    assert ground.learned["STEPS"] == 12 and ground.learned["IMAGES_PER_S"] > 0
     assert (
         0.3 < ground.learned["VALIDATION_F1"] <= 1
         and 0 < ground.learned["VALIDATION_IOU"] < ground.learned["VALIDATION_F1"]
@@ -96,12 +74,8 @@ def test_evaluating_gives_scores_a_report_and_json(ground, tmp_path):
     assert f"{result['PIXEL_F1']:.3f}" in page and "://" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
 
 
-def test_segment_then_vectorize_lie_on_the_image(ground, tmp_path):
-    mask, probability, roads = (str(tmp_path / name) for name in ("mask.tif", "probability.tif", "roads.gpkg"))
-    segmented = headless.run(
-        "roadseg:segment",
-        {"INPUT": str(ground.image), "MODEL": str(ground.model), "MASK": mask, "PROBABILITY": probability},
-    )
+def test_segment_then_vectorize_lie_on_the_image(ground, segmented, tmp_path):
+    mask, probability, roads = segmented["MASK"], segmented["PROBABILITY"], str(tmp_path / "roads.gpkg")
     assert segmented["MEGAPIXELS_PER_S"] > 0 and segmented["OVERHEAD"] >= 1
     image, result = gdal.Open(str(ground.image)), gdal.Open(mask)
     assert result.GetGeoTransform() == image.GetGeoTransform()
@@ -122,19 +96,10 @@ def test_segment_then_vectorize_lie_on_the_image(ground, tmp_path):
     assert sum(items["length_m"] for items, _ in lines) == pytest.approx(network["LENGTH_M"])
     assert all(0 <= items["confidence"] <= 1 and items["width_m"] > 0 for items, _ in lines)
 
-    from_mask = headless.run("roadseg:vectorize", {"INPUT": mask, "OUTPUT": str(tmp_path / "from_mask.gpkg")})
-    _, lines = lines_of(str(tmp_path / "from_mask.gpkg"))
-    assert from_mask["COUNT"] > 0 and share_on_mask(lines, mask) > 0.95
 
-
-def test_extract_roads_gives_what_both_steps_give(ground, tmp_path):
-    roads, mask = str(tmp_path / "roads.gpkg"), str(tmp_path / "mask.tif")
-    # Without what draws lines where the mask has no road.
-    as_the_mask = {"HYSTERESIS": 1, "GAP_M": 0, "SNAP_M": 0}
-    values = {"INPUT": str(ground.image), "MODEL": str(ground.model), "OUTPUT": roads, "MASK": mask, **as_the_mask}
-    found = headless.run("roadseg:extractroads", values)
-    _, lines = lines_of(roads)
-    assert len(lines) == found["COUNT"] > 0 and share_on_mask(lines, mask) > 0.95
+def test_extract_roads_gives_lines_along_the_masks_roads(extracted):
+    _, lines = lines_of(extracted["OUTPUT"])
+    assert len(lines) == extracted["COUNT"] > 0 and share_on_mask(lines, extracted["MASK"]) > 0.95
 
 
 def test_a_layer_of_roads_becomes_a_network_with_its_fields_and_bridges(ground, tmp_path):
@@ -151,19 +116,13 @@ def test_a_layer_of_roads_becomes_a_network_with_its_fields_and_bridges(ground, 
     assert all(items["degree"] >= 1 for items, _ in lines_of(nodes)[1])
 
 
-def test_a_network_is_scored_against_the_true_roads(ground, tmp_path):
+def test_a_network_is_scored_against_the_true_roads(ground, extracted, tmp_path):
     errors, report, scores = (str(tmp_path / name) for name in ("errors.gpkg", "report.html", "scores.json"))
     outputs = {"OUTPUT": errors, "REPORT": report, "SCORES": scores}
     fields = {"TRUTH_SPEED_FIELD": "width_m", "PROPOSAL_SPEED_FIELD": "width_m"}  # any numbers will do
-    same = {"INPUT": str(ground.roads), "TRUTH": str(ground.roads), **fields, **outputs}
-    alike = headless.run("roadseg:scorenetwork", same)
-    assert [alike[name] for name in ("APLS_SCORE", "APLS_TIME_SCORE")] == pytest.approx([1, 1])
-    assert [alike[name] for name in ("TOPO_F1", "LINES_QUALITY", "RELAXED_F1")] == pytest.approx([1, 1, 1])
-    assert {items["kind"] for items, _ in lines_of(errors)[1]} == {"matched"}
-
-    found = str(tmp_path / "roads.gpkg")
-    headless.run("roadseg:extractroads", {"INPUT": str(ground.image), "MODEL": str(ground.model), "OUTPUT": found})
-    scored = headless.run("roadseg:scorenetwork", {"INPUT": found, "TRUTH": str(ground.roads), **outputs})
+    values = {"INPUT": extracted["OUTPUT"], "TRUTH": str(ground.roads), **fields, **outputs}
+    scored = headless.run("roadseg:scorenetwork", values)
+    assert 0 < scored["APLS_TIME_SCORE"] < 1 and 0 < scored["TOPO_F1"] < 1
     assert 0 < scored["APLS_SCORE"] < 1 and 0 < scored["LINES_QUALITY"] < 1
     assert json.loads((tmp_path / "scores.json").read_text())["apls"]["score"] == scored["APLS_SCORE"]
     reference, lines = lines_of(errors)
@@ -195,30 +154,29 @@ def test_a_network_before_is_compared_with_the_one_after(ground, tmp_path):
     assert "What has become" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_an_exported_model_finds_the_same_roads(ground, tmp_path):
-    exported = str(tmp_path / "town.onnx")
+def test_an_exported_model_finds_the_same_roads(ground, segmented, tmp_path):
+    exported, mask = str(tmp_path / "town.onnx"), str(tmp_path / "mask.tif")
     assert headless.run("roadseg:exportmodel", {"INPUT": str(ground.model), "OUTPUT": exported})["MEGABYTES"] > 50
-    masks = []
-    for model, engine in ((str(ground.model), "native"), (exported, "openvino")):
-        mask = str(tmp_path / f"{engine}.tif")
-        values = {"INPUT": str(ground.image), "MODEL": model, "MASK": mask, "PRECISION": "fp32", "ENGINE": engine}
-        assert headless.run("roadseg:segment", values)["ENGINE"] == engine
-        masks.append(gdal.Open(mask).ReadAsArray())
+    values = {"INPUT": str(ground.image), "MODEL": exported, "MASK": mask, "PRECISION": "fp32", "ENGINE": "openvino"}
+    assert [segmented["ENGINE"], headless.run("roadseg:segment", values)["ENGINE"]] == ["native", "openvino"]
+    masks = [gdal.Open(path).ReadAsArray() for path in (segmented["MASK"], mask)]
     assert (masks[0] != masks[1]).mean() < 1e-3
 
 
+@pytest.mark.slow
 def test_a_quantized_model_loses_next_to_nothing_or_is_not_made(ground, tmp_path):
     path = tmp_path / "town_int8.onnx"
     images = {"INPUT": [str(ground.image)], "ROADS": str(ground.roads), "WIDTH_FIELD": "width_m", "CHIP_PX": 128}
     try:
         result = headless.run("roadseg:quantize", {**images, "MODEL": str(ground.model), "OUTPUT": str(path)})
-    except headless.AlgorithmError as error:  # half a minute of learning may be too little for it
+    except headless.AlgorithmError as error:  # so little learning may not be enough for it
         assert "does not find the same roads" in str(error) and not path.exists()
         return
     assert result["IOU"] >= result["IOU_BEFORE"] - 0.005
     assert result["MEGABYTES"] == pytest.approx(path.stat().st_size / 1e6) and result["MEGABYTES"] < 90
 
 
+@pytest.mark.slow
 def test_real_suburb_with_one_band_of_11_bits(real_data, tmp_path):
     image, model, mask = (
         str(path) for path in (real_data / "vegas_pan.tif", tmp_path / "m.safetensors", tmp_path / "m.tif")

@@ -24,8 +24,7 @@ from training_core.jobs import (
     from_options,
 )
 
-FIELDS = [(job, field) for job in JOBS.values() for field in job.option_fields()]
-NUMBERS = [(job, field) for job, field in FIELDS if field.item_type in (int, float)]
+EVERY_JOB = pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
 
 # The least that each job wants.
 FILLED = {
@@ -66,16 +65,24 @@ FILLED = {
 }
 
 
-def name(item):
-    job, field = item
-    return f"{job.name} {field.name}"
+def numbers(job):
+    return [field for field in job.option_fields() if field.item_type in (int, float)]
 
 
 def with_value(job, field, value):
     return from_options(job, {**FILLED[job.name], field.name: [value] if field.is_list else value})
 
 
-@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
+def refusal(make, *arguments):
+    """Return why options are refused, or nothing where they are not."""
+    try:
+        make(*arguments)
+    except JobError as error:
+        return str(error)
+    return ""
+
+
+@EVERY_JOB
 def test_every_field_says_what_it_is(job):
     assert job.title and job.__doc__
     for field in job.option_fields():
@@ -84,7 +91,7 @@ def test_every_field_says_what_it_is(job):
         assert field.option.kind not in OUTPUT_KINDS or field.default == ""
 
 
-@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
+@EVERY_JOB
 def test_the_least_that_a_job_wants_is_enough(job):
     job_ = from_options(job, FILLED[job.name])
     job_.validate()
@@ -93,61 +100,62 @@ def test_the_least_that_a_job_wants_is_enough(job):
             assert getattr(job_, field.name) == field.default
 
 
-@pytest.mark.parametrize(
-    ("job", "missing"),
-    [(job, field.name) for job, field in FIELDS if field.option.required],
-)
-def test_a_required_field_that_is_empty_is_named(job, missing):
-    with pytest.raises(JobError, match=rf"\({missing}\) is missing"):
-        from_options(job, {**FILLED[job.name], missing: () if missing == "rasters" else ""})
+@EVERY_JOB
+def test_a_required_field_that_is_empty_is_named(job):
+    for field in (field.name for field in job.option_fields() if field.option.required):
+        options = {**FILLED[job.name], field: () if field == "rasters" else ""}
+        assert f"({field}) is missing" in refusal(from_options, job, options), field
 
 
-@pytest.mark.parametrize(
-    ("job", "missing"),
-    [(job, field.name) for job, field in FIELDS if field.option.required and not field.default],
-)
-def test_a_missing_field_is_named(job, missing):
-    options = {key: value for key, value in FILLED[job.name].items() if key != missing}
-    with pytest.raises(JobError, match=rf"\({missing}\) is missing"):
-        from_options(job, options)
+@EVERY_JOB
+def test_a_missing_field_is_named(job):
+    for field in (field.name for field in job.option_fields() if field.option.required and not field.default):
+        options = {key: value for key, value in FILLED[job.name].items() if key != field}
+        assert f"({field}) is missing" in refusal(from_options, job, options), field
 
 
-@pytest.mark.parametrize("item", NUMBERS, ids=name)
-def test_a_number_out_of_its_range_is_refused_with_the_range(item):
-    job, field = item
-    for limit, beyond in ((field.option.minimum, -math.inf), (field.option.maximum, math.inf)):
+def ranges(job):
+    """Every number of a job with its limits, and the infinity that lies beyond each."""
+    for field in numbers(job):
+        yield field, field.option.minimum, -math.inf
+        yield field, field.option.maximum, math.inf
+
+
+@EVERY_JOB
+def test_a_number_out_of_its_range_is_refused_with_the_range(job):
+    for field, limit, beyond in ranges(job):
         if limit is None:
             continue
         with_value(job, field, field.item_type(limit))
         outside = limit + math.copysign(1, beyond) if field.item_type is int else math.nextafter(limit, beyond)
-        with pytest.raises(JobError, match=rf"\({field.name}\) is") as refusal:
+        with pytest.raises(JobError, match=rf"\({field.name}\) is") as refused:
             with_value(job, field, field.item_type(outside))
-        assert describe_range(field.option) in refusal.value.remedy
+        assert describe_range(field.option) in refused.value.remedy
 
 
-@pytest.mark.parametrize("item", [item for item in NUMBERS if item[1].item_type is float], ids=name)
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_is_out_of_every_range(item, value):
-    with pytest.raises(JobError, match=rf"\({item[1].name}\)"):
-        with_value(*item, value)
+@EVERY_JOB
+def test_what_is_no_number_is_out_of_every_range(job, value):
+    for field in numbers(job):
+        if field.item_type is float:
+            assert f"({field.name})" in refusal(with_value, job, field, value), field.name
 
 
-@pytest.mark.parametrize("item", FIELDS, ids=name)
 @pytest.mark.parametrize("value", [None, True, {}, b"bytes", 10**400, 1.5, "word"], ids=lambda value: repr(value)[:8])
-def test_a_value_of_the_wrong_type_is_refused(item, value):
-    job, field = item
-    if type(value) is field.item_type:
-        return
-    with pytest.raises(JobError, match=rf"\({field.name}\)"):
-        with_value(job, field, value)
+@EVERY_JOB
+def test_a_value_of_the_wrong_type_is_refused(job, value):
+    for field in job.option_fields():
+        if type(value) is not field.item_type:
+            assert f"({field.name})" in refusal(with_value, job, field, value), field.name
 
 
-@pytest.mark.parametrize("item", [item for item in FIELDS if item[1].is_list], ids=name)
 @pytest.mark.parametrize("value", ["image.tif", 3, None, {"image.tif": 1}])
-def test_a_list_must_be_a_list(item, value):
-    job, field = item
-    with pytest.raises(JobError, match=rf"\({field.name}\) must be a list"):
-        from_options(job, {**FILLED[job.name], field.name: value})
+@EVERY_JOB
+def test_a_list_must_be_a_list(job, value):
+    for field in job.option_fields():
+        if field.is_list:
+            options = {**FILLED[job.name], field.name: value}
+            assert f"({field.name}) must be a list" in refusal(from_options, job, options), field.name
 
 
 def test_an_empty_path_in_a_list_is_missing():
@@ -155,15 +163,16 @@ def test_an_empty_path_in_a_list_is_missing():
         from_options(FineTune, {**FILLED["finetune"], "rasters": ["image.tif", ""]})
 
 
-@pytest.mark.parametrize("item", [item for item in FIELDS if item[1].option.choices], ids=name)
-def test_an_unknown_choice_is_refused_with_those_that_are(item):
-    job, field = item
-    with pytest.raises(JobError, match=rf"\({field.name}\) is 'abacus'") as refusal:
-        with_value(job, field, "abacus")
-    assert all(choice in refusal.value.remedy for choice in field.option.choices)
+@EVERY_JOB
+def test_an_unknown_choice_is_refused_with_those_that_are(job):
+    for field in job.option_fields():
+        if field.option.choices:
+            with pytest.raises(JobError, match=rf"\({field.name}\) is 'abacus'") as refused:
+                with_value(job, field, "abacus")
+            assert all(choice in refused.value.remedy for choice in field.option.choices)
 
 
-@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
+@EVERY_JOB
 def test_an_unknown_field_is_named(job):
     with pytest.raises(JobError, match="no field colour"):
         from_options(job, {**FILLED[job.name], "colour": "red"})
@@ -286,9 +295,9 @@ def test_a_job_travels_as_json(job_and_options):
     ids=lambda text: text[:30],
 )
 def test_what_is_no_job_file_is_refused(text):
-    with pytest.raises(JobError, match="not a RoadSeg job file") as refusal:
+    with pytest.raises(JobError, match="not a RoadSeg job file") as refused:
         from_json(text)
-    assert refusal.value.remedy
+    assert refused.value.remedy
 
 
 @pytest.mark.parametrize("version", [0, 2, "1", None])
