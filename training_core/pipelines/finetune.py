@@ -59,7 +59,7 @@ SHORTEST_BUDGET_WITH_TRIAL_MIN, FEWEST_STEPS_WITH_TRIAL = 3.0, 200
 LARGEST_ENLARGEMENT = 4.0
 PANELS = 6
 # What of the recipe stands in the model file.
-_TOLD = ("batch_size", "accumulation", "optimizer", "learning_rate", "averaging", "frozen_stages", "seed")
+_TOLD = ("batch_size", "accumulation", "optimizer", "learning_rate", "clip_norm", "averaging", "frozen_stages", "seed")
 
 
 @dataclass(frozen=True)
