@@ -79,6 +79,15 @@ class RecipeOptions(Job):
         maximum=0.5,
         advanced=True,
     )
+    clip_norm: float = option(
+        0.0,
+        "Gradient clipping",
+        "Upper limit of the gradient's norm over all weights in a step, often 1: a larger gradient is scaled down to "
+        "it. 0 does not clip.",
+        minimum=0,
+        maximum=1e6,
+        advanced=True,
+    )
     averaging: float = option(
         0.0,
         "Weight averaging",

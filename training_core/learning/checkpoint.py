@@ -147,8 +147,10 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path) -> None:
     """Raise JobError, naming what differs, where a checkpoint is not of such a training."""
-    names = checkpoint.identity.keys() | identity.keys()
-    different = sorted(name for name in names if checkpoint.identity.get(name) != identity.get(name))
+    defaults = {field.name: field.default for field in RecipeOptions.option_fields()}
+    # A checkpoint of an earlier version lacks the options that are new since.
+    former = {name: defaults.get(name) for name in identity} | checkpoint.identity
+    different = sorted(name for name in former if former[name] != identity.get(name))
     if different:
         what = ", ".join("the images or labels" if name == "images" else name for name in different)
         raise JobError(

@@ -5,6 +5,7 @@ Knows networks, engines, losses and optimizers; knows nothing of how long to tra
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import nullcontext
 
@@ -62,7 +63,7 @@ class Trainer:
         self._lap_began_s = now_s
 
     def step(self, chips: np.ndarray, labels: np.ndarray, rate: float) -> float:
-        """Learn from the chips of one step and return their loss.
+        """Train on the chips of one step and return their loss; a NaN or infinite loss changes no weight.
 
         Parameters
         ----------
@@ -72,6 +73,11 @@ class Trainer:
             As `ChipSampler` gives them.
         rate : float
             The learning rate of this step.
+
+        Returns
+        -------
+        float
+            The loss, NaN or infinite where the training has diverged.
         """
         self.lap("waiting for chips")
         for group in self._optimizer.param_groups:
@@ -82,9 +88,12 @@ class Trainer:
             batch = slice(start, start + self._recipe.batch_size)
             share = np.count_nonzero(labels[batch] != IGNORE) / labeled
             total += self._learn(torch.from_numpy(chips[batch]), torch.from_numpy(labels[batch]), share)
-        self._optimizer.step()
-        if self._average:
-            self._average.update()
+        if math.isfinite(total):
+            if self._recipe.clip_norm:
+                nn.utils.clip_grad_norm_(self._network.parameters(), self._recipe.clip_norm)
+            self._optimizer.step()
+            if self._average:
+                self._average.update()
         self.lap("optimizer")
         return total
 

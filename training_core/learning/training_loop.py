@@ -174,8 +174,8 @@ class Training:
             self._tell(loss, rate)
 
     def _end_diverged(self) -> None:
-        message = f"The training has diverged: at step {self.history.step + 1} the loss is no number any more."
-        remedy = "Lower the learning rate (learning_rate)."
+        message = f"The training has diverged: at step {self.history.step + 1} the loss became NaN or infinite."
+        remedy = "Lower the learning rate (learning_rate), or clip the gradients (clip_norm)."
         if self.best is None:
             raise JobError(message, remedy)
         self._has_diverged = True

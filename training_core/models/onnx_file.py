@@ -80,11 +80,6 @@ def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:
     return model, card
 
 
-def read_card(path: str) -> ModelCard:
-    """Return an ONNX file's card; see `load_runnable` for the errors."""
-    return _read_card(_parse(path), path)
-
-
 def serialized(model: ModelProto) -> OnnxModel:
     """Return a model as a network to run."""
     return OnnxModel(model.SerializeToString(), is_quantized(model))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
@@ -58,53 +59,66 @@ SHORTEST_BUDGET_WITH_TRIAL_MIN, FEWEST_STEPS_WITH_TRIAL = 3.0, 200
 LARGEST_ENLARGEMENT = 4.0
 PANELS = 6
 # What of the recipe stands in the model file.
-_TOLD = ("batch_size", "accumulation", "optimizer", "learning_rate", "averaging", "frozen_stages", "seed")
+_TOLD = ("batch_size", "accumulation", "optimizer", "learning_rate", "clip_norm", "averaging", "frozen_stages", "seed")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a fine-tune works with, settled before its first step.
+
+    Parameters
+    ----------
+    job : FineTune
+    images : list of LabeledImage
+        Split into training and validation.
+    classes : tuple of RoadClass
+        Road classes that the model is to predict; may be empty.
+    architecture : Architecture
+    chip_px : int
+        Side of a chip as it enters the model.
+    memory : MemoryPlan
+    engine : Engine
+        Trains the model.
+    identity : dict
+        What a checkpoint must share with this run to be resumed; see `identify`.
+    """
+
+    job: FineTune
+    images: list[LabeledImage]
+    classes: tuple[RoadClass, ...]
+    architecture: Architecture
+    chip_px: int
+    memory: MemoryPlan
+    engine: Engine
+    identity: dict[str, Any]
 
 
 def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.FineTune`."""
     torch.manual_seed(job.seed)
     torch.set_num_threads(job.threads or torch.get_num_threads())
-    path = checkpoint_path(job.model)
     with (
         Outputs([*job.rasters, job.roads, job.aoi, job.base_model]) as outputs,
         logged(reporter, job.log_folder, job.model, dataclasses.asdict(job)) as reporter,
     ):
         model_path = outputs.stage(job.model)
         report_path = outputs.stage(job.report) if job.report else None
-        base = load_weights(job.base_model) if job.base_model else None
-        images, classes = _read_images(job, base[1] if base else None, reporter)
-        former = _read_former(job, images, path, reporter)
-        network, architecture = _start_network(job, images, classes, base)
-        chip_px = _chip_px(job, images)
-        precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
-        memory = plan_memory(architecture, NativeEngine(precision), job, chip_px, reporter.log)
-        engine = former.engine if former else _choose_engine(job, architecture, chip_px, memory, reporter)
-        if memory.is_recomputing:
-            recompute_activations(network)
-        training = _prepare(job, images, network, engine, former, reporter.part(0.02, 0.98))
-        writer = CheckpointWriter(path, job.checkpoint_minutes * 60, identify(job, images), engine, reporter)
-        with shutdown.uncut(), writer:  # so that a stopped run can be gone on with
-            is_stopped = _train(job, training, images, writer)
-        card = _describe(job, architecture, images, classes, engine, training)
-        predictor = _predictor(card, engine, training)
-        if classes:
-            card = _with_class_accuracy(card, predictor, images, reporter)
-        pieces = middles((image.values, image.known) for image in images)
-        card = dataclasses.replace(card, halo_px=sufficient_halo_px(predictor, pieces, card.threshold))
-        reporter.log(f"Tiles with a halo of {card.halo_px} px keep {AGREEMENT:.2%} of the mask of an undivided image.")
+        setup, training = _set_up(job, reporter)
+        is_stopped = _train(setup, training, reporter)
+        predictor = _best_predictor(setup, training)
+        card = _describe(setup, training, predictor, reporter)
         save_model(model_path, training.best.weights, card)
         if report_path:
             reporter.progress(0.99, "Writing the report")
-            record = _record(job, images, engine, training, predictor, card, reporter.warnings)
-            write_training_report(dataclasses.replace(record, memory_bytes=memory.peak_bytes), report_path)
+            write_training_report(_record(setup, training, predictor, card, reporter.warnings), report_path)
     if not is_stopped:
         with suppress(OSError):  # the model is complete; what cannot be removed does no harm
-            path.unlink()
-    return _result(job, training, card, engine, is_stopped)
+            checkpoint_path(job.model).unlink()
+    return _result(setup, training, card, is_stopped)
 
 
-def _result(job: FineTune, training: Training, card: ModelCard, engine: Engine, is_stopped: bool) -> dict[str, Any]:
+def _result(setup: Setup, training: Training, card: ModelCard, is_stopped: bool) -> dict[str, Any]:
+    job, engine = setup.job, setup.engine
     return {
         "model": job.model,
         **({"report": job.report} if job.report else {}),
@@ -118,11 +132,31 @@ def _result(job: FineTune, training: Training, card: ModelCard, engine: Engine, 
     }
 
 
-def _read_former(job: FineTune, images: list[LabeledImage], path: Path, reporter: Reporter) -> Optional[Checkpoint]:
-    """Return the checkpoint to go on from, if any is wanted."""
+def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
+    """Return what the job works with, and the training that is to begin or to be resumed."""
+    base = load_weights(job.base_model) if job.base_model else None
+    images, classes = _read_images(job, base[1] if base else None, reporter)
+    identity = identify(job, images)
+    former = _read_former(job, identity, reporter)
+    model, architecture = _start_model(job, images, classes, base)
+    chip_px = _chip_px(job, images)
+    precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
+    native = NativeEngine(precision)
+    memory = plan_memory(architecture, native, job, chip_px, reporter.log)
+    setup = Setup(job, images, classes, architecture, chip_px, memory, former.engine if former else native, identity)
+    if former is None:
+        setup = dataclasses.replace(setup, engine=_choose_engine(setup, reporter))
+    if memory.is_recomputing:
+        recompute_activations(model)
+    return setup, _prepare(setup, model, former, reporter.part(0.02, 0.98))
+
+
+def _read_former(job: FineTune, identity: dict[str, Any], reporter: Reporter) -> Optional[Checkpoint]:
+    """Return the checkpoint to resume from, if the job asks for it."""
+    path = checkpoint_path(job.model)
     if job.resume:
         former = read_checkpoint(path)
-        check_identity(former, identify(job, images), path)
+        check_identity(former, identity, path)
         obstacle = why_not_ipex() if former.has_extension else None
         if obstacle:
             reporter.warning(f"The result will differ a little from that of a run without a break: {obstacle}.")
@@ -132,16 +166,10 @@ def _read_former(job: FineTune, images: list[LabeledImage], path: Path, reporter
     return None
 
 
-def _prepare(
-    job: FineTune,
-    images: list[LabeledImage],
-    network: nn.Module,
-    engine: Engine,
-    former: Optional[Checkpoint],
-    reporter: Reporter,
-) -> Training:
-    """Return the training that is to begin, or to go on."""
-    trainer = Trainer(network, engine, job)
+def _prepare(setup: Setup, model: nn.Module, former: Optional[Checkpoint], reporter: Reporter) -> Training:
+    """Return the training that is to begin, or to be resumed from a checkpoint."""
+    images, job, engine = setup.images, setup.job, setup.engine
+    trainer = Trainer(model, engine, job)
     if former is None:
         return Training(trainer, images, job, reporter)
     try:
@@ -154,29 +182,34 @@ def _prepare(
     return Training(trainer, images, job, reporter, former.history, former.best)
 
 
-def _train(job: FineTune, training: Training, images: list[LabeledImage], writer: CheckpointWriter) -> bool:
-    """Train to the end, and return whether the person stopped it before."""
-    sampler = ChipSampler(images, _chip_px(job, images), job.seed)
-    batches = prefetch(sampler, job.batch_size * job.accumulation, training.history.step)
-    try:
-        training.run(batches, writer.keep)
-        return False
-    except Cancelled:
-        if not training.history.step:
-            raise
-        writer.write(training)
-        if not job.keep_best:
-            raise Cancelled(
-                "Stopped; no model was written. The same job with resume goes on from where it was."
-            ) from None
-    if training.best is None:
-        training.validate()
-    training.history.notes.append(f"Stopped at step {training.history.step}; this is the best model until then.")
-    return True
+def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:
+    """Train to the end, writing checkpoints; return whether the user stopped it before."""
+    job = setup.job
+    interval_s = job.checkpoint_minutes * 60
+    writer = CheckpointWriter(checkpoint_path(job.model), interval_s, setup.identity, setup.engine, reporter)
+    batches = prefetch(
+        ChipSampler(setup.images, setup.chip_px, job.seed), job.batch_size * job.accumulation, training.history.step
+    )
+    with shutdown.uncut(), writer:  # so that a stopped run can be resumed
+        try:
+            training.run(batches, writer.keep)
+            return False
+        except Cancelled:
+            if not training.history.step:
+                raise
+            writer.write(training)
+            if not job.keep_best:
+                raise Cancelled(
+                    "Stopped; no model was written. The same job with resume goes on from where it was."
+                ) from None
+        if training.best is None:
+            training.validate()
+        training.history.notes.append(f"Stopped at step {training.history.step}; this is the best model until then.")
+        return True
 
 
 def _chip_px(job: FineTune, images: list[LabeledImage]) -> int:
-    """Return the side of a chip: no larger than the largest image, rounded up to what the network takes."""
+    """Return the side of a chip: no larger than the largest image, rounded up to a multiple of the model's stride."""
     largest_px = max(max(image.known.shape) for image in images)
     return round_up(min(job.chip_px, largest_px))
 
@@ -216,61 +249,66 @@ def _resolution_m(job: FineTune, base: Optional[ModelCard], reporter: Reporter) 
     return 0.0
 
 
-def _start_network(
+def _start_model(
     job: FineTune,
     images: list[LabeledImage],
     classes: tuple[RoadClass, ...],
     base: Optional[tuple[dict[str, torch.Tensor], ModelCard]],
 ) -> tuple[nn.Module, Architecture]:
+    """Return the model to train, with the weights of the base model if there is one, and its architecture."""
     names = tuple(band.name for band in images[0].bands)
     shape = {"in_channels": len(names), "classes": 1 + len(classes)}
-    if base is None:
-        architecture = Architecture(**shape)
-        return build_unet(architecture), architecture
-    weights, card = base
-    architecture = dataclasses.replace(card.architecture, **shape)
-    network = build_unet(architecture)
-    weights = adapt_first_layer(weights, card.band_names, names)
-    old, new = (tuple(each.name for each in told) for told in (card.classes, classes))
-    load_into(network, adapt_head(weights, network.state_dict(), old, new), job.base_model)
-    return network, architecture
+    architecture = dataclasses.replace(base[1].architecture if base else Architecture(), **shape)
+    model = build_unet(architecture)
+    if base:
+        weights, card = base
+        weights = adapt_first_layer(weights, card.band_names, names)
+        old, new = (tuple(each.name for each in them) for them in (card.classes, classes))
+        load_into(model, adapt_head(weights, model.state_dict(), old, new), job.base_model)
+    return model, architecture
 
 
-def _choose_engine(
-    job: FineTune, architecture: Architecture, chip_px: int, memory: MemoryPlan, reporter: Reporter
-) -> Engine:
-    chips = np.zeros((job.batch_size, architecture.in_channels, chip_px, chip_px), dtype=np.float32)
-    labels = np.zeros((job.batch_size, chip_px, chip_px), dtype=np.uint8)
+def _choose_engine(setup: Setup, reporter: Reporter) -> Engine:
+    """Return the engine to train with: the one asked for, or the fastest in a trial where the budget is long."""
+    job, architecture = setup.job, setup.architecture
+    chips = np.zeros((job.batch_size, architecture.in_channels, setup.chip_px, setup.chip_px), dtype=np.float32)
+    labels = np.zeros((job.batch_size, setup.chip_px, setup.chip_px), dtype=np.uint8)
     trainers: dict[str, Trainer] = {}
 
     def trial(engine: Engine) -> None:
         reporter.check_cancelled()
         if engine.name not in trainers:
-            network = build_unet(architecture)
-            if memory.is_recomputing:
-                recompute_activations(network)
-            trainers[engine.name] = Trainer(network, engine, job)
+            model = build_unet(architecture)
+            if setup.memory.is_recomputing:
+                recompute_activations(model)
+            trainers[engine.name] = Trainer(model, engine, job)
         trainers[engine.name].step(chips, labels, 0.0)
 
     is_long = job.steps >= FEWEST_STEPS_WITH_TRIAL if job.steps else job.minutes >= SHORTEST_BUDGET_WITH_TRIAL_MIN
     return choose_engine(job.engine, job.precision, trial if is_long else None, reporter.log)
 
 
-def _describe(
-    job: FineTune,
-    architecture: Architecture,
-    images: list[LabeledImage],
-    classes: tuple[RoadClass, ...],
-    engine: Engine,
-    training: Training,
-) -> ModelCard:
-    history = training.history
+def _best_predictor(setup: Setup, training: Training) -> Predictor:
+    """Return the best model, ready to infer in the precision in which it was trained."""
+    model = build_unet(setup.architecture)
+    model.load_state_dict(training.best.weights)
+    native = NativeEngine(setup.engine.precision, setup.engine.reason)
+    return Predictor(native.prepare_inference(model), native, setup.images[0].bands)
+
+
+def _describe(setup: Setup, training: Training, predictor: Predictor, reporter: Reporter) -> ModelCard:
+    """Return the model's card, with its class accuracy and the halo that its tiles need."""
+    job, images, engine, history = setup.job, setup.images, setup.engine, training.history
+    accuracy = _class_accuracy(setup, predictor, reporter)
+    pieces = middles((image.values, image.known) for image in images)
+    halo_px = sufficient_halo_px(predictor, pieces, training.best.threshold)
+    reporter.log(f"Tiles with a halo of {halo_px} px keep {AGREEMENT:.2%} of the mask of an undivided image.")
     return ModelCard(
-        architecture=architecture,
+        architecture=setup.architecture,
         bands=images[0].bands,
         resolution_m=images[0].grid.resolution_m,
         threshold=training.best.threshold,
-        chip_px=_chip_px(job, images),
+        chip_px=setup.chip_px,
         training={
             "images": [Path(image.name).name for image in images],
             "labeled_px": int(sum((image.training != IGNORE).sum() for image in images)),
@@ -283,48 +321,33 @@ def _describe(
             "processor": processor.name(),
             "notes": history.notes,
         },
-        metrics=dataclasses.asdict(training.best.scores),
+        metrics={**dataclasses.asdict(training.best.scores), **accuracy},
         versions=versions(),
-        classes=classes,
+        halo_px=halo_px,
+        classes=setup.classes,
     )
 
 
-def _with_class_accuracy(
-    card: ModelCard, predictor: Predictor, images: list[LabeledImage], reporter: Reporter
-) -> ModelCard:
-    """Return a card that tells how many of the road pixels kept apart are told to be of their class."""
-    right, total = class_hits(predictor, images)
+def _class_accuracy(setup: Setup, predictor: Predictor, reporter: Reporter) -> dict[str, float]:
+    """Return the share of validation road pixels whose class is predicted correctly, if any has a class."""
+    correct, total = class_hits(predictor, setup.images) if setup.classes else (0, 0)
     if not total:
-        return card
-    reporter.log(f"Of the road kept apart, {right / total:.0%} is told to be of its class.")
-    return dataclasses.replace(card, metrics={**card.metrics, "class_accuracy": right / total})
-
-
-def _predictor(card: ModelCard, engine: Engine, training: Training) -> Predictor:
-    """Return the best network, ready to infer in the precision in which it learned."""
-    network = build_unet(card.architecture)
-    network.load_state_dict(training.best.weights)
-    native = NativeEngine(engine.precision, engine.reason)
-    return Predictor(native.prepare_inference(network), native, card.bands)
+        return {}
+    reporter.log(f"Of the road kept apart, {correct / total:.0%} is told to be of its class.")
+    return {"class_accuracy": correct / total}
 
 
 def _record(
-    job: FineTune,
-    images: list[LabeledImage],
-    engine: Engine,
-    training: Training,
-    predictor: Predictor,
-    card: ModelCard,
-    warnings: list[str],
+    setup: Setup, training: Training, predictor: Predictor, card: ModelCard, warnings: list[str]
 ) -> TrainingRecord:
-    history, best = training.history, training.best
+    history, best, engine = training.history, training.best, setup.engine
     return TrainingRecord(
-        options=dataclasses.asdict(job),
+        options=dataclasses.asdict(setup.job),
         hardware=processor.name(),
         engine=engine.name,
         precision=engine.precision,
         engine_reason=engine.reason,
-        images=[_summary(image) for image in images],
+        images=[_summary(image) for image in setup.images],
         steps=history.steps,
         validations=history.validations,
         thresholds=best.confusion.thresholds.tolist(),
@@ -335,8 +358,9 @@ def _record(
         warnings=warnings,
         notes=history.notes,
         steps_done=history.step,
-        steps_planned=job.steps,
-        panels=make_panels(predictor, images, PANELS),
+        steps_planned=setup.job.steps,
+        memory_bytes=setup.memory.peak_bytes,
+        panels=make_panels(predictor, setup.images, PANELS),
         versions=card.versions,
     )
 

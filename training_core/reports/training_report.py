@@ -44,8 +44,6 @@ class TrainingRecord(ModelRecord):
         Steps that were asked for; 0 where a time was.
     memory_bytes : int
         Estimate of the most memory that a step takes; 0 where there is none.
-    effective_batch : int
-        Chips in a step; 0 stands for the batch size times the accumulation in the options.
     """
 
     images: Sequence[ImageSummary]
@@ -58,7 +56,6 @@ class TrainingRecord(ModelRecord):
     steps_done: int = 0
     steps_planned: int = 0
     memory_bytes: int = 0
-    effective_batch: int = 0
 
     @property
     def best(self) -> Optional[tuple[int, float, Scores]]:
@@ -93,12 +90,9 @@ def _run(record: TrainingRecord) -> dict[str, str]:
     """Return in words how the training went, by what is told."""
     told = {"Steps": f"{record.last_step:,}" + (f" of {record.steps_planned:,}" if record.steps_planned else "")}
     size, accumulation = record.options.get("batch_size", 0), record.options.get("accumulation", 1)
-    effective = record.effective_batch or size * accumulation
-    if effective:
-        parts = (
-            f", in {accumulation} batches of {size}" if effective == size * accumulation and accumulation > 1 else ""
-        )
-        told["Chips in a step"] = f"{effective:,}{parts}"
+    if size:
+        parts = f", in {accumulation} batches of {size}" if accumulation > 1 else ""
+        told["Chips in a step"] = f"{size * accumulation:,}{parts}"
     if record.steps:
         told["Peak learning rate"] = f"{max(rate for _, _, _, rate in record.steps):.3g}"
     if record.options.get("frozen_stages"):

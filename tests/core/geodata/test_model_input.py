@@ -16,7 +16,7 @@ from training_core.geodata.model_input import IMAGE, MODEL, ModelInput, find_ban
 from training_core.geodata.rasters import Band, Image, open_raster
 from training_core.jobs import Evaluate, ExportModel, FineTune, Quantize, Segment
 from training_core.models.model_file import load_model, load_weights, save_model
-from training_core.models.onnx_file import read_card
+from training_core.models.onnx_file import read_onnx
 from training_core.models.unet import adapt_first_layer, build_unet
 from training_core.pipelines import evaluate, exportmodel, finetune, quantize, segment
 
@@ -90,7 +90,7 @@ def test_a_quantized_model_scales_by_the_image_too(images, model, tmp_path):
     path = str(tmp_path / "model.onnx")
     job = Quantize(rasters=(images["uint16"],), model=model, onnx=path, chips=4, chip_px=96, threads=1)
     quantize.run(job, Reporter())
-    assert read_card(path).scaling == IMAGE
+    assert read_onnx(path)[1].scaling == IMAGE
     found = probability(tmp_path, images["float32"], path, engine="auto", precision="auto")
     assert ((found > 127) == (probability(tmp_path, images["uint8"], model) > 127)).mean() > 0.98
 

@@ -12,7 +12,9 @@ from support.towns import ROAD_M
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune
-from training_core.learning.checkpoint import checkpoint_path
+from training_core.learning.checkpoint import Checkpoint, check_identity, checkpoint_path
+from training_core.learning.history import History
+from training_core.models.engines import Engine
 from training_core.models.model_file import load_model, load_weights
 from training_core.pipelines import finetune
 
@@ -159,6 +161,14 @@ def test_it_goes_on_only_with_the_same_job(job, stopped, town):
     told = []
     finetune.run(job(stopped, steps=2), Reporter(told.append))
     assert any("is replaced, since resume was not asked for" in e.message for e in told if isinstance(e, Warning))
+
+
+def test_an_option_that_a_checkpoint_lacks_had_its_default():
+    former = Checkpoint({"seed": 1, "images": "a"}, Engine("native", "fp32"), False, History(), {}, None)
+    identity = {"seed": 1, "images": "a", "clip_norm": 0.0}
+    check_identity(former, identity, Path("m.checkpoint"))
+    with pytest.raises(JobError, match="of another job: clip_norm differ"):
+        check_identity(former, {**identity, "clip_norm": 1.0}, Path("m.checkpoint"))
 
 
 def test_a_longer_run_goes_on_from_a_shorter_one(job, stopped):

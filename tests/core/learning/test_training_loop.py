@@ -105,7 +105,7 @@ def test_patience_ends_a_training_that_gets_no_better(image):
     assert any("Ended early" in note for note in training.history.notes)
 
 
-def test_a_loss_that_is_no_number_ends_it_with_a_remedy(image):
+def test_a_nan_loss_ends_it_with_a_remedy(image):
     def broken():
         chips, labels = next(batches(image))
         yield chips, labels
@@ -122,7 +122,7 @@ def test_a_step_lowers_the_loss_and_is_timed(image):
     assert set(trainer.timings_s) == set(PARTS) and trainer.timings_s["backward"] > 0
 
 
-def test_the_best_until_then_outlives_a_loss_that_is_no_number(image):
+def test_the_best_until_then_outlives_a_nan_loss(image):
     def broken():
         yield from itertools.islice(batches(image), 25)
         chips, labels = next(batches(image))
@@ -133,6 +133,31 @@ def test_the_best_until_then_outlives_a_loss_that_is_no_number(image):
     training.run(broken())
     assert training.history.step == 25 and training.best is not None
     assert any("The best model until then is kept" in event.message for event in told if isinstance(event, Warning))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_no_step_is_taken_on_a_nan_or_infinite_loss(image, value):
+    trainer, (chips, labels) = new_trainer(averaging=0.9), next(batches(image))
+    trainer.step(chips, labels, 0.01)
+    before = trainer.state()
+    assert not np.isfinite(trainer.step(np.full_like(chips, value), labels, 0.01))
+    after = trainer.state()
+    changed = {name for name in after if not torch.equal(after[name], before[name])}
+    assert all("running" in name or "tracked" in name for name in changed)  # statistics of the forward pass
+    assert not any(name.startswith(("average.", "optimizer.")) for name in changed)
+
+
+def gradient_norm(image, **options):
+    torch.manual_seed(0)
+    network, (chips, labels) = build_unet(ARCHITECTURE), next(batches(image))
+    Trainer(network, NATIVE_FP32, recipe(accumulation=2, batch_size=1, **options)).step(chips, labels, 0.01)
+    return torch.stack([parameter.grad.norm() for parameter in network.parameters()]).norm().item()
+
+
+def test_clipping_bounds_the_global_norm_of_the_gradient(image):
+    free = gradient_norm(image)
+    assert gradient_norm(image, clip_norm=0.5 * free) == pytest.approx(0.5 * free, rel=1e-3)
+    assert gradient_norm(image, clip_norm=2 * free) == pytest.approx(free, rel=1e-3)
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd", "lamb", "lars"])

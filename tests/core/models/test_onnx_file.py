@@ -14,7 +14,7 @@ from training_core.jobs import ExportModel, FineTune, Segment
 from training_core.models.engines import FP32, NativeEngine
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model
-from training_core.models.onnx_file import load_runnable, read_card
+from training_core.models.onnx_file import load_runnable, read_onnx
 from training_core.pipelines import exportmodel, finetune, segment
 
 
@@ -92,7 +92,7 @@ def _read(path):
 
 def test_the_card_is_the_same(planted, exported):
     card = load_model(planted)[1]
-    assert read_card(exported) == load_runnable(exported)[1] == card
+    assert read_onnx(exported)[1] == load_runnable(exported)[1] == card
     assert notes(exported)["roadseg"] == card.to_document()
 
 
@@ -125,7 +125,7 @@ def test_the_side_is_a_multiple_of_32_or_free(planted, tmp_path, tile_px, side, 
 @pytest.mark.parametrize("bands", [("pan",), (*RGB, "nir", "red edge")])
 def test_any_number_of_bands(tmp_path, bands):
     model = plant_model(tmp_path / "model.safetensors", bands)
-    card = read_card(export(model, tmp_path / "model.onnx"))
+    card = read_onnx(export(model, tmp_path / "model.onnx"))[1]
     assert card.band_names == bands and isinstance(card, ModelCard)
 
 

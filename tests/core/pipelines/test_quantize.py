@@ -20,7 +20,7 @@ from training_core.labels.samples import Sample, collect_samples
 from training_core.models.engines import INT8, OPENVINO, OpenvinoEngine
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model
-from training_core.models.onnx_file import OnnxModel, export_onnx, load_runnable, read_card
+from training_core.models.onnx_file import OnnxModel, export_onnx, load_runnable, read_onnx
 from training_core.models.quantization import quantize_layers
 from training_core.models.unet import Architecture
 from training_core.pipelines import evaluate, exportmodel, quantize, segment
@@ -61,7 +61,7 @@ def test_it_is_a_quarter_of_the_size_and_loses_next_to_nothing(quantized, learne
 
 def test_the_file_says_what_was_done(quantized, learned):
     path, result, _ = quantized
-    card, before = read_card(path), load_model(learned.model)[1]
+    card, before = read_onnx(path)[1], load_model(learned.model)[1]
     told = {name: value for name, value in result.items() if name not in ("onnx", "megabytes")}
     assert card.quantization == told and before.quantization == {}
     assert (card.bands, card.threshold, card.resolution_m) == (before.bands, before.threshold, before.resolution_m)

@@ -88,7 +88,6 @@ def test_the_report_tells_how_the_training_went(record, tmp_path):
     ):  # fmt: skip
         assert re.sub(r"\s+", "", expected) in words, expected
     assert "Keptapart(px,road)" not in words_of(record, tmp_path)
-    assert "Chipsinastep7" in words_of(dataclasses.replace(told, effective_batch=7), tmp_path)
 
 
 def test_nothing_is_fetched_and_nothing_runs(record, tmp_path):

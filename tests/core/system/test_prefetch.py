@@ -71,14 +71,14 @@ def test_closing_ends_the_thread_and_closes_what_makes_the_items():
     def items():
         try:
             while True:
-                yield 0
+                yield threading.get_ident()
         finally:
-            closed.append(True)
+            closed.append(threading.get_ident())
 
     coming = ahead(items(), 1)
-    next(coming)
+    maker = next(coming)
     coming.close()
-    assert closed and threading.active_count() == before
+    assert closed == [maker] and threading.active_count() == before
 
 
 def test_a_chain_ends_where_its_last_stage_does():
