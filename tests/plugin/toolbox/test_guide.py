@@ -1,4 +1,4 @@
-"""The guide's troubles, and the tests that the contributors' table names for them, are there."""
+"""The guide's troubles, and the tests that the table in the design names for them, are there."""
 
 import ast
 import re
@@ -18,14 +18,14 @@ def rows(document, heading):
 
 def test_every_trouble_of_the_guide_has_tests_and_an_answer():
     told = rows("docs/guide.md", "| trouble | what RoadSeg does |")
-    shown = rows("CONTRIBUTING.md", "| trouble | shown to be handled by |")
+    shown = rows("docs/design.md", "| trouble | shown to be handled by |")
     assert len(told) == 14
     assert all(len(row) == 3 and all(row) for row in told)
     assert [row[0] for row in told] == [row[0] for row in shown]
 
 
 def test_the_tests_named_for_a_trouble_are_there():
-    for trouble, tests in rows("CONTRIBUTING.md", "| trouble | shown to be handled by |"):
+    for trouble, tests in rows("docs/design.md", "| trouble | shown to be handled by |"):
         named = re.findall(r"`([\w/]+\.py)::(\w+)`", tests)
         assert len(named) == tests.count("::") > 0, trouble
         for path, name in named:
