@@ -1,4 +1,4 @@
-"""The Processing algorithms, in the order of the toolbox. Each file is one of them, and none imports another."""
+"""The Processing algorithms, in toolbox order. One algorithm per file; none imports another."""
 
 from .cleannetwork import CleanNetwork
 from .comparenetworks import CompareNetworks

@@ -1,4 +1,4 @@
-"""Clean road network: what the job is to Processing."""
+"""Processing algorithm *Clean road network*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..training_core import jobs
 
 
 class CleanNetwork(JobAlgorithm):
-    """Lines in; lines that meet in junctions, and those as points where wanted, out."""
+    """Lines in; a topologically clean network, and its nodes on request, out."""
 
     job_type = jobs.CleanNetwork
     group_id = "network"
@@ -18,6 +18,6 @@ class CleanNetwork(JobAlgorithm):
     whole = ("lines",)
     numbers: ClassVar = {
         "count": "Number of lines",
-        "length_m": "Length of all lines (m)",
+        "length_m": "Total length (m)",
         "components": "Number of connected components",
     }

@@ -1,4 +1,4 @@
-"""Compare road networks: what the job is to Processing."""
+"""Processing algorithm *Compare road networks*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..training_core import jobs
 
 
 class CompareNetworks(JobAlgorithm):
-    """Roads before and after, and places, in; what has changed, who is cut off, and a report out."""
+    """Roads before and after, and places, in; changes, accessibility of the places, and a report out."""
 
     job_type = jobs.CompareNetworks
     group_id = "network"
@@ -18,19 +18,19 @@ class CompareNetworks(JobAlgorithm):
     created = ("changes", "report")
     whole = ("before", "after", "places")
     numbers: ClassVar = {
-        "intact.length_m": "Intact length in m",
-        "intact.share": "Share of the roads before that is intact",
-        "displaced.length_m": "Displaced length in m",
-        "displaced.share": "Share of the roads before that is displaced",
-        "lost.length_m": "Lost length in m",
-        "lost.share": "Share of the roads before that is lost",
-        "new.length_m": "New length in m",
-        "new.share": "Share of the roads after that is new",
-        "shift.east_m": "How far east the network after lies as a whole, in m",
-        "shift.north_m": "How far north the network after lies as a whole, in m",
-        "routes.cut_off": "Places that are cut off",
-        "routes.interrupted": "Places whose route is interrupted by short gaps alone",
-        "routes.longer": "Places whose route is longer",
-        "routes.reachable": "Places whose route is about as before",
+        "intact.length_m": "Intact length (m)",
+        "intact.share": "Intact share of the roads before",
+        "displaced.length_m": "Displaced length (m)",
+        "displaced.share": "Displaced share of the roads before",
+        "lost.length_m": "Lost length (m)",
+        "lost.share": "Lost share of the roads before",
+        "new.length_m": "New length (m)",
+        "new.share": "New share of the roads after",
+        "shift.east_m": "Eastward offset of the roads after (m)",
+        "shift.north_m": "Northward offset of the roads after (m)",
+        "routes.cut_off": "Places cut off",
+        "routes.interrupted": "Places with a route interrupted only by short gaps",
+        "routes.longer": "Places with a longer route",
+        "routes.reachable": "Places with an unchanged route",
     }
     styles: ClassVar = {"changes": "changes", "reached": "reached"}

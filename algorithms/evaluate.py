@@ -1,4 +1,4 @@
-"""Evaluate a model: what the job is to Processing."""
+"""Processing algorithm *Evaluate a model*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Evaluate(JobAlgorithm):
         "relaxed.f1": "Relaxed F1",
         "relaxed.precision": "Relaxed precision",
         "relaxed.recall": "Relaxed recall",
-        "best.threshold": "Threshold that would have the best F1",
+        "best.threshold": "Threshold with the best F1",
         "best.f1": "F1 at that threshold",
-        "pixels": "Pixels scored",
-        "road_share": "Share of them that is road",
+        "pixels": "Evaluated pixels",
+        "road_share": "Share of road pixels",
     }
-    words: ClassVar = {"engine": "Engine that ran"}
+    words: ClassVar = {"engine": "Engine used"}

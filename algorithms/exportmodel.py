@@ -1,4 +1,4 @@
-"""Export a model: what the job is to Processing."""
+"""Processing algorithm *Export a model*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ..training_core import jobs
 
 
 class ExportModel(JobAlgorithm):
-    """A model in; an ONNX file that other programs run out."""
+    """A model in; an ONNX file out."""
 
     job_type = jobs.ExportModel
     group_id = "training"
     keywords = "onnx,deepness,share,convert,save,model,road"
     renamed: ClassVar = {"model": "INPUT", "onnx": "OUTPUT"}
-    numbers: ClassVar = {"megabytes": "Size of the file (MB)"}
+    numbers: ClassVar = {"megabytes": "File size (MB)"}

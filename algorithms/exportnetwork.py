@@ -1,4 +1,4 @@
-"""Export a network for routing: what the job is to Processing."""
+"""Processing algorithm *Export a network for routing*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..training_core import jobs
 
 
 class ExportNetwork(JobAlgorithm):
-    """Lines in; a graph for networkx and OSMnx, as GraphML and as a GeoPackage where wanted, out."""
+    """Lines in; a graph for NetworkX and OSMnx out, as GraphML and on request as GeoPackage."""
 
     job_type = jobs.ExportNetwork
     group_id = "network"
@@ -26,6 +26,6 @@ class ExportNetwork(JobAlgorithm):
     numbers: ClassVar = {
         "nodes": "Number of nodes",
         "edges": "Number of directed edges",
-        "length_m": "Length of all roads (m)",
+        "length_m": "Total length (m)",
         "components": "Number of connected components",
     }

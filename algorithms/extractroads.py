@@ -1,4 +1,4 @@
-"""Extract roads: what the job is to Processing."""
+"""Processing algorithm *Extract roads*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..training_core import jobs
 
 
 class ExtractRoads(ImageAlgorithm):
-    """An image and a model in; center-lines, and the mask where wanted, out."""
+    """An image and a model in; center-lines, and the mask on request, out."""
 
     job_type = jobs.ExtractRoads
     group_id = "roads"
     keywords = "map,network,center-line,centerline,predict,deep learning,road"
     renamed: ClassVar = {"raster": "INPUT", "roads": "OUTPUT"}
-    numbers: ClassVar = {"count": "Number of lines", "length_m": "Length of all lines (m)"}
-    words: ClassVar = {"engine": "Engine that ran"}
+    numbers: ClassVar = {"count": "Number of lines", "length_m": "Total length (m)"}
+    words: ClassVar = {"engine": "Engine used"}
     styles: ClassVar = {"roads": "roads", "mask": "mask"}

@@ -1,4 +1,4 @@
-"""Fine-tune a model: what the job is to Processing."""
+"""Processing algorithm *Fine-tune a model*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class FineTune(JobAlgorithm):
     renamed: ClassVar = {"rasters": "INPUT"}
     created = ("report",)
     numbers: ClassVar = {
-        "images_per_s": "Images a second",
+        "images_per_s": "Images per second",
         "steps": "Training steps",
         "validation.iou": "Validation IoU",
         "validation.f1": "Validation F1",
         "validation.precision": "Validation precision",
         "validation.recall": "Validation recall",
     }
-    words: ClassVar = {"engine": "Engine that trained"}
+    words: ClassVar = {"engine": "Engine used"}

@@ -1,4 +1,4 @@
-"""Make a scene: what the job is to Processing."""
+"""Processing algorithm *Make a scene*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..training_core import jobs
 
 
 class MakeScene(JobAlgorithm):
-    """What kind of scene in; an image, generated, and its true roads out."""
+    """Properties of a scene in; a synthetic image and its true roads out."""
 
     job_type = jobs.MakeScene
     group_id = "training"
     keywords = "demo,example,synthetic,generate,procedural,test,image,road"
     renamed: ClassVar = {"roads": "OUTPUT"}
-    numbers: ClassVar = {"count": "Number of lines", "length_m": "Length of all lines (m)"}
+    numbers: ClassVar = {"count": "Number of lines", "length_m": "Total length (m)"}
     styles: ClassVar = {"roads": "roads"}

@@ -1,4 +1,4 @@
-"""Quantize a model: what the job is to Processing."""
+"""Processing algorithm *Quantize a model*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from ..training_core import jobs
 
 
 class Quantize(JobAlgorithm):
-    """A model and images of the kind that it is for in; an ONNX file that computes with 8-bit integers out."""
+    """A model and calibration images in; an INT8 ONNX file out."""
 
     job_type = jobs.Quantize
     group_id = "training"
     keywords = "int8,integer,fast,vnni,amx,onnx,openvino,compress,optimize,model,road"
     renamed: ClassVar = {"rasters": "INPUT", "onnx": "OUTPUT"}
     numbers: ClassVar = {
-        "agreement": "Share of the pixels that stay what they were",
-        "iou": "IoU with 8-bit integers, where roads are drawn",
-        "iou_before": "IoU in full precision, where roads are drawn",
-        "apls": "APLS with 8-bit integers, where roads are drawn",
-        "apls_before": "APLS in full precision, where roads are drawn",
-        "megabytes": "Size of the file (MB)",
+        "agreement": "Share of pixels with the same class",
+        "iou": "IoU of the quantized model, with drawn roads",
+        "iou_before": "IoU in full precision, with drawn roads",
+        "apls": "APLS of the quantized model, with drawn roads",
+        "apls_before": "APLS in full precision, with drawn roads",
+        "megabytes": "File size (MB)",
     }

@@ -1,4 +1,4 @@
-"""Score a network: what the job is to Processing."""
+"""Processing algorithm *Score a network*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..training_core import jobs
 
 
 class ScoreNetwork(JobAlgorithm):
-    """Proposed and true roads in; scores, their report, and lines that are matched, missed or false out."""
+    """Proposed and true roads in; scores, a report, and matched, missed and false lines out."""
 
     job_type = jobs.ScoreNetwork
     group_id = "network"
@@ -18,8 +18,8 @@ class ScoreNetwork(JobAlgorithm):
     created = ("errors", "report")
     numbers: ClassVar = {
         "apls.score": "APLS by length",
-        "apls.truth_in_proposal.score": "APLS of the truth's paths in the proposal",
-        "apls.proposal_in_truth.score": "APLS of the proposal's paths in the truth",
+        "apls.truth_in_proposal.score": "APLS, truth onto proposal",
+        "apls.proposal_in_truth.score": "APLS, proposal onto truth",
         "apls_time.score": "APLS by travel time",
         "topo.precision": "TOPO precision",
         "topo.recall": "TOPO recall",

@@ -1,4 +1,4 @@
-"""Segment roads: what the job is to Processing."""
+"""Processing algorithm *Segment roads*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ..training_core import jobs
 
 
 class Segment(ImageAlgorithm):
-    """An image and a model in; a road mask, and the probability where wanted, out."""
+    """An image and a model in; a road mask, and the probability on request, out."""
 
     job_type = jobs.Segment
     group_id = "roads"
     keywords = "mask,probability,predict,inference,classification,deep learning,road"
     renamed: ClassVar = {"raster": "INPUT"}
-    omitted = ("rasters", "folder", "resume")  # QGIS has its own way for several images: run as batch process
+    omitted = ("rasters", "folder", "resume")  # for several images QGIS has its batch process
     created = ("mask",)
     numbers: ClassVar = {
-        "megapixels_per_s": "Megapixels a second",
-        "overhead": "Pixels computed for each pixel kept",
-        "halo_px": "Halo of the tiles (px)",
+        "megapixels_per_s": "Megapixels per second",
+        "overhead": "Pixels computed per output pixel",
+        "halo_px": "Tile halo (px)",
     }
-    words: ClassVar = {"engine": "Engine that ran", "precision": "Number format that ran"}
+    words: ClassVar = {"engine": "Engine used", "precision": "Precision used"}
     styles: ClassVar = {"mask": "mask", "probability": "probability"}

@@ -1,4 +1,4 @@
-"""Set up runtime: build the Python environment that computes, or find that it is there."""
+"""Processing algorithm *Set up runtime*: install the Python environment of the worker, unless it exists."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
 
 
 class SetUpRuntime(RoadSegAlgorithm):
-    """Where the packages come from in; a working Python out."""
+    """Package sources in; a Python with all packages out."""
 
     group_id = "runtime"
     keywords = "install,python,environment,pip,dependencies,pytorch,torch"
@@ -45,31 +45,31 @@ class SetUpRuntime(RoadSegAlgorithm):
                 self.REQUIREMENTS, self.tr("Packages"), names, False, self.AUTO, usesStaticStrings=True
             ),
             self.tr(
-                "Which PyTorch: ipex is version 2.8 with the Intel extension, for Linux; native is the newest; "
-                "auto takes ipex where it can be had."
+                "Package set: ipex is PyTorch 2.8 with the Intel extension, for Linux; native is the newest PyTorch; "
+                "auto takes ipex where it can be installed."
             ),
         )
         self._add(
             QgsProcessingParameterString(self.EXTRA_INDEX_URL, self.tr("Extra index URL"), optional=True),
-            self.tr("A package index beside the usual one, such as one that has CPU-only builds of PyTorch."),
+            self.tr("Additional package index, such as PyTorch's index of CPU-only builds."),
         )
         self._add(
             QgsProcessingParameterString(self.INDEX_URL, self.tr("Index URL"), optional=True),
-            self.tr("A package index instead of the usual one, such as your organization's mirror."),
+            self.tr("Package index to use instead of the default, such as your organization's mirror."),
         )
         self._add(
             QgsProcessingParameterFile(
                 self.WHEELS, self.tr("Folder of wheels"), QgsProcessingParameterFile.Behavior.Folder, optional=True
             ),
-            self.tr("A folder that holds all packages, for a machine without internet; no index is asked then."),
+            self.tr("Folder with all packages as wheels, for offline installation; no package index is used then."),
         )
         self._add(
-            QgsProcessingParameterBoolean(self.FORCE, self.tr("Build anew"), False),
-            self.tr("Replace a runtime that is there, even where it works."),
+            QgsProcessingParameterBoolean(self.FORCE, self.tr("Rebuild"), False),
+            self.tr("Replace an existing runtime, even if it works."),
         )
         self._add(
             QgsProcessingParameterFile(self.PYTHON, self.tr("Base Python"), optional=True),
-            self.tr("The Python to build upon; where none is given, QGIS' own or one on the PATH is taken."),
+            self.tr("Python interpreter to build the runtime with; by default that of QGIS or one on the PATH."),
             advanced=True,
         )
         self.addOutput(QgsProcessingOutputString(self.PYTHON, self.tr("The runtime's Python")))
@@ -91,21 +91,21 @@ class SetUpRuntime(RoadSegAlgorithm):
 
     def shortDescription(self) -> str:
         """Return the tooltip in the toolbox."""
-        return self.tr("Build the Python environment in which RoadSeg computes, or find that it is there.")
+        return self.tr("Install the Python environment that RoadSeg computes in, unless it exists.")
 
     def shortHelpString(self) -> str:
         """Return the help."""
         what = self.tr(
-            "Builds the Python environment in which RoadSeg computes, outside of QGIS and of this plugin's folder. "
-            "It is needed once, downloads up to some gigabytes, and takes some minutes. "
-            "A runtime that is there and works is kept."
+            "Installs the Python environment that RoadSeg computes in, outside of QGIS and of the plugin's folder. It "
+            "is needed once, downloads several gigabytes, and takes a few minutes. An existing runtime that works is "
+            "kept."
         )
         return help_text(what, self.parameterDefinitions())
 
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Find a runtime that works, or build one."""
+        """Find a working runtime, or build one."""
         requirements = runtime.REQUIREMENT_SETS.get(self.parameterAsEnumString(parameters, self.REQUIREMENTS, context))
         sources = build.Sources(
             self.parameterAsString(parameters, self.INDEX_URL, context),

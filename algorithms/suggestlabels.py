@@ -1,4 +1,4 @@
-"""Suggest where to label: what the job is to Processing."""
+"""Processing algorithm *Suggest where to label*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..training_core import jobs
 
 
 class SuggestLabels(JobAlgorithm):
-    """The probability of a segmented scene in; ranked patches in which a label would help most out."""
+    """Road probability of a scene in; ranked patches to label next out."""
 
     job_type = jobs.SuggestLabels
     group_id = "training"
     keywords = "active learning,uncertainty,entropy,annotate,draw,digitize,label,area of interest,road"
     renamed: ClassVar = {"raster": "INPUT", "suggestions": "OUTPUT"}
     numbers: ClassVar = {
-        "suggested": "Number of suggestions",
+        "suggested": "Number of suggested patches",
         "mean_uncertainty": "Mean uncertainty of the scene",
     }
     styles: ClassVar = {"suggestions": "suggestions"}

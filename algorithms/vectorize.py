@@ -1,4 +1,4 @@
-"""Vectorize roads: what the job is to Processing."""
+"""Processing algorithm *Vectorize roads*: names of parameters, numeric outputs and styles of the job."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..training_core import jobs
 
 
 class Vectorize(JobAlgorithm):
-    """A road mask or probability in; center-lines, and the nodes where wanted, out."""
+    """A road mask or probability in; center-lines, and nodes on request, out."""
 
     job_type = jobs.Vectorize
     group_id = "roads"
     keywords = "center-line,centerline,skeleton,network,graph,line,road"
     renamed: ClassVar = {"raster": "INPUT", "roads": "OUTPUT"}
-    numbers: ClassVar = {"count": "Number of lines", "length_m": "Length of all lines (m)"}
+    numbers: ClassVar = {"count": "Number of lines", "length_m": "Total length (m)"}
     styles: ClassVar = {"roads": "roads"}

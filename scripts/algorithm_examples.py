@@ -1,4 +1,4 @@
-"""A call of each algorithm that makes sense, and where the guide speaks of it: what their pages show of that."""
+"""Example calls of the algorithms and links to the guide, for the pages in docs/algorithms."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Example:
-    """A call of an algorithm.
+    """An example call of an algorithm.
 
     Parameters
     ----------
     values : dict
-        Values by the parameters' names.
-    told : str
-        A key of the results worth showing.
+        Parameter values by name.
+    shown : str
+        Key of the result that the example prints.
     guide : tuple of str
-        Headings of the guide where more is said.
+        Headings of the guide to link to.
     """
 
     values: dict[str, Any]
-    told: str
+    shown: str
     guide: tuple[str, ...]
 
 

@@ -1,6 +1,6 @@
-"""A page of documentation for each algorithm, made from what the algorithm itself says.
+"""Documentation pages of the algorithms in Markdown, generated from their parameters, outputs and helps.
 
-Knows how Processing's parameters and outputs are told to a reader; no part of the plugin.
+Scope: how parameters and outputs are shown to a reader. Independent of what the algorithms do; not shipped.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ _TYPES = {
 
 
 def make_pages(algorithms: Iterable[QgsProcessingAlgorithm], names: dict[str, dict[str, str]]) -> dict[str, str]:
-    """Return the pages' texts by their file names, the index among them.
+    """Return the Markdown of all pages by file name, including the index.
 
     Parameters
     ----------
     algorithms : iterable of QgsProcessingAlgorithm
-        What to make pages of.
+        Algorithms to document, in the order of the index.
     names : dict of dict
-        Translations of English texts, by language.
+        Translations of English texts, by language code.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _index(algorithms: list[QgsProcessingAlgorithm]) -> str:
     ]
     return _join(
         "# The algorithms",
-        "Every algorithm with all of its parameters. How they go together is told in the [user guide](../guide.md).",
+        "All algorithms with their parameters. The [user guide](../guide.md) explains how to use them.",
         _table(("Group", "Algorithm", "Id", "What it does"), rows),
     )
 
@@ -103,13 +103,13 @@ def _page(
         *algorithm.shortHelpString().split("\n\n")[0].split("\n"),
         _section("Parameters", _parameter_table(usual)),
         _section("Advanced parameters", _parameter_table(rare)),
-        _section("What is written", _parameter_table(outputs)),
+        _section("Outputs", _parameter_table(outputs)),
         _section("Results", _output_table(algorithm.outputDefinitions())),
         "## Examples",
         "In a terminal:",
         _indent(_command_line(algorithm.name(), example.values)),
-        "In QGIS' Python console, where it gives the results above:",
-        _indent(_script(algorithm.name(), example.values, example.told)),
+        "In QGIS' Python console, which returns the results above:",
+        _indent(_script(algorithm.name(), example.values, example.shown)),
         "## More",
         _links(algorithm, others, example.guide),
     )
@@ -124,7 +124,7 @@ def _section(title: str, table: str) -> str:
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """Return a table without the columns in which nothing stands; nothing where there are no rows."""
+    """Return a Markdown table without its empty columns; an empty text without rows."""
     if not rows:
         return ""
     used = [index for index in range(len(head)) if any(row[index] for row in rows)]
@@ -137,12 +137,12 @@ def _parameter_table(parameters: list[QgsProcessingParameterDefinition]) -> str:
         (f"`{each.name()}`", each.description(), _type(each), _default(each), _range(each), each.help())
         for each in parameters
     ]
-    return _table(("Name", "Label", "Type", "Default", "Range", "What it is"), rows)
+    return _table(("Name", "Label", "Type", "Default", "Range", "Description"), rows)
 
 
 def _output_table(outputs: list[QgsProcessingOutputDefinition]) -> str:
     rows = [(f"`{each.name()}`", _TYPES[each.type()], each.description()) for each in outputs]
-    return _table(("Key", "Type", "What it is"), rows)
+    return _table(("Key", "Type", "Description"), rows)
 
 
 def _type(parameter: QgsProcessingParameterDefinition) -> str:
@@ -172,7 +172,7 @@ def _default(parameter: QgsProcessingParameterDefinition) -> str:
     default = parameter.defaultValue()
     if default is None or default == "":
         if parameter.type() == "field" and parameter.defaultValueForGui():
-            return f"in a dialog `{parameter.defaultValueForGui()}`, where the layer has it"
+            return f"in dialogs `{parameter.defaultValueForGui()}`, if the layer has it"
         return "none" if parameter.flags() & _FLAGS.FlagOptional else "required"
     if isinstance(default, bool):
         return "yes" if default else "no"
@@ -204,10 +204,10 @@ def _command_line(name: str, values: dict[str, Any]) -> str:
     return " \\\n".join(lines)
 
 
-def _script(name: str, values: dict[str, Any], told: str) -> str:
+def _script(name: str, values: dict[str, Any], shown: str) -> str:
     given = [f'        "{key}": {_literal(value)},' for key, value in values.items()]
     call = ["results = processing.run(", f'    "roadseg:{name}",', "    {", *given, "    },", ")"]
-    return "\n".join(["import processing", "", *call, f'print(results["{told}"])'])
+    return "\n".join(["import processing", "", *call, f'print(results["{shown}"])'])
 
 
 def _literal(value: Any) -> str:
@@ -228,12 +228,12 @@ def _links(algorithm: QgsProcessingAlgorithm, others: list[QgsProcessingAlgorith
 
 
 def anchor(heading: str) -> str:
-    """Return what a heading is linked by."""
+    """Return the anchor of a heading, as GitHub makes it."""
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def write_pages(pages: dict[str, str]) -> None:
-    """Write pages to the documentation, and remove those of algorithms that are no more."""
+    """Write the pages, and remove those of algorithms that no longer exist."""
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages.items():
         (FOLDER / name).write_text(text, encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Brings what is made from the algorithms up to date: models, their pages in docs, and the sources of translations.
+"""Regenerate what follows from the algorithms: workflow models, pages in docs, translation sources.
 
-Says which texts have no translation yet, and fails then.
+Fails if a text has no translation yet, and lists those texts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from translation_sources import ROOT, find_texts, source_text
 
 
 def main() -> int:
-    """Write the files anew; return how many texts have no translation."""
+    """Rewrite the files; return how many texts have no translation."""
     application = QgsApplication([], False)
     application.initQgis()
     application.processingRegistry().addProvider(QgsNativeAlgorithms(application.processingRegistry()))

@@ -1,6 +1,6 @@
-"""Makes the models of resources/models from RoadSeg's algorithms, so that each parameter is what its step says it is.
+"""Generate the Model Designer files of resources/models from RoadSeg's algorithms, with their labels and helps.
 
-Knows which steps a model has and what they hand on; no part of the plugin.
+Scope: the steps of each model and how they are chained. Independent of what the steps do; not shipped.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Step:
     Parameters
     ----------
     algorithm : str
-        Its id; what stands behind the colon names the step.
+        Its id; the part behind the colon names the step.
     given : mapping of str to str
-        Its parameters that are the model's, by the model's names; the last step that takes one says what it is.
+        Its parameters mapped to the model's; the last step that takes one defines its label and help.
     handed_on : mapping of str to tuple
-        Its parameters that are an earlier step's result: the step and the result.
+        Its parameters that take a result of an earlier step: (step, result).
     results : mapping of str to str
-        Its results that are the model's, by the model's names.
+        The model's outputs mapped to its own.
     """
 
     algorithm: str
@@ -52,24 +52,24 @@ class Step:
 
     @property
     def name(self) -> str:
-        """What the step is called."""
+        """Name of the step."""
         return self.algorithm.partition(":")[2]
 
 
 @dataclass(frozen=True)
 class Model:
-    """A chain of steps, and what a person reads of it.
+    """A chain of steps with its texts.
 
     Parameters
     ----------
     title, summary, description, keywords : str
-        Name in the toolbox, tooltip, help, and other words it is found by.
+        Name in the toolbox, tooltip, help, and search terms.
     steps : tuple of Step
-        From first to last.
+        In execution order.
     parameters : tuple of str
-        The model's parameters in their order.
+        The model's parameters, in order.
     required : mapping of str to str
-        Those that their step could do without, but not the model, with their help there.
+        Parameters that are optional in their step, but not in the model, with their help.
     """
 
     title: str
@@ -88,10 +88,10 @@ def _same(*names: str) -> dict[str, str]:
 MODELS = {
     "maproads": Model(
         "Map roads with a model",
-        "Find the roads in an image with a model, and draw them as lines: Segment roads, then Vectorize roads.",
-        "Does the same as Extract roads in two steps, so that the probability in between is a layer of its own: where "
-        "roads are missing or too many, vectorize it anew with another threshold, which takes far less time than the "
-        "image. Use Extract roads for a model that tells classes of roads.",
+        "Map the roads in an image with a model: Segment roads, then Vectorize roads.",
+        "Does the same as Extract roads in two steps, so that the road probability is kept as a layer: if roads are "
+        "missing or false, vectorize it again with another threshold, which is much faster than segmenting again. Use "
+        "Extract roads for a model that predicts road classes.",
         "map,network,center-line,centerline,predict,probability,deep learning,workflow,road",
         (
             Step("roadseg:segment", _same("INPUT", "MODEL", "AOI", "EXTENT"), results=_same("PROBABILITY")),
@@ -106,10 +106,9 @@ MODELS = {
     ),
     "finetuneandmap": Model(
         "Fine-tune and map roads",
-        "Learn the roads drawn in a part of an image, and map those of all of it: Fine-tune a model, then Extract "
-        "roads.",
-        "Draw every road in a small area, outline that area, and have the rest of the image drawn. The model is kept, "
-        "for other images of the kind, and the report tells how far to trust it.",
+        "Train on roads drawn in a part of an image, and map all of it: Fine-tune a model, then Extract roads.",
+        "Draw every road in a small area, outline that area, and map the rest of the image. The model is kept for "
+        "similar images, and the report shows its validation scores.",
         "train,learn,model,map,network,center-line,centerline,deep learning,workflow,road",
         (
             Step(
@@ -123,11 +122,11 @@ MODELS = {
     ),
     "updateosm": Model(
         "Update OSM: what is new or lost",
-        "Find the roads in a new image, and compare a layer of roads with them: Extract roads, then Compare road "
+        "Extract the roads of a new image, and compare them with a road layer: Extract roads, then Compare road "
         "networks.",
-        "Take the roads of OpenStreetMap, or any others, and an image that is newer. Each stretch within the extent is "
-        "intact, displaced, lost or new. Lost may also mean hidden, as under trees: look at the image before you "
-        "change a map.",
+        "Takes the roads of OpenStreetMap, or any others, and a newer image. Each segment within the extent is "
+        "classified as intact, displaced, lost or new. Lost roads may only be hidden, as under trees: check the image "
+        "before you edit a map.",
         "openstreetmap,change,difference,compare,missing,update,map,deep learning,workflow,road",
         (
             Step("native:extenttolayer", {"INPUT": "EXTENT"}),
@@ -140,13 +139,13 @@ MODELS = {
             ),
         ),
         ("INPUT", "MODEL", "BEFORE", "EXTENT", "TOLERANCE_M", "DISPLACED_M"),
-        required={"EXTENT": "Rectangle that the image shows, in which roads are looked for and judged."},
+        required={"EXTENT": "Extent of the image, in which roads are extracted and compared."},
     ),
 }
 
 
 def make_model(name: str) -> QgsProcessingModelAlgorithm:
-    """Return a model made of the algorithms that are registered now, which speak English."""
+    """Return a model of the registered algorithms, which must be in English."""
     plan = MODELS[name]
     model = QgsProcessingModelAlgorithm(plan.title, "RoadSeg")
     words = {"SHORT_DESCRIPTION": plan.summary, "ALG_DESC": plan.description, "KEYWORDS": plan.keywords}
@@ -164,7 +163,7 @@ def make_model(name: str) -> QgsProcessingModelAlgorithm:
 
 
 def _definition(plan: Model, parameter: str) -> QgsProcessingParameterDefinition:
-    """Return the definition of a model's parameter, as a copy of its step's."""
+    """Return the definition of a model's parameter, a copy of that of its step."""
     step = [step for step in plan.steps if parameter in step.given.values()][-1]
     own = next(name for name, given in step.given.items() if given == parameter)
     definition = _algorithm(step).parameterDefinition(own).clone()
@@ -196,7 +195,7 @@ def _output(plan: Model, step: Step, name: str, place: QPointF) -> QgsProcessing
     output.setChildId(step.name)
     output.setChildOutputName(own)
     if any((step.name, own) in later.handed_on.values() for later in plan.steps):
-        output.setDefaultValue(QgsProcessing.TEMPORARY_OUTPUT)  # so that it is there, wanted or not
+        output.setDefaultValue(QgsProcessing.TEMPORARY_OUTPUT)  # so that the later step always finds it
     output.setPosition(place + QPointF(220, 60))
     return output
 
@@ -206,13 +205,11 @@ def _algorithm(step: Step) -> QgsProcessingAlgorithm:
 
 
 def write_models() -> None:
-    """Write every model's file anew, and remove those of models that are no more."""
+    """Write all model files, and remove those of models that no longer exist."""
     FOLDER.mkdir(exist_ok=True)
     for name in MODELS:
         path = FOLDER / f"{name}.model3"
         make_model(name).toFile(str(path))
-        path.write_text(
-            ElementTree.canonicalize(from_file=path), "utf-8"
-        )  # Qt's order of attributes is another each time
+        path.write_text(ElementTree.canonicalize(from_file=path), "utf-8")  # Qt orders attributes at random
     for old in {path.stem for path in FOLDER.glob("*.model3")} - set(MODELS):
         (FOLDER / f"{old}.model3").unlink()

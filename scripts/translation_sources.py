@@ -1,6 +1,6 @@
-"""Qt's sources of translations, kept to the texts that the plugin has; no part of the plugin.
+"""Qt translation sources (.ts) of exactly the plugin's texts.
 
-Knows which texts want a translation and how a source is written; what reads it is the plugin's.
+Scope: which texts need a translation, and the file format. Independent of how the plugin reads it; not shipped.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _TAIL = "</context>\n</TS>\n"
 
 
 def find_texts(algorithms: Iterable[QgsProcessingAlgorithm]) -> list[str]:
-    """Return the English texts that want a translation: all but helps, which are long and may stay English.
+    """Return the English texts that need a translation: all but helps, which stay English.
 
     Parameters
     ----------
     algorithms : iterable of QgsProcessingAlgorithm
-        The algorithms, speaking English.
+        The algorithms, in English.
     """
     captions: list[str] = []
     helps: set[str] = set()
@@ -47,7 +47,7 @@ def find_texts(algorithms: Iterable[QgsProcessingAlgorithm]) -> list[str]:
 
 
 def _literals() -> list[str]:
-    """Return the texts that the plugin's code names for translation, as they stand there."""
+    """Return the literals that the plugin's code passes to `tr`."""
     files = sorted([*ROOT.glob("qgis_roadseg/**/*.py"), *ROOT.glob("algorithms/*.py")])
     calls = [node for path in files for node in ast.walk(ast.parse(path.read_text("utf-8"))) if _names_text(node)]
     return [call.args[0].value for call in calls]
@@ -63,7 +63,22 @@ def _names_text(node: ast.AST) -> bool:
 
 
 def source_text(language: str, texts: Iterable[str], translations: dict[str, str]) -> str:
-    """Return a source of these texts alone, with the translations that there are; the others stand as unfinished."""
+    """Return a translation source of these texts; those without a translation are marked unfinished.
+
+    Parameters
+    ----------
+    language : str
+        Code of the language, such as de.
+    texts : iterable of str
+        English texts, in order.
+    translations : dict of str to str
+        Translations by English text; those of other texts are dropped.
+
+    Returns
+    -------
+    str
+        The file's content, XML.
+    """
     messages = [
         _MESSAGE.format(
             source=escape(text),

@@ -1,20 +1,21 @@
-"""The errors a person is meant to read: what is wrong, in which layer or file, and what to do about it.
+"""Exceptions that users read: what is wrong, in which layer or file, and what to do about it.
 
-Knows nothing but the standard library, so that QGIS' Python can import it.
+Scope: exception types and their codes. Independent of everything else; standard library only, so that QGIS' Python can
+import it.
 """
 
 from __future__ import annotations
 
 
 class RoadSegError(Exception):
-    """Root of every error RoadSeg raises on purpose.
+    """Base class of all errors that RoadSeg raises on purpose.
 
     Parameters
     ----------
     message : str
         What is wrong, naming the layer, file or field.
     remedy : str
-        What the person at the screen can do about it.
+        What the user can do about it.
     """
 
     code = "error"
@@ -29,7 +30,7 @@ class RoadSegError(Exception):
 
 
 class JobError(RoadSegError):
-    """A job's field is missing, of the wrong kind, or out of its range."""
+    """A job's field is missing, of the wrong type, or out of range."""
 
     code = "job"
 
@@ -47,37 +48,37 @@ class LabelError(RoadSegError):
 
 
 class ModelFileError(RoadSegError):
-    """A model file cannot be read, or does not fit the imagery."""
+    """A model file cannot be read, or does not match the imagery."""
 
     code = "model"
 
 
 class OutputError(RoadSegError):
-    """An output cannot be written where it was asked for."""
+    """An output cannot be written to the given path."""
 
     code = "output"
 
 
 class RuntimeEnvironmentError(RoadSegError):
-    """The Python environment that computes is missing or incomplete."""
+    """The runtime (the Python environment of the worker) is missing or incomplete."""
 
     code = "runtime"
 
 
 class ResourceError(RoadSegError):
-    """The machine has too little memory or disk for what was asked."""
+    """The machine has too little memory or disk space for the job."""
 
     code = "resources"
 
 
 class WorkerError(RoadSegError):
-    """The worker process died, hung, or ended without a result."""
+    """The worker process crashed, hung, or exited without a result."""
 
     code = "worker"
 
 
 class Cancelled(RoadSegError):
-    """The person stopped the job."""
+    """The user stopped the job."""
 
     code = "cancelled"
 

@@ -1,6 +1,6 @@
-"""What a running job tells: one JSON object a line, ending in one result or one error.
+"""Events of a running job as JSON lines: progress, metrics, logs, warnings, and last a result or an error.
 
-Knows the events, their text form and who listens; knows nothing of jobs, and only the standard library.
+Scope: the event types, their encoding, and the reporter that sends them. Independent of jobs; standard library only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .errors import Cancelled
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the job is: `fraction` from 0 to 1, and the seconds that are left where that can be told."""
+    """Progress of the job: `fraction` from 0 to 1, and the estimated seconds left, or None if unknown."""
 
     kind: ClassVar[str] = "progress"
     fraction: float
@@ -27,7 +27,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a series, such as the loss at a step."""
+    """One value of a time series, such as the loss at a step."""
 
     kind: ClassVar[str] = "metric"
     name: str
@@ -45,7 +45,7 @@ class Log:
 
 @dataclass(frozen=True)
 class Warning:  # the contract's own name for it
-    """Something the person should know, though the job goes on."""
+    """A problem that the user should know of, though the job goes on."""
 
     kind: ClassVar[str] = "warning"
     message: str
@@ -53,14 +53,14 @@ class Warning:  # the contract's own name for it
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """A sign of life, sent however long a single step takes."""
+    """A sign of life, sent regularly even during long steps."""
 
     kind: ClassVar[str] = "heartbeat"
 
 
 @dataclass(frozen=True)
 class Result:
-    """The job is done: paths and numbers under plain names."""
+    """The job succeeded: output paths and statistics by name."""
 
     kind: ClassVar[str] = "result"
     result: dict[str, Any] = field(default_factory=dict)
@@ -81,12 +81,12 @@ _EVENT_TYPES = {event.kind: event for event in (Progress, Metric, Log, Warning, 
 
 
 def encode(event: Event) -> str:
-    """Return the event as one line of JSON, without the line's end."""
+    """Return the event as one line of JSON, without a line break."""
     return json.dumps({"event": event.kind, **asdict(event)}, ensure_ascii=False)
 
 
 def decode(line: str) -> Optional[Event]:
-    """Return the event that a line holds, or None where the line is something else, such as a library's print."""
+    """Return the event in a line, or None if the line is something else, such as a library's output."""
     try:
         document = json.loads(line)
         event_type = _EVENT_TYPES[document.pop("event")]
@@ -96,7 +96,7 @@ def decode(line: str) -> Optional[Event]:
 
 
 def time_left(seconds: Optional[float]) -> str:
-    """Return in words how long it will take; empty where nobody knows, or it is over."""
+    """Return the time left in words; empty if it is unknown or 0."""
     if not seconds:
         return ""
     if seconds < 60:
@@ -108,14 +108,19 @@ def time_left(seconds: Optional[float]) -> str:
 
 
 class Reporter:
-    """A job's voice and ear: sends events to whoever listens, and hears whether the job was stopped.
+    """Sends a job's events to a sink, and checks whether the job was cancelled.
 
     Parameters
     ----------
     sink : callable
-        Takes each event; must be safe to call from several threads.
+        Takes each event; must be thread-safe.
     is_cancelled : callable
-        Says whether the person stopped the job.
+        Returns whether the user stopped the job.
+
+    Attributes
+    ----------
+    warnings : list of str
+        All warnings so far; shared with the reporters made from this one, but for silent ones.
     """
 
     def __init__(
@@ -130,12 +135,12 @@ class Reporter:
         self.warnings: list[str] = []
 
     def part(self, start: float, end: float) -> "Reporter":
-        """Return a reporter whose progress from 0 to 1 is this one's from `start` to `end`."""
+        """Return a reporter whose progress from 0 to 1 maps to this one's from `start` to `end`."""
         low, high = self._span
         return self._like(self._sink, (low + start * (high - low), low + end * (high - low)))
 
     def heard_by(self, listener: Callable[[Event], None]) -> "Reporter":
-        """Return a reporter like this one, of whose events a listener hears too."""
+        """Return a reporter like this one that also sends its events to a listener."""
 
         def sink(event: Event) -> None:
             self._sink(event)
@@ -144,7 +149,7 @@ class Reporter:
         return self._like(sink, self._span)
 
     def silent(self) -> "Reporter":
-        """Return a reporter that hears when the job is stopped, and tells nothing."""
+        """Return a reporter that checks for cancellation, but sends no events."""
         return Reporter(is_cancelled=self._is_cancelled)
 
     def _like(self, sink: Callable[[Event], None], span: tuple[float, float]) -> "Reporter":
@@ -153,7 +158,17 @@ class Reporter:
         return reporter
 
     def progress(self, fraction: float, message: str = "", eta_s: Optional[float] = None) -> None:
-        """Tell how far the job is; where `eta_s` is not given, it follows from the time so far."""
+        """Report progress.
+
+        Parameters
+        ----------
+        fraction : float
+            Share that is done, from 0 to 1; values outside are clipped.
+        message : str
+            What is being done.
+        eta_s : float, optional
+            Seconds left; by default extrapolated from the elapsed time.
+        """
         low, high = self._span
         overall = low + min(max(fraction, 0.0), 1.0) * (high - low)
         if eta_s is None and overall > 0.02:
@@ -161,25 +176,40 @@ class Reporter:
         self._sink(Progress(round(overall, 4), message, None if eta_s is None else round(eta_s, 1)))
 
     def metric(self, name: str, value: float, step: int = 0) -> None:
-        """Tell one number of a series; what is no number, as a loss that has diverged, JSON cannot hold."""
+        """Report one value of a time series; NaN and infinity, which JSON cannot hold, are dropped.
+
+        Parameters
+        ----------
+        name : str
+            Name of the series.
+        value : float
+        step : int
+            Training step of the value.
+        """
         if math.isfinite(value):
             self._sink(Metric(name, value, step))
 
     def log(self, message: str) -> None:
-        """Tell a line for the log."""
+        """Report a line for the log."""
         self._sink(Log(message))
 
     def warning(self, message: str) -> None:
-        """Tell what the person should know, though the job goes on; it is kept in `warnings` too."""
+        """Report a problem that the user should know of, though the job goes on; also appended to `warnings`."""
         self.warnings.append(message)
         self._sink(Warning(message))
 
     @property
     def is_cancelled(self) -> bool:
-        """Whether the person stopped the job."""
+        """Whether the user stopped the job."""
         return self._is_cancelled()
 
     def check_cancelled(self) -> None:
-        """Raise Cancelled where the person stopped the job; call it at every tile and step."""
+        """Raise Cancelled if the user stopped the job; call it at every tile and step.
+
+        Raises
+        ------
+        Cancelled
+            The user stopped the job.
+        """
         if self._is_cancelled():
             raise Cancelled()

@@ -32,7 +32,7 @@
         <translation>Ordner mit Wheel-Paketen</translation>
     </message>
     <message>
-        <source>Build anew</source>
+        <source>Rebuild</source>
         <translation>Neu aufbauen</translation>
     </message>
     <message>
@@ -121,7 +121,7 @@
     </message>
     <message>
         <source>Base model</source>
-        <translation>Ausgangsmodell</translation>
+        <translation>Basismodell</translation>
     </message>
     <message>
         <source>Resume</source>
@@ -153,19 +153,19 @@
     </message>
     <message>
         <source>Chip size (px)</source>
-        <translation>Größe der Bildausschnitte (px)</translation>
+        <translation>Größe der Bildchips (px)</translation>
     </message>
     <message>
         <source>Batch size</source>
         <translation>Batchgröße</translation>
     </message>
     <message>
-        <source>Accumulation</source>
-        <translation>Akkumulation</translation>
+        <source>Gradient accumulation</source>
+        <translation>Gradientenakkumulation</translation>
     </message>
     <message>
-        <source>Recompute</source>
-        <translation>Neu berechnen</translation>
+        <source>Recompute activations</source>
+        <translation>Aktivierungen neu berechnen</translation>
     </message>
     <message>
         <source>Optimizer</source>
@@ -177,15 +177,15 @@
     </message>
     <message>
         <source>Weight decay</source>
-        <translation>Weight Decay (Gewichtsabnahme)</translation>
+        <translation>Weight Decay</translation>
     </message>
     <message>
         <source>Warm-up</source>
-        <translation>Anlaufphase</translation>
+        <translation>Warm-up</translation>
     </message>
     <message>
         <source>Weight averaging</source>
-        <translation>Mittelung der Gewichte</translation>
+        <translation>Mittelung der Gewichte (EMA)</translation>
     </message>
     <message>
         <source>Frozen stages</source>
@@ -197,19 +197,19 @@
     </message>
     <message>
         <source>Center-line loss</source>
-        <translation>Verlustanteil der Straßenachsen</translation>
+        <translation>Mittelachsen-Loss (clDice)</translation>
     </message>
     <message>
         <source>Patience</source>
-        <translation>Geduld</translation>
+        <translation>Patience (Early Stopping)</translation>
     </message>
     <message>
         <source>Checkpoint interval (min)</source>
-        <translation>Abstand der Sicherungspunkte (min)</translation>
+        <translation>Checkpoint-Intervall (min)</translation>
     </message>
     <message>
         <source>Seed</source>
-        <translation>Startwert des Zufalls</translation>
+        <translation>Zufalls-Seed</translation>
     </message>
     <message>
         <source>Background distance (m)</source>
@@ -240,7 +240,7 @@
         <translation>Bericht</translation>
     </message>
     <message>
-        <source>Images a second</source>
+        <source>Images per second</source>
         <translation>Bilder pro Sekunde</translation>
     </message>
     <message>
@@ -264,8 +264,8 @@
         <translation>Recall der Validierung</translation>
     </message>
     <message>
-        <source>Engine that trained</source>
-        <translation>Engine des Trainings</translation>
+        <source>Engine used</source>
+        <translation>Verwendete Engine</translation>
     </message>
     <message>
         <source>Evaluate a model</source>
@@ -281,7 +281,7 @@
     </message>
     <message>
         <source>Halo</source>
-        <translation>Rand um die Kacheln</translation>
+        <translation>Überlappungsrand der Kacheln (Halo)</translation>
     </message>
     <message>
         <source>Tile size (px)</source>
@@ -293,7 +293,7 @@
     </message>
     <message>
         <source>Test-time augmentation</source>
-        <translation>Augmentierung bei der Anwendung</translation>
+        <translation>Test-Time-Augmentation</translation>
     </message>
     <message>
         <source>Threshold</source>
@@ -328,7 +328,7 @@
         <translation>Recall mit Toleranz</translation>
     </message>
     <message>
-        <source>Threshold that would have the best F1</source>
+        <source>Threshold with the best F1</source>
         <translation>Schwellenwert mit dem besten F1</translation>
     </message>
     <message>
@@ -336,16 +336,12 @@
         <translation>F1 bei diesem Schwellenwert</translation>
     </message>
     <message>
-        <source>Pixels scored</source>
+        <source>Evaluated pixels</source>
         <translation>Bewertete Pixel</translation>
     </message>
     <message>
-        <source>Share of them that is road</source>
-        <translation>Davon Anteil der Straßen</translation>
-    </message>
-    <message>
-        <source>Engine that ran</source>
-        <translation>Verwendete Engine</translation>
+        <source>Share of road pixels</source>
+        <translation>Anteil der Straßenpixel</translation>
     </message>
     <message>
         <source>Suggest where to label</source>
@@ -380,8 +376,8 @@
         <translation>Felder zum Zeichnen</translation>
     </message>
     <message>
-        <source>Number of suggestions</source>
-        <translation>Anzahl der Vorschläge</translation>
+        <source>Number of suggested patches</source>
+        <translation>Anzahl vorgeschlagener Felder</translation>
     </message>
     <message>
         <source>Mean uncertainty of the scene</source>
@@ -400,7 +396,7 @@
         <translation>ONNX-Modell</translation>
     </message>
     <message>
-        <source>Size of the file (MB)</source>
+        <source>File size (MB)</source>
         <translation>Dateigröße (MB)</translation>
     </message>
     <message>
@@ -413,27 +409,27 @@
     </message>
     <message>
         <source>Chips</source>
-        <translation>Bildausschnitte</translation>
+        <translation>Bildchips</translation>
     </message>
     <message>
-        <source>Share of the pixels that stay what they were</source>
-        <translation>Anteil unveränderter Pixel</translation>
+        <source>Share of pixels with the same class</source>
+        <translation>Anteil der Pixel mit gleicher Klasse</translation>
     </message>
     <message>
-        <source>IoU with 8-bit integers, where roads are drawn</source>
-        <translation>IoU mit 8-Bit-Ganzzahlen, wo Straßen gezeichnet sind</translation>
+        <source>IoU of the quantized model, with drawn roads</source>
+        <translation>IoU des quantisierten Modells, bei gezeichneten Straßen</translation>
     </message>
     <message>
-        <source>IoU in full precision, where roads are drawn</source>
-        <translation>IoU in voller Präzision, wo Straßen gezeichnet sind</translation>
+        <source>IoU in full precision, with drawn roads</source>
+        <translation>IoU in voller Präzision, bei gezeichneten Straßen</translation>
     </message>
     <message>
-        <source>APLS with 8-bit integers, where roads are drawn</source>
-        <translation>APLS mit 8-Bit-Ganzzahlen, wo Straßen gezeichnet sind</translation>
+        <source>APLS of the quantized model, with drawn roads</source>
+        <translation>APLS des quantisierten Modells, bei gezeichneten Straßen</translation>
     </message>
     <message>
-        <source>APLS in full precision, where roads are drawn</source>
-        <translation>APLS in voller Präzision, wo Straßen gezeichnet sind</translation>
+        <source>APLS in full precision, with drawn roads</source>
+        <translation>APLS in voller Präzision, bei gezeichneten Straßen</translation>
     </message>
     <message>
         <source>Make a scene</source>
@@ -468,8 +464,8 @@
         <translation>Anzahl der Linien</translation>
     </message>
     <message>
-        <source>Length of all lines (m)</source>
-        <translation>Länge aller Linien (m)</translation>
+        <source>Total length (m)</source>
+        <translation>Gesamtlänge (m)</translation>
     </message>
     <message>
         <source>Segment roads</source>
@@ -488,20 +484,20 @@
         <translation>Straßenmaske</translation>
     </message>
     <message>
-        <source>Megapixels a second</source>
+        <source>Megapixels per second</source>
         <translation>Megapixel pro Sekunde</translation>
     </message>
     <message>
-        <source>Pixels computed for each pixel kept</source>
-        <translation>Berechnete Pixel je behaltenem Pixel</translation>
+        <source>Pixels computed per output pixel</source>
+        <translation>Berechnete Pixel je Ausgabepixel</translation>
     </message>
     <message>
-        <source>Halo of the tiles (px)</source>
-        <translation>Rand um die Kacheln (px)</translation>
+        <source>Tile halo (px)</source>
+        <translation>Überlappungsrand der Kacheln (px)</translation>
     </message>
     <message>
-        <source>Number format that ran</source>
-        <translation>Verwendetes Zahlenformat</translation>
+        <source>Precision used</source>
+        <translation>Verwendete Präzision</translation>
     </message>
     <message>
         <source>Vectorize roads</source>
@@ -517,7 +513,7 @@
     </message>
     <message>
         <source>Spur length (m)</source>
-        <translation>Länge von Stichen (m)</translation>
+        <translation>Länge von Sporen (m)</translation>
     </message>
     <message>
         <source>Longest gap (m)</source>
@@ -560,8 +556,8 @@
         <translation>Wahrscheinlichkeit in Lücken</translation>
     </message>
     <message>
-        <source>Center lines</source>
-        <translation>Linien zentrieren</translation>
+        <source>Center lines on roads</source>
+        <translation>Linien auf Straßenmitte zentrieren</translation>
     </message>
     <message>
         <source>Nodes</source>
@@ -601,11 +597,11 @@
     </message>
     <message>
         <source>Joining distance (m)</source>
-        <translation>Verbindungsabstand (m)</translation>
+        <translation>Knotentoleranz (m)</translation>
     </message>
     <message>
-        <source>Junction size (m)</source>
-        <translation>Kreuzungsgröße (m)</translation>
+        <source>Junction merging distance (m)</source>
+        <translation>Abstand zum Zusammenführen von Kreuzungen (m)</translation>
     </message>
     <message>
         <source>Number of connected components</source>
@@ -625,11 +621,11 @@
     </message>
     <message>
         <source>True roads</source>
-        <translation>Wahre Straßen</translation>
+        <translation>Referenzstraßen</translation>
     </message>
     <message>
         <source>Bridge field of the true roads</source>
-        <translation>Brückenfeld der wahren Straßen</translation>
+        <translation>Brückenfeld der Referenzstraßen</translation>
     </message>
     <message>
         <source>Bridge field of the proposed roads</source>
@@ -637,7 +633,7 @@
     </message>
     <message>
         <source>Speed field of the true roads</source>
-        <translation>Geschwindigkeitsfeld der wahren Straßen</translation>
+        <translation>Geschwindigkeitsfeld der Referenzstraßen</translation>
     </message>
     <message>
         <source>Speed field of the proposed roads</source>
@@ -652,32 +648,32 @@
         <translation>Toleranz der Vollständigkeit (m)</translation>
     </message>
     <message>
-        <source>Unit of speeds</source>
-        <translation>Einheit der Geschwindigkeiten</translation>
+        <source>Speed unit</source>
+        <translation>Einheit der Geschwindigkeit</translation>
     </message>
     <message>
         <source>Tolerance of relaxed scores (m)</source>
-        <translation>Toleranz der toleranten Kennzahlen (m)</translation>
+        <translation>Toleranz der Relaxed-Kennzahlen (m)</translation>
     </message>
     <message>
-        <source>Control points of APLS (m)</source>
-        <translation>Kontrollpunkte von APLS (m)</translation>
+        <source>Control point spacing of APLS (m)</source>
+        <translation>Abstand der Kontrollpunkte von APLS (m)</translation>
     </message>
     <message>
         <source>Radius of TOPO (m)</source>
         <translation>Radius von TOPO (m)</translation>
     </message>
     <message>
-        <source>Hole size of TOPO (m)</source>
-        <translation>Lochgröße von TOPO (m)</translation>
+        <source>Matching distance of TOPO (m)</source>
+        <translation>Zuordnungsabstand von TOPO (m)</translation>
     </message>
     <message>
-        <source>Seeds of TOPO (m)</source>
-        <translation>Startpunkte von TOPO (m)</translation>
+        <source>Seed spacing of TOPO (m)</source>
+        <translation>Abstand der Startpunkte von TOPO (m)</translation>
     </message>
     <message>
-        <source>Holes of TOPO (m)</source>
-        <translation>Löcher von TOPO (m)</translation>
+        <source>Sampling interval of TOPO (m)</source>
+        <translation>Abtastintervall von TOPO (m)</translation>
     </message>
     <message>
         <source>Matched, missed and false</source>
@@ -688,12 +684,12 @@
         <translation>APLS nach Länge</translation>
     </message>
     <message>
-        <source>APLS of the truth's paths in the proposal</source>
-        <translation>APLS der wahren Wege im Vorschlag</translation>
+        <source>APLS, truth onto proposal</source>
+        <translation>APLS, Referenz auf Vorschlag</translation>
     </message>
     <message>
-        <source>APLS of the proposal's paths in the truth</source>
-        <translation>APLS der vorgeschlagenen Wege in der Wahrheit</translation>
+        <source>APLS, proposal onto truth</source>
+        <translation>APLS, Vorschlag auf Referenz</translation>
     </message>
     <message>
         <source>APLS by travel time</source>
@@ -764,10 +760,6 @@
         <translation>Anzahl gerichteter Kanten</translation>
     </message>
     <message>
-        <source>Length of all roads (m)</source>
-        <translation>Länge aller Straßen (m)</translation>
-    </message>
-    <message>
         <source>Compare road networks</source>
         <translation>Straßennetze vergleichen</translation>
     </message>
@@ -825,7 +817,7 @@
     </message>
     <message>
         <source>Distance of places (m)</source>
-        <translation>Abstand der Orte (m)</translation>
+        <translation>Fangabstand der Orte (m)</translation>
     </message>
     <message>
         <source>Align</source>
@@ -844,8 +836,8 @@
         <translation>Kürzester Abschnitt (m)</translation>
     </message>
     <message>
-        <source>Angle of parallels (degrees)</source>
-        <translation>Winkel paralleler Straßen (Grad)</translation>
+        <source>Maximum angle (degrees)</source>
+        <translation>Größter Winkel (Grad)</translation>
     </message>
     <message>
         <source>Longer route (%)</source>
@@ -860,64 +852,64 @@
         <translation>Orte und ihre Routen</translation>
     </message>
     <message>
-        <source>Numbers</source>
-        <translation>Zahlen</translation>
+        <source>Statistics</source>
+        <translation>Statistik</translation>
     </message>
     <message>
-        <source>Intact length in m</source>
-        <translation>Intakte Länge in m</translation>
+        <source>Intact length (m)</source>
+        <translation>Intakte Länge (m)</translation>
     </message>
     <message>
-        <source>Share of the roads before that is intact</source>
-        <translation>Anteil der vorherigen Straßen, der intakt ist</translation>
+        <source>Intact share of the roads before</source>
+        <translation>Intakter Anteil der Straßen vorher</translation>
     </message>
     <message>
-        <source>Displaced length in m</source>
-        <translation>Versetzte Länge in m</translation>
+        <source>Displaced length (m)</source>
+        <translation>Versetzte Länge (m)</translation>
     </message>
     <message>
-        <source>Share of the roads before that is displaced</source>
-        <translation>Anteil der vorherigen Straßen, der versetzt ist</translation>
+        <source>Displaced share of the roads before</source>
+        <translation>Versetzter Anteil der Straßen vorher</translation>
     </message>
     <message>
-        <source>Lost length in m</source>
-        <translation>Verlorene Länge in m</translation>
+        <source>Lost length (m)</source>
+        <translation>Verlorene Länge (m)</translation>
     </message>
     <message>
-        <source>Share of the roads before that is lost</source>
-        <translation>Anteil der vorherigen Straßen, der verloren ist</translation>
+        <source>Lost share of the roads before</source>
+        <translation>Verlorener Anteil der Straßen vorher</translation>
     </message>
     <message>
-        <source>New length in m</source>
-        <translation>Neue Länge in m</translation>
+        <source>New length (m)</source>
+        <translation>Neue Länge (m)</translation>
     </message>
     <message>
-        <source>Share of the roads after that is new</source>
-        <translation>Anteil der nachherigen Straßen, der neu ist</translation>
+        <source>New share of the roads after</source>
+        <translation>Neuer Anteil der Straßen nachher</translation>
     </message>
     <message>
-        <source>How far east the network after lies as a whole, in m</source>
-        <translation>Versatz des nachherigen Netzes insgesamt nach Osten in m</translation>
+        <source>Eastward offset of the roads after (m)</source>
+        <translation>Versatz der Straßen nachher nach Osten (m)</translation>
     </message>
     <message>
-        <source>How far north the network after lies as a whole, in m</source>
-        <translation>Versatz des nachherigen Netzes insgesamt nach Norden in m</translation>
+        <source>Northward offset of the roads after (m)</source>
+        <translation>Versatz der Straßen nachher nach Norden (m)</translation>
     </message>
     <message>
-        <source>Places that are cut off</source>
+        <source>Places cut off</source>
         <translation>Abgeschnittene Orte</translation>
     </message>
     <message>
-        <source>Places whose route is interrupted by short gaps alone</source>
-        <translation>Orte, deren Route nur durch kurze Lücken unterbrochen ist</translation>
+        <source>Places with a route interrupted only by short gaps</source>
+        <translation>Orte mit nur durch kurze Lücken unterbrochener Route</translation>
     </message>
     <message>
-        <source>Places whose route is longer</source>
+        <source>Places with a longer route</source>
         <translation>Orte mit längerer Route</translation>
     </message>
     <message>
-        <source>Places whose route is about as before</source>
-        <translation>Orte mit etwa gleicher Route</translation>
+        <source>Places with an unchanged route</source>
+        <translation>Orte mit unveränderter Route</translation>
     </message>
     <message>
         <source>Workflows</source>
@@ -948,24 +940,36 @@
         <translation>openstreetmap,änderung,unterschied,vergleich,fehlend,aktualisieren,karte,deep learning,arbeitsablauf,straße</translation>
     </message>
     <message>
-        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
-        <translation>Zeichnen Sie im Layer roads die Mitte von Straßen nach, und umranden Sie im Layer aoi das Gebiet, in dem jede Straße gezeichnet ist. Speichern Sie die Änderungen beider, und führen Sie Modell nachtrainieren aus.</translation>
+        <source>Trace road center-lines in the layer roads, and add polygons to the layer aoi in which every road is drawn. Save the edits of both layers, and run Fine-tune a model.</source>
+        <translation>Zeichnen Sie im Layer roads Straßenachsen nach, und fügen Sie im Layer aoi Polygone hinzu, in denen jede Straße gezeichnet ist. Speichern Sie die Änderungen beider Layer, und führen Sie Modell nachtrainieren aus.</translation>
     </message>
     <message>
-        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
-        <translation>Die Layer liegen in einer temporären Datei, die mit dem Schließen von QGIS verschwindet. Nennen Sie eine Datei, um Gezeichnetes zu behalten.</translation>
+        <source>The label layers are in a temporary file, which is deleted when QGIS is closed. Choose a file to keep them.</source>
+        <translation>Die Layer liegen in einer temporären Datei, die beim Schließen von QGIS gelöscht wird. Wählen Sie eine Datei, um sie zu behalten.</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
         <translation>Die Laufzeitumgebung von RoadSeg ist {python}: {version}</translation>
     </message>
     <message>
-        <source>Generated scene</source>
-        <translation>Erzeugte Szene</translation>
+        <source>Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Erst ein Modell nachtrainieren, dann Straßen extrahieren; alles ist ausgefüllt.</translation>
     </message>
     <message>
-        <source>RoadSeg demo</source>
-        <translation>RoadSeg-Demo</translation>
+        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
+        <translation>Eine Szene zum Ausprobieren wird erzeugt; das dauert weniger als eine Minute.</translation>
+    </message>
+    <message>
+        <source>The scene is being generated; see the progress in the status bar.</source>
+        <translation>Die Szene wird erzeugt; den Fortschritt zeigt die Statusleiste.</translation>
+    </message>
+    <message>
+        <source>Fine-tune a model…</source>
+        <translation>Modell nachtrainieren…</translation>
+    </message>
+    <message>
+        <source>{folder} cannot be made ({reason}).</source>
+        <translation>{folder} kann nicht angelegt werden ({reason}).</translation>
     </message>
     <message>
         <source>Set up runtime…</source>
@@ -1040,36 +1044,12 @@
         <translation>Die Variable {name} ist gesetzt und geht vor.</translation>
     </message>
     <message>
-        <source>Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Erst ein Modell nachtrainieren, dann Straßen extrahieren; alles ist ausgefüllt.</translation>
+        <source>Generated scene</source>
+        <translation>Erzeugte Szene</translation>
     </message>
     <message>
-        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
-        <translation>Eine Szene zum Ausprobieren wird erzeugt; das dauert weniger als eine Minute.</translation>
-    </message>
-    <message>
-        <source>The scene is being generated; see the progress in the status bar.</source>
-        <translation>Die Szene wird erzeugt; den Fortschritt zeigt die Statusleiste.</translation>
-    </message>
-    <message>
-        <source>Fine-tune a model…</source>
-        <translation>Modell nachtrainieren…</translation>
-    </message>
-    <message>
-        <source>{folder} cannot be made ({reason}).</source>
-        <translation>{folder} kann nicht angelegt werden ({reason}).</translation>
-    </message>
-    <message>
-        <source>the extent</source>
-        <translation>der Ausdehnung</translation>
-    </message>
-    <message>
-        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
-        <translation>Das Feld {field} von {layer} wird nicht verwendet; wählen Sie es als {label}, wenn es eines ist.</translation>
-    </message>
-    <message>
-        <source>Stopped, as you wished; the best so far is in {files}</source>
-        <translation>Wie gewünscht angehalten; das bisher Beste liegt in {files}</translation>
+        <source>RoadSeg demo</source>
+        <translation>RoadSeg-Demo</translation>
     </message>
     <message>
         <source>(no class)</source>
@@ -1086,6 +1066,10 @@
     <message>
         <source>Sure that it is a road</source>
         <translation>Sicher, dass es eine Straße ist</translation>
+    </message>
+    <message>
+        <source>The style cannot be written beside {file} ({reason}).</source>
+        <translation>Der Stil kann nicht neben {file} geschrieben werden ({reason}).</translation>
     </message>
     <message>
         <source>More lines like these are left out.</source>
@@ -1128,8 +1112,16 @@
         <translation>Die Einstellung {key} ist {text}, was keine Zahl ist; sie gilt nicht.</translation>
     </message>
     <message>
-        <source>The style cannot be written beside {file} ({reason}).</source>
-        <translation>Der Stil kann nicht neben {file} geschrieben werden ({reason}).</translation>
+        <source>the extent</source>
+        <translation>der Ausdehnung</translation>
+    </message>
+    <message>
+        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
+        <translation>Das Feld {field} von {layer} wird nicht verwendet; wählen Sie es als {label}, wenn es eines ist.</translation>
+    </message>
+    <message>
+        <source>Stopped, as you wished; the best so far is in {files}</source>
+        <translation>Wie gewünscht angehalten; das bisher Beste liegt in {files}</translation>
     </message>
 </context>
 </TS>

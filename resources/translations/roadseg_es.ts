@@ -32,7 +32,7 @@
         <translation>Carpeta de paquetes wheel</translation>
     </message>
     <message>
-        <source>Build anew</source>
+        <source>Rebuild</source>
         <translation>Crear de nuevo</translation>
     </message>
     <message>
@@ -121,7 +121,7 @@
     </message>
     <message>
         <source>Base model</source>
-        <translation>Modelo de partida</translation>
+        <translation>Modelo base</translation>
     </message>
     <message>
         <source>Resume</source>
@@ -160,12 +160,12 @@
         <translation>Tamaño del lote</translation>
     </message>
     <message>
-        <source>Accumulation</source>
-        <translation>Acumulación</translation>
+        <source>Gradient accumulation</source>
+        <translation>Acumulación de gradientes</translation>
     </message>
     <message>
-        <source>Recompute</source>
-        <translation>Recalcular</translation>
+        <source>Recompute activations</source>
+        <translation>Recalcular activaciones</translation>
     </message>
     <message>
         <source>Optimizer</source>
@@ -177,15 +177,15 @@
     </message>
     <message>
         <source>Weight decay</source>
-        <translation>Decaimiento de los pesos</translation>
+        <translation>Decaimiento de pesos (weight decay)</translation>
     </message>
     <message>
         <source>Warm-up</source>
-        <translation>Calentamiento</translation>
+        <translation>Calentamiento (warm-up)</translation>
     </message>
     <message>
         <source>Weight averaging</source>
-        <translation>Promediado de los pesos</translation>
+        <translation>Promedio de pesos (EMA)</translation>
     </message>
     <message>
         <source>Frozen stages</source>
@@ -197,11 +197,11 @@
     </message>
     <message>
         <source>Center-line loss</source>
-        <translation>Pérdida por ejes de vía</translation>
+        <translation>Pérdida de ejes (clDice)</translation>
     </message>
     <message>
         <source>Patience</source>
-        <translation>Paciencia</translation>
+        <translation>Paciencia (parada temprana)</translation>
     </message>
     <message>
         <source>Checkpoint interval (min)</source>
@@ -240,7 +240,7 @@
         <translation>Informe</translation>
     </message>
     <message>
-        <source>Images a second</source>
+        <source>Images per second</source>
         <translation>Imágenes por segundo</translation>
     </message>
     <message>
@@ -264,8 +264,8 @@
         <translation>Exhaustividad de validación</translation>
     </message>
     <message>
-        <source>Engine that trained</source>
-        <translation>Motor del entrenamiento</translation>
+        <source>Engine used</source>
+        <translation>Motor utilizado</translation>
     </message>
     <message>
         <source>Evaluate a model</source>
@@ -281,7 +281,7 @@
     </message>
     <message>
         <source>Halo</source>
-        <translation>Margen de las teselas</translation>
+        <translation>Margen de solape de las teselas (halo)</translation>
     </message>
     <message>
         <source>Tile size (px)</source>
@@ -293,7 +293,7 @@
     </message>
     <message>
         <source>Test-time augmentation</source>
-        <translation>Aumento de datos en la inferencia</translation>
+        <translation>Aumento de datos en inferencia (TTA)</translation>
     </message>
     <message>
         <source>Threshold</source>
@@ -328,24 +328,20 @@
         <translation>Exhaustividad con tolerancia</translation>
     </message>
     <message>
-        <source>Threshold that would have the best F1</source>
-        <translation>Umbral que tendría el mejor F1</translation>
+        <source>Threshold with the best F1</source>
+        <translation>Umbral con el mejor F1</translation>
     </message>
     <message>
         <source>F1 at that threshold</source>
         <translation>F1 con ese umbral</translation>
     </message>
     <message>
-        <source>Pixels scored</source>
+        <source>Evaluated pixels</source>
         <translation>Píxeles evaluados</translation>
     </message>
     <message>
-        <source>Share of them that is road</source>
-        <translation>Proporción de ellos que es vía</translation>
-    </message>
-    <message>
-        <source>Engine that ran</source>
-        <translation>Motor utilizado</translation>
+        <source>Share of road pixels</source>
+        <translation>Proporción de píxeles de vía</translation>
     </message>
     <message>
         <source>Suggest where to label</source>
@@ -380,8 +376,8 @@
         <translation>Parcelas por dibujar</translation>
     </message>
     <message>
-        <source>Number of suggestions</source>
-        <translation>Número de sugerencias</translation>
+        <source>Number of suggested patches</source>
+        <translation>Número de parcelas sugeridas</translation>
     </message>
     <message>
         <source>Mean uncertainty of the scene</source>
@@ -400,7 +396,7 @@
         <translation>Modelo ONNX</translation>
     </message>
     <message>
-        <source>Size of the file (MB)</source>
+        <source>File size (MB)</source>
         <translation>Tamaño del archivo (MB)</translation>
     </message>
     <message>
@@ -416,24 +412,24 @@
         <translation>Recortes</translation>
     </message>
     <message>
-        <source>Share of the pixels that stay what they were</source>
-        <translation>Proporción de píxeles que no cambian</translation>
+        <source>Share of pixels with the same class</source>
+        <translation>Proporción de píxeles con la misma clase</translation>
     </message>
     <message>
-        <source>IoU with 8-bit integers, where roads are drawn</source>
-        <translation>IoU con enteros de 8 bits, donde hay vías dibujadas</translation>
+        <source>IoU of the quantized model, with drawn roads</source>
+        <translation>IoU del modelo cuantizado, con vías dibujadas</translation>
     </message>
     <message>
-        <source>IoU in full precision, where roads are drawn</source>
-        <translation>IoU en precisión completa, donde hay vías dibujadas</translation>
+        <source>IoU in full precision, with drawn roads</source>
+        <translation>IoU con precisión completa, con vías dibujadas</translation>
     </message>
     <message>
-        <source>APLS with 8-bit integers, where roads are drawn</source>
-        <translation>APLS con enteros de 8 bits, donde hay vías dibujadas</translation>
+        <source>APLS of the quantized model, with drawn roads</source>
+        <translation>APLS del modelo cuantizado, con vías dibujadas</translation>
     </message>
     <message>
-        <source>APLS in full precision, where roads are drawn</source>
-        <translation>APLS en precisión completa, donde hay vías dibujadas</translation>
+        <source>APLS in full precision, with drawn roads</source>
+        <translation>APLS con precisión completa, con vías dibujadas</translation>
     </message>
     <message>
         <source>Make a scene</source>
@@ -468,8 +464,8 @@
         <translation>Número de líneas</translation>
     </message>
     <message>
-        <source>Length of all lines (m)</source>
-        <translation>Longitud de todas las líneas (m)</translation>
+        <source>Total length (m)</source>
+        <translation>Longitud total (m)</translation>
     </message>
     <message>
         <source>Segment roads</source>
@@ -488,20 +484,20 @@
         <translation>Máscara de vías</translation>
     </message>
     <message>
-        <source>Megapixels a second</source>
+        <source>Megapixels per second</source>
         <translation>Megapíxeles por segundo</translation>
     </message>
     <message>
-        <source>Pixels computed for each pixel kept</source>
-        <translation>Píxeles calculados por cada píxel conservado</translation>
+        <source>Pixels computed per output pixel</source>
+        <translation>Píxeles calculados por píxel de salida</translation>
     </message>
     <message>
-        <source>Halo of the tiles (px)</source>
-        <translation>Margen de las teselas (px)</translation>
+        <source>Tile halo (px)</source>
+        <translation>Margen de solape de las teselas (px)</translation>
     </message>
     <message>
-        <source>Number format that ran</source>
-        <translation>Formato numérico utilizado</translation>
+        <source>Precision used</source>
+        <translation>Precisión utilizada</translation>
     </message>
     <message>
         <source>Vectorize roads</source>
@@ -560,8 +556,8 @@
         <translation>Probabilidad en los huecos</translation>
     </message>
     <message>
-        <source>Center lines</source>
-        <translation>Centrar líneas</translation>
+        <source>Center lines on roads</source>
+        <translation>Centrar las líneas en las vías</translation>
     </message>
     <message>
         <source>Nodes</source>
@@ -601,11 +597,11 @@
     </message>
     <message>
         <source>Joining distance (m)</source>
-        <translation>Distancia de unión (m)</translation>
+        <translation>Tolerancia de unión (m)</translation>
     </message>
     <message>
-        <source>Junction size (m)</source>
-        <translation>Tamaño de los cruces (m)</translation>
+        <source>Junction merging distance (m)</source>
+        <translation>Distancia de fusión de cruces (m)</translation>
     </message>
     <message>
         <source>Number of connected components</source>
@@ -625,11 +621,11 @@
     </message>
     <message>
         <source>True roads</source>
-        <translation>Vías verdaderas</translation>
+        <translation>Vías de referencia</translation>
     </message>
     <message>
         <source>Bridge field of the true roads</source>
-        <translation>Campo de puentes de las vías verdaderas</translation>
+        <translation>Campo de puentes de las vías de referencia</translation>
     </message>
     <message>
         <source>Bridge field of the proposed roads</source>
@@ -637,7 +633,7 @@
     </message>
     <message>
         <source>Speed field of the true roads</source>
-        <translation>Campo de velocidad de las vías verdaderas</translation>
+        <translation>Campo de velocidad de las vías de referencia</translation>
     </message>
     <message>
         <source>Speed field of the proposed roads</source>
@@ -652,32 +648,32 @@
         <translation>Tolerancia de la completitud (m)</translation>
     </message>
     <message>
-        <source>Unit of speeds</source>
-        <translation>Unidad de las velocidades</translation>
+        <source>Speed unit</source>
+        <translation>Unidad de velocidad</translation>
     </message>
     <message>
         <source>Tolerance of relaxed scores (m)</source>
         <translation>Tolerancia de las puntuaciones con tolerancia (m)</translation>
     </message>
     <message>
-        <source>Control points of APLS (m)</source>
-        <translation>Puntos de control de APLS (m)</translation>
+        <source>Control point spacing of APLS (m)</source>
+        <translation>Espaciado de los puntos de control de APLS (m)</translation>
     </message>
     <message>
         <source>Radius of TOPO (m)</source>
         <translation>Radio de TOPO (m)</translation>
     </message>
     <message>
-        <source>Hole size of TOPO (m)</source>
-        <translation>Tamaño de los hoyos de TOPO (m)</translation>
+        <source>Matching distance of TOPO (m)</source>
+        <translation>Distancia de emparejamiento de TOPO (m)</translation>
     </message>
     <message>
-        <source>Seeds of TOPO (m)</source>
-        <translation>Puntos de inicio de TOPO (m)</translation>
+        <source>Seed spacing of TOPO (m)</source>
+        <translation>Espaciado de los puntos de inicio de TOPO (m)</translation>
     </message>
     <message>
-        <source>Holes of TOPO (m)</source>
-        <translation>Hoyos de TOPO (m)</translation>
+        <source>Sampling interval of TOPO (m)</source>
+        <translation>Intervalo de muestreo de TOPO (m)</translation>
     </message>
     <message>
         <source>Matched, missed and false</source>
@@ -688,12 +684,12 @@
         <translation>APLS por longitud</translation>
     </message>
     <message>
-        <source>APLS of the truth's paths in the proposal</source>
-        <translation>APLS de los caminos de la verdad en la propuesta</translation>
+        <source>APLS, truth onto proposal</source>
+        <translation>APLS, de la verdad a la propuesta</translation>
     </message>
     <message>
-        <source>APLS of the proposal's paths in the truth</source>
-        <translation>APLS de los caminos de la propuesta en la verdad</translation>
+        <source>APLS, proposal onto truth</source>
+        <translation>APLS, de la propuesta a la verdad</translation>
     </message>
     <message>
         <source>APLS by travel time</source>
@@ -764,10 +760,6 @@
         <translation>Número de aristas dirigidas</translation>
     </message>
     <message>
-        <source>Length of all roads (m)</source>
-        <translation>Longitud de todas las vías (m)</translation>
-    </message>
-    <message>
         <source>Compare road networks</source>
         <translation>Comparar redes viarias</translation>
     </message>
@@ -825,7 +817,7 @@
     </message>
     <message>
         <source>Distance of places (m)</source>
-        <translation>Distancia de los lugares (m)</translation>
+        <translation>Distancia de ajuste de los lugares (m)</translation>
     </message>
     <message>
         <source>Align</source>
@@ -844,8 +836,8 @@
         <translation>Tramo más corto (m)</translation>
     </message>
     <message>
-        <source>Angle of parallels (degrees)</source>
-        <translation>Ángulo entre paralelas (grados)</translation>
+        <source>Maximum angle (degrees)</source>
+        <translation>Ángulo máximo (grados)</translation>
     </message>
     <message>
         <source>Longer route (%)</source>
@@ -860,64 +852,64 @@
         <translation>Lugares y sus rutas</translation>
     </message>
     <message>
-        <source>Numbers</source>
-        <translation>Cifras</translation>
+        <source>Statistics</source>
+        <translation>Estadísticas</translation>
     </message>
     <message>
-        <source>Intact length in m</source>
-        <translation>Longitud intacta en m</translation>
+        <source>Intact length (m)</source>
+        <translation>Longitud intacta (m)</translation>
     </message>
     <message>
-        <source>Share of the roads before that is intact</source>
-        <translation>Proporción intacta de las vías de antes</translation>
+        <source>Intact share of the roads before</source>
+        <translation>Proporción intacta de las vías antes</translation>
     </message>
     <message>
-        <source>Displaced length in m</source>
-        <translation>Longitud desplazada en m</translation>
+        <source>Displaced length (m)</source>
+        <translation>Longitud desplazada (m)</translation>
     </message>
     <message>
-        <source>Share of the roads before that is displaced</source>
-        <translation>Proporción desplazada de las vías de antes</translation>
+        <source>Displaced share of the roads before</source>
+        <translation>Proporción desplazada de las vías antes</translation>
     </message>
     <message>
-        <source>Lost length in m</source>
-        <translation>Longitud perdida en m</translation>
+        <source>Lost length (m)</source>
+        <translation>Longitud perdida (m)</translation>
     </message>
     <message>
-        <source>Share of the roads before that is lost</source>
-        <translation>Proporción perdida de las vías de antes</translation>
+        <source>Lost share of the roads before</source>
+        <translation>Proporción perdida de las vías antes</translation>
     </message>
     <message>
-        <source>New length in m</source>
-        <translation>Longitud nueva en m</translation>
+        <source>New length (m)</source>
+        <translation>Longitud nueva (m)</translation>
     </message>
     <message>
-        <source>Share of the roads after that is new</source>
-        <translation>Proporción nueva de las vías de después</translation>
+        <source>New share of the roads after</source>
+        <translation>Proporción nueva de las vías después</translation>
     </message>
     <message>
-        <source>How far east the network after lies as a whole, in m</source>
-        <translation>Desplazamiento al este del conjunto de la red de después, en m</translation>
+        <source>Eastward offset of the roads after (m)</source>
+        <translation>Desfase hacia el este de las vías después (m)</translation>
     </message>
     <message>
-        <source>How far north the network after lies as a whole, in m</source>
-        <translation>Desplazamiento al norte del conjunto de la red de después, en m</translation>
+        <source>Northward offset of the roads after (m)</source>
+        <translation>Desfase hacia el norte de las vías después (m)</translation>
     </message>
     <message>
-        <source>Places that are cut off</source>
-        <translation>Lugares que quedan aislados</translation>
+        <source>Places cut off</source>
+        <translation>Lugares aislados</translation>
     </message>
     <message>
-        <source>Places whose route is interrupted by short gaps alone</source>
-        <translation>Lugares cuya ruta solo interrumpen huecos cortos</translation>
+        <source>Places with a route interrupted only by short gaps</source>
+        <translation>Lugares con la ruta interrumpida solo por huecos cortos</translation>
     </message>
     <message>
-        <source>Places whose route is longer</source>
-        <translation>Lugares cuya ruta es más larga</translation>
+        <source>Places with a longer route</source>
+        <translation>Lugares con una ruta más larga</translation>
     </message>
     <message>
-        <source>Places whose route is about as before</source>
-        <translation>Lugares cuya ruta es más o menos la de antes</translation>
+        <source>Places with an unchanged route</source>
+        <translation>Lugares con la ruta sin cambios</translation>
     </message>
     <message>
         <source>Workflows</source>
@@ -948,24 +940,36 @@
         <translation>openstreetmap,cambio,diferencia,comparar,falta,actualizar,mapa,aprendizaje profundo,flujo de trabajo,vía</translation>
     </message>
     <message>
-        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
-        <translation>Trace en la capa roads el eje de las vías y delimite en la capa aoi el terreno en el que todas las vías están dibujadas. Guarde los cambios de ambas y ejecute Ajustar un modelo.</translation>
+        <source>Trace road center-lines in the layer roads, and add polygons to the layer aoi in which every road is drawn. Save the edits of both layers, and run Fine-tune a model.</source>
+        <translation>Trace los ejes de las vías en la capa roads y añada a la capa aoi polígonos en los que todas las vías estén dibujadas. Guarde los cambios de ambas capas y ejecute Ajustar un modelo.</translation>
     </message>
     <message>
-        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
-        <translation>Las capas están en un archivo temporal, que desaparece al cerrar QGIS. Indique un archivo para conservar lo dibujado.</translation>
+        <source>The label layers are in a temporary file, which is deleted when QGIS is closed. Choose a file to keep them.</source>
+        <translation>Las capas de etiquetas están en un archivo temporal que se borra al cerrar QGIS. Elija un archivo para conservarlas.</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
         <translation>El entorno de ejecución de RoadSeg es {python}: {version}</translation>
     </message>
     <message>
-        <source>Generated scene</source>
-        <translation>Escena generada</translation>
+        <source>Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Ajuste un modelo y luego extraiga vías; todo está rellenado.</translation>
     </message>
     <message>
-        <source>RoadSeg demo</source>
-        <translation>Demo de RoadSeg</translation>
+        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
+        <translation>Se está generando una escena para probar RoadSeg, lo que tarda menos de un minuto.</translation>
+    </message>
+    <message>
+        <source>The scene is being generated; see the progress in the status bar.</source>
+        <translation>La escena se está generando; vea el progreso en la barra de estado.</translation>
+    </message>
+    <message>
+        <source>Fine-tune a model…</source>
+        <translation>Ajustar un modelo…</translation>
+    </message>
+    <message>
+        <source>{folder} cannot be made ({reason}).</source>
+        <translation>No se puede crear {folder} ({reason}).</translation>
     </message>
     <message>
         <source>Set up runtime…</source>
@@ -1040,36 +1044,12 @@
         <translation>La variable {name} está definida y tiene prioridad.</translation>
     </message>
     <message>
-        <source>Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Ajuste un modelo y luego extraiga vías; todo está rellenado.</translation>
+        <source>Generated scene</source>
+        <translation>Escena generada</translation>
     </message>
     <message>
-        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
-        <translation>Se está generando una escena para probar RoadSeg, lo que tarda menos de un minuto.</translation>
-    </message>
-    <message>
-        <source>The scene is being generated; see the progress in the status bar.</source>
-        <translation>La escena se está generando; vea el progreso en la barra de estado.</translation>
-    </message>
-    <message>
-        <source>Fine-tune a model…</source>
-        <translation>Ajustar un modelo…</translation>
-    </message>
-    <message>
-        <source>{folder} cannot be made ({reason}).</source>
-        <translation>No se puede crear {folder} ({reason}).</translation>
-    </message>
-    <message>
-        <source>the extent</source>
-        <translation>la extensión</translation>
-    </message>
-    <message>
-        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
-        <translation>El campo {field} de {layer} no se usa; elíjalo como {label} si lo es.</translation>
-    </message>
-    <message>
-        <source>Stopped, as you wished; the best so far is in {files}</source>
-        <translation>Detenido, como se pidió; lo mejor hasta ahora está en {files}</translation>
+        <source>RoadSeg demo</source>
+        <translation>Demo de RoadSeg</translation>
     </message>
     <message>
         <source>(no class)</source>
@@ -1086,6 +1066,10 @@
     <message>
         <source>Sure that it is a road</source>
         <translation>Seguro de que es una vía</translation>
+    </message>
+    <message>
+        <source>The style cannot be written beside {file} ({reason}).</source>
+        <translation>El estilo no se puede escribir junto a {file} ({reason}).</translation>
     </message>
     <message>
         <source>More lines like these are left out.</source>
@@ -1128,8 +1112,16 @@
         <translation>El ajuste {key} es {text}, que no es un número; no se usa.</translation>
     </message>
     <message>
-        <source>The style cannot be written beside {file} ({reason}).</source>
-        <translation>El estilo no se puede escribir junto a {file} ({reason}).</translation>
+        <source>the extent</source>
+        <translation>la extensión</translation>
+    </message>
+    <message>
+        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
+        <translation>El campo {field} de {layer} no se usa; elíjalo como {label} si lo es.</translation>
+    </message>
+    <message>
+        <source>Stopped, as you wished; the best so far is in {files}</source>
+        <translation>Detenido, como se pidió; lo mejor hasta ahora está en {files}</translation>
     </message>
 </context>
 </TS>

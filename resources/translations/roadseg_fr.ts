@@ -32,7 +32,7 @@
         <translation>Dossier de paquets wheel</translation>
     </message>
     <message>
-        <source>Build anew</source>
+        <source>Rebuild</source>
         <translation>Recréer</translation>
     </message>
     <message>
@@ -121,7 +121,7 @@
     </message>
     <message>
         <source>Base model</source>
-        <translation>Modèle de départ</translation>
+        <translation>Modèle de base</translation>
     </message>
     <message>
         <source>Resume</source>
@@ -160,12 +160,12 @@
         <translation>Taille du lot</translation>
     </message>
     <message>
-        <source>Accumulation</source>
-        <translation>Accumulation</translation>
+        <source>Gradient accumulation</source>
+        <translation>Accumulation de gradients</translation>
     </message>
     <message>
-        <source>Recompute</source>
-        <translation>Recalculer</translation>
+        <source>Recompute activations</source>
+        <translation>Recalculer les activations</translation>
     </message>
     <message>
         <source>Optimizer</source>
@@ -177,15 +177,15 @@
     </message>
     <message>
         <source>Weight decay</source>
-        <translation>Dégradation des pondérations</translation>
+        <translation>Décroissance des poids (weight decay)</translation>
     </message>
     <message>
         <source>Warm-up</source>
-        <translation>Mise en route</translation>
+        <translation>Échauffement (warm-up)</translation>
     </message>
     <message>
         <source>Weight averaging</source>
-        <translation>Moyenne des poids</translation>
+        <translation>Moyenne des poids (EMA)</translation>
     </message>
     <message>
         <source>Frozen stages</source>
@@ -197,11 +197,11 @@
     </message>
     <message>
         <source>Center-line loss</source>
-        <translation>Perte sur les axes de route</translation>
+        <translation>Perte sur les axes (clDice)</translation>
     </message>
     <message>
         <source>Patience</source>
-        <translation>Patience</translation>
+        <translation>Patience (arrêt anticipé)</translation>
     </message>
     <message>
         <source>Checkpoint interval (min)</source>
@@ -240,7 +240,7 @@
         <translation>Rapport</translation>
     </message>
     <message>
-        <source>Images a second</source>
+        <source>Images per second</source>
         <translation>Images par seconde</translation>
     </message>
     <message>
@@ -264,8 +264,8 @@
         <translation>Rappel de validation</translation>
     </message>
     <message>
-        <source>Engine that trained</source>
-        <translation>Moteur de l'entraînement</translation>
+        <source>Engine used</source>
+        <translation>Moteur utilisé</translation>
     </message>
     <message>
         <source>Evaluate a model</source>
@@ -281,7 +281,7 @@
     </message>
     <message>
         <source>Halo</source>
-        <translation>Marge des tuiles</translation>
+        <translation>Marge de recouvrement des tuiles (halo)</translation>
     </message>
     <message>
         <source>Tile size (px)</source>
@@ -293,7 +293,7 @@
     </message>
     <message>
         <source>Test-time augmentation</source>
-        <translation>Augmentation à l'inférence</translation>
+        <translation>Augmentation à l'inférence (TTA)</translation>
     </message>
     <message>
         <source>Threshold</source>
@@ -328,24 +328,20 @@
         <translation>Rappel avec tolérance</translation>
     </message>
     <message>
-        <source>Threshold that would have the best F1</source>
-        <translation>Seuil qui aurait le meilleur F1</translation>
+        <source>Threshold with the best F1</source>
+        <translation>Seuil donnant le meilleur F1</translation>
     </message>
     <message>
         <source>F1 at that threshold</source>
         <translation>F1 à ce seuil</translation>
     </message>
     <message>
-        <source>Pixels scored</source>
+        <source>Evaluated pixels</source>
         <translation>Pixels évalués</translation>
     </message>
     <message>
-        <source>Share of them that is road</source>
-        <translation>Part de route parmi eux</translation>
-    </message>
-    <message>
-        <source>Engine that ran</source>
-        <translation>Moteur utilisé</translation>
+        <source>Share of road pixels</source>
+        <translation>Part de pixels de route</translation>
     </message>
     <message>
         <source>Suggest where to label</source>
@@ -380,8 +376,8 @@
         <translation>Carrés à dessiner</translation>
     </message>
     <message>
-        <source>Number of suggestions</source>
-        <translation>Nombre de suggestions</translation>
+        <source>Number of suggested patches</source>
+        <translation>Nombre de carrés suggérés</translation>
     </message>
     <message>
         <source>Mean uncertainty of the scene</source>
@@ -400,7 +396,7 @@
         <translation>Modèle ONNX</translation>
     </message>
     <message>
-        <source>Size of the file (MB)</source>
+        <source>File size (MB)</source>
         <translation>Taille du fichier (Mo)</translation>
     </message>
     <message>
@@ -416,24 +412,24 @@
         <translation>Vignettes</translation>
     </message>
     <message>
-        <source>Share of the pixels that stay what they were</source>
-        <translation>Part des pixels inchangés</translation>
+        <source>Share of pixels with the same class</source>
+        <translation>Part de pixels de même classe</translation>
     </message>
     <message>
-        <source>IoU with 8-bit integers, where roads are drawn</source>
-        <translation>IoU en entiers 8 bits, là où des routes sont dessinées</translation>
+        <source>IoU of the quantized model, with drawn roads</source>
+        <translation>IoU du modèle quantifié, avec des routes dessinées</translation>
     </message>
     <message>
-        <source>IoU in full precision, where roads are drawn</source>
-        <translation>IoU en pleine précision, là où des routes sont dessinées</translation>
+        <source>IoU in full precision, with drawn roads</source>
+        <translation>IoU en pleine précision, avec des routes dessinées</translation>
     </message>
     <message>
-        <source>APLS with 8-bit integers, where roads are drawn</source>
-        <translation>APLS en entiers 8 bits, là où des routes sont dessinées</translation>
+        <source>APLS of the quantized model, with drawn roads</source>
+        <translation>APLS du modèle quantifié, avec des routes dessinées</translation>
     </message>
     <message>
-        <source>APLS in full precision, where roads are drawn</source>
-        <translation>APLS en pleine précision, là où des routes sont dessinées</translation>
+        <source>APLS in full precision, with drawn roads</source>
+        <translation>APLS en pleine précision, avec des routes dessinées</translation>
     </message>
     <message>
         <source>Make a scene</source>
@@ -468,8 +464,8 @@
         <translation>Nombre de lignes</translation>
     </message>
     <message>
-        <source>Length of all lines (m)</source>
-        <translation>Longueur de toutes les lignes (m)</translation>
+        <source>Total length (m)</source>
+        <translation>Longueur totale (m)</translation>
     </message>
     <message>
         <source>Segment roads</source>
@@ -488,20 +484,20 @@
         <translation>Masque des routes</translation>
     </message>
     <message>
-        <source>Megapixels a second</source>
+        <source>Megapixels per second</source>
         <translation>Mégapixels par seconde</translation>
     </message>
     <message>
-        <source>Pixels computed for each pixel kept</source>
-        <translation>Pixels calculés par pixel conservé</translation>
+        <source>Pixels computed per output pixel</source>
+        <translation>Pixels calculés par pixel de sortie</translation>
     </message>
     <message>
-        <source>Halo of the tiles (px)</source>
-        <translation>Marge des tuiles (px)</translation>
+        <source>Tile halo (px)</source>
+        <translation>Marge de recouvrement des tuiles (px)</translation>
     </message>
     <message>
-        <source>Number format that ran</source>
-        <translation>Format numérique utilisé</translation>
+        <source>Precision used</source>
+        <translation>Précision utilisée</translation>
     </message>
     <message>
         <source>Vectorize roads</source>
@@ -560,8 +556,8 @@
         <translation>Probabilité dans les lacunes</translation>
     </message>
     <message>
-        <source>Center lines</source>
-        <translation>Centrer les lignes</translation>
+        <source>Center lines on roads</source>
+        <translation>Centrer les lignes sur les routes</translation>
     </message>
     <message>
         <source>Nodes</source>
@@ -601,11 +597,11 @@
     </message>
     <message>
         <source>Joining distance (m)</source>
-        <translation>Distance de jonction (m)</translation>
+        <translation>Tolérance de jonction (m)</translation>
     </message>
     <message>
-        <source>Junction size (m)</source>
-        <translation>Taille des carrefours (m)</translation>
+        <source>Junction merging distance (m)</source>
+        <translation>Distance de fusion des carrefours (m)</translation>
     </message>
     <message>
         <source>Number of connected components</source>
@@ -652,32 +648,32 @@
         <translation>Tolérance de la complétude (m)</translation>
     </message>
     <message>
-        <source>Unit of speeds</source>
-        <translation>Unité des vitesses</translation>
+        <source>Speed unit</source>
+        <translation>Unité de vitesse</translation>
     </message>
     <message>
         <source>Tolerance of relaxed scores (m)</source>
         <translation>Tolérance des scores avec tolérance (m)</translation>
     </message>
     <message>
-        <source>Control points of APLS (m)</source>
-        <translation>Points de contrôle d'APLS (m)</translation>
+        <source>Control point spacing of APLS (m)</source>
+        <translation>Espacement des points de contrôle d'APLS (m)</translation>
     </message>
     <message>
         <source>Radius of TOPO (m)</source>
         <translation>Rayon de TOPO (m)</translation>
     </message>
     <message>
-        <source>Hole size of TOPO (m)</source>
-        <translation>Taille des trous de TOPO (m)</translation>
+        <source>Matching distance of TOPO (m)</source>
+        <translation>Distance d'appariement de TOPO (m)</translation>
     </message>
     <message>
-        <source>Seeds of TOPO (m)</source>
-        <translation>Points de départ de TOPO (m)</translation>
+        <source>Seed spacing of TOPO (m)</source>
+        <translation>Espacement des points de départ de TOPO (m)</translation>
     </message>
     <message>
-        <source>Holes of TOPO (m)</source>
-        <translation>Trous de TOPO (m)</translation>
+        <source>Sampling interval of TOPO (m)</source>
+        <translation>Pas d'échantillonnage de TOPO (m)</translation>
     </message>
     <message>
         <source>Matched, missed and false</source>
@@ -688,12 +684,12 @@
         <translation>APLS selon la longueur</translation>
     </message>
     <message>
-        <source>APLS of the truth's paths in the proposal</source>
-        <translation>APLS des chemins de la référence dans la proposition</translation>
+        <source>APLS, truth onto proposal</source>
+        <translation>APLS, de la référence vers la proposition</translation>
     </message>
     <message>
-        <source>APLS of the proposal's paths in the truth</source>
-        <translation>APLS des chemins de la proposition dans la référence</translation>
+        <source>APLS, proposal onto truth</source>
+        <translation>APLS, de la proposition vers la référence</translation>
     </message>
     <message>
         <source>APLS by travel time</source>
@@ -764,10 +760,6 @@
         <translation>Nombre d'arêtes orientées</translation>
     </message>
     <message>
-        <source>Length of all roads (m)</source>
-        <translation>Longueur de toutes les routes (m)</translation>
-    </message>
-    <message>
         <source>Compare road networks</source>
         <translation>Comparer des réseaux routiers</translation>
     </message>
@@ -825,7 +817,7 @@
     </message>
     <message>
         <source>Distance of places (m)</source>
-        <translation>Distance des lieux (m)</translation>
+        <translation>Distance d'accrochage des lieux (m)</translation>
     </message>
     <message>
         <source>Align</source>
@@ -844,8 +836,8 @@
         <translation>Plus court tronçon (m)</translation>
     </message>
     <message>
-        <source>Angle of parallels (degrees)</source>
-        <translation>Angle des parallèles (degrés)</translation>
+        <source>Maximum angle (degrees)</source>
+        <translation>Angle maximal (degrés)</translation>
     </message>
     <message>
         <source>Longer route (%)</source>
@@ -860,64 +852,64 @@
         <translation>Lieux et leurs itinéraires</translation>
     </message>
     <message>
-        <source>Numbers</source>
-        <translation>Chiffres</translation>
+        <source>Statistics</source>
+        <translation>Statistiques</translation>
     </message>
     <message>
-        <source>Intact length in m</source>
-        <translation>Longueur intacte en m</translation>
+        <source>Intact length (m)</source>
+        <translation>Longueur intacte (m)</translation>
     </message>
     <message>
-        <source>Share of the roads before that is intact</source>
-        <translation>Part intacte des routes d'avant</translation>
+        <source>Intact share of the roads before</source>
+        <translation>Part intacte des routes avant</translation>
     </message>
     <message>
-        <source>Displaced length in m</source>
-        <translation>Longueur déplacée en m</translation>
+        <source>Displaced length (m)</source>
+        <translation>Longueur déplacée (m)</translation>
     </message>
     <message>
-        <source>Share of the roads before that is displaced</source>
-        <translation>Part déplacée des routes d'avant</translation>
+        <source>Displaced share of the roads before</source>
+        <translation>Part déplacée des routes avant</translation>
     </message>
     <message>
-        <source>Lost length in m</source>
-        <translation>Longueur perdue en m</translation>
+        <source>Lost length (m)</source>
+        <translation>Longueur perdue (m)</translation>
     </message>
     <message>
-        <source>Share of the roads before that is lost</source>
-        <translation>Part perdue des routes d'avant</translation>
+        <source>Lost share of the roads before</source>
+        <translation>Part perdue des routes avant</translation>
     </message>
     <message>
-        <source>New length in m</source>
-        <translation>Longueur nouvelle en m</translation>
+        <source>New length (m)</source>
+        <translation>Longueur nouvelle (m)</translation>
     </message>
     <message>
-        <source>Share of the roads after that is new</source>
-        <translation>Part nouvelle des routes d'après</translation>
+        <source>New share of the roads after</source>
+        <translation>Part nouvelle des routes après</translation>
     </message>
     <message>
-        <source>How far east the network after lies as a whole, in m</source>
-        <translation>Décalage d'ensemble vers l'est du réseau d'après, en m</translation>
+        <source>Eastward offset of the roads after (m)</source>
+        <translation>Décalage vers l'est des routes après (m)</translation>
     </message>
     <message>
-        <source>How far north the network after lies as a whole, in m</source>
-        <translation>Décalage d'ensemble vers le nord du réseau d'après, en m</translation>
+        <source>Northward offset of the roads after (m)</source>
+        <translation>Décalage vers le nord des routes après (m)</translation>
     </message>
     <message>
-        <source>Places that are cut off</source>
+        <source>Places cut off</source>
         <translation>Lieux coupés du réseau</translation>
     </message>
     <message>
-        <source>Places whose route is interrupted by short gaps alone</source>
+        <source>Places with a route interrupted only by short gaps</source>
         <translation>Lieux dont l'itinéraire n'est interrompu que par de courtes lacunes</translation>
     </message>
     <message>
-        <source>Places whose route is longer</source>
+        <source>Places with a longer route</source>
         <translation>Lieux dont l'itinéraire est plus long</translation>
     </message>
     <message>
-        <source>Places whose route is about as before</source>
-        <translation>Lieux dont l'itinéraire est à peu près le même</translation>
+        <source>Places with an unchanged route</source>
+        <translation>Lieux dont l'itinéraire est inchangé</translation>
     </message>
     <message>
         <source>Workflows</source>
@@ -948,24 +940,36 @@
         <translation>openstreetmap,changement,différence,comparer,manquant,mise à jour,carte,apprentissage profond,chaîne de traitement,route</translation>
     </message>
     <message>
-        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
-        <translation>Tracez l'axe des routes dans la couche roads et délimitez dans la couche aoi le terrain dans lequel toutes les routes sont dessinées. Enregistrez les modifications des deux, puis exécutez Affiner un modèle.</translation>
+        <source>Trace road center-lines in the layer roads, and add polygons to the layer aoi in which every road is drawn. Save the edits of both layers, and run Fine-tune a model.</source>
+        <translation>Tracez les axes des routes dans la couche roads et ajoutez à la couche aoi des polygones où toutes les routes sont dessinées. Enregistrez les modifications des deux couches, puis lancez Affiner un modèle.</translation>
     </message>
     <message>
-        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
-        <translation>Les couches sont dans un fichier temporaire, qui disparaît à la fermeture de QGIS. Indiquez un fichier pour conserver ce qui est dessiné.</translation>
+        <source>The label layers are in a temporary file, which is deleted when QGIS is closed. Choose a file to keep them.</source>
+        <translation>Les couches d'étiquettes sont dans un fichier temporaire, supprimé à la fermeture de QGIS. Choisissez un fichier pour les conserver.</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
         <translation>L'environnement d'exécution de RoadSeg est {python} : {version}</translation>
     </message>
     <message>
-        <source>Generated scene</source>
-        <translation>Scène générée</translation>
+        <source>Fine-tune a model, then extract roads; all is filled in.</source>
+        <translation>Affinez un modèle, puis extrayez les routes ; tout est rempli.</translation>
     </message>
     <message>
-        <source>RoadSeg demo</source>
-        <translation>Démo de RoadSeg</translation>
+        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
+        <translation>Une scène pour essayer RoadSeg est en cours de génération, ce qui prend moins d'une minute.</translation>
+    </message>
+    <message>
+        <source>The scene is being generated; see the progress in the status bar.</source>
+        <translation>La scène est en cours de génération ; la barre d'état montre l'avancement.</translation>
+    </message>
+    <message>
+        <source>Fine-tune a model…</source>
+        <translation>Affiner un modèle…</translation>
+    </message>
+    <message>
+        <source>{folder} cannot be made ({reason}).</source>
+        <translation>{folder} ne peut pas être créé ({reason}).</translation>
     </message>
     <message>
         <source>Set up runtime…</source>
@@ -1040,36 +1044,12 @@
         <translation>La variable {name} est définie et l'emporte.</translation>
     </message>
     <message>
-        <source>Fine-tune a model, then extract roads; all is filled in.</source>
-        <translation>Affinez un modèle, puis extrayez les routes ; tout est rempli.</translation>
+        <source>Generated scene</source>
+        <translation>Scène générée</translation>
     </message>
     <message>
-        <source>A scene to try RoadSeg on is being generated, which takes less than a minute.</source>
-        <translation>Une scène pour essayer RoadSeg est en cours de génération, ce qui prend moins d'une minute.</translation>
-    </message>
-    <message>
-        <source>The scene is being generated; see the progress in the status bar.</source>
-        <translation>La scène est en cours de génération ; la barre d'état montre l'avancement.</translation>
-    </message>
-    <message>
-        <source>Fine-tune a model…</source>
-        <translation>Affiner un modèle…</translation>
-    </message>
-    <message>
-        <source>{folder} cannot be made ({reason}).</source>
-        <translation>{folder} ne peut pas être créé ({reason}).</translation>
-    </message>
-    <message>
-        <source>the extent</source>
-        <translation>l'emprise</translation>
-    </message>
-    <message>
-        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
-        <translation>Le champ {field} de {layer} n’est pas utilisé ; choisissez-le comme {label} si c’en est un.</translation>
-    </message>
-    <message>
-        <source>Stopped, as you wished; the best so far is in {files}</source>
-        <translation>Arrêté comme demandé ; le meilleur résultat jusqu'ici est dans {files}</translation>
+        <source>RoadSeg demo</source>
+        <translation>Démo de RoadSeg</translation>
     </message>
     <message>
         <source>(no class)</source>
@@ -1086,6 +1066,10 @@
     <message>
         <source>Sure that it is a road</source>
         <translation>Certain que c'est une route</translation>
+    </message>
+    <message>
+        <source>The style cannot be written beside {file} ({reason}).</source>
+        <translation>Le style ne peut pas être écrit à côté de {file} ({reason}).</translation>
     </message>
     <message>
         <source>More lines like these are left out.</source>
@@ -1128,8 +1112,16 @@
         <translation>Le réglage {key} vaut {text}, qui n'est pas un nombre ; il n'est pas utilisé.</translation>
     </message>
     <message>
-        <source>The style cannot be written beside {file} ({reason}).</source>
-        <translation>Le style ne peut pas être écrit à côté de {file} ({reason}).</translation>
+        <source>the extent</source>
+        <translation>l'emprise</translation>
+    </message>
+    <message>
+        <source>The field {field} of {layer} is not used; choose it as {label} if it is one.</source>
+        <translation>Le champ {field} de {layer} n’est pas utilisé ; choisissez-le comme {label} si c’en est un.</translation>
+    </message>
+    <message>
+        <source>Stopped, as you wished; the best so far is in {files}</source>
+        <translation>Arrêté comme demandé ; le meilleur résultat jusqu'ici est dans {files}</translation>
     </message>
 </context>
 </TS>

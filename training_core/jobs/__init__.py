@@ -1,7 +1,7 @@
-"""What a person can ask for: one dataclass a job, each field with its default, unit, range, choices and help.
+"""Job definitions: one dataclass per job, each field with its default, unit, range, choices and help.
 
-The command line, the QGIS parameters and the documentation are made from these fields, so each is said here only.
-Knows nothing of how a job is done, and only the standard library.
+The command line, the QGIS parameters and the documentation are generated from these fields.
+Scope: what a job takes, and its JSON form. Independent of how a job is done; standard library only.
 """
 
 from __future__ import annotations
@@ -131,12 +131,12 @@ JOBS: dict[str, type[Job]] = {
 
 
 def from_json(text: str) -> Job:
-    """Return the job that a job file's text holds, checked.
+    """Return the validated job that the text of a job file holds.
 
     Raises
     ------
     JobError
-        The text is no job file of this version, or a field is unknown or has a value it must not have.
+        The text is not a job file of this version, or a field is unknown or has an invalid value.
     """
     try:
         document = json.loads(text)

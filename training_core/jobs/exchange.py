@@ -1,4 +1,7 @@
-"""Jobs that make another file of a model: one that other programs read, or that computes faster."""
+"""Jobs that convert a model: ONNX export and 8-bit quantization.
+
+Scope: the fields and their texts. Independent of how models are converted; standard library only.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ from .shared import LabelOptions, ThreadOptions, model_option
 
 @dataclass(frozen=True)
 class OnnxOptions(Job):
-    """The ONNX file to write."""
+    """Options of every job that writes an ONNX file."""
 
     onnx: str = option("", "ONNX model", "Where to write the ONNX file.", kind=ONNX_OUTPUT, required=True)
     tile_px: int = option(
         512,
         "Tile size",
-        "Side of the squares that other programs give the model, rounded up to a multiple of 32; 0 leaves it free, "
-        "which the plugin Deepness cannot open. RoadSeg gives it tiles of any size.",
+        "Input size of the ONNX model in other programs, rounded up to a multiple of 32; 0 makes it dynamic, which the "
+        "plugin Deepness cannot open. RoadSeg itself runs it at any tile size.",
         unit="px",
         minimum=0,
         maximum=8192,
@@ -29,10 +32,10 @@ class OnnxOptions(Job):
 
 @dataclass(frozen=True)
 class ExportModel(OnnxOptions):
-    """Write a model as an ONNX file, which other programs can run.
+    """Export a model to ONNX, so that other programs can run it.
 
-    The ONNX file runs in ONNX Runtime, OpenVINO and the QGIS plugin Deepness. RoadSeg's other algorithms take it in
-    place of the model, but cannot learn from it; so keep the original.
+    The ONNX file runs in ONNX Runtime, OpenVINO and the QGIS plugin Deepness. RoadSeg's other algorithms run it as
+    well, but cannot fine-tune it: keep the original model.
     """
 
     name: ClassVar[str] = "exportmodel"
@@ -43,13 +46,12 @@ class ExportModel(OnnxOptions):
 
 @dataclass(frozen=True)
 class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
-    """Make a model compute with 8-bit integers, which is faster, and check that it still finds the same roads.
+    """Quantize a model to 8-bit integers (INT8), which is faster, and check that it still finds the same roads.
 
-    Makes an ONNX file that computes with 8-bit integers, faster and down to a quarter of the size. Pieces of images of
-    the kind that the model is for are looked at: on half of them its numbers are measured, on the other half the roads
-    found before and after are compared. With true roads, no more than 0.005 of IoU and of APLS may be lost; without, no
-    more than 0.5 % of the pixels may turn over. Where that cannot be kept, parts of the network get their precision
-    back; where nothing helps, there is no file.
+    Post-training quantization to an ONNX file, which runs faster and has down to a quarter of the size. Half of the
+    sampled image chips calibrate the ranges of activations, the other half validate the result. With true roads, IoU
+    and APLS may each drop by 0.005 at most; without, at most 0.5 % of the pixels may change their class. If they do,
+    some layers are kept in full precision; if that does not suffice, no file is written.
     """
 
     name: ClassVar[str] = "quantize"
@@ -59,34 +61,40 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
     rasters: tuple[str, ...] = option(
         (),
         "Images",
-        "Images of the kind that the model is for: on pieces of them its numbers are measured, and the result checked.",
+        "Images like those the model will be used on; chips of them are used for calibration and validation.",
         kind=RASTERS,
         required=True,
     )
     roads: str = option(
         "",
         "Drawn roads",
-        "True roads on the images. With them the model may lose no more than 0.005 of its IoU and of its APLS; "
-        "without, 99.5 % of the pixels must stay what they were.",
+        "True roads in the images. With them, IoU and APLS may each drop by 0.005 at most; without, 99.5 % of the "
+        "pixels must keep their class.",
         kind=VECTOR,
     )
-    aoi: str = option("", "Area of interest", "Polygons within which every road is drawn.", kind=VECTOR)
+    aoi: str = option("", "Area of interest", "Polygons in which every road is drawn.", kind=VECTOR)
     chips: int = option(
         24,
         "Chips",
-        "How many pieces of the images to look at: half of them to measure, half to check.",
+        "Number of image chips: half for calibration, half for validation.",
         minimum=2,
         maximum=1000,
         advanced=True,
     )
-    chip_px: int = option(512, "Chip size", "Side of the pieces.", unit="px", minimum=64, maximum=4096, advanced=True)
-    seed: int = option(0, "Seed", "Decides which pieces are taken.", minimum=0, maximum=2**31 - 1, advanced=True)
+    chip_px: int = option(512, "Chip size", "Side of a chip.", unit="px", minimum=64, maximum=4096, advanced=True)
+    seed: int = option(0, "Seed", "Random seed of the choice of chips.", minimum=0, maximum=2**31 - 1, advanced=True)
 
     def validate(self) -> None:
-        """See Job.validate; also wants roads where there is an area of interest."""
+        """See Job.validate; also checks that an area of interest comes with roads.
+
+        Raises
+        ------
+        JobError
+            See Job.validate, or there is an area of interest without roads.
+        """
         super().validate()
         if self.aoi and not self.roads:
             raise JobError(
-                "An area of interest (aoi) says where all roads are drawn, but there are no drawn roads (roads).",
-                "Give the roads, or leave it out.",
+                "An area of interest (aoi) is given without drawn roads (roads).",
+                "Give the roads that are drawn in it, or leave out the area of interest.",
             )

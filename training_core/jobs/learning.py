@@ -1,4 +1,7 @@
-"""Jobs about what a model learns: fine-tuning it, scoring it, where to label next, and scenes to learn from."""
+"""Jobs about training: fine-tuning, evaluation, active learning (where to label next), synthetic scenes.
+
+Scope: the fields and their texts. Independent of how models are trained; standard library only.
+"""
 
 from __future__ import annotations
 
@@ -29,58 +32,56 @@ from .shared import ComputeOptions, LabelOptions, SegmentOptions, model_option
 
 @dataclass(frozen=True)
 class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
-    """Teach a network the roads drawn in an image.
+    """Fine-tune a road segmentation model on roads drawn in images.
 
-    Learns from roads drawn as lines or polygons, best within an area of interest in which every road is drawn, and
-    starts from a base model or afresh. Before it learns, it warns of roads that lie beside those of the image, lie
-    outside of the area of interest, or are too few. A part of the ground is kept apart to score the model on. The
-    result is a model file, a report with charts and pictures, and the scores.
+    Trains on roads drawn as lines or polygons, best within an area of interest in which every road is drawn, starting
+    from a base model or from random weights. Before training, it warns of roads that are offset from those in the
+    image, lie outside of the area of interest, or are too few. A part of the labeled area is held out to validate the
+    model. The results are a model file, a report with charts and pictures, and validation scores.
 
-    Every minute a checkpoint is written beside the model, from which a run that was stopped or cut off goes on.
+    Every minute a checkpoint is written beside the model, from which a stopped or interrupted run can be resumed.
     """
 
     name: ClassVar[str] = "finetune"
     title: ClassVar[str] = "Fine-tune a model"
 
-    rasters: tuple[str, ...] = option(
-        (), "Images", "The images in which the roads are drawn.", kind=RASTERS, required=True
-    )
+    rasters: tuple[str, ...] = option((), "Images", "Images in which the roads are drawn.", kind=RASTERS, required=True)
     roads: str = option(
         "", "Drawn roads", "Road center-lines or road polygons drawn on the images.", kind=VECTOR, required=True
     )
     aoi: str = option(
         "",
         "Area of interest",
-        "Polygons within which every road is drawn, so that all else in them is known to be no road.",
+        "Polygons in which every road is drawn, so that all other pixels in them are background.",
         kind=VECTOR,
     )
     base_model: str = option(
         STARTER,
         "Base model",
-        f"Model to start from: a file, or {STARTER} for the model that comes with RoadSeg. Left empty, learning starts "
-        "fresh.",
+        f"Pretrained model to start from: a file, or {STARTER} for the model that comes with RoadSeg. Leave empty to "
+        "train from random weights.",
         kind=MODEL,
     )
-    model: str = option("", "Model", "Where to write the model.", kind=MODEL_OUTPUT, required=True)
-    report: str = option("", "Report", "Where to write the HTML report of the training.", kind=HTML_OUTPUT)
+    model: str = option("", "Model", "Model file to write.", kind=MODEL_OUTPUT, required=True)
+    report: str = option("", "Report", "HTML report of the training to write.", kind=HTML_OUTPUT)
     class_field: str = option(
         "",
         "Road class field",
-        "Field that holds each road's class, such as highway or surface; the model then tells the classes apart. Roads "
-        "where it is empty are learned from as roads alone.",
+        "Field with the class of each road, such as highway or surface, which the model then predicts as well. Roads "
+        "where it is empty count as roads of unknown class.",
         kind=FIELD,
     )
     speed_field: str = option(
         "",
         "Speed field",
-        "Field that holds the speed on each road in km/h. Without a road class field the model tells apart bins of 16 "
-        "km/h (10 mph); with one, it gives each class its speed.",
+        "Field with the speed on each road in km/h. With a road class field, each class gets its median speed; without "
+        "one, bins of 16 km/h (10 mph) are the classes that the model predicts.",
         kind=FIELD,
     )
     bands: tuple[int, ...] = option(
         (),
         "Bands",
-        "Image bands to learn from, counted from 1; none given means the base model's, or else all but alpha.",
+        "Image bands to train on, counted from 1; by default those of the base model, or else all but alpha.",
         kind=BANDS,
         minimum=1,
         maximum=65535,
@@ -89,7 +90,8 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
     resolution_m: float = option(
         0.0,
         "Ground resolution",
-        "Size of a pixel on the ground at which to work; 0 takes the base model's, or else the first image's own.",
+        "Pixel size on the ground to train at; images are resampled to it. 0 takes that of the base model, or else "
+        "that of the first image.",
         unit="m",
         minimum=0,
         maximum=100,
@@ -98,7 +100,7 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
     validation_share: float = option(
         0.2,
         "Validation share",
-        "Share of the labeled ground, in blocks, that is kept apart to measure how good the model is.",
+        "Share of the labeled area that is held out for validation, in blocks (spatial split).",
         minimum=0.05,
         maximum=0.5,
         advanced=True,
@@ -106,67 +108,71 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
     resume: bool = option(
         False,
         "Resume",
-        "Go on from the checkpoint that a run of the same job, cut off or stopped, has left beside the model.",
+        "Resume from the checkpoint that a stopped or interrupted run of the same job has left beside the model.",
     )
     keep_best: bool = option(
         False,
         "Keep the best when stopped",
-        "When the training is stopped, write the best model so far instead of none.",
+        "When training is stopped, write the best model so far instead of none.",
     )
     log_folder: str = option(
         "",
         "TensorBoard folder",
-        "Where to write logs for TensorBoard, in a folder of their own for each run.",
+        "Folder for TensorBoard logs; each run gets its own subfolder.",
         kind=FOLDER,
         advanced=True,
     )
 
     def validate(self) -> None:
-        """See Job.validate; also wants a base model where stages of it are to be kept."""
+        """See Job.validate; also checks that frozen layers come with a base model.
+
+        Raises
+        ------
+        JobError
+            See Job.validate, or layers are frozen without a base model.
+        """
         super().validate()
         if not self.base_model and (self.frozen_stages or self.batch_norm == "frozen"):
             name = "Frozen stages (frozen_stages)" if self.frozen_stages else "Batch norm (batch_norm) frozen"
-            raise JobError(
-                f"{name} keep what a base model knows, but there is none.", "Give a base model (base_model)."
-            )
+            raise JobError(f"{name} need a base model, but there is none.", "Give a base model (base_model).")
 
 
 @dataclass(frozen=True)
 class Evaluate(LabelOptions, SegmentOptions):
-    """Score a model against drawn roads.
+    """Evaluate a model against drawn roads: IoU, F1, precision and recall.
 
-    Compares what a model finds with true roads, best on ground that it has not learned from: another part of the
-    town, or another image. All roads there must be drawn, within an area of interest. The scores compare pixel by
-    pixel, strictly and within a tolerance: for all ground, for each image and for each polygon of the area of interest.
+    Compares predicted with true roads, best in an area that the model was not trained on: another part of the town, or
+    another image. Every road there must be drawn, within an area of interest. The scores compare pixels, exactly and
+    within a tolerance (relaxed): in total, by image and by polygon of the area of interest.
     """
 
     name: ClassVar[str] = "evaluate"
     title: ClassVar[str] = "Evaluate a model"
 
-    rasters: tuple[str, ...] = option((), "Images", "The images to score on.", kind=RASTERS, required=True)
-    roads: str = option("", "Drawn roads", "The true roads, as lines or polygons.", kind=VECTOR, required=True)
-    aoi: str = option("", "Area of interest", "Polygons within which every road is drawn.", kind=VECTOR)
+    rasters: tuple[str, ...] = option((), "Images", "Images to evaluate on.", kind=RASTERS, required=True)
+    roads: str = option("", "Drawn roads", "True roads, as lines or polygons.", kind=VECTOR, required=True)
+    aoi: str = option("", "Area of interest", "Polygons in which every road is drawn.", kind=VECTOR)
     model: str = model_option()
     tolerance_m: float = option(
         3.0,
         "Tolerance",
-        "How far from a true road a found one may lie, and the other way round, to count in the relaxed scores.",
+        "Relaxed scores: maximum distance of a predicted road pixel from a true one, and vice versa.",
         unit="m",
         minimum=0,
         maximum=100,
     )
-    report: str = option("", "Report", "Where to write the HTML report of the scores.", kind=HTML_OUTPUT)
-    scores: str = option("", "Scores", "Where to write the scores as JSON.", kind=JSON_OUTPUT)
+    report: str = option("", "Report", "HTML report of the scores to write.", kind=HTML_OUTPUT)
+    scores: str = option("", "Scores", "JSON file of the scores to write.", kind=JSON_OUTPUT)
 
 
 @dataclass(frozen=True)
 class SuggestLabels(Job):
-    """Suggest the patches of a segmented scene in which a label would help the model most.
+    """Suggest where labels would help the model most (active learning by uncertainty sampling).
 
-    Looks for ground where the model is sure neither of road nor of its absence, as the entropy of its probability
-    tells, and rather for patches with both than with one of them. The patches lie side by side, spread over the scene
-    and away from what is labeled already, and are ranked: draw every road in the first ones, and take these as area of
-    interest of the next training. Where a model is sure and wrong is not found in this way.
+    Ranks square patches of a segmented scene by the entropy of the road probability, preferring patches that hold both
+    road and background, and spreads them over the scene and away from labeled areas. Draw every road in the first
+    patches, and use these as area of interest of the next training. Errors that the model is confident about are not
+    found in this way.
     """
 
     name: ClassVar[str] = "suggestlabels"
@@ -175,7 +181,7 @@ class SuggestLabels(Job):
     raster: str = option(
         "",
         "Road probability",
-        "What a model has found in the scene, as Segment roads writes it: the probability, not the mask.",
+        "Probability raster of the scene as written by Segment roads, not the mask.",
         kind=RASTER,
         required=True,
     )
@@ -183,22 +189,22 @@ class SuggestLabels(Job):
         "",
         "Labeled areas",
         "Polygons that are labeled already, such as the area of interest of the last training. No patch is suggested "
-        "there, and rather far from there than near.",
+        "in them, and patches close to them are penalized.",
         kind=VECTOR,
     )
     suggestions: str = option(
         "",
         "Patches to label",
-        "Where to write the patches, with rank, uncertainty and share of road; once every road in them is drawn, they "
-        "can be the area of interest of a training.",
+        "Patches to write, with rank, uncertainty and share of road; once every road in them is drawn, they can be the "
+        "area of interest of a training.",
         kind=VECTOR_OUTPUT,
         required=True,
     )
-    count: int = option(10, "Number of patches", "How many patches to suggest at most.", minimum=1, maximum=1000)
+    count: int = option(10, "Number of patches", "Maximum number of patches.", minimum=1, maximum=1000)
     patch_m: float = option(
         100.0,
         "Patch size",
-        "Side of a square patch on the ground. What lies in one should be drawn in some minutes.",
+        "Side of a square patch on the ground; choose it so that its roads can be drawn in a few minutes.",
         unit="m",
         minimum=1,
         maximum=100000,
@@ -206,8 +212,8 @@ class SuggestLabels(Job):
     spread: float = option(
         0.5,
         "Spread",
-        "How much a patch counts for less that lies near another one or labeled ground: 0 takes the most uncertain "
-        "patches wherever they lie, 1 spreads them over the scene as far as it is uncertain at all.",
+        "How strongly patches close to another one or to a labeled area are penalized: 0 ranks by uncertainty alone, 1 "
+        "spreads them over all uncertain parts of the scene.",
         minimum=0,
         maximum=1,
         advanced=True,
@@ -216,50 +222,49 @@ class SuggestLabels(Job):
 
 @dataclass(frozen=True)
 class MakeScene(Job):
-    """Generate an aerial scene with its true roads, for demonstrations and tests.
+    """Generate a synthetic aerial image with its true roads, for demonstrations and tests.
 
     Generates streets of all kinds, houses, trees and fields, with shadows and noise, in color, with near infrared or
-    panchromatic. The roads are lines with their widths, so that a model can be trained and scored without any data of
-    one's own.
+    panchromatic. The roads are lines with widths, so that models can be trained and evaluated without data of your own.
     """
 
     name: ClassVar[str] = "makescene"
     title: ClassVar[str] = "Make a scene"
 
-    raster: str = option("", "Image", "Where to write the image.", kind=RASTER_OUTPUT, required=True)
-    roads: str = option("", "Roads", "Where to write the true roads.", kind=VECTOR_OUTPUT, required=True)
+    raster: str = option("", "Image", "Image to write.", kind=RASTER_OUTPUT, required=True)
+    roads: str = option("", "Roads", "True roads to write, as lines.", kind=VECTOR_OUTPUT, required=True)
     size_px: int = option(1024, "Size", "Side of the square image.", unit="px", minimum=64, maximum=32768)
-    seed: int = option(0, "Seed", "The same seed gives the same scene.", minimum=0, maximum=2**31 - 1)
+    seed: int = option(0, "Seed", "Random seed; the same seed gives the same scene.", minimum=0, maximum=2**31 - 1)
     resolution_m: float = option(
-        0.5, "Ground resolution", "Side of a pixel on the ground.", unit="m", minimum=0.25, maximum=1.0, advanced=True
+        0.5, "Ground resolution", "Pixel size on the ground.", unit="m", minimum=0.25, maximum=1.0, advanced=True
     )
     bands: str = option(
         "rgb",
         "Bands",
-        "What the image holds: red, green and blue (rgb), the same and near infrared (rgbn), or a single panchromatic "
-        "band (pan).",
+        "Bands of the image: red, green and blue (rgb), these and near infrared (rgbn), or one panchromatic band "
+        "(pan).",
         choices=("rgb", "rgbn", "pan"),
         advanced=True,
     )
     bit_depth: str = option(
         "8",
         "Bit depth",
-        "Values from 0 to 255 as in most images (8), or from 0 to 2047 as from many satellites (11).",
+        "Range of values: 0 to 255 as in most images (8), or 0 to 2047 as of many satellites (11).",
         choices=("8", "11"),
         advanced=True,
     )
     layout: str = option(
         "auto",
         "Layout",
-        "The kind of street plan: villages among fields (mixed), straight blocks (grid), an old town of narrow lanes "
-        "(organic), rings and spokes (radial), curved streets with cul-de-sacs (suburb), few roads and tracks (rural), "
-        "or a motorway with an interchange (highway). The choice auto leaves it to the seed.",
+        "Street plan: villages among fields (mixed), straight blocks (grid), an old town of narrow lanes (organic), "
+        "rings and spokes (radial), curved streets with cul-de-sacs (suburb), few roads and tracks (rural), or a "
+        "motorway with an interchange (highway). The choice auto draws one by the seed.",
         choices=("auto", "mixed", "grid", "organic", "radial", "suburb", "rural", "highway"),
     )
     region: str = option(
         "temperate",
         "Region",
-        "What is built and grows there, and the colors of ground, roofs and roads; any draws a region by the seed, and "
+        "Buildings, vegetation, and colors of ground, roofs and roads. The choice any draws a region by the seed, and "
         "varies its colors.",
         choices=("temperate", "himalayan", "desert", "tropical", "any"),
     )

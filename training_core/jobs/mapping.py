@@ -1,4 +1,7 @@
-"""Jobs that map roads: from an image to a mask, from a mask to lines, or both at once."""
+"""Jobs that map roads: segmentation, vectorization, both at once, and network cleaning.
+
+Scope: the fields and their texts. Independent of how roads are found; standard library only.
+"""
 
 from __future__ import annotations
 
@@ -22,60 +25,67 @@ from .shared import (
 
 
 def _classes_option() -> str:
-    """Return the field of where classes of roads are written."""
+    """Return the field `classes`: the raster of road classes to write."""
     return option(
         "",
         "Road classes",
-        "Where to write the classes of roads, for a model that tells them: 0 no road, then numbers of classes, "
-        "255 no data.",
+        "Raster of road classes to write, with a model that predicts them: 0 no road, then the class numbers, 255 no "
+        "data.",
         kind=RASTER_OUTPUT,
     )
 
 
 @dataclass(frozen=True)
 class Segment(SegmentOptions):
-    """Find road pixels in an image.
+    """Segment roads in an image: road mask and probability.
 
-    Writes a mask, a probability and, from a model that tells them, the classes of roads, with the coordinate system
-    and the extent of the image. Images of any size are worked through tile by tile, within the memory that is given.
-    In QGIS the image may be any raster layer: a file, a raster within a file, a virtual raster, a file on a server, or,
-    within an extent or an area of interest, a web map. A mesh layer is taken as it is styled.
+    Writes a mask, a probability and, with a model that predicts them, road classes, in the CRS and extent of the image.
+    Images of any size are processed tile by tile within the given memory. In QGIS the image may be any raster layer: a
+    file, a raster within a file, a virtual raster, a file on a server, or, within an extent or an area of interest, a
+    web map. A mesh layer is rendered in its style.
     """
 
     name: ClassVar[str] = "segment"
     title: ClassVar[str] = "Segment roads"
 
-    raster: str = option("", "Image", "The image to segment.", kind=RASTER)
+    raster: str = option("", "Image", "Image to segment.", kind=RASTER)
     rasters: tuple[str, ...] = option(
-        (), "Images", "Several images to segment in one job, with the folder for their masks.", kind=RASTERS
+        (), "Images", "Several images to segment in one job; their masks go to the folder.", kind=RASTERS
     )
-    folder: str = option("", "Folder", "Where the masks of several images go, named for them.", kind=FOLDER)
+    folder: str = option("", "Folder", "Folder for the masks of several images, named after the images.", kind=FOLDER)
     resume: bool = option(
         False,
-        "Go on",
-        "Of several images, leave out those whose mask is there and younger than image and model, as after a run that "
-        "was cut off.",
+        "Resume",
+        "Skip those of several images whose mask exists and is newer than image and model, as after an interrupted "
+        "run.",
         advanced=True,
     )
     model: str = model_option(STARTER)
-    aoi: str = option("", "Area of interest", "Polygons to which the work is limited.", kind=VECTOR)
-    mask: str = option("", "Road mask", "Where to write the mask: 1 road, 0 other, 255 no data.", kind=RASTER_OUTPUT)
+    aoi: str = option("", "Area of interest", "Polygons outside of which nothing is segmented.", kind=VECTOR)
+    mask: str = option("", "Road mask", "Mask to write: 1 road, 0 background, 255 no data.", kind=RASTER_OUTPUT)
     probability: str = option(
-        "", "Road probability", "Where to write the probability: 0 to 254 for 0 to 1, 255 no data.", kind=RASTER_OUTPUT
+        "", "Road probability", "Probability raster to write: 0 to 254 for 0 to 1, 255 no data.", kind=RASTER_OUTPUT
     )
     classes: str = _classes_option()
 
     def validate(self) -> None:
-        """See Job.validate; also wants either one image with an output, or several with a folder."""
+        """See Job.validate; also checks that there is either one image with an output, or several with a folder.
+
+        Raises
+        ------
+        JobError
+            See Job.validate, or images and outputs do not match.
+        """
         super().validate()
         if bool(self.raster) == bool(self.rasters):
-            raise JobError("The image (raster) or several images (rasters) must be given, not both.")
+            raise JobError("Give either one image (raster) or several images (rasters), not both.")
         if self.rasters and not self.folder:
-            raise JobError("Several images need a folder (folder) for their masks.")
+            raise JobError("Several images (rasters) need a folder (folder) for their masks.", "Choose a folder.")
         if self.rasters and (self.mask or self.probability or self.classes):
             raise JobError(
-                "Several images have no one road mask (mask), road probability (probability) or classes (classes).",
-                "Their masks go into the folder (folder).",
+                "Several images (rasters) cannot be written to one road mask (mask), road probability (probability) or "
+                "classes (classes).",
+                "Leave these out: the masks go to the folder (folder).",
             )
         if self.raster and not (self.mask or self.probability or self.classes):
             raise JobError("There is nothing to write.", "Give a road mask (mask) or a road probability (probability).")
@@ -83,80 +93,80 @@ class Segment(SegmentOptions):
 
 @dataclass(frozen=True)
 class Vectorize(NetworkOptions):
-    """Turn a road mask or probability into a network of center-lines.
+    """Vectorize a road mask or probability into a network of center-lines.
 
-    Lines lie in the middle of their roads. Gaps, as under trees, are joined and missed junctions found; lines that meet
-    share their end point exactly, and rings and parallel roads are kept. Each line has its length, width, confidence
-    (from a probability), the number of its connected component, and tags of OpenStreetMap; with a raster of classes
-    also class, speed and travel time.
+    Lines follow the middle of their roads. Gaps, as under trees, are closed and missed junctions restored; connected
+    lines share their end points exactly, and rings and parallel roads are kept. Each line has its length, width,
+    confidence (from a probability), connected component and OpenStreetMap tags; with a raster of road classes also
+    class, speed and travel time.
     """
 
     name: ClassVar[str] = "vectorize"
     title: ClassVar[str] = "Vectorize roads"
 
-    raster: str = option("", "Road mask or probability", "The raster to vectorize.", kind=RASTER, required=True)
+    raster: str = option("", "Road mask or probability", "Raster to vectorize.", kind=RASTER, required=True)
     classes: str = option(
         "",
         "Road classes",
-        "Raster of the classes of these roads, as Segment roads writes it: lines then have a class, the speed that is "
-        "usual there, and a travel time.",
+        "Raster of the classes of these roads as written by Segment roads: lines then have a class, the usual speed "
+        "there, and a travel time.",
         kind=RASTER,
     )
     threshold: float = option(
         0.5,
         "Threshold",
-        "Probability from which a pixel is road; a mask needs none.",
+        "Minimum probability of a road pixel; no effect on masks.",
         minimum=0.01,
         maximum=0.99,
     )
-    roads: str = option("", "Roads", "Where to write the lines.", kind=VECTOR_OUTPUT, required=True)
-    nodes: str = option("", "Nodes", "Where to write junctions and ends.", kind=VECTOR_OUTPUT)
+    roads: str = option("", "Roads", "Center-lines to write.", kind=VECTOR_OUTPUT, required=True)
+    nodes: str = option("", "Nodes", "Junctions and dead ends to write, as points.", kind=VECTOR_OUTPUT)
 
 
 @dataclass(frozen=True)
 class ExtractRoads(NetworkOptions, SegmentOptions):
-    """Segment an image and vectorize the roads in one go.
+    """Extract the road network of an image: segment and vectorize in one step.
 
-    Does what Segment roads and Vectorize roads do one after the other, without a mask in between unless one is wanted.
-    A model that tells classes of roads gives lines with a class, a speed and a travel time.
+    Does the same as Segment roads followed by Vectorize roads, and writes a mask only on request. With a model that
+    predicts road classes, lines have a class, a speed and a travel time.
     """
 
     name: ClassVar[str] = "extractroads"
     title: ClassVar[str] = "Extract roads"
 
-    raster: str = option("", "Image", "The image to map roads in.", kind=RASTER, required=True)
+    raster: str = option("", "Image", "Image to extract roads from.", kind=RASTER, required=True)
     model: str = model_option(STARTER)
-    aoi: str = option("", "Area of interest", "Polygons to which the work is limited.", kind=VECTOR)
-    roads: str = option("", "Roads", "Where to write the lines.", kind=VECTOR_OUTPUT, required=True)
-    mask: str = option("", "Road mask", "Where to write the mask: 1 road, 0 other, 255 no data.", kind=RASTER_OUTPUT)
+    aoi: str = option("", "Area of interest", "Polygons outside of which nothing is segmented.", kind=VECTOR)
+    roads: str = option("", "Roads", "Center-lines to write.", kind=VECTOR_OUTPUT, required=True)
+    mask: str = option("", "Road mask", "Mask to write: 1 road, 0 background, 255 no data.", kind=RASTER_OUTPUT)
     classes: str = _classes_option()
 
 
 @dataclass(frozen=True)
 class CleanNetwork(NodingOptions, CleaningOptions):
-    """Clean a layer of road lines: cut them where they meet, join gaps, find missed junctions, merge crowded ones.
+    """Clean the topology of road lines: node them, close gaps, extend undershoots, prune dangles, merge junctions.
 
-    Takes any layer of lines, drawn or downloaded, in any coordinate system. A line's parts keep its fields and its
-    direction; length, component and, beside a field speed_kmh, travel time are made anew. Bridges are cut by nothing
-    and meet other lines at their ends alone. What was connected stays connected.
+    Takes any layer of lines, drawn or downloaded, in any CRS. Lines are split where they meet; the parts keep the
+    fields and the direction of their line, and length, component and, with a field speed_kmh, travel time are
+    recomputed. Bridges are not split and connect to other lines only at their ends. Connected roads stay connected.
     """
 
     name: ClassVar[str] = "cleannetwork"
     title: ClassVar[str] = "Clean road network"
 
-    lines: str = option("", "Lines", "The lines to clean.", kind=VECTOR, required=True)
+    lines: str = option("", "Lines", "Lines to clean.", kind=VECTOR, required=True)
     lines_bridge_field: str = bridge_option("lines")
     join_lines: bool = option(
         False,
         "Join lines",
-        "Where just two lines meet, make them one, with the fields of the longest of its parts; bridges stay.",
+        "Merge lines where exactly two meet, keeping the fields of the longest; bridges are not merged.",
     )
-    roads: str = option("", "Roads", "Where to write the cleaned lines.", kind=VECTOR_OUTPUT, required=True)
-    nodes: str = option("", "Nodes", "Where to write junctions and ends.", kind=VECTOR_OUTPUT)
+    roads: str = option("", "Roads", "Cleaned lines to write.", kind=VECTOR_OUTPUT, required=True)
+    nodes: str = option("", "Nodes", "Junctions and dead ends to write, as points.", kind=VECTOR_OUTPUT)
     junction_m: float = option(
         5.0,
-        "Junction size",
-        "Junctions less apart than this along a line become one; 0 leaves them all.",
+        "Junction merging distance",
+        "Junctions closer together than this along a line are merged; 0 merges none.",
         unit="m",
         minimum=0,
         maximum=100,

@@ -1,4 +1,7 @@
-"""Jobs about road networks that are there already: scored, compared with another, handed on to routing."""
+"""Jobs on existing road networks: scoring (APLS, TOPO), change detection, export for routing.
+
+Scope: the fields and their texts. Independent of how networks are compared; standard library only.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +21,17 @@ from .option import (
     option,
 )
 
-# Meters a second of one of each unit that a speed may be given in.
+# Conversion factors to meters per second, by unit of speed.
 METERS_PER_SECOND = {"km/h": 1 / 3.6, "mph": 0.44704, "m/s": 1.0}
 
 
 def bridge_option(whose: str) -> str:
-    """Return the field that chooses the field of a layer that tells its bridges."""
+    """Return the field that names the bridge field of a layer."""
     return option(
         "",
         f"Bridge field of the {whose}",
-        "Field that says which lines are bridges: 1, yes, true, or a kind of bridge. A bridge meets other lines at its "
-        "ends alone, and never where it crosses them.",
+        "Field that marks bridges: 1, yes, true, or a kind of bridge. A bridge connects to other lines only at its "
+        "ends, not where it crosses them.",
         kind=FIELD,
         usual="bridge",
     )
@@ -38,20 +41,20 @@ def _speed_option(whose: str) -> str:
     return option(
         "",
         f"Speed field of the {whose}",
-        "Field with each line's speed. With one for each network, paths are also compared by the time they take; "
-        "where it is empty, the median of the others counts.",
+        "Field with the speed on each line. If both networks have one, paths are also compared by travel time; where "
+        "it is empty, the median of the other lines is used.",
         kind=FIELD,
     )
 
 
 @dataclass(frozen=True)
 class NodingOptions(Job):
-    """How lines become a graph: shared by every job on road networks."""
+    """Options of every job that turns lines into a graph (noding)."""
 
     join_m: float = option(
         0.5,
         "Joining distance",
-        "Ends of lines as near to each other, or to another line, as this are joined.",
+        "Noding tolerance: line ends within this distance of each other or of another line are connected.",
         unit="m",
         minimum=0.001,
         maximum=20,
@@ -61,10 +64,10 @@ class NodingOptions(Job):
 
 @dataclass(frozen=True)
 class GraphOptions(NodingOptions):
-    """What lines tell beside their shape: shared by jobs that look at how fast one drives."""
+    """Options of every job that reads speeds of lines."""
 
     speed_unit: str = option(
-        "km/h", "Unit of speeds", "Unit of the speed fields.", choices=tuple(METERS_PER_SECOND), advanced=True
+        "km/h", "Speed unit", "Unit of the speed fields.", choices=tuple(METERS_PER_SECOND), advanced=True
     )
 
 
@@ -72,21 +75,21 @@ class GraphOptions(NodingOptions):
 class ScoreNetwork(GraphOptions):
     """Score a road network against a true one: APLS, TOPO, completeness, correctness and quality.
 
-    Compares lines with true lines, each in any coordinate system. APLS compares the lengths of shortest paths, or the
-    times they take, and TOPO what can be reached nearby; completeness, correctness, quality and the relaxed scores
-    compare lengths alone. Each is told with the distances that it depends on. The layer of errors holds the lines that
-    are matched, missed or false.
+    Compares proposed with true lines, each layer in any CRS. APLS compares the lengths or travel times of shortest
+    paths, TOPO the parts of the network that are reachable from many seeds; completeness, correctness, quality and the
+    relaxed scores compare lengths regardless of topology. Each score is reported with the distances that it depends on.
+    The error layer holds matched, missed and false lines.
     """
 
     name: ClassVar[str] = "scorenetwork"
     title: ClassVar[str] = "Score a network"
 
-    truth: str = option("", "True roads", "Lines to score against.", kind=VECTOR, required=True)
+    truth: str = option("", "True roads", "Ground truth: the lines to score against.", kind=VECTOR, required=True)
     proposal: str = option("", "Proposed roads", "Lines to score, in any CRS.", kind=VECTOR, required=True)
     aoi: str = option(
         "",
         "Area of interest",
-        "Polygons within which every true road is drawn; both networks are cut off at its border.",
+        "Polygons in which every true road is drawn; both networks are clipped to them.",
         kind=VECTOR,
     )
     truth_bridge_field: str = bridge_option("true roads")
@@ -96,8 +99,8 @@ class ScoreNetwork(GraphOptions):
     snap_m: float = option(
         4.0,
         "Snap distance of APLS",
-        "How far a control point of one network may lie from the other to be found there. Scores with different "
-        "distances must not be compared.",
+        "Maximum distance at which control points of one network are snapped to the other. Scores with different snap "
+        "distances are not comparable.",
         unit="m",
         minimum=0.01,
         maximum=100,
@@ -105,8 +108,8 @@ class ScoreNetwork(GraphOptions):
     tolerance_m: float = option(
         5.0,
         "Tolerance of completeness",
-        "How near to a line of the other network a line must be for completeness, correctness and quality, and to be "
-        "matched on the map.",
+        "Buffer width of completeness, correctness and quality, and of the error layer: maximum distance of matched "
+        "lines from the other network.",
         unit="m",
         minimum=0.01,
         maximum=100,
@@ -114,7 +117,7 @@ class ScoreNetwork(GraphOptions):
     relaxed_m: float = option(
         3.0,
         "Tolerance of relaxed scores",
-        "The same for relaxed precision and recall.",
+        "Buffer width of relaxed precision and recall.",
         unit="m",
         minimum=0.01,
         maximum=100,
@@ -122,8 +125,8 @@ class ScoreNetwork(GraphOptions):
     )
     spacing_m: float = option(
         50.0,
-        "Control points of APLS",
-        "The farthest that control points are from each other along an edge.",
+        "Control point spacing of APLS",
+        "Maximum distance between control points along an edge.",
         unit="m",
         minimum=1,
         maximum=10000,
@@ -132,7 +135,7 @@ class ScoreNetwork(GraphOptions):
     radius_m: float = option(
         300.0,
         "Radius of TOPO",
-        "How far along the roads what can be reached from a seed is compared.",
+        "Maximum network distance from a seed to the holes and marbles that are compared.",
         unit="m",
         minimum=1,
         maximum=10000,
@@ -140,96 +143,117 @@ class ScoreNetwork(GraphOptions):
     )
     hole_m: float = option(
         8.0,
-        "Hole size of TOPO",
-        "How far a marble may lie from the hole that it falls into, and a seed from the proposal.",
+        "Matching distance of TOPO",
+        "Maximum distance between a marble and the hole that it is matched with, and of a seed from the proposal.",
         unit="m",
         minimum=0.01,
         maximum=100,
         advanced=True,
     )
     seed_m: float = option(
-        30.0, "Seeds of TOPO", "Distance between seeds.", unit="m", minimum=1, maximum=10000, advanced=True
+        30.0,
+        "Seed spacing of TOPO",
+        "Distance between seeds along the roads.",
+        unit="m",
+        minimum=1,
+        maximum=10000,
+        advanced=True,
     )
     interval_m: float = option(
         5.0,
-        "Holes of TOPO",
-        "Distance between holes, and between marbles.",
+        "Sampling interval of TOPO",
+        "Distance between holes along the true roads, and between marbles along the proposed ones.",
         unit="m",
         minimum=0.5,
         maximum=1000,
         advanced=True,
     )
     errors: str = option(
-        "", "Matched, missed and false", "Where to write lines that tell by `kind` what they are.", kind=VECTOR_OUTPUT
+        "",
+        "Matched, missed and false",
+        "Error layer to write: lines with `kind` matched, missed or false.",
+        kind=VECTOR_OUTPUT,
     )
-    report: str = option("", "Report", "Where to write the HTML report of the scores.", kind=HTML_OUTPUT)
-    scores: str = option("", "Scores", "Where to write the scores as JSON.", kind=JSON_OUTPUT)
+    report: str = option("", "Report", "HTML report of the scores to write.", kind=HTML_OUTPUT)
+    scores: str = option("", "Scores", "JSON file of the scores to write.", kind=JSON_OUTPUT)
 
     def validate(self) -> None:
-        """See Job.validate; also wants the speeds of both networks or of none."""
+        """See Job.validate; also checks that both networks have speeds, or neither.
+
+        Raises
+        ------
+        JobError
+            See Job.validate, or only one network has a speed field.
+        """
         super().validate()
         if bool(self.truth_speed_field) != bool(self.proposal_speed_field):
             missing = "proposed roads (proposal" if self.truth_speed_field else "true roads (truth"
             raise JobError(
                 f"There is no speed field of the {missing}_speed_field).",
-                "Paths are compared by time where both networks have speeds; give both fields or none.",
+                "Comparing travel times needs the speeds of both networks: give both fields or none.",
             )
 
 
 @dataclass(frozen=True)
 class ExportNetwork(GraphOptions):
-    """Write a layer of road lines as a graph that networkx and OSMnx find routes in.
+    """Export road lines as a routable graph for NetworkX and OSMnx.
 
-    Makes a directed graph with lengths and travel times of any layer of lines, as GraphML and as a GeoPackage of nodes
-    and edges. Lines are cut where they meet; bridges and one-way roads are honored. QGIS' own network analysis needs no
-    such file: it takes the lines as they are, with speed_kmh as its speed field.
+    Builds a directed graph with lengths and travel times from any layer of lines, as GraphML and as a GeoPackage of
+    nodes and edges. Lines are split where they meet; bridges and one-way roads are respected. QGIS' own network
+    analysis needs no such file: it takes the lines as they are, with speed_kmh as the speed field.
     """
 
     name: ClassVar[str] = "exportnetwork"
     title: ClassVar[str] = "Export a network for routing"
 
-    lines: str = option("", "Lines", "The roads, in any CRS.", kind=VECTOR, required=True)
+    lines: str = option("", "Lines", "Roads to export, in any CRS.", kind=VECTOR, required=True)
     lines_bridge_field: str = bridge_option("lines")
     lines_oneway_field: str = option(
         "",
         "One-way field of the lines",
-        "Field that says which lines are one-way: yes, true or 1 in the direction in which they are drawn, -1 or "
-        "reverse against it; no, false, 0, 2 or nothing for both.",
+        "Field that marks one-way roads: yes, true or 1 in the direction of the line, -1 or reverse against it; no, "
+        "false, 0, 2 or empty for both directions.",
         kind=FIELD,
         usual="oneway",
     )
     lines_class_field: str = option(
         "",
         "Class field of the lines",
-        "Field of the roads' classes, named as in OpenStreetMap, by which a speed is taken that is usual where the "
-        "speed field tells none. The field highway, where there is one, need not be chosen.",
+        "Field with the road classes, named as in OpenStreetMap; where the speed field is empty, the usual speed of "
+        "the class is used. A field highway is used without being chosen.",
         kind=FIELD,
         usual="highway",
     )
     lines_speed_field: str = option(
         "",
         "Speed field of the lines",
-        "Field with each line's speed, from which the travel time follows.",
+        "Field with the speed on each line, from which travel times are computed.",
         kind=FIELD,
         usual="speed_kmh",
     )
     keep: str = option(
         "all",
         "Components to keep",
-        "Whether all connected parts of the network are written, or the longest alone, within which there is a way "
-        "from everywhere to everywhere if no road is one-way.",
+        "Export all connected components, or only the longest, in which every node is reachable from every other if no "
+        "road is one-way.",
         choices=("all", "longest"),
     )
-    graphml: str = option("", "Graph", "Where to write the graph as GraphML, as OSMnx reads it.", kind=GRAPHML_OUTPUT)
+    graphml: str = option("", "Graph", "GraphML file to write, as OSMnx reads it.", kind=GRAPHML_OUTPUT)
     geopackage: str = option(
         "",
         "Nodes and edges",
-        "Where to write the graph as a GeoPackage with the layers nodes and edges, as OSMnx has them.",
+        "GeoPackage to write, with the layers nodes and edges in the schema of OSMnx.",
         kind=GEOPACKAGE_OUTPUT,
     )
 
     def validate(self) -> None:
-        """See Job.validate; also wants something to write."""
+        """See Job.validate; also checks that there is an output.
+
+        Raises
+        ------
+        JobError
+            See Job.validate, or there is no output.
+        """
         super().validate()
         if not (self.graphml or self.geopackage):
             raise JobError("There is nothing to write.", "Give a graph (graphml) or nodes and edges (geopackage).")
@@ -237,48 +261,56 @@ class ExportNetwork(GraphOptions):
 
 @dataclass(frozen=True)
 class CompareNetworks(GraphOptions):
-    """Compare a road network before with that after: what is intact, lost, new or displaced, and who is cut off.
+    """Compare road networks before and after: detect changes, and find places that are cut off or have longer routes.
 
     Takes the roads before, such as those of OpenStreetMap or of an earlier run, and the roads after, such as those
-    found in a new image. Each stretch is intact, displaced, lost or new. For places, the routes before and after are
-    compared: which are cut off, and which have a longer way, from the nearest origin of help or among each other.
+    extracted from a new image. Each segment is classified as intact, displaced, lost or new. The accessibility of
+    places is compared by their routes before and after, from the nearest origin of help or among each other.
     """
 
     name: ClassVar[str] = "comparenetworks"
     title: ClassVar[str] = "Compare road networks"
 
     before: str = option(
-        "", "Roads before", "Lines as they were, such as those of OpenStreetMap.", kind=VECTOR, required=True
+        "",
+        "Roads before",
+        "Road lines before the change, such as those of OpenStreetMap; in any CRS.",
+        kind=VECTOR,
+        required=True,
     )
     after: str = option(
         "",
         "Roads after",
-        "Lines as they are now, such as those found in a new image; in any CRS.",
+        "Road lines after the change, such as those extracted from a new image; in any CRS.",
         kind=VECTOR,
         required=True,
     )
     aoi: str = option(
         "",
         "Area of interest",
-        "Polygons where the new image shows the ground. Roads outside are not judged; without it, each road before "
-        "that the image does not reach counts as lost.",
+        "Footprint of the new image: polygons in which roads are compared. Without it, all roads before that the image "
+        "does not cover count as lost.",
         kind=VECTOR,
     )
-    places: str = option("", "Places", "Points that people must get to: villages, hospitals, camps.", kind=VECTOR)
-    places_name_field: str = option("", "Name field of the places", "Field with each place's name.", kind=FIELD)
+    places: str = option(
+        "", "Places", "Points whose accessibility is compared: villages, hospitals, camps.", kind=VECTOR
+    )
+    places_name_field: str = option("", "Name field of the places", "Field with the names of the places.", kind=FIELD)
     origins: str = option(
         "",
         "Origins",
-        "Points that help comes from: depots, airports. The ways from the nearest one are compared; without origins, "
-        "the ways to all those places that hang together afterwards.",
+        "Points that help comes from: depots, airports. Routes from the nearest origin are compared; without origins, "
+        "routes to all places in the largest group that is connected afterwards.",
         kind=VECTOR,
     )
-    origins_name_field: str = option("", "Name field of the origins", "Field with each origin's name.", kind=FIELD)
+    origins_name_field: str = option(
+        "", "Name field of the origins", "Field with the names of the origins.", kind=FIELD
+    )
     damage: str = option(
         "",
         "Confirmed damage",
-        "Polygons where roads are known to be blocked. With them, a lost road is closed to routes only where it "
-        "touches one, and else counts as there but not seen, as under trees; without them, all lost roads are closed.",
+        "Polygons in which roads are known to be blocked. With them, lost roads are closed to routes only where they "
+        "touch one, and otherwise count as open but hidden, as under trees; without them, all lost roads are closed.",
         kind=VECTOR,
     )
     before_bridge_field: str = bridge_option("roads before")
@@ -288,7 +320,7 @@ class CompareNetworks(GraphOptions):
     tolerance_m: float = option(
         5.0,
         "Tolerance",
-        "A road that runs along one of the other network as near as this is intact.",
+        "Maximum distance of an intact road from the other network.",
         unit="m",
         minimum=0.1,
         maximum=100,
@@ -296,7 +328,8 @@ class CompareNetworks(GraphOptions):
     displaced_m: float = option(
         15.0,
         "Largest displacement",
-        "A road that has none so near, but one as near as this that is no other's, is displaced. 0 tells none as such.",
+        "Maximum offset of a displaced road from its counterpart, which is no other road's; 0 finds no displaced "
+        "roads.",
         unit="m",
         minimum=0,
         maximum=300,
@@ -304,7 +337,7 @@ class CompareNetworks(GraphOptions):
     place_m: float = option(
         100.0,
         "Distance of places",
-        "How far a place or an origin may lie from the nearest road to be on it.",
+        "Maximum distance at which places and origins are snapped to the nearest road.",
         unit="m",
         minimum=1,
         maximum=10000,
@@ -312,26 +345,25 @@ class CompareNetworks(GraphOptions):
     align: bool = option(
         True,
         "Align",
-        "Take off the shift by which the network before lies aside as a whole, where more roads are intact then. It is "
-        "told in any case.",
+        "Correct the overall offset between both networks if more roads are intact then (co-registration). The offset "
+        "is reported in any case.",
     )
     routes_on: str = option(
         "after",
         "Routes run on",
-        "Which roads there are afterwards. The choice after takes the roads after, as they are drawn, so that each gap "
-        "interrupts; remaining takes the roads before that are intact or displaced, and the new ones, so that gaps too "
-        "short to be told as lost do not.",
+        "Network of the routes afterwards: after takes the roads after as they are, so that every gap interrupts a "
+        "route; remaining takes the intact, displaced and new roads, so that gaps too short to count as lost do not.",
         choices=("after", "remaining"),
     )
     keep_outside: bool = option(
         True,
         "Roads outside remain",
-        "Whether routes may use the roads before that lie outside of the area of interest.",
+        "Routes afterwards may use the roads before that lie outside of the area of interest.",
     )
     min_stretch_m: float = option(
         10.0,
         "Shortest stretch",
-        "Shorter stretches become part of the longer of their neighbors on the same line.",
+        "Minimum length of a change: shorter stretches are merged into the longer neighbor on the same line.",
         unit="m",
         minimum=0,
         maximum=1000,
@@ -339,8 +371,8 @@ class CompareNetworks(GraphOptions):
     )
     parallel_angle: float = option(
         30.0,
-        "Angle of parallels",
-        "How far the directions of two roads may differ where they are the same road.",
+        "Maximum angle",
+        "Maximum difference in direction between a road and its counterpart.",
         unit="degrees",
         minimum=1,
         maximum=90,
@@ -349,37 +381,47 @@ class CompareNetworks(GraphOptions):
     longer_percent: float = option(
         10.0,
         "Longer route",
-        "From how much more than before on a route counts as longer.",
+        "Minimum increase in length or travel time of a route that counts as longer.",
         unit="%",
         minimum=0,
         maximum=1000,
         advanced=True,
     )
     changes: str = option(
-        "", "Changes", "Where to write lines that tell by `change` what has become of them.", kind=VECTOR_OUTPUT
+        "", "Changes", "Change layer to write: lines with `change` intact, displaced, lost or new.", kind=VECTOR_OUTPUT
     )
     reached: str = option(
-        "", "Places and their routes", "Where to write the places with what became of their routes.", kind=VECTOR_OUTPUT
+        "",
+        "Places and their routes",
+        "Places to write, with the status, lengths and times of their routes.",
+        kind=VECTOR_OUTPUT,
     )
-    report: str = option("", "Report", "Where to write the HTML report of the changes.", kind=HTML_OUTPUT)
-    numbers: str = option("", "Numbers", "Where to write the numbers as JSON.", kind=JSON_OUTPUT)
+    report: str = option("", "Report", "HTML report of the changes to write.", kind=HTML_OUTPUT)
+    numbers: str = option("", "Statistics", "JSON file of the statistics to write.", kind=JSON_OUTPUT)
 
     @property
     def reach_m(self) -> float:
-        """How far a road may lie from the same road of the other network."""
+        """Maximum distance in meters between a road and its counterpart: intact or displaced."""
         return max(self.tolerance_m, self.displaced_m)
 
     def validate(self) -> None:
-        """See Job.validate; also wants speeds of both networks or of none, and places where something is about them."""
+        """See Job.validate; also checks that both networks have speeds or neither, and that places are given if needed.
+
+        Raises
+        ------
+        JobError
+            See Job.validate, only one network has a speed field, or there are no places for an option that needs them.
+        """
         super().validate()
         if bool(self.before_speed_field) != bool(self.after_speed_field):
             missing = "after" if self.before_speed_field else "before"
             raise JobError(
                 f"There is no speed field of the roads {missing} ({missing}_speed_field).",
-                "Routes are compared by time where both networks have speeds; give both fields or none.",
+                "Comparing travel times needs the speeds of both networks: give both fields or none.",
             )
         for field_name in ("origins", "damage", "reached"):
             if getattr(self, field_name) and not self.places:
                 raise JobError(
-                    f"There are no places (places), which {field_name} is for.", "Give places, or leave it out."
+                    f"There are no places (places), which {field_name} needs.",
+                    f"Give places, or leave out {field_name}.",
                 )

@@ -1,6 +1,6 @@
-"""A job's field with its default, unit, range, choices and help; how a job checks itself and travels as JSON.
+"""Job fields with default, unit, range, choices and help; validation and JSON serialization of jobs.
 
-Knows nothing of any one job, and only the standard library.
+Scope: what all jobs share. Independent of any one job; standard library only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..errors import JobError
 
 FORMAT_VERSION = 1
 
-# What a field holds, where its Python type alone does not tell.
+# Kinds of fields: what a value means where its Python type does not say.
 RASTER, RASTERS, BANDS = "raster", "rasters", "bands"
 VECTOR, FIELD = "vector", "field"
 MODEL, FOLDER = "model", "folder"
@@ -26,40 +26,39 @@ RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
 MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
 HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
 GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT = "graphml output", "geopackage output"
-# In place of a model's file, the one that comes with RoadSeg.
+# In place of a model file: the model that is shipped with RoadSeg.
 STARTER = "starter"
-# What a person chooses first: layers, then fields of them, then all else.
+# Layers come first in a dialog, then their fields, then all else.
 _LAYERS = (RASTER, RASTERS, VECTOR)
-# Files that no one but the worker writes, of whatever it likes.
+# Files that only the worker writes.
 FILE_OUTPUTS = (MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT, GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT)
 OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, *FILE_OUTPUTS)
 
 
 @dataclass(frozen=True)
 class Option:
-    """What is said of a job's field beside its name, type and default.
+    """Description of a job's field beside its name, type and default.
 
     Parameters
     ----------
     label : str
-        The few words that stand beside the field in a dialog.
+        Label of the field in a dialog, without the unit.
     help : str
-        One or two sentences for the person who must decide on a value.
+        One or two sentences that help the user decide on a value.
     kind : str
-        What the value is, where the type does not tell: one of the constants above.
+        What the value means where the type does not say: one of the constants above.
     unit : str
         Unit of a number.
     minimum, maximum : float, optional
-        The range of a number, both ends allowed.
+        Range of a number, both ends included.
     choices : tuple of str
-        The allowed words.
+        Allowed values.
     required : bool
-        Whether the job makes no sense without it.
+        Whether the job needs a value.
     advanced : bool
-        Whether most people never need it.
+        Whether most users never need it.
     usual : str
-        Of a choice among a layer's fields: what such a field is mostly called. A dialog begins with it where the layer
-        has it; nothing else does.
+        Of a layer's field: its usual name. A dialog preselects it where the layer has it; nothing else does.
     """
 
     label: str
@@ -75,18 +74,33 @@ class Option:
 
     @property
     def caption(self) -> str:
-        """The label with its unit, as a person reads it."""
+        """The label with its unit, as shown to users: `Road width (m)`."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
-def option(default: Any, label: str, help: str, **details: Any) -> Any:  # the word people know
-    """Return a dataclass field that carries an Option."""
+def option(default: Any, label: str, help: str, **details: Any) -> Any:  # `help` as in argparse
+    """Return a dataclass field that carries an Option.
+
+    Parameters
+    ----------
+    default : str, int, float, bool or tuple
+        Default value of the field.
+    label, help : str
+        See Option.
+    **details
+        Further attributes of Option.
+
+    Returns
+    -------
+    dataclasses.Field
+        The Option is in its metadata under `option`.
+    """
     return dataclasses.field(default=default, metadata={"option": Option(label, help, **details)})
 
 
 @dataclass(frozen=True)
 class OptionField:
-    """A job's field with all that is known of it; see Option for the rest."""
+    """A job's field: name, type, default and Option."""
 
     name: str
     type: Any
@@ -100,30 +114,30 @@ class OptionField:
 
     @property
     def item_type(self) -> type:
-        """The type of the value, or of each of several values."""
+        """The type of the value, or of the items of a list."""
         return typing.get_args(self.type)[0] if self.is_list else self.type
 
 
 @dataclass(frozen=True)
 class Job:
-    """What every job can do: check itself, and travel as JSON."""
+    """Base of all jobs: fields with options, validation, JSON serialization."""
 
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""
 
     @classmethod
     def summary(cls) -> str:
-        """Return in a sentence what the job does: the docstring's first paragraph."""
+        """Return the first paragraph of the docstring: what the job does, in a sentence."""
         return _paragraphs(cls)[0]
 
     @classmethod
     def description(cls) -> str:
-        """Return at more length what the job does: the rest of the docstring, a line a paragraph; empty without one."""
+        """Return the rest of the docstring, one line per paragraph; empty if there is none."""
         return "\n".join(_paragraphs(cls)[1:])
 
     @classmethod
     def option_fields(cls) -> list[OptionField]:
-        """Return the job's fields by need: required ones, layers, their fields, the rest; rare ones last."""
+        """Return the job's fields in dialog order: required ones, layers, layer fields, others; advanced ones last."""
         types = typing.get_type_hints(cls)
         fields = [
             OptionField(field.name, types[field.name], field.default, field.metadata["option"])
@@ -132,13 +146,20 @@ class Job:
         return sorted(fields, key=_need)
 
     def validate(self) -> None:
-        """Raise JobError, naming the field, where a value is missing, of the wrong type, or out of its range."""
+        """Check every field, and that no two outputs are the same file.
+
+        Raises
+        ------
+        JobError
+            A value is missing, of the wrong type, or out of range (the message names the field), or two outputs are the
+            same file.
+        """
         for field in self.option_fields():
             _validate_field(field, getattr(self, field.name))
         self._check_outputs()
 
     def _check_outputs(self) -> None:
-        """Raise JobError where two outputs go to one file; only layers may share one."""
+        """Raise JobError if two outputs are the same file; only vector layers may share one."""
         taken: dict[str, OptionField] = {}
         for field in self.option_fields():
             path = getattr(self, field.name)
@@ -150,7 +171,7 @@ class Job:
                 raise JobError(f"{both} are the same file, {path}.", "Give each a file of its own.")
 
     def to_json(self) -> str:
-        """Return the job as the text of a job file, in ASCII: so a path survives that is in no encoding."""
+        """Return the job as the text of a job file, in ASCII, so that paths that are not valid UTF-8 survive."""
         document = {"job": self.name, "version": FORMAT_VERSION, "options": dataclasses.asdict(self)}
         return json.dumps(document, indent=1)
 
@@ -169,7 +190,7 @@ def _validate_field(field: OptionField, value: Any) -> None:
     if field.is_list and not isinstance(value, tuple):
         raise JobError(f"{option_.label} ({name}) must be a list, not {value!r}.")
     if option_.required and (not value or (field.is_list and "" in value)):
-        raise JobError(f"{option_.label} ({name}) is missing.", "Give it a value.")
+        raise JobError(f"{option_.label} ({name}) is missing.", "Give a value.")
     for item in value if field.is_list else (value,):
         if type(item) is not field.item_type:
             raise JobError(f"{option_.label} ({name}) must be of type {field.item_type.__name__}, not {item!r}.")
@@ -182,7 +203,7 @@ def _validate_field(field: OptionField, value: Any) -> None:
 
 
 def describe_range(option_: Option) -> str:
-    """Return the range of a number in words, with its unit: 'from 0.1 to 10 m'; empty where there is none."""
+    """Return the range of a number with its unit, such as 'from 0.1 to 10 m'; empty if there is none."""
     low, high, unit = option_.minimum, option_.maximum, f" {option_.unit}" if option_.unit else ""
     if low is not None and high is not None:
         return f"from {low:g} to {high:g}{unit}"
@@ -192,11 +213,19 @@ def describe_range(option_: Option) -> str:
 
 
 def from_options(job_type: type[Job], options: dict[str, Any]) -> Job:
-    """Return the job with these options, checked; lists become tuples and whole numbers become floats where due."""
+    """Return the validated job with these options; lists become tuples, and integers become floats where expected.
+
+    Raises
+    ------
+    JobError
+        An option is unknown, missing, of the wrong type, or out of range.
+    """
     fields = {field.name: field for field in job_type.option_fields()}
     unknown = sorted(set(options) - set(fields))
     if unknown:
-        raise JobError(f"The job {job_type.name} has no field {', '.join(unknown)}.", f"It has {', '.join(fields)}.")
+        raise JobError(
+            f"The job {job_type.name} has no field {', '.join(unknown)}.", f"Choose from {', '.join(fields)}."
+        )
     job = job_type(**{name: _coerce(fields[name], value) for name, value in options.items()})
     job.validate()
     return job

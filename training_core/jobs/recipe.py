@@ -1,4 +1,7 @@
-"""How a network learns: the options of a fine-tune that are not about images, labels or files."""
+"""Hyperparameters of training: time budget, optimizer, learning rate, regularization.
+
+Scope: the fields and their texts. Independent of images, labels and files; standard library only.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,18 @@ from dataclasses import dataclass
 from .option import Job, option
 
 OPTIMIZERS = ("adamw", "sgd", "lamb", "lars")
-# What learning rates are stated for; a larger batch learns in proportion faster (Goyal et al., 2017).
+# Batch size that learning rates are stated for; they scale linearly with the batch (Goyal et al., 2017).
 REFERENCE_BATCH = 4
 
 
 @dataclass(frozen=True)
 class RecipeOptions(Job):
-    """How a network learns."""
+    """Options of every job that trains a model: the hyperparameters."""
 
     minutes: float = option(
         5.0,
         "Time budget",
-        "How long to train. More time gives a better model, up to a point.",
+        "Training time. More time gives a better model, up to a point.",
         unit="min",
         minimum=0.05,
         maximum=10000,
@@ -26,8 +29,8 @@ class RecipeOptions(Job):
     steps: int = option(
         0,
         "Steps",
-        "How many steps to train instead of a time; 0 goes by the time. The same job with the same number of steps "
-        "gives the same model on the same machine with the same engine.",
+        "Number of optimizer steps instead of a time budget; 0 goes by time. With steps, training is reproducible: the "
+        "same job gives the same model on the same machine with the same engine.",
         minimum=0,
         maximum=10**8,
         advanced=True,
@@ -35,46 +38,58 @@ class RecipeOptions(Job):
     chip_px: int = option(
         192,
         "Chip size",
-        "Side of the pieces of image that are learned from; up to the whole image.",
+        "Side of the image chips (patches) to train on, up to the whole image.",
         unit="px",
         minimum=64,
         maximum=32768,
         advanced=True,
     )
-    batch_size: int = option(4, "Batch size", "Chips computed at once.", minimum=1, maximum=4096, advanced=True)
+    batch_size: int = option(4, "Batch size", "Chips per forward pass.", minimum=1, maximum=4096, advanced=True)
     accumulation: int = option(
         1,
-        "Accumulation",
-        "Batches that are added up to one step: a large batch without its memory.",
+        "Gradient accumulation",
+        "Batches whose gradients are accumulated into one optimizer step: a larger effective batch with less memory.",
         minimum=1,
         maximum=4096,
         advanced=True,
     )
     recompute: str = option(
         "auto",
-        "Recompute",
-        "Whether activations are computed again for the backward pass instead of being kept, which takes far less "
-        "memory and half as much time again, or more. The choice auto does so where the memory would not suffice else.",
+        "Recompute activations",
+        "Activation checkpointing: recompute activations in the backward pass instead of storing them, which takes far "
+        "less memory and at least 1.5 times as long. The choice auto does so if the memory would not suffice "
+        "otherwise.",
         choices=("auto", "yes", "no"),
         advanced=True,
     )
-    optimizer: str = option("adamw", "Optimizer", "What turns gradients into steps.", choices=OPTIMIZERS, advanced=True)
+    optimizer: str = option(
+        "adamw",
+        "Optimizer",
+        "Optimization algorithm; lamb and lars suit large batches.",
+        choices=OPTIMIZERS,
+        advanced=True,
+    )
     learning_rate: float = option(
         0.0,
         "Learning rate",
-        f"Peak step size for a batch of {REFERENCE_BATCH}, scaled in proportion for other batches; 0 takes what suits "
-        "the optimizer.",
+        f"Peak learning rate for a batch of {REFERENCE_BATCH}, scaled linearly with the effective batch size; 0 takes "
+        "the optimizer's default.",
         minimum=0,
         maximum=100,
         advanced=True,
     )
     weight_decay: float = option(
-        0.01, "Weight decay", "How strongly weights are drawn to zero.", minimum=0, maximum=1, advanced=True
+        0.01,
+        "Weight decay",
+        "Weight decay coefficient: how strongly weights are regularized.",
+        minimum=0,
+        maximum=1,
+        advanced=True,
     )
     warm_up_share: float = option(
         0.05,
         "Warm-up",
-        "Share of the training in which the learning rate rises to its peak; then it falls along a cosine.",
+        "Share of the training during which the learning rate rises to its peak; cosine decay follows.",
         minimum=0,
         maximum=0.5,
         advanced=True,
@@ -91,8 +106,8 @@ class RecipeOptions(Job):
     averaging: float = option(
         0.0,
         "Weight averaging",
-        "How much of the running average of the weights a step keeps; the average is validated and stored. "
-        "0 stores the weights as they are.",
+        "Decay of the exponential moving average (EMA) of the weights, which is validated and stored instead of the "
+        "last weights, such as 0.98; 0 switches it off.",
         minimum=0,
         maximum=0.9999,
         advanced=True,
@@ -100,8 +115,8 @@ class RecipeOptions(Job):
     frozen_stages: int = option(
         0,
         "Frozen stages",
-        "How many of the encoder's five stages keep the base model's weights, from the first on; their backward work "
-        "is saved.",
+        "Number of the encoder's five stages, from the first on, that keep the base model's weights; steps become "
+        "faster.",
         minimum=0,
         maximum=5,
         advanced=True,
@@ -109,15 +124,15 @@ class RecipeOptions(Job):
     batch_norm: str = option(
         "live",
         "Batch norm",
-        "Whether batch normalization adapts to the images (live) or keeps the base model's statistics (frozen). "
-        "That of frozen stages is always frozen.",
+        "Whether batch normalization updates its running statistics (live) or keeps those of the base model (frozen). "
+        "In frozen stages it is always frozen.",
         choices=("live", "frozen"),
         advanced=True,
     )
     centerline_weight: float = option(
         0.0,
         "Center-line loss",
-        "Share of the loss that rewards unbroken center-lines (clDice) instead of covered area.",
+        "Weight of the clDice loss, which rewards unbroken center-lines, against the pixel loss.",
         minimum=0,
         maximum=1,
         advanced=True,
@@ -125,7 +140,7 @@ class RecipeOptions(Job):
     patience: int = option(
         0,
         "Patience",
-        "Validations without a better F1 after which training stops early; 0 always uses the whole budget.",
+        "Early stopping: number of validations without a better F1 after which training ends; 0 switches it off.",
         minimum=0,
         maximum=1000,
         advanced=True,
@@ -133,8 +148,8 @@ class RecipeOptions(Job):
     checkpoint_minutes: float = option(
         1.0,
         "Checkpoint interval",
-        "How often the state of the training is written beside the model, so that a run that was cut off can be "
-        "resumed. The file goes when the model is complete.",
+        "Time between checkpoints. The checkpoint lies beside the model, lets an interrupted run be resumed, and is "
+        "deleted when the model is complete.",
         unit="min",
         minimum=0.01,
         maximum=10000,
@@ -143,7 +158,7 @@ class RecipeOptions(Job):
     seed: int = option(
         0,
         "Seed",
-        "The same job with the same seed draws the same chips and starting weights.",
+        "Random seed of the validation split, the chips and the initial weights.",
         minimum=0,
         maximum=2**31 - 1,
         advanced=True,

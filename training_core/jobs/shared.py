@@ -1,4 +1,7 @@
-"""Options that several jobs share."""
+"""Options shared by several jobs: threads, engine, precision, labels, tiling, network cleaning.
+
+Scope: the fields and their texts. Independent of how they are used; standard library only.
+"""
 
 from __future__ import annotations
 
@@ -7,36 +10,36 @@ from dataclasses import dataclass
 from ..errors import JobError
 from .option import FIELD, MODEL, STARTER, Job, option
 
-# Environment variables that say what a job may take of the machine where it does not say so itself.
+# Environment variables with the thread and memory limits of jobs that set none themselves.
 THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
 
 
 def _engine_option(*engines: str) -> str:
-    """Return the field that chooses between engines."""
+    """Return the field `engine` with these choices beside auto."""
     return option(
         "auto",
         "Engine",
-        "What runs the network. The choice auto times those that are installed on the shapes at hand, and takes "
-        "another than native where it is clearly faster.",
+        "Inference and training backend that runs the model. The choice auto times the installed engines on the actual "
+        "tile or chip size, and takes another than native if it is clearly faster.",
         choices=("auto", *engines),
         advanced=True,
     )
 
 
 def model_option(default: str = "") -> str:
-    """Return the field of the model to use."""
-    text = f"The model file, or {STARTER} for the model that comes with RoadSeg."
+    """Return the field `model`: the model to run."""
+    text = f"Model file, or {STARTER} for the pretrained model that comes with RoadSeg."
     return option(default, "Model", text, kind=MODEL, required=True)
 
 
 @dataclass(frozen=True)
 class ThreadOptions(Job):
-    """How much of the processor to use."""
+    """Options of every job that limits its threads."""
 
     threads: int = option(
         0,
         "Threads",
-        "Processor cores to use; 0 uses as many as RoadSeg's settings say, or else all that are there.",
+        "Number of CPU threads; 0 takes the number from RoadSeg's settings, or else all available cores.",
         minimum=0,
         maximum=1024,
         advanced=True,
@@ -45,13 +48,13 @@ class ThreadOptions(Job):
 
 @dataclass(frozen=True)
 class ComputeOptions(ThreadOptions):
-    """How to compute: shared by every job that runs a network as the person wishes."""
+    """Options of every job that runs a model: engine, precision, threads."""
 
     engine: str = _engine_option("native", "ipex")
     precision: str = option(
         "auto",
         "Precision",
-        "Number format of the computation. The choice auto takes bf16 where the processor has a BF16 unit, else fp32.",
+        "Floating-point format of the computation: auto takes bf16 if the processor has a BF16 unit, else fp32.",
         choices=("auto", "bf16", "fp32"),
         advanced=True,
     )
@@ -59,12 +62,12 @@ class ComputeOptions(ThreadOptions):
 
 @dataclass(frozen=True)
 class LabelOptions(Job):
-    """How drawn roads become labels: shared by training and evaluation."""
+    """Options of every job that rasterizes drawn roads to labels: training, evaluation, quantization."""
 
     width_m: float = option(
         6.0,
         "Road width",
-        "Width given to road lines that have no width of their own. Polygons are used as drawn.",
+        "Width given to road lines without a width of their own. Polygons are used as drawn.",
         unit="m",
         minimum=0.5,
         maximum=100,
@@ -72,14 +75,14 @@ class LabelOptions(Job):
     width_field: str = option(
         "",
         "Road width field",
-        "Field that holds each road's own width in meters; where it is empty, the road width counts.",
+        "Field with the width of each road in meters; where it is empty, the road width is used.",
         kind=FIELD,
         usual="width_m",
     )
     sure_field: str = option(
         "",
         "Sure field",
-        "Yes/no field; roads where it says no are neither road nor background, but left out of learning and scores.",
+        "Yes/no field. Roads marked no are ignored: neither road nor background in training and scores.",
         kind=FIELD,
         usual="sure",
         advanced=True,
@@ -87,8 +90,8 @@ class LabelOptions(Job):
     background_m: float = option(
         30.0,
         "Background distance",
-        "Without an area of interest, how far from a drawn road the ground is known to be no road. "
-        "What lies beyond is left out.",
+        "Without an area of interest: pixels up to this distance from a drawn road are background, all others are "
+        "ignored.",
         unit="m",
         minimum=1,
         maximum=10000,
@@ -98,20 +101,21 @@ class LabelOptions(Job):
 
 @dataclass(frozen=True)
 class SegmentOptions(ComputeOptions):
-    """How an image is worked through: shared by every job that segments."""
+    """Options of every job that segments an image tile by tile."""
 
     engine: str = _engine_option("native", "ipex", "openvino")
     halo: str = option(
         "auto",
         "Halo",
-        "Context around each tile in pixels: a number, exact for the very result of the undivided image, or auto for "
-        "the narrowest that keeps 99.99 % of the mask, which the model file tells.",
+        "Overlap of tiles: margin in pixels around each tile that is computed and discarded. A number; exact for the "
+        "model's receptive field, which gives the same result as the undivided image; or auto for the smallest that "
+        "keeps 99.99 % of the mask, as stored in the model file.",
         advanced=True,
     )
     tile_px: int = option(
         0,
         "Tile size",
-        "Side of the tiles the image is worked through in, without their halo; 0 fits it to the memory.",
+        "Side of a tile without its halo; 0 takes the largest that fits into the memory.",
         unit="px",
         minimum=0,
         maximum=32768,
@@ -120,8 +124,8 @@ class SegmentOptions(ComputeOptions):
     memory_gb: float = option(
         0.0,
         "Memory",
-        "What the work may take of the memory: larger tiles waste less on halos. 0 takes what RoadSeg's settings say, "
-        "or else a quarter of what is free.",
+        "Memory limit, which decides on the tile size: larger tiles spend less time on halos. 0 takes the limit from "
+        "RoadSeg's settings, or else a quarter of the free memory.",
         unit="GB",
         minimum=0,
         maximum=4096,
@@ -130,32 +134,38 @@ class SegmentOptions(ComputeOptions):
     test_time_augmentation: bool = option(
         False,
         "Test-time augmentation",
-        "Look at the image in all eight turns and mirror images, and take the mean: a little better, in eight times "
-        "the time.",
+        "Average the predictions over all eight rotations and flips of the image: slightly more accurate, eight times "
+        "slower.",
         advanced=True,
     )
     threshold: float = option(
         0.0,
         "Threshold",
-        "Probability from which a pixel is road; 0 takes the one stored in the model.",
+        "Minimum probability of a road pixel; 0 takes the threshold stored in the model.",
         minimum=0,
         maximum=1,
         advanced=True,
     )
 
     def validate(self) -> None:
-        """See Job.validate; also checks the halo, which is a word or a number."""
+        """See Job.validate; also checks that the halo is auto, exact or a number of pixels.
+
+        Raises
+        ------
+        JobError
+            See Job.validate, or the halo is none of these.
+        """
         super().validate()
         if self.halo not in ("auto", "exact") and not (self.halo.isdecimal() and int(self.halo) <= 4096):
             raise JobError(f"Halo (halo) is {self.halo!r}.", "Give auto, exact, or a number from 0 to 4096 px.")
 
 
 def spur_option(default_m: float) -> float:
-    """Return the field of how long dead ends must be to stay."""
+    """Return the field `spur_m`: minimum length of dead ends."""
     return option(
         default_m,
         "Spur length",
-        "Dead ends shorter than this, or than the width of the road they leave, are pruned.",
+        "Dead ends (dangles) shorter than this, or than the width of the road they branch off, are pruned.",
         unit="m",
         minimum=0,
         maximum=1000,
@@ -164,11 +174,11 @@ def spur_option(default_m: float) -> float:
 
 
 def gap_option(default_m: float) -> float:
-    """Return the field of how wide a gap may be to be joined."""
+    """Return the field `gap_m`: maximum length of a gap that is bridged."""
     return option(
         default_m,
         "Longest gap",
-        "Two dead ends that face each other across no more than this are joined; 0 leaves all gaps open.",
+        "Two dead ends that face each other across a gap up to this length are connected; 0 keeps all gaps.",
         unit="m",
         minimum=0,
         maximum=1000,
@@ -177,12 +187,12 @@ def gap_option(default_m: float) -> float:
 
 
 def snap_option(default_m: float) -> float:
-    """Return the field of how far a dead end is led on to a road."""
+    """Return the field `snap_m`: maximum extension of a dead end to a road."""
     return option(
         default_m,
         "Snap distance",
-        "A dead end that points at a road whose line is no farther than this is led on to it; 0 leaves them all. "
-        "About twice a road's width finds the junctions that a mask has missed.",
+        "A dead end (undershoot) that points at a road within this distance is extended to it; 0 extends none. About "
+        "twice the road width restores the junctions that a mask has missed.",
         unit="m",
         minimum=0,
         maximum=1000,
@@ -191,11 +201,11 @@ def snap_option(default_m: float) -> float:
 
 
 def min_length_option(default_m: float) -> float:
-    """Return the field of how long a component must be to stay."""
+    """Return the field `min_length_m`: minimum total length of a connected component."""
     return option(
         default_m,
         "Shortest component",
-        "Connected groups of lines shorter than this in all are dropped.",
+        "Connected components of the network with less total length are removed.",
         unit="m",
         minimum=0,
         maximum=1e5,
@@ -204,11 +214,11 @@ def min_length_option(default_m: float) -> float:
 
 
 def simplify_option(default_m: float) -> float:
-    """Return the field of how far lines are simplified."""
+    """Return the field `simplify_m`: tolerance of line simplification."""
     return option(
         default_m,
         "Simplification",
-        "How far a simplified line may lie from the one found.",
+        "Douglas-Peucker tolerance: maximum distance of a simplified line from the original.",
         unit="m",
         minimum=0,
         maximum=100,
@@ -218,14 +228,14 @@ def simplify_option(default_m: float) -> float:
 
 @dataclass(frozen=True)
 class CleaningOptions(Job):
-    """How a network of lines is cleaned: shared by every job that does. All lengths are on the ground."""
+    """Options of every job that cleans a road network. All lengths are in meters on the ground."""
 
     spur_m: float = spur_option(10.0)
     gap_m: float = gap_option(24.0)
     gap_angle: float = option(
         30.0,
         "Gap angle",
-        "How far a road may turn into a gap that is joined; half as much more in a gap below 0.3 of the longest.",
+        "Maximum change of direction from either road into a gap; 1.5 times as much in gaps below 0.3 of the longest.",
         unit="degrees",
         minimum=0,
         maximum=90,
@@ -238,13 +248,13 @@ class CleaningOptions(Job):
 
 @dataclass(frozen=True)
 class NetworkOptions(CleaningOptions):
-    """How a mask becomes lines: shared by every job that vectorizes. All lengths are on the ground."""
+    """Options of every job that vectorizes a mask. All lengths are in meters on the ground."""
 
     hysteresis: float = option(
         0.8,
         "Hysteresis",
-        "Share of the threshold from which pixels are road, too, where they hang together with pixels above the "
-        "threshold, which mends uncertain roads. 1 takes the threshold alone; a mask needs none.",
+        "Lower threshold as a share of the upper one: pixels above it count as road if connected to pixels above the "
+        "upper one, which bridges uncertain stretches. 1 switches it off; no effect on masks.",
         minimum=0.05,
         maximum=1,
         advanced=True,
@@ -252,7 +262,7 @@ class NetworkOptions(CleaningOptions):
     close_m: float = option(
         1.0,
         "Widest gap to close",
-        "Gaps in roads and between them that are no wider than this are closed; 0 closes none.",
+        "Morphological closing of the mask: gaps in and between roads up to this width are closed; 0 closes none.",
         unit="m",
         minimum=0,
         maximum=100,
@@ -261,7 +271,7 @@ class NetworkOptions(CleaningOptions):
     min_hole_m2: float = option(
         60.0,
         "Smallest hole",
-        "Holes in roads smaller than this are filled.",
+        "Holes in the mask with a smaller area are filled.",
         unit="m²",
         minimum=0,
         maximum=1e6,
@@ -270,7 +280,7 @@ class NetworkOptions(CleaningOptions):
     min_area_m2: float = option(
         60.0,
         "Smallest patch",
-        "Patches of road smaller than this are dropped.",
+        "Connected road patches of the mask with a smaller area are removed.",
         unit="m²",
         minimum=0,
         maximum=1e6,
@@ -279,14 +289,14 @@ class NetworkOptions(CleaningOptions):
     gap_probability: float = option(
         0.0,
         "Probability in gaps",
-        "Gaps along which the mean probability of road is less than this stay open; a mask tells nothing of it.",
+        "Minimum mean road probability along a gap that is connected; no effect on masks.",
         minimum=0,
         maximum=1,
         advanced=True,
     )
     center: bool = option(
         True,
-        "Center lines",
-        "Move lines to the middle of their roads, to a fraction of a pixel.",
+        "Center lines on roads",
+        "Shift lines to the middle of their roads with subpixel accuracy.",
         advanced=True,
     )

@@ -1,6 +1,6 @@
-"""The model that comes with RoadSeg, and the word that means it wherever a model is asked for.
+"""The starter model that is shipped with RoadSeg, and the name `starter` that stands for its file.
 
-Knows where its file lies, and only the standard library; knows nothing of what is in it.
+Scope: the path of the file. Independent of its content; standard library only.
 """
 
 from __future__ import annotations
@@ -15,29 +15,35 @@ PATH = Path(__file__).resolve().parents[2] / "resources" / "starter" / "roads.sa
 
 
 def has_starter() -> bool:
-    """Whether this copy of RoadSeg has the model."""
+    """Whether this copy of RoadSeg contains the starter model."""
     return PATH.is_file()
 
 
 def model_path(model: str) -> str:
-    """Return the file that an option of the kind MODEL means.
+    """Return the path of a model, where `starter` stands for the shipped one.
 
     Raises
     ------
     ModelFileError
-        It is the starter, which this copy of RoadSeg does not have.
+        The starter is asked for, but this copy of RoadSeg does not contain it.
     """
     if model != STARTER:
         return model
     if not has_starter():
         raise ModelFileError(
             f"This copy of RoadSeg comes without its starter model ({PATH}).",
-            "Choose a model file instead; a base model may be left empty, so that learning starts fresh.",
+            "Choose a model file instead; a base model may be left empty to train from random weights.",
         )
     return str(PATH)
 
 
 def with_model_paths(job: Job) -> Job:
-    """Return a job with the files that its models mean; see `model_path`."""
+    """Return a job with `starter` replaced by the path of the shipped model; see `model_path`.
+
+    Raises
+    ------
+    ModelFileError
+        The starter is asked for, but this copy of RoadSeg does not contain it.
+    """
     fields = [field for field in job.option_fields() if field.option.kind == MODEL]
     return replace(job, **{field.name: model_path(getattr(job, field.name)) for field in fields})

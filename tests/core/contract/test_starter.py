@@ -102,5 +102,5 @@ def test_a_copy_without_the_starter_says_what_to_do(no_starter, town, tmp_path):
 def test_the_command_line_tells_of_the_starter():
     for command in ("segment", "extractroads", "finetune", "evaluate"):
         told = " ".join(CliRunner().invoke(cli.main, [command, "--help"]).output.split())
-        assert "starter for the model that comes with RoadSeg" in told
+        assert "starter for the pretrained model that comes with RoadSeg" in told
         assert ("[default: starter" in told) == (command != "evaluate")

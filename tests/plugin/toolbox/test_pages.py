@@ -75,7 +75,7 @@ def test_every_example_is_a_call_that_the_algorithm_takes(algorithms):
             assert not needed or name in values, f"{algorithm.name()}:{name}"
         for name, value in values.items():
             assert definitions[name].checkValueIsAcceptable(value), f"{algorithm.name()}:{name}"
-        assert EXAMPLES[algorithm.name()].told in {output.name() for output in algorithm.outputDefinitions()}
+        assert EXAMPLES[algorithm.name()].shown in {output.name() for output in algorithm.outputDefinitions()}
 
 
 def test_every_link_of_a_page_leads_somewhere(pages):
