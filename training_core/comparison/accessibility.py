@@ -19,7 +19,8 @@ from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.vectors import read_layer, read_polygons, require_geometry
 from ..jobs import CompareNetworks
-from ..networks.lines import Lines, together
+from ..networks.lines import Lines
+from ..networks.parallel_arrays import concatenated
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from .open_roads import RoadsAtHand, is_closed, passable_roads, stretch_lines, with_new_roads
 from .routes import Sites, Ways, from_nearest, least_way, snap, to_all
@@ -158,7 +159,7 @@ def find_routes(hand: RoadsAtHand, points: Points, job: CompareNetworks, reporte
     LabelError
         No place, or no origin, lies on a road before.
     """
-    before = snap(_graph(together(hand.before, hand.outside), job), points.points, job.place_m)
+    before = snap(_graph(concatenated(hand.before, hand.outside), job), points.points, job.place_m)
     _check_near(before, points, job, reporter)
     reporter.progress(0.3, "Putting together what can be driven on")
     after = snap(_graph(passable_roads(hand, points.damage, job), job), points.points, job.place_m)
@@ -208,7 +209,7 @@ def _missing(
     stretches = stretch_lines(hand.before, hand.fates_before)
     closed = is_closed(stretches, hand.fates_before, points.damage)
     closed = np.append(closed, np.full(len(hand.outside), not job.keep_outside))
-    main = together(stretches, hand.outside)
+    main = concatenated(stretches, hand.outside)
     lines = with_new_roads(replace(main, speed_mps=np.where(closed, _CLOSED_MPS, _OPEN_MPS)), hand, job)
     is_main = np.arange(len(lines)) < len(main)
     lines = replace(lines, speed_mps=np.where(is_main, lines.speed_mps, _OPEN_MPS))

@@ -19,6 +19,7 @@ import numpy as np
 import shapely
 
 from ..networks.lines import make_lines
+from ..networks.parallel_arrays import concatenated
 from ..networks.road_graph import Places, RoadGraph, as_drawn
 from ..networks.stretches import Stretches, near, rest
 
@@ -81,11 +82,11 @@ def find_fates(roads: RoadGraph, other: RoadGraph, limits: Limits) -> Fates:
     same, other_same = (near(*pair, limits.tolerance_m, limits.angle) for pair in ((roads, other), (other, roads)))
     pieces, offset_m = _displacements(roads, rest(roads, same), other, rest(other, other_same), limits)
     kind = np.where(np.isnan(offset_m), UNMATCHED, DISPLACED)
-    edge, begin_m, end_m = (np.concatenate(each) for each in zip(vars(same).values(), vars(pieces).values()))
-    order = np.lexsort((begin_m, edge))
+    covered = concatenated(same, pieces)
+    order = np.lexsort((covered.begin_m, covered.edge))
     kind = np.concatenate([np.full(len(same.edge), INTACT), kind])[order]
     offset_m = np.concatenate([np.full(len(same.edge), np.nan), offset_m])[order]
-    return _settled(Stretches(edge[order], begin_m[order], end_m[order]), kind, offset_m, limits.min_stretch_m)
+    return _settled(covered.select(order), kind, offset_m, limits.min_stretch_m)
 
 
 def _displacements(

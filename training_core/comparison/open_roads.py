@@ -13,7 +13,8 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from ..jobs import CompareNetworks
-from ..networks.lines import Lines, make_lines, together
+from ..networks.lines import Lines, make_lines
+from ..networks.parallel_arrays import concatenated
 from ..networks.road_graph import as_drawn
 from .changes import UNMATCHED, Fates, shapes_of
 
@@ -36,14 +37,14 @@ def joined_to(main: Lines, added: Lines, doubles: np.ndarray, reach_m: float, jo
     """
     ends = shapely.points(_ends(added))
     if not len(ends) or not len(main) or not len(doubles):
-        return together(main, added)
+        return concatenated(main, added)
     touching, _ = shapely.STRtree(doubles).query(ends, predicate="dwithin", distance=join_m)
     ends = shapely.points(np.unique(shapely.get_coordinates(ends[np.unique(touching)]), axis=0))
     end, near = shapely.STRtree(main.shapes).query_nearest(ends, max_distance=reach_m, all_matches=False)
     links = shapely.shortest_line(ends[end], main.shapes[near])
     links = links[shapely.length(links) > join_m]
     # As bridges, links meet others at their ends alone.
-    return together(main, added, make_lines(links, np.ones(len(links), dtype=bool)))
+    return concatenated(main, added, make_lines(links, np.ones(len(links), dtype=bool)))
 
 
 def _ends(lines: Lines) -> np.ndarray:
@@ -86,9 +87,9 @@ def passable_roads(hand: RoadsAtHand, damage: Optional[BaseGeometry], job: Compa
     is_open = is_lost & ~is_closed(stretches, hand.fates_before, damage)
     outside = hand.outside if job.keep_outside else _chosen(hand.outside, np.zeros(len(hand.outside), dtype=bool))
     if job.routes_on == "after":
-        kept = together(_chosen(stretches, is_open), outside)
+        kept = concatenated(_chosen(stretches, is_open), outside)
         return joined_to(hand.after, kept, stretches.shapes[~is_lost], job.reach_m, job.join_m)
-    main = together(_chosen(stretches, is_open | ~is_lost), outside)
+    main = concatenated(_chosen(stretches, is_open | ~is_lost), outside)
     return with_new_roads(main, hand, job)
 
 

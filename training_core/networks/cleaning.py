@@ -12,7 +12,8 @@ import numpy as np
 import shapely
 
 from .chains import join_chains
-from .graph import Graph, runs, select_edges
+from .graph import Graph, select_edges
+from .parallel_arrays import ranges
 from .surroundings import Surroundings
 
 
@@ -105,7 +106,7 @@ def simplify(graph: Graph, tolerance_m: float) -> Graph:
     goes_on = np.isin(begins[1:], graph.offsets, invert=True)  # in the next piece, which begins where this one ends
     counts = np.diff(begins, append=len(graph.points)) + np.append(goes_on, False)
     pieces = shapely.linestrings(
-        graph.points[runs(begins, counts, np.ones_like(begins))], indices=np.repeat(np.arange(len(begins)), counts)
+        graph.points[ranges(begins, counts)], indices=np.repeat(np.arange(len(begins)), counts)
     )
     simple = shapely.simplify(pieces, tolerance_m, preserve_topology=False)
     points, piece = shapely.get_coordinates(simple, return_index=True)

@@ -187,9 +187,3 @@ def connected(count: int, edges: np.ndarray) -> np.ndarray:
     """
     links = coo_array((np.ones(len(edges), dtype=bool), edges.T), shape=(count, count))
     return connected_components(links, directed=False)[1].astype(np.int64) if count else np.zeros(0, dtype=np.int64)
-
-
-def runs(begins: np.ndarray, counts: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Return the whole numbers begin, begin + step, ... of several runs, run after run."""
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(begins, counts) + np.repeat(steps, counts) * within

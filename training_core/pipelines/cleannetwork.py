@@ -21,11 +21,12 @@ from ..jobs import CleanNetwork
 from ..networks.chains import join_chains
 from ..networks.cleaning import drop_short_components, prune_spurs, simplify
 from ..networks.gaps import join_gaps, snap_ends
-from ..networks.graph import Graph, runs
+from ..networks.graph import Graph
 from ..networks.junctions import consolidate_junctions
 from ..networks.lines import LineFields, Lines, lines_in, read_line_layer, shared_plane
 from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, to_tables, write_network
 from ..networks.noding import node_lines
+from ..networks.parallel_arrays import ranges
 from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
 
@@ -138,5 +139,5 @@ def _run_as_drawn(graph: Graph, lines: Lines) -> Graph:
     )
     step = np.where(second < first, -1, 1)
     begins = np.where(step < 0, graph.offsets[1:] - 1, graph.offsets[:-1])
-    points = graph.points[runs(begins, graph.sizes, step)]
+    points = graph.points[ranges(begins, graph.sizes, step)]
     return replace(graph, points=points, edges=np.where(step[:, None] < 0, graph.edges[:, ::-1], graph.edges))
