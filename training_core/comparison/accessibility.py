@@ -19,7 +19,8 @@ from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.vectors import read_layer, read_polygons, require_fields, require_geometry
 from ..jobs import CompareNetworks
-from ..networks.lines import Lines, together
+from ..networks.lines import Lines
+from ..networks.parallel_arrays import concatenated
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from .open_roads import ComparedRoads, is_closed, passable_roads, with_new_roads
 from .routes import RouteCosts, Sites, from_nearest, least_costs, snap, to_all
@@ -168,7 +169,7 @@ def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, repo
     LabelError
         No place, or no origin, lies on a road before.
     """
-    before = snap(_graph(together(roads.before.roads.lines, roads.outside), job), points.points, job.place_m)
+    before = snap(_graph(concatenated(roads.before.roads.lines, roads.outside), job), points.points, job.place_m)
     _check_near(before, points, job, reporter)
     reporter.progress(0.3, "Merging passable roads")
     after = snap(_graph(passable_roads(roads, points.damage, job), job), points.points, job.place_m)
@@ -217,7 +218,7 @@ def _missing(
     """Return the least length of closed road on a route to each place: (n,), float64; infinite without any route."""
     closed = is_closed(roads.before, points.damage)
     closed = np.append(closed, np.full(len(roads.outside), not job.keep_outside))
-    main = together(roads.before.lines, roads.outside)
+    main = concatenated(roads.before.lines, roads.outside)
     lines = with_new_roads(replace(main, speed_mps=np.where(closed, _CLOSED_MPS, _OPEN_MPS)), roads.after, job)
     is_main = np.arange(len(lines)) < len(main)
     lines = replace(lines, speed_mps=np.where(is_main, lines.speed_mps, _OPEN_MPS))

@@ -22,6 +22,7 @@ import geopandas
 import numpy as np
 
 from ..events import Reporter
+from ..networks.parallel_arrays import concatenated
 from ..networks.road_graph import Places, RoadGraph
 from ..networks.shortest_paths import paths_on
 
@@ -117,7 +118,7 @@ def control_places(roads: RoadGraph, spacing_m: float) -> tuple[Places, np.ndarr
     nodes = Places(first_end // 2, np.where(first_end % 2, roads.length_m[first_end // 2], 0.0))
     between = Places(owner, roads.length_m[owner] * number / (counts[owner] + 1))
     headings = np.concatenate([np.full((len(nodes), 2), np.nan), roads.headings_at(between)])
-    places = Places(*(np.concatenate(each) for each in zip(vars(nodes).values(), vars(between).values())))
+    places = concatenated(nodes, between)
     x, y = roads.points_at(places).T
     order = np.argsort(geopandas.GeoSeries.from_xy(x, y).hilbert_distance().to_numpy(), kind="stable")
     return places.select(order), headings[order]

@@ -20,6 +20,7 @@ import numpy as np
 import shapely
 
 from ..networks.lines import Lines, make_lines
+from ..networks.parallel_arrays import concatenated
 from ..networks.road_graph import Places, RoadGraph, as_drawn
 from ..networks.stretches import Stretches, near, rest
 
@@ -127,12 +128,11 @@ def _classified(own: _Remainder, intact: Stretches, other: _Remainder, limits: L
     """Return all segments of a network, of which the intact ones are known."""
     pieces, offset_m = _displacements(own, other, limits)
     kind = np.where(np.isnan(offset_m), UNMATCHED, DISPLACED)
-    edge, begin_m, end_m = (np.concatenate(each) for each in zip(vars(intact).values(), vars(pieces).values()))
-    order = np.lexsort((begin_m, edge))
+    covered = concatenated(intact, pieces)
+    order = np.lexsort((covered.begin_m, covered.edge))
     kind = np.concatenate([np.full(len(intact.edge), INTACT), kind])[order]
     offset_m = np.concatenate([np.full(len(intact.edge), np.nan), offset_m])[order]
-    pieces = Stretches(edge[order], begin_m[order], end_m[order])
-    return ChangeSegments(own.roads, *_settled(pieces, kind, offset_m, limits.min_stretch_m))
+    return ChangeSegments(own.roads, *_settled(covered.select(order), kind, offset_m, limits.min_stretch_m))
 
 
 def _displacements(own: _Remainder, other: _Remainder, limits: Limits) -> tuple[Stretches, np.ndarray]:

@@ -14,7 +14,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..networks.road_graph import Places, RoadGraph, as_drawn
+from ..networks.road_graph import RoadGraph, as_drawn, places_along
 from ..networks.stretches import near
 
 _TURNS, _ROUNDS = 8, 10
@@ -44,7 +44,7 @@ def measure_shift(roads: RoadGraph, other: RoadGraph, within_m: float, angle: fl
     ndarray (2,), float64, or None
         East and north, in meters; None where roads of one direction alone, or none at all, have a counterpart.
     """
-    places = _points_along(roads)
+    places = places_along(roads, max(_SPACING_M, roads.length_m.sum() / _MOST_POINTS))
     points, headings = roads.points_at(places), roads.headings_at(places)
     shift = np.zeros(2)
     for _ in range(_TURNS):
@@ -86,16 +86,6 @@ def move_closer(
     moved = as_drawn(roads.lines.moved(shift))
     without_m, with_m = (near(each, other, tolerance_m, angle).length_m for each in (roads, moved))
     return moved if with_m > without_m else None
-
-
-def _points_along(roads: RoadGraph) -> Places:
-    """Return points evenly along all lines, each in the middle of its share."""
-    length_m = roads.length_m
-    spacing_m = max(_SPACING_M, length_m.sum() / _MOST_POINTS)
-    counts = np.maximum(np.round(length_m / spacing_m), 1).astype(np.int64)
-    line = np.repeat(np.arange(len(counts)), counts)
-    number = np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return Places(line, length_m[line] * (number + 0.5) / counts[line])
 
 
 def _explain(across: np.ndarray, offset_m: np.ndarray, shift: np.ndarray) -> Optional[np.ndarray]:

@@ -13,7 +13,8 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from ..jobs import CompareNetworks
-from ..networks.lines import Lines, make_lines, together
+from ..networks.lines import Lines, make_lines
+from ..networks.parallel_arrays import concatenated
 from .changes import ChangeSegments
 
 
@@ -40,14 +41,14 @@ def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, 
     """
     ends = shapely.points(_ends(added))
     if not len(ends) or not len(main) or not len(left_out):
-        return together(main, added)
+        return concatenated(main, added)
     touching, _ = shapely.STRtree(left_out).query(ends, predicate="dwithin", distance=join_m)
     ends = shapely.points(np.unique(shapely.get_coordinates(ends[np.unique(touching)]), axis=0))
     end, near = shapely.STRtree(main.shapes).query_nearest(ends, max_distance=reach_m, all_matches=False)
     links = shapely.shortest_line(ends[end], main.shapes[near])
     links = links[shapely.length(links) > join_m]
     # As bridges, links are connected at their ends only.
-    return together(main, added, make_lines(links, np.ones(len(links), dtype=bool)))
+    return concatenated(main, added, make_lines(links, np.ones(len(links), dtype=bool)))
 
 
 def _ends(lines: Lines) -> np.ndarray:
@@ -100,9 +101,9 @@ def passable_roads(roads: ComparedRoads, damage: Optional[BaseGeometry], job: Co
     is_open = ~is_matched & ~is_closed(before, damage)
     outside = roads.outside if job.keep_outside else _chosen(roads.outside, np.zeros(len(roads.outside), dtype=bool))
     if job.routes_on == "after":
-        kept = together(_chosen(before.lines, is_open), outside)
+        kept = concatenated(_chosen(before.lines, is_open), outside)
         return add_linked(roads.after.roads.lines, kept, before.lines.shapes[is_matched], job.reach_m, job.join_m)
-    main = together(_chosen(before.lines, is_open | is_matched), outside)
+    main = concatenated(_chosen(before.lines, is_open | is_matched), outside)
     return with_new_roads(main, roads.after, job)
 
 

@@ -28,8 +28,8 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial import cKDTree
 
 from ..events import Reporter
-from ..networks.graph import runs
-from ..networks.road_graph import Places, RoadGraph
+from ..networks.parallel_arrays import ranges
+from ..networks.road_graph import Places, RoadGraph, places_along
 from ..networks.shortest_paths import make_paths
 
 SEED_M, RADIUS_M, HOLE_M, INTERVAL_M = 30.0, 300.0, 8.0, 5.0
@@ -102,7 +102,7 @@ def score_topo(
     others, missing = _seeds(proposal, truth, seed_m, hole_m)
     paired = partners.edge >= 0
     stray = others.select(missing.edge < 0)
-    holes, marbles = spread(truth, interval_m), spread(proposal, interval_m)
+    holes, marbles = places_along(truth, interval_m), places_along(proposal, interval_m)
     near = _near(truth.points_at(holes), proposal.points_at(marbles), hole_m)
     hole_count = marble_count = matched = 0
     reached_holes = _reached(truth, holes, seeds, radius_m)
@@ -121,20 +121,9 @@ def score_topo(
     return Topo(len(seeds), int(paired.sum()), hole_count, marble_count, matched)
 
 
-def spread(roads: RoadGraph, spacing_m: float) -> Places:
-    """Return places evenly along each edge, edge after edge: as many as it has spacings, rounded, and at least one.
-
-    Each stands in the middle of its share of the edge.
-    """
-    counts = np.maximum(np.rint(np.round(roads.length_m, 6) / spacing_m).astype(np.int64), 1)
-    edge = np.repeat(np.arange(len(counts)), counts)
-    number = np.arange(len(edge)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return Places(edge, roads.length_m[edge] * (number + 0.5) / counts[edge])
-
-
 def _seeds(roads: RoadGraph, other: RoadGraph, seed_m: float, hole_m: float) -> tuple[Places, Places]:
     """Return the seeds of a graph, and the nearest place of each in the other."""
-    seeds = spread(roads, seed_m)
+    seeds = places_along(roads, seed_m)
     partners, _ = other.nearest(roads.points_at(seeds), hole_m, roads.headings_at(seeds))
     return seeds, partners
 
@@ -159,9 +148,9 @@ def _reached(roads: RoadGraph, spots: Places, seeds: Places, radius_m: float) ->
         block = np.arange(begin, min(begin + _BLOCK, len(seeds)))
         for seed, to_nodes in zip(block, paths.to_nodes(block, radius_m)):
             nodes = np.flatnonzero(to_nodes <= radius_m)
-            ends = by_node[runs(first_edge[nodes], first_edge[nodes + 1] - first_edge[nodes], np.ones_like(nodes))]
+            ends = by_node[ranges(first_edge[nodes], first_edge[nodes + 1] - first_edge[nodes])]
             edges = np.unique(np.append(ends // 2, seeds.edge[seed]))
-            found = runs(first_spot[edges], first_spot[edges + 1] - first_spot[edges], np.ones_like(edges))
+            found = ranges(first_spot[edges], first_spot[edges + 1] - first_spot[edges])
             edge, along_m = spots.edge[found], spots.along_m[found]
             way_m = np.minimum(
                 to_nodes[graph.edges[edge, 0]] + along_m, to_nodes[graph.edges[edge, 1]] + length_m[edge] - along_m
@@ -173,7 +162,7 @@ def _reached(roads: RoadGraph, spots: Places, seeds: Places, radius_m: float) ->
 def _match(near: csr_array, holes: np.ndarray, marbles: np.ndarray) -> int:
     """Return the size of the maximum matching of some marbles and holes, both given as sorted indices."""
     counts = near.indptr[holes + 1] - near.indptr[holes]
-    marble = near.indices[runs(near.indptr[holes], counts, np.ones_like(holes))]
+    marble = near.indices[ranges(near.indptr[holes], counts)]
     column = np.minimum(np.searchsorted(marbles, marble), max(len(marbles) - 1, 0))
     is_reached = marbles[column] == marble if len(marbles) else np.zeros(len(marble), dtype=bool)
     row = np.repeat(np.arange(len(holes)), counts)[is_reached]

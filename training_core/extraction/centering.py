@@ -1,6 +1,6 @@
-"""Lines moved sideways to the middle of their roads, to a fraction of a pixel.
+"""Centering: lines moved along their normals to the middle of their roads, to a fraction of a pixel.
 
-Knows lines and how an image's values change across them; knows nothing of what the values are, of maps or files.
+Scope: lines in meters and profiles of values across them. Independent of what the values are, of maps and files.
 """
 
 from __future__ import annotations
@@ -15,42 +15,44 @@ from scipy.ndimage import map_coordinates
 
 from ..geodata.road_raster import RoadRaster
 from ..networks.graph import Graph
+from ..networks.surroundings import Surroundings
 from ..system.processor import core_count
 from .bitmask import BitMask
 
-# Values are looked at from one road's width on one side to one on the other: so far, and no farther, a road that is
-# half as wide on either side of its line can be told from the ground beside it.
+# A profile reaches from one road's width on one side to one on the other: so far, and no farther, a road that is half
+# as wide on either side of its line can be distinguished from what is beside it.
 _PROFILE = np.linspace(-1, 1, 25)
-# Shifts are smoothed along a line by passes of (1, 2, 1) / 4: the variance of a pass is half a vertex squared, and of
-# both of them 1, as of a Gaussian with a standard deviation of a vertex, some four pixels.
-_SMOOTHING_PASSES = 2
+# Shifts (not lines, as in `smoothing`) are smoothed by passes of (1, 2, 1) / 4: the variance of a pass is half a vertex
+# squared, and of both of them 1, as of a Gaussian with a standard deviation of a vertex, some four pixels.
+_SHIFT_SMOOTHING_PASSES = 2
 _BLOCK = 1 << 16  # vertices at a time: 13 MB for each array of profiles
 _THREADS = 4  # each with a block
 
 
-def center(
-    graph: Graph,
-    values: Callable[[np.ndarray], np.ndarray],
-    width_px: Callable[[np.ndarray], np.ndarray],
-) -> Graph:
+def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surroundings: Surroundings) -> Graph:
     """Return the graph with lines in the middle of their roads; nodes stay.
 
     A skeleton is the middle of a mask's pixels, and so off the road's by up to a pixel, with stairs. Here each vertex
-    is moved along its line's normal to the centroid of what the values across the road have above half of the value at
+    is moved along its line's normal to the centroid of what the profile across the road has above half of the value at
     the vertex; Steger, "An unbiased detector of curvilinear structures", IEEE Transactions on Pattern Analysis and
-    Machine Intelligence 20 (1998), tells how far a line is from its road's middle where the sides differ. For a mask
-    it is the middle between both sides. Where such a profile does not end within the road's width, as at a side road,
-    there is no telling; the shifts are smoothed along the line, which bridges such places. No shift is more than half
-    the road's width.
+    Machine Intelligence 20 (1998), says how far a line is from its road's middle where the sides differ. For a mask it
+    is the middle between both sides. Where such a profile does not end within the road's width, as at a side road, the
+    shift is unknown; smoothing the shifts along the line bridges such places. No shift is more than half the road's
+    width.
 
     Parameters
     ----------
     graph : Graph
-        With vertices a few pixels apart, and stairs smoothed; see `network.smooth` and `network.thin_out`.
+        With vertices a few pixels apart, and stairs smoothed; see `smoothing.smooth` and `smoothing.thin_out`.
     values : callable
-        Values, such as a probability, or 0 and 1 for a mask, at points (n, 2) between pixels.
-    width_px : callable
-        Width of the road at points (n, 2), in pixels.
+        From points, (n, 2), float64, in meters to values there, (n,), float32, such as a probability; see
+        `between_pixels`.
+    surroundings : Surroundings
+        Road widths.
+
+    Returns
+    -------
+    Graph
     """
     if not len(graph.points):
         return graph
@@ -58,11 +60,12 @@ def center(
     normal = np.column_stack([-tangent[:, 1], tangent[:, 0]])
     shift, weight = np.zeros(len(graph.points)), np.zeros(len(graph.points))
     inner = np.flatnonzero(~graph.is_end)
-    inner = inner[np.argsort(graph.points[inner, 1], kind="stable")]  # so that values are asked for row by row
+    inner = inner[np.argsort(graph.points[inner, 1], kind="stable")]  # so that values are read row by row
     blocks = [inner[begin : begin + _BLOCK] for begin in range(0, len(inner), _BLOCK)]
 
     def measure(block: np.ndarray) -> None:
-        shift[block], weight[block] = _shifts(graph.points[block], normal[block], values, width_px)
+        points = graph.points[block]
+        shift[block], weight[block] = _shifts(points, normal[block], values, surroundings.width_m(points))
 
     with ThreadPoolExecutor(min(_THREADS, core_count())) as pool:
         list(pool.map(measure, blocks))
@@ -81,15 +84,11 @@ def _tangents(graph: Graph) -> np.ndarray:
 
 
 def _shifts(
-    points: np.ndarray,
-    normal: np.ndarray,
-    values: Callable[[np.ndarray], np.ndarray],
-    width_px: Callable[[np.ndarray], np.ndarray],
+    points: np.ndarray, normal: np.ndarray, values: Callable[[np.ndarray], np.ndarray], width_m: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how far along its normal each point's road has its middle, and 1 where that can be told, else 0."""
-    reach = width_px(points)
-    known = np.isfinite(reach)
-    aside = np.where(known, reach, 1)[:, None] * _PROFILE
+    """Return how far along its normal each point's road has its middle, and 1 where that is known, else 0: (n,)."""
+    known = np.isfinite(width_m)
+    aside = np.where(known, width_m, 1)[:, None] * _PROFILE
     places = points[:, None] + aside[:, :, None] * normal[:, None]
     profile = values(places.reshape(-1, 2)).reshape(aside.shape)
     middle = len(_PROFILE) // 2
@@ -99,32 +98,44 @@ def _shifts(
     total = weight.sum(axis=1)
     known &= (total > 0) & ~is_road[:, 0] & ~is_road[:, -1]
     shift = np.divide((weight * aside).sum(axis=1), total, out=np.zeros(len(points)), where=known)
-    return np.clip(shift, -reach / 2, reach / 2, out=shift, where=known), known.astype(np.float64)
+    return np.clip(shift, -width_m / 2, width_m / 2, out=shift, where=known), known.astype(np.float64)
 
 
 def _run_around(is_road: np.ndarray, middle: int) -> np.ndarray:
-    """Return which of each row's places hang together with its middle one through True: (n, k), bool."""
+    """Return the run of True that includes the middle of each row: (n, k), bool."""
     right = np.logical_and.accumulate(is_road[:, middle:], axis=1)
     left = np.logical_and.accumulate(is_road[:, middle::-1], axis=1)[:, ::-1]
     return np.concatenate([left[:, :-1], right], axis=1)
 
 
 def _smoothed(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return a value of each vertex (p,) smoothed along the lines."""
+    """Return values of vertices, (p,), float64, smoothed along the lines."""
     index = np.arange(len(values))
     first, last = graph.offsets[:-1][graph.owner], graph.offsets[1:][graph.owner] - 1
     before, after = np.maximum(index - 1, first), np.minimum(index + 1, last)
-    for _ in range(_SMOOTHING_PASSES):
+    for _ in range(_SHIFT_SMOOTHING_PASSES):
         values = (values[before] + 2 * values + values[after]) / 4
     return values
 
 
-def between_pixels(raster: RoadRaster, road: BitMask) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what tells a raster's probability at points (n, 2) between the centers of pixels, as float32 (n,).
+def between_pixels(raster: RoadRaster, road: BitMask, pixel_m: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function for the raster's probability at points between the centers of pixels, for several threads.
 
-    It is interpolated linearly, with 0 where there are no data, and beyond the border as on it. For a mask it is that
-    of road, 0 and 1, where the clean mask has it. Points that lie near each other in rows take the fewest strips.
-    Several threads may ask at once.
+    It is interpolated linearly, with 0 where there are no data, and beyond the border as on it. For a mask it is 0 and
+    1, where the clean mask has road. Points in the order of rows read the fewest strips.
+
+    Parameters
+    ----------
+    raster : RoadRaster
+    road : BitMask
+        The clean mask.
+    pixel_m : ndarray (2,), float64
+        Ground size of a pixel in meters along columns and along rows.
+
+    Returns
+    -------
+    callable
+        From points, (n, 2), float64, in meters to values, (n,), float32.
     """
     reading = threading.Lock()  # an open file is one thread's at a time
 
@@ -136,8 +147,8 @@ def between_pixels(raster: RoadRaster, road: BitMask) -> Callable[[np.ndarray], 
         return np.where(known, values, np.float32(0))
 
     def values_at(points: np.ndarray) -> np.ndarray:
-        columns, rows = points.T
-        rows = np.clip(rows, 0, raster.height - 1)
+        columns, rows = points[:, 0] / pixel_m[0], points[:, 1] / pixel_m[1]
+        np.clip(rows, 0, raster.height - 1, out=rows)
         found = np.zeros(len(points), dtype=np.float32)
         for first_row, count in raster.strips():
             chosen = np.flatnonzero((rows >= first_row) & (rows < first_row + count))

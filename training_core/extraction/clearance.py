@@ -1,6 +1,6 @@
-"""Distance from points to the nearest pixel that is known not to be road (the distance transform where it is needed).
+"""Clearance: distance from points to the nearest pixel that is known not to be road (distance transform on demand).
 
-Scope: road masks and points in pixels. Independent of graphs.
+Scope: road masks, and points in meters. Independent of graphs.
 """
 
 from __future__ import annotations
@@ -13,55 +13,72 @@ from .run_lengths import Frame, components, runs_at
 
 # A road cut straight is as wide at the cut as it is across; one cut at 60 degrees is twice as wide there.
 _LONGEST_CUT = 2.0
-# A tree that is built in half the time of a tidy one, and asked as fast.
+# A tree that is built in half the time of a balanced, compact one, and queried as fast.
 _TREE = {"balanced_tree": False, "compact_nodes": False, "leafsize": 24}
 
 
 class Clearance:
-    """How far a point is from the nearest ground that is known to be no road.
+    """Distance in meters from a point to the nearest pixel that is known not to be road.
 
-    At the pixels of a mask this is its Euclidean distance transform; a tree over the pixels beside the road gives it
-    at any point, without arrays of distances as large as the image. Ground without data is not the side of a road.
+    At the pixels of a mask this is its Euclidean distance transform; a k-d tree over the pixels beside the road gives
+    it at any point, without arrays of distances as large as the image. The edge of the data is not a roadside.
 
     Parameters
     ----------
     road, known : BitMask
-    pixel_m : tuple of float
+        Where road is, and where there are data.
+    pixel_m : ndarray (2,), float64
         Ground size of a pixel in meters along columns and along rows.
     """
 
-    def __init__(self, road: BitMask, known: BitMask, pixel_m: tuple[float, float]) -> None:
-        self.pixel_m = np.array(pixel_m)
+    def __init__(self, road: BitMask, known: BitMask, pixel_m: np.ndarray) -> None:
+        self.pixel_m = pixel_m
         other = known & ~road
         roadside = (other & (~other).grown()).pixels()
-        self._tree = KDTree(roadside * self.pixel_m, **_TREE) if len(roadside) else None
+        self._tree = KDTree(roadside * pixel_m, **_TREE) if len(roadside) else None
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
-        """Return the clearance in meters of points (n, 2) in pixels; infinite where nothing is known to be no road."""
+        """Return the clearance of points, (n, 2), float64, in meters: (n,), float64; infinite without a roadside."""
         if self._tree is None:
             return np.full(len(points), np.inf)
-        return self._tree.query(points * self.pixel_m, workers=-1)[0]
+        return self._tree.query(points, workers=-1)[0]
 
     def width_m(self, points: np.ndarray) -> np.ndarray:
-        """Return the width in meters of the road on whose center-line the points (n, 2) lie.
+        """Return the width of the road at points on its center-line: (n,), float64; infinite without a roadside.
 
         It is twice the clearance, less half a pixel in the direction of the nearer side: the clearance reaches to the
         center of the first pixel beyond the road. So a road of an odd number of pixels comes out half a pixel too
         wide, of an even one half a pixel too narrow.
+
+        Parameters
+        ----------
+        points : ndarray (n, 2), float64
+            x and y in meters.
         """
         if self._tree is None:
             return np.full(len(points), np.inf)
-        at_m = points * self.pixel_m
-        clearance_m, nearest = self._tree.query(at_m, workers=-1)
-        pixel_m = np.hypot(*((self._tree.data[nearest] - at_m) * self.pixel_m).T)  # times the clearance
+        clearance_m, nearest = self._tree.query(points, workers=-1)
+        pixel_m = np.hypot(*((self._tree.data[nearest] - points) * self.pixel_m).T)  # times the clearance
         return 2 * clearance_m - pixel_m / np.maximum(2 * clearance_m, self.pixel_m.min())
 
 
 def cut_ends(road: BitMask, known: BitMask, clearance: Clearance) -> np.ndarray:
-    """Return where center-lines reach the edge of the data, as columns and rows: (n, 2), int64.
+    """Return the pixels at which center-lines reach the edge of the data.
 
     For each stretch of road along the edge this is its middle pixel. A stretch much longer than the road is wide there
     is a road that runs along the edge: it has no such pixel.
+
+    Parameters
+    ----------
+    road, known : BitMask
+        Where road is, and where there are data.
+    clearance : Clearance
+        Of the same masks.
+
+    Returns
+    -------
+    ndarray (n, 2), int64
+        Columns and rows.
     """
     pixels = (road & (~known).grown()).pixels()
     if not len(pixels):
@@ -76,4 +93,4 @@ def cut_ends(road: BitMask, known: BitMask, clearance: Clearance) -> np.ndarray:
     order = np.lexsort((from_middle_m, stretch))
     nearest = order[np.cumsum(size) - size]
     half_length_m = from_middle_m[order[np.cumsum(size) - 1]]
-    return pixels[nearest[half_length_m <= _LONGEST_CUT * clearance(pixels[nearest])]]
+    return pixels[nearest[half_length_m <= _LONGEST_CUT * clearance(pixels[nearest] * clearance.pixel_m)]]

@@ -10,7 +10,8 @@ from typing import Optional
 
 import numpy as np
 
-from .graph import Graph, runs
+from .graph import Graph
+from .parallel_arrays import ranges
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def join(graph: Graph, chains: Chains) -> Graph:
     # The last vertex of a line is the first one of the next, and stands once.
     counts = graph.sizes[edge] - ~is_last
     begins = np.where(reverse, graph.offsets[edge + 1] - 1, graph.offsets[edge])
-    points = graph.points[runs(begins, counts, np.where(reverse, -1, 1))]
+    points = graph.points[ranges(begins, counts, np.where(reverse, -1, 1))]
     ends = np.concatenate([[0], np.cumsum(counts)])
     renumbered = np.cumsum(chains.kept) - 1
     tails, heads = graph.edges.ravel(), graph.edges[:, ::-1].ravel()

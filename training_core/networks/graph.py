@@ -1,7 +1,6 @@
-"""A skeleton as a multigraph: nodes where lines meet or end, edges with the pixels between them.
+"""A planar multigraph in arrays: nodes where lines meet or end, edges with their vertices; select, move, contract.
 
-Knows the topology of lines on a plane, and how to join, select and contract edges without changing it; knows nothing
-of roads, meters or maps.
+Scope: topology and lengths of lines on a plane. Independent of roads, rasters and maps.
 """
 
 from __future__ import annotations
@@ -20,21 +19,22 @@ from scipy.sparse.csgraph import connected_components
 class Graph:
     """A multigraph drawn on a plane. Edges may be parallel, and may begin and end at the same node.
 
-    The plane is a pixel grid, as here, or one of meters, x east and y north, as in `roadgraph`.
+    Coordinates are meters, but for a graph just traced: there they are column and row, whole numbers at the centers of
+    pixels (`extraction.tracing`).
 
     Parameters
     ----------
     nodes : ndarray (n, 2), float64
-        Column and row, where a pixel's center has whole numbers; or x and y.
+        x and y of each node.
     edges : ndarray (m, 2), int64
         The two nodes of each edge.
     points : ndarray (p, 2), float64
-        All edges' vertices, edge after edge, each from its first node to its second.
+        All edges' vertices, edge after edge, each from its first node to its second; ends repeat the nodes.
     offsets : ndarray (m + 1,), int64
         Edge i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
     origin : ndarray (m,), int64, optional
-        Number of what each edge was made from, such as the row of a table. It goes with the edge and with its parts;
-        where edges are joined, the longest one's stays.
+        Number of what each edge was made from, such as the row of a table. An edge's parts inherit it; of joined edges
+        the longest one's is kept.
     """
 
     nodes: np.ndarray
@@ -80,35 +80,48 @@ class Graph:
         """Return the vertices of one edge: (k, 2), float64."""
         return self.points[self.offsets[edge] : self.offsets[edge + 1]]
 
-    def shapes(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
-        """Return each edge as a line, (m,) of LineString, its coordinates multiplied by `scale`."""
-        return shapely.linestrings(self.points * scale, indices=self.owner)
+    def shapes(self) -> np.ndarray:
+        """Return each edge as a LineString: (m,), object."""
+        return shapely.linestrings(self.points, indices=self.owner)
 
     def origin_of(self, edges: np.ndarray) -> Optional[np.ndarray]:
-        """Return the origin of some edges, given by their numbers or by a mask; None where nothing is known of it."""
+        """Return the origin of some edges: (k,), int64, or None where the graph has none.
+
+        Parameters
+        ----------
+        edges : ndarray (k,), int64, or (m,), bool
+            Their numbers, or a mask.
+        """
         return None if self.origin is None else self.origin[edges]
 
-    def lengths(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
-        """Return the length of each edge, (m,) float64, where a step of a column and of a row is as long as `scale`."""
-        if not len(self.edges):
-            return np.zeros(0)
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """Distance from each vertex to the next of its edge, 0 at an edge's last: (p,), float64."""
         steps = np.zeros(len(self.points))
-        np.hypot(*(np.diff(axis) * unit for axis, unit in zip(self.points.T, scale)), out=steps[:-1])
-        steps[self.offsets[1:] - 1] = 0  # no step leads from a line's last vertex
-        return np.add.reduceat(steps, self.offsets[:-1])
+        np.hypot(*(np.diff(axis) for axis in self.points.T), out=steps[:-1])
+        steps[self.offsets[1:] - 1] = 0
+        return steps
 
-    def along(self, scale: tuple[float, float] = (1.0, 1.0)) -> np.ndarray:
-        """Return how far each vertex is from its edge's first node, along the edge: (p,), float64; see `lengths`."""
-        steps = np.hypot(*(np.diff(self.points, axis=0) * scale).T)
-        total = np.concatenate([[0], np.cumsum(np.where(np.diff(self.owner) == 0, steps, 0))])[: len(self.points)]
+    def lengths(self) -> np.ndarray:
+        """Return the length of each edge: (m,), float64."""
+        return np.add.reduceat(self.steps, self.offsets[:-1]) if len(self.edges) else np.zeros(0)
+
+    def along(self) -> np.ndarray:
+        """Return how far each vertex is from its edge's first node, along the edge: (p,), float64."""
+        total = np.concatenate([[0], np.cumsum(self.steps)])[:-1]
         return total - total[self.offsets[:-1]][self.owner]
 
 
 EMPTY = Graph(np.zeros((0, 2)), np.zeros((0, 2), np.int64), np.zeros((0, 2)), np.zeros(1, np.int64))
 
 
+def scaled(graph: Graph, factors: np.ndarray) -> Graph:
+    """Return the graph with coordinates multiplied by factors along x and y: (2,), float64."""
+    return replace(graph, nodes=graph.nodes * factors, points=graph.points * factors)
+
+
 def select_edges(graph: Graph, kept: np.ndarray) -> Graph:
-    """Return the graph with only the edges where `kept` (m,) is True, in their order, and the nodes they touch."""
+    """Return the graph with only the edges where `kept`, (m,), bool, is True, in order, and the nodes they touch."""
     edges = graph.edges[kept]
     is_used = np.zeros(len(graph.nodes), dtype=bool)
     is_used[edges] = True
@@ -117,14 +130,14 @@ def select_edges(graph: Graph, kept: np.ndarray) -> Graph:
 
 
 def select_points(graph: Graph, kept: np.ndarray) -> Graph:
-    """Return the graph with only the vertices where `kept` (p,) is True; lines keep their ends in any case."""
+    """Return the graph with only the vertices where `kept`, (p,), bool, is True; lines always keep their ends."""
     kept = kept | graph.is_end
     sizes = np.bincount(graph.owner[kept], minlength=len(graph.edges))
     return replace(graph, points=graph.points[kept], offsets=np.concatenate([[0], np.cumsum(sizes)]))
 
 
 def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
-    """Return the graph with its nodes at other places, (n, 2), and its lines' ends with them."""
+    """Return the graph with its nodes, and so the ends of its lines, at other places: (n, 2), float64."""
     points = graph.points.copy()
     points[graph.offsets[:-1]] = nodes[graph.edges[:, 0]]
     points[graph.offsets[1:] - 1] = nodes[graph.edges[:, 1]]
@@ -132,9 +145,9 @@ def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
 
 
 def contract(graph: Graph, short: np.ndarray) -> Graph:
-    """Return the graph with the nodes that some edges join made one, at their mean, and those edges gone.
+    """Return the graph with some edges contracted: the nodes that they connect become one, at their mean.
 
-    Where such edges close a cycle, none that hang together with them is contracted: cycles are never lost.
+    Where such edges close a cycle, none of those connected with them is contracted: no cycle is ever lost.
 
     Parameters
     ----------
@@ -151,24 +164,26 @@ def contract(graph: Graph, short: np.ndarray) -> Graph:
 
 
 def join_nodes(graph: Graph, pairs: np.ndarray) -> Graph:
-    """Return the graph with the nodes of each pair (k, 2) made one, with all that hang together, at their mean."""
+    """Return the graph with the nodes of each pair, (k, 2), int64, merged at their mean; chains of pairs into one."""
     cluster = connected(len(graph.nodes), pairs)
     nodes = np.column_stack([np.bincount(cluster, axis) for axis in graph.nodes.T]) / np.bincount(cluster)[:, None]
     return move_nodes(replace(graph, edges=cluster[graph.edges]), nodes)
 
 
 def _select_lines(graph: Graph, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return points and offsets of some edges."""
+    """Return the points and offsets of the edges where `kept` is True."""
     return graph.points[np.repeat(kept, graph.sizes)], np.concatenate([[0], np.cumsum(graph.sizes[kept])])
 
 
 def connected(count: int, edges: np.ndarray) -> np.ndarray:
-    """Return the number of the connected component of each of `count` nodes, from 0: (count,), int64."""
+    """Return the number of the connected component of each node, from 0: (count,), int64.
+
+    Parameters
+    ----------
+    count : int
+        Number of nodes.
+    edges : ndarray (m, 2), int64
+        The two nodes of each edge.
+    """
     links = coo_array((np.ones(len(edges), dtype=bool), edges.T), shape=(count, count))
     return connected_components(links, directed=False)[1].astype(np.int64) if count else np.zeros(0, dtype=np.int64)
-
-
-def runs(begins: np.ndarray, counts: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Return the whole numbers begin, begin + step, ... of several runs, run after run."""
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(begins, counts) + np.repeat(steps, counts) * within

@@ -1,6 +1,6 @@
-"""What is new in a graph: nodes on edges, and straight edges between nodes, with a node wherever they cross another.
+"""Edits of a graph: split edges at new nodes, add straight edges, and node these where they cross others.
 
-Knows topology and plane geometry; knows nothing of what a new edge is good for, of roads or maps.
+Scope: topology and plane geometry. Independent of why an edge is added, of roads and maps.
 """
 
 from __future__ import annotations
@@ -12,49 +12,73 @@ import shapely
 
 from .graph import Graph, join_nodes, select_edges
 
-# Places less apart than this, in the unit of length, are one.
+# Places closer together than this, in the unit of length, are one.
 _SAME_PLACE = 1e-6
 
 
-def link(
-    graph: Graph, pairs: np.ndarray, scale: tuple[float, float], origin: Optional[np.ndarray], passed: np.ndarray
-) -> Graph:
-    """Return the graph with straight edges between pairs of its nodes, and nodes where those cross other edges.
+def link(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], is_bridge: np.ndarray) -> Graph:
+    """Return the graph with straight edges between pairs of its nodes, noded where they cross other edges.
 
     Parameters
     ----------
     graph : Graph
     pairs : ndarray (k, 2), int64
         The nodes to link.
-    scale : tuple of float
-        Length of a step of a column and of a row.
     origin : ndarray (k,), int64, or None
-        What each new edge is made from, where the graph's edges have an origin.
-    passed : ndarray (m,), bool
-        Edges that are crossed without a node, as a bridge is.
+        Origin of each new edge, where the graph's edges have one.
+    is_bridge : ndarray (m,), bool
+        Edges that are crossed without a node.
+
+    Returns
+    -------
+    Graph
+        An edge that a crossing cuts is two; what a cut leaves without length is dropped.
     """
     linked = add_edges(graph, pairs, origin)
-    shapes = linked.shapes(scale)
-    new = np.arange(len(graph.edges), len(linked.edges))
+    first, second, along, across = _crossings(linked, len(graph.edges), is_bridge)
+    split, nodes = split_edges(linked, np.append(first, second), np.append(along, across))
+    noded = join_nodes(split, nodes.reshape(2, -1).T)
+    is_point = (noded.edges[:, 0] == noded.edges[:, 1]) & (noded.lengths() < _SAME_PLACE)
+    return select_edges(noded, ~is_point)
+
+
+def _crossings(
+    graph: Graph, first_new: int, is_bridge: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return where new edges, those from a number on, cross others: both edges, and how far along each, (k,) each.
+
+    An edge that only begins or ends at a new edge's end crosses nothing, nor do edges that overlap.
+    """
+    shapes = graph.shapes()
+    new = np.arange(first_new, len(graph.edges))
     first, second = shapely.STRtree(shapes).query(shapes[new], predicate="intersects")
     first = new[first]
-    meets = (second < first) & ~np.append(passed, np.zeros(len(new), dtype=bool))[second]
+    meets = (second < first) & ~np.append(is_bridge, np.zeros(len(new), dtype=bool))[second]  # each pair once
     first, second = first[meets], second[meets]
-    crossing, number = shapely.get_parts(shapely.intersection(shapes[first], shapes[second]), return_index=True)
-    first, second = first[number], second[number]
+    crossing, pair = shapely.get_parts(shapely.intersection(shapes[first], shapes[second]), return_index=True)
+    first, second = first[pair], second[pair]
     along = shapely.line_locate_point(shapes[first], shapely.point_on_surface(crossing))
     is_inner = (along > _SAME_PLACE) & (along < shapely.length(shapes[first]) - _SAME_PLACE)
     is_inner &= shapely.get_dimensions(crossing) == 0
-    first, second, along = first[is_inner], second[is_inner], along[is_inner]
-    across = shapely.line_locate_point(shapes[second], crossing[is_inner])
-    split, nodes = split_edges(linked, np.append(first, second), np.append(along, across), scale)
-    noded = join_nodes(split, nodes.reshape(2, -1).T)
-    is_nothing = (noded.edges[:, 0] == noded.edges[:, 1]) & (noded.lengths(scale) < _SAME_PLACE)
-    return select_edges(noded, ~is_nothing)
+    first, second = first[is_inner], second[is_inner]
+    return first, second, along[is_inner], shapely.line_locate_point(shapes[second], crossing[is_inner])
 
 
 def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray]) -> Graph:
-    """Return the graph with straight edges between pairs (k, 2) of its nodes, of some origin, behind its own edges."""
+    """Return the graph with straight edges between pairs of its nodes, after its own edges; crossings get no node.
+
+    Parameters
+    ----------
+    graph : Graph
+    pairs : ndarray (k, 2), int64
+        The nodes to link.
+    origin : ndarray (k,), int64, or None
+        Origin of each new edge, where the graph's edges have one.
+
+    Returns
+    -------
+    Graph
+    """
     return Graph(
         graph.nodes,
         np.concatenate([graph.edges, pairs]),
@@ -64,70 +88,67 @@ def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray]) -> 
     )
 
 
-def split_edges(
-    graph: Graph, edges: np.ndarray, distances: np.ndarray, scale: tuple[float, float] = (1.0, 1.0)
-) -> tuple[Graph, np.ndarray]:
+def split_edges(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[Graph, np.ndarray]:
     """Return the graph with a node at each of some places on its edges.
 
     Parameters
     ----------
     graph : Graph
     edges : ndarray (k,), int64
-        The edges on which the places lie; an edge may have several.
-    distances : ndarray (k,), float64
-        How far along its edge each place lies.
-    scale : tuple of float
-        What a step of a column and of a row add to a distance.
+        The edge on which each place lies; an edge may have several.
+    along : ndarray (k,), float64
+        Distance of each place from its edge's first node, along the edge.
 
     Returns
     -------
     graph : Graph
         Its first nodes are those of the graph before.
     nodes : ndarray (k,), int64
-        The node at each place, which at an edge's end is the one that was there.
+        The node at each place: at an edge's end the one that was there, and one for places that coincide.
     """
-    vertex, share = _places(graph, edges, distances, scale)
+    vertex, share = _locate(graph, edges, along)
     at_first = (vertex == graph.offsets[edges]) & (share == 0)
     at_last = vertex == graph.offsets[edges + 1] - 1
     nodes = np.where(at_first, graph.edges[edges, 0], graph.edges[edges, 1])
     within = ~(at_first | at_last)
-    places, number = np.unique(np.column_stack([vertex, share])[within], axis=0, return_inverse=True)
+    cuts, number = np.unique(np.column_stack([vertex, share])[within], axis=0, return_inverse=True)
     nodes[within] = len(graph.nodes) + number.ravel()
-    return _cut(graph, places[:, 0].astype(np.int64), places[:, 1]), nodes
+    return _cut(graph, cuts[:, 0].astype(np.int64), cuts[:, 1]), nodes
 
 
-def _places(
-    graph: Graph, edges: np.ndarray, distances: np.ndarray, scale: tuple[float, float]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the vertex at or after which each place lies, and its share, below 1, of the way to the next vertex."""
-    steps = np.hypot(*(np.diff(graph.points, axis=0) * scale).T)
-    along = np.concatenate([[0], np.cumsum(np.where(np.diff(graph.owner) == 0, steps, 0))])
+def _locate(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the last vertex before each place, and the place's share, below 1, of the step to the next.
+
+    A place within `_SAME_PLACE` of a vertex is at it: its share is 0.
+    """
+    total = np.concatenate([[0], np.cumsum(graph.steps)])[:-1]  # through all edges; never decreases
     first, last = graph.offsets[edges], graph.offsets[edges + 1] - 1
-    goal = along[first] + distances
-    vertex = np.clip(np.searchsorted(along, goal, side="right") - 1, first, last - 1)
-    length = along[vertex + 1] - along[vertex]
-    share = np.divide(goal - along[vertex], length, out=np.zeros(len(goal)), where=length > 0)
-    to_next = (1 - share) * length < _SAME_PLACE
-    return np.where(to_next, vertex + 1, vertex), np.where(to_next | (share * length < _SAME_PLACE), 0, share)
+    goal = total[first] + along
+    vertex = np.clip(np.searchsorted(total, goal, side="right") - 1, first, last - 1)
+    step = graph.steps[vertex]
+    share = np.divide(goal - total[vertex], step, out=np.zeros(len(goal)), where=step > 0)
+    is_next = (1 - share) * step < _SAME_PLACE
+    return np.where(is_next, vertex + 1, vertex), np.where(is_next | (share * step < _SAME_PLACE), 0, share)
 
 
 def _cut(graph: Graph, vertex: np.ndarray, share: np.ndarray) -> Graph:
-    """Return the graph with new nodes at distinct places, in order, none at an edge's end; see `_places`."""
-    behind = graph.points[np.minimum(vertex + 1, len(graph.points) - 1)]
-    place = graph.points[vertex] + share[:, None] * (behind - graph.points[vertex])
-    is_kept = np.ones(len(graph.points), dtype=bool)
-    is_kept[vertex[share == 0]] = False  # the new node stands in its place
-    is_kept = np.insert(is_kept, np.repeat(vertex + 1, 2), True)
+    """Return the graph with new nodes at distinct places, given in order as by `_locate`, none at an edge's end."""
+    following = graph.points[np.minimum(vertex + 1, len(graph.points) - 1)]
+    place = graph.points[vertex] + share[:, None] * (following - graph.points[vertex])
+    # Each place is inserted twice, as the last vertex of one part and the first of the next.
     points = np.insert(graph.points, np.repeat(vertex + 1, 2), np.repeat(place, 2, axis=0), axis=0)
-    ends = graph.offsets + 2 * np.searchsorted(vertex, graph.offsets)
-    cuts = vertex + 2 + 2 * np.arange(len(vertex))
-    offsets = np.sort(np.concatenate([ends, cuts]))
-    counts = 1 + np.bincount(graph.owner[vertex], minlength=len(graph.edges))
-    parent = np.repeat(np.arange(len(graph.edges)), counts)
+    is_kept = np.ones(len(graph.points), dtype=bool)
+    is_kept[vertex[share == 0]] = False  # replaced by the new node
+    is_kept = np.insert(is_kept, np.repeat(vertex + 1, 2), True)
+    old_offsets = graph.offsets + 2 * np.searchsorted(vertex, graph.offsets)
+    new_offsets = vertex + 2 + 2 * np.arange(len(vertex))
+    offsets = np.sort(np.concatenate([old_offsets, new_offsets]))
+    parent = np.repeat(np.arange(len(graph.edges)), 1 + np.bincount(graph.owner[vertex], minlength=len(graph.edges)))
     is_first = np.concatenate([[True], np.diff(parent) > 0])[: len(parent)]
+    is_last = np.append(is_first[1:], True)[: len(parent)]
+    new_nodes = len(graph.nodes) + np.arange(len(vertex))
     edges = graph.edges[parent]
-    edges[~is_first, 0] = len(graph.nodes) + np.arange(len(vertex))
-    edges[np.append(~is_first[1:], False)[: len(parent)], 1] = len(graph.nodes) + np.arange(len(vertex))
+    edges[~is_first, 0] = edges[~is_last, 1] = new_nodes
     return Graph(
         np.concatenate([graph.nodes, place]),
         edges,

@@ -1,21 +1,20 @@
-"""Crossings: where the roads of a network meet, put right.
+"""Junctions and road ends of a skeleton's graph: moved to where the roads meet, straightened, and consolidated.
 
-Knows how a skeleton bends where wide roads meet, and splits a crossing in two; knows nothing of masks or maps.
-Coordinates stay columns and rows; `pixel_m` is the ground size of a pixel along both.
+Scope: how a skeleton distorts wide roads, by the largest circle within the road around a node. Independent of the
+raster that tells its radius, and of maps.
 
-Near a junction a skeleton is not the middle of any of the roads. How far that reaches is taken from the mask: the
-radius of the largest circle around the junction that lies within the road.
+Near a junction a skeleton is not the middle of any of the roads: each is drawn toward the others, and one crossing
+often becomes two junctions with a short edge between. How far that reaches is the junction's clearance.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 import shapely
 
 from .cleaning import median_of_lines
 from .graph import Graph, contract, move_nodes, select_edges, select_points
+from .surroundings import Surroundings
 
 # How far beyond a junction's circle roads are followed for their direction, and a junction may move, in radii.
 _FOLLOWED, _FARTHEST = 2.0, 2.0
@@ -25,130 +24,103 @@ _BENT_END = 1.5
 _INERTIA = 0.05
 
 
-def straighten_junctions(
-    graph: Graph,
-    pixel_m: tuple[float, float],
-    clearance_m: Callable[[np.ndarray], np.ndarray],
-    is_cut: Callable[[np.ndarray], np.ndarray],
-) -> Graph:
+def straighten_junctions(graph: Graph, surroundings: Surroundings) -> Graph:
     """Return the graph with junctions where the roads that lead to them would meet, and straight lines to them.
 
-    A skeleton leaves the middle of a road at every side road, by up to a third of its width, and where a road is cut
-    off at an angle; there, too, the line becomes straight.
-
-    Parameters
-    ----------
-    graph : Graph
-    pixel_m : tuple of float
-        Ground size of a pixel in meters along columns and along rows.
-    clearance_m : callable
-        Distance in meters from points (n, 2) to the nearest side of the road.
-    is_cut : callable
-        Whether points (n, 2) are ends only since the data ends there.
+    A skeleton leaves the middle of a road at every side road, by up to a third of its width, and where the edge of the
+    data cuts a road at an angle; there, too, the line becomes straight.
     """
-    radius_m = _radii(graph, clearance_m, graph.degree > 2)
-    nodes = _meeting_points(graph, pixel_m, radius_m)
-    radius_m += _radii(graph, clearance_m, (graph.degree == 1) & is_cut(graph.nodes))
-    bent_m = radius_m + np.hypot(*((nodes - graph.nodes) * pixel_m).T)
+    radius_m = _radii(graph, surroundings, graph.degree > 2)
+    nodes = _meeting_points(graph, radius_m)
+    radius_m += _radii(graph, surroundings, (graph.degree == 1) & surroundings.is_data_edge(graph.nodes))
+    bent_m = radius_m + np.hypot(*(nodes - graph.nodes).T)
     is_loop = graph.edges[:, 0] == graph.edges[:, 1]
     bent_m = np.where(is_loop[:, None], 0, bent_m[graph.edges])
-    is_bent = (_distances_m(graph, pixel_m) < bent_m[graph.owner]).any(axis=1)
+    is_bent = (_distances_m(graph) < bent_m[graph.owner]).any(axis=1)
     return select_points(move_nodes(graph, nodes), ~is_bent)
 
 
-def straighten_ends(
-    graph: Graph,
-    pixel_m: tuple[float, float],
-    clearance_m: Callable[[np.ndarray], np.ndarray],
-    is_cut: Callable[[np.ndarray], np.ndarray],
-) -> Graph:
-    """Return the graph with dead ends that lead straight on.
+def straighten_ends(graph: Graph, surroundings: Surroundings) -> Graph:
+    """Return the graph with dead ends that lead straight on to the end of the road.
 
     Toward its end a skeleton turns from the middle of the road to one of the corners there, or stops half a width
-    before it. What is nearer to the end than 1.5 times half the road's width gives way to a straight line, as long as
-    it was along the road, and on to the rim of the largest circle around that place that lies within the road. For the
-    parameters see `straighten_junctions`.
+    before it. Its vertices within 1.5 half widths of the end are replaced by a straight line in the direction of the
+    road before; it ends on the rim of the largest circle within the road around the place that the old end is beside.
     """
-    is_end = (graph.degree == 1) & ~is_cut(graph.nodes)
-    half_width_m = np.full(len(graph.edges), np.nan)
-    ending = is_end[graph.edges].any(axis=1)
-    ended = select_edges(graph, ending)
-    half_width_m[ending] = median_of_lines(ended, clearance_m(ended.points))
-    edge, side = np.nonzero(is_end[graph.edges] & (_BENT_END * half_width_m < graph.lengths(pixel_m) / 2)[:, None])
-    length_m, bent_m = graph.lengths(pixel_m)[edge], _BENT_END * half_width_m[edge]
-    shapes = shapely.linestrings(graph.points * pixel_m, indices=graph.owner)[edge]
+    edge, side, bent_m = _bent_ends(graph, surroundings)
+    length_m = graph.lengths()[edge]
+    shapes = graph.shapes()[edge]
     from_end_m = np.stack([bent_m, np.minimum((1 + _FOLLOWED) * bent_m, length_m)])
     near, far = shapely.get_coordinates(
         shapely.line_interpolate_point(shapes, np.where(side == 0, from_end_m, length_m - from_end_m))
     ).reshape(2, -1, 2)
     ahead = (near - far) / np.hypot(*(near - far).T)[:, None]
     nodes, node = graph.nodes.copy(), graph.edges[edge, side]
-    onward_m = ((nodes[node] * pixel_m - near) * ahead).sum(axis=1)
-    end_m = near + np.maximum(onward_m, 0)[:, None] * ahead
-    free_m = clearance_m(end_m / pixel_m) - min(pixel_m) / 2
-    nodes[node] = (end_m + np.maximum(free_m, 0)[:, None] * ahead) / pixel_m
+    onward_m = ((nodes[node] - near) * ahead).sum(axis=1)
+    ends = near + np.maximum(onward_m, 0)[:, None] * ahead
+    free_m = surroundings.clearance_m(ends) - surroundings.half_pixel_m
+    nodes[node] = ends + np.maximum(free_m, 0)[:, None] * ahead
     limit_m = np.zeros((len(graph.edges), 2))
     limit_m[edge, side] = bent_m
-    before_m = graph.along(pixel_m)
-    after_m = graph.lengths(pixel_m)[graph.owner] - before_m
+    before_m = graph.along()
+    after_m = graph.lengths()[graph.owner] - before_m
     is_bent = (np.stack([before_m, after_m], axis=1) < limit_m[graph.owner]).any(axis=1)
     return select_points(move_nodes(graph, nodes), ~is_bent)
 
 
-def merge_crossings(
-    graph: Graph, pixel_m: tuple[float, float], clearance_m: Callable[[np.ndarray], np.ndarray]
-) -> Graph:
-    """Return the graph with junctions that belong to one crossing made one.
+def _bent_ends(graph: Graph, surroundings: Surroundings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the edge of each dead end to straighten, its side of the edge, 0 or 1, and how far it is bent: (k,) each.
 
-    Where roads cross, a skeleton often has two junctions of three roads each and a short piece between. Once
-    `straighten_junctions` has put both where their roads meet, they are one crossing if their circles touch; the
-    nearest are merged first, and where they meet is then looked at anew. The idea is that of consolidating
-    intersections in Boeing, "OSMnx", Computers, Environment and Urban Systems 65 (2017), with a tolerance taken from
-    the mask. For the parameters see `straighten_junctions`.
+    Ends at the edge of the data, and of edges too short for two bent ends, stay.
+    """
+    is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
+    bent_m = np.full(len(graph.edges), np.nan)
+    is_ending = is_end[graph.edges].any(axis=1)
+    ending = select_edges(graph, is_ending)
+    bent_m[is_ending] = _BENT_END * median_of_lines(ending, surroundings.clearance_m(ending.points))
+    edge, side = np.nonzero(is_end[graph.edges] & (bent_m < graph.lengths() / 2)[:, None])
+    return edge, side, bent_m[edge]
+
+
+def merge_crossings(graph: Graph, surroundings: Surroundings) -> Graph:
+    """Return the graph with junctions that belong to one crossing merged.
+
+    Where roads cross, a skeleton often has two junctions of three roads each with a short edge between. Once
+    `straighten_junctions` has moved both, they are one crossing if their circles touch; the nearest are merged first,
+    and where they meet is then looked at anew. The idea is that of consolidating intersections in Boeing, "OSMnx",
+    Computers, Environment and Urban Systems 65 (2017), with a tolerance taken from the raster.
     """
     while True:
-        near = _nearest_junctions(graph, pixel_m, clearance_m)
+        near = _nearest_junctions(graph, _radii(graph, surroundings, graph.degree > 2))
         merged = contract(graph, near)
         if len(merged.edges) == len(graph.edges):
             return graph
         graph = merged
 
 
-def consolidate_junctions(graph: Graph, pixel_m: tuple[float, float], tolerance_m: float) -> Graph:
-    """Return the graph with junctions that an edge shorter than a tolerance joins made one, and islands gone.
+def consolidate_junctions(graph: Graph, tolerance_m: float) -> Graph:
+    """Return the graph with junctions merged that an edge shorter than a tolerance connects, and without islands.
 
-    As `merge_crossings`, for lines that have no mask; besides, of edges that join the same two nodes and lie within
-    the tolerance of each other one is kept, the first, and a loop within it is dropped. So of the square where two dual
+    As `merge_crossings`, for lines without a raster; besides, of edges between the same two nodes that lie within the
+    tolerance of each other only the first is kept, and loops within it are dropped. So of the square where two dual
     carriageways cross one node is left. Nothing is disconnected.
-
-    Parameters
-    ----------
-    graph : Graph
-    pixel_m : tuple of float
-        Ground size of a pixel in meters along columns and along rows.
-    tolerance_m : float
-        Distance in meters.
     """
     while True:
-        merged = _drop_islands(graph, pixel_m, tolerance_m)
-        near = _nearest_junctions(merged, pixel_m, lambda points: np.full(len(points), tolerance_m / 2))
+        merged = _drop_islands(graph, tolerance_m)
+        near = _nearest_junctions(merged, np.full(len(merged.nodes), tolerance_m / 2))
         merged = contract(merged, near)
         if len(merged.edges) == len(graph.edges):
             return graph
         graph = merged
 
 
-def _nearest_junctions(
-    graph: Graph, pixel_m: tuple[float, float], clearance_m: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """Return which edges join two junctions whose circles touch and to neither of which another is nearer: (m,), bool.
+def _nearest_junctions(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
+    """Return which edges connect two junctions whose circles touch and that are mutually nearest: (m,), bool.
 
     So a street with many side roads does not shrink to a point from one to the next.
     """
-    is_junction = graph.degree > 2
-    length_m = graph.lengths(pixel_m)
-    radius_m = _radii(graph, clearance_m, is_junction)[graph.edges]
-    near = is_junction[graph.edges].all(axis=1) & (length_m < radius_m.sum(axis=1))
+    is_junction, length_m = graph.degree > 2, graph.lengths()
+    near = is_junction[graph.edges].all(axis=1) & (length_m < radius_m[graph.edges].sum(axis=1))
     near &= graph.edges[:, 0] != graph.edges[:, 1]
     order = np.flatnonzero(near)[np.argsort(length_m[near], kind="stable")]
     first = np.full(len(graph.nodes), len(graph.edges))
@@ -158,65 +130,62 @@ def _nearest_junctions(
     return nearest
 
 
-def _drop_islands(graph: Graph, pixel_m: tuple[float, float], tolerance_m: float) -> Graph:
+def _drop_islands(graph: Graph, tolerance_m: float) -> Graph:
     """Return the graph without edges that lie within a tolerance of an earlier one between the same two nodes."""
     order = np.lexsort((*np.sort(graph.edges, axis=1).T,))
     ends = np.sort(graph.edges[order], axis=1)
     repeats = np.concatenate([[False], (ends[1:] == ends[:-1]).all(axis=1)])[: len(order)]
-    shapes = graph.shapes(pixel_m)
+    shapes = graph.shapes()
     kept = np.ones(len(graph.edges), dtype=bool)
     second, first = order[repeats], order[np.append(repeats[1:], False)[: len(order)]]
     kept[second] = shapely.hausdorff_distance(shapes[second], shapes[first]) > tolerance_m
     is_loop = (graph.edges[:, 0] == graph.edges[:, 1]) & (graph.degree[graph.edges[:, 0]] > 2)
-    kept[is_loop] &= graph.lengths(pixel_m)[is_loop] > 2 * tolerance_m
+    kept[is_loop] &= graph.lengths()[is_loop] > 2 * tolerance_m
     return select_edges(graph, kept)
 
 
-def _radii(graph: Graph, clearance_m: Callable[[np.ndarray], np.ndarray], chosen: np.ndarray) -> np.ndarray:
+def _radii(graph: Graph, surroundings: Surroundings, chosen: np.ndarray) -> np.ndarray:
     """Return the radius in meters of the circle around each chosen node, 0 for other nodes: (n,), float64."""
     radius_m = np.zeros(len(graph.nodes))
-    radius_m[chosen] = clearance_m(graph.nodes[chosen])
+    radius_m[chosen] = surroundings.clearance_m(graph.nodes[chosen])
     return np.where(np.isfinite(radius_m), radius_m, 0)
 
 
-def _distances_m(graph: Graph, pixel_m: tuple[float, float]) -> np.ndarray:
-    """Return the distance in meters of each vertex from both nodes of its edge: (p, 2), float64."""
+def _distances_m(graph: Graph) -> np.ndarray:
+    """Return the straight distance of each vertex from both nodes of its edge: (p, 2), float64."""
     away = graph.points[:, None] - graph.nodes[graph.edges][graph.owner]
-    return np.hypot(*np.moveaxis(away * pixel_m, -1, 0))
+    return np.hypot(*np.moveaxis(away, -1, 0))
 
 
-def _meeting_points(graph: Graph, pixel_m: tuple[float, float], radius_m: np.ndarray) -> np.ndarray:
+def _meeting_points(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
     """Return where the roads that lead to each junction would meet if they went on straight: (n, 2), float64.
 
     It is the point with the least sum of squared distances from the roads' straight continuations, found from the
-    normal equations with each road's unit normal. A junction of which that is too far away, and every other node,
-    stays.
+    normal equations with each road's unit normal. A junction for which that is too far away stays, as do all other
+    nodes.
     """
     normal_sum = np.tile(_INERTIA * np.eye(2), (len(graph.nodes), 1, 1))
     moment_sum = np.zeros((len(graph.nodes), 2))
-    points_m, nodes_m = graph.points * pixel_m, graph.nodes * pixel_m
-    for side, (near, far) in enumerate(_straight_parts(graph, pixel_m, radius_m)):
+    for side, (near, far) in enumerate(_straight_parts(graph, radius_m)):
         node = graph.edges[:, side]
-        along = points_m[far] - points_m[near]
+        along = graph.points[far] - graph.points[near]
         length_m = np.hypot(*along.T)
         leads = np.flatnonzero((radius_m[node] > 0) & (length_m >= radius_m[node]))
         node, along = node[leads], along[leads] / length_m[leads, None]
         normal = np.column_stack([-along[:, 1], along[:, 0]])
-        aside_m = ((points_m[near[leads]] - nodes_m[node]) * normal).sum(axis=1)
+        aside_m = ((graph.points[near[leads]] - graph.nodes[node]) * normal).sum(axis=1)
         np.add.at(normal_sum, node, normal[:, :, None] * normal[:, None, :])
         np.add.at(moment_sum, node, normal * aside_m[:, None])
     shift_m = np.linalg.solve(normal_sum, moment_sum[:, :, None])[:, :, 0]
     moves = np.hypot(*shift_m.T) <= _FARTHEST * radius_m
-    places = graph.nodes + np.where(moves[:, None], shift_m, 0) / pixel_m
+    places = graph.nodes + np.where(moves[:, None], shift_m, 0)
     if not len(graph.points):
         return places
     return np.clip(places, graph.points.min(axis=0), graph.points.max(axis=0))  # never outside the image
 
 
-def _straight_parts(
-    graph: Graph, pixel_m: tuple[float, float], radius_m: np.ndarray
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the part of each line that tells its direction at its first node, and the same for its second.
+def _straight_parts(graph: Graph, radius_m: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the part of each line from which its direction at its first node is taken, and the same for its second.
 
     Returns
     -------
@@ -224,7 +193,7 @@ def _straight_parts(
         Indices of the vertices between which that part lies: from the rim of the node's circle to twice its radius
         farther on, or to the rim of the other node's circle.
     """
-    distance_m, radius_m = _distances_m(graph, pixel_m), radius_m[graph.edges][graph.owner]
+    distance_m, radius_m = _distances_m(graph), radius_m[graph.edges][graph.owner]
     index = np.arange(len(graph.points))
     starts, last = graph.offsets[:-1], graph.offsets[1:] - 1
 

@@ -1,4 +1,4 @@
-"""Lines of several layers in one plane of ground meters, with what their fields say of bridges, speeds and lanes.
+"""Lines of several layers in one plane of ground meters, with what their fields say of bridges and speeds.
 
 Knows layers, coordinate systems and fields; knows nothing of how lines are linked.
 
@@ -43,14 +43,11 @@ class LineFields:
         Speed, a number.
     speed_unit : str
         Of `jobs.METERS_PER_SECOND`.
-    lanes : str
-        Number of lanes.
     """
 
     bridge: str = ""
     speed: str = ""
     speed_unit: str = "km/h"
-    lanes: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,15 +64,12 @@ class Lines:
         Lines that meet others only at their ends.
     speed_mps : ndarray (n,), float64
         Meters a second; not a number where it is not known.
-    lanes : ndarray (n,), float64
-        Not a number where it is not known.
     """
 
     shapes: np.ndarray
     feature: np.ndarray
     bridge: np.ndarray
     speed_mps: np.ndarray
-    lanes: np.ndarray
 
     def __len__(self) -> int:
         return len(self.shapes)
@@ -87,7 +81,7 @@ class Lines:
 
     def parted(self, shapes: np.ndarray, line: np.ndarray) -> Lines:
         """Return parts of lines, with what is known of the line that each is a part of, given by its number."""
-        return Lines(shapes, self.feature[line], self.bridge[line], self.speed_mps[line], self.lanes[line])
+        return Lines(shapes, self.feature[line], self.bridge[line], self.speed_mps[line])
 
     def moved(self, by_m: np.ndarray) -> Lines:
         """Return the lines moved east and north."""
@@ -101,13 +95,11 @@ class Lines:
 
 def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: np.ndarray | None = None) -> Lines:
     """Return single `LineString`s in meters as Lines; bridges are none, and speeds not known, where not given."""
-    unknown = np.full(len(shapes), np.nan)
     return Lines(
         np.asarray(shapes, dtype=object),
         np.arange(len(shapes)),
         np.zeros(len(shapes), dtype=bool) if bridge is None else np.asarray(bridge, dtype=bool),
-        unknown if speed_mps is None else np.asarray(speed_mps, dtype=np.float64),
-        unknown,
+        np.full(len(shapes), np.nan) if speed_mps is None else np.asarray(speed_mps, dtype=np.float64),
     )
 
 
@@ -127,7 +119,7 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
     """
     layer = read_layer(path, purpose)
     require_geometry(layer, ("lines",), path, purpose)
-    require_fields(layer, (fields.bridge, fields.speed, fields.lanes), path, purpose)
+    require_fields(layer, (fields.bridge, fields.speed), path, purpose)
     _check_place(layer, path, purpose)
     return layer
 
@@ -185,8 +177,7 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
     nothing = pandas.Series(np.nan, index=layer.index)
     bridge = layer[fields.bridge].map(_is_bridge).to_numpy(dtype=bool) if fields.bridge else np.zeros(len(layer), bool)
     speed = _positive(layer[fields.speed] if fields.speed else nothing) * METERS_PER_SECOND[fields.speed_unit]
-    lanes = _positive(layer[fields.lanes] if fields.lanes else nothing)
-    return Lines(shapes, feature, bridge[feature], speed[feature], lanes[feature])
+    return Lines(shapes, feature, bridge[feature], speed[feature])
 
 
 def clipped(lines: Lines, area: BaseGeometry) -> Lines:
@@ -195,11 +186,6 @@ def clipped(lines: Lines, area: BaseGeometry) -> Lines:
     shapes, line = shapely.get_parts(inside, return_index=True)
     kept = (shapely.get_dimensions(shapes) == 1) & (shapely.length(shapes) > 0)
     return lines.parted(shapes[kept], line[kept])
-
-
-def together(*lines: Lines) -> Lines:
-    """Return lines of one plane as one, in order; features keep the numbers that they have in their layers."""
-    return Lines(*(np.concatenate(each) for each in zip(*(vars(part).values() for part in lines))))
 
 
 def with_speeds_told(lines: Lines, name: str, speed_field: str, reporter: Reporter) -> Lines:

@@ -17,8 +17,9 @@ import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
-from .graph import EMPTY, Graph, connected, runs, select_edges, select_points
+from .graph import EMPTY, Graph, connected, select_edges, select_points
 from .lines import Lines
+from .parallel_arrays import concatenated, ranges
 
 # Crossings as near to each other as this are one: so far apart may rounding put the crossing of three lines.
 _SAME_M = 1e-3
@@ -85,7 +86,7 @@ def node_lines(lines: Lines, tolerance_m: float) -> tuple[Graph, np.ndarray]:
     ends = _link_ends(_line_ends(segments), tolerance_m)
     touched = _cut_by_ends(segments, may_cut, ends, tolerance_m)
     crossed = _cut_by_crossings(segments, may_cut, ends, tolerance_m)
-    cuts = _Cuts(*(np.concatenate(each) for each in zip(*(vars(part).values() for part in (ends, touched, crossed)))))
+    cuts = concatenated(ends, touched, crossed)
     return _without_duplicates(*_cut(segments, cuts, tolerance_m), tolerance_m)
 
 
@@ -168,7 +169,7 @@ def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, n
     is_piece = line[cut[:-1]] == line[cut[1:]]
     begin, end = cut[:-1][is_piece], cut[1:][is_piece]
     counts = end - begin + 1
-    points = places[runs(begin, counts, np.ones_like(begin))]
+    points = places[ranges(begin, counts)]
     offsets = np.concatenate([[0], np.cumsum(counts)])
     number, used = np.unique(np.concatenate([node[begin], node[end]]), return_inverse=True)
     positions = np.empty((len(number), 2))
@@ -207,7 +208,7 @@ def _without_duplicates(graph: Graph, line: np.ndarray, tolerance_m: float) -> t
     order = parallel[np.argsort(pair.ravel()[parallel], kind="stable")]
     group = pair.ravel()[order]
     begin, end = np.searchsorted(group, group, "left"), np.arange(len(group))
-    earlier = order[runs(begin, end - begin, np.ones_like(begin))]
+    earlier = order[ranges(begin, end - begin)]
     later = np.repeat(order, end - begin)
     shapes = shapely.linestrings(graph.points, indices=graph.owner)
     same = shapely.hausdorff_distance(shapes[earlier], shapes[later]) <= tolerance_m

@@ -14,9 +14,10 @@ import numpy as np
 import shapely
 
 from .chains import find_chains, join
-from .graph import Graph, runs
+from .graph import Graph
 from .lines import Lines
 from .noding import node_lines
+from .parallel_arrays import ranges
 
 # Places that are nearer to each other than this are one spot, even where they are on different edges.
 _EQUAL_M = 1e-6
@@ -143,7 +144,7 @@ class RoadGraph:
         first, _ = self._steps_at(Places(edge, begin_m))
         last, _ = self._steps_at(Places(edge, end_m))
         counts = last - first
-        inner = runs(first + 1, counts, np.ones_like(first))
+        inner = ranges(first + 1, counts)
         ends = [self.points_at(Places(edge, each)) for each in (begin_m, end_m)]
         points = np.concatenate([ends[0], self.graph.points[inner], ends[1]])
         owner = np.arange(len(edge))
@@ -234,6 +235,16 @@ def _first_of_each(group: np.ndarray, *keys: np.ndarray) -> np.ndarray:
     return order[np.unique(group[order], return_index=True)[1]]
 
 
+def places_along(roads: RoadGraph, spacing_m: float) -> Places:
+    """Return places evenly along each edge, edge after edge: as many as it has spacings, rounded, and at least one.
+
+    Each stands in the middle of its share of the edge.
+    """
+    counts = np.maximum(np.rint(np.round(roads.length_m, 6) / spacing_m), 1).astype(np.int64)
+    edge = np.repeat(np.arange(len(counts)), counts)
+    return Places(edge, roads.length_m[edge] * (ranges(np.zeros_like(counts), counts) + 0.5) / counts[edge])
+
+
 def make_road_graph(lines: Lines, tolerance_m: float) -> RoadGraph:
     """Return the graph of lines, cut where they meet; see `noding`. Nodes may have just two edges."""
     graph, line = node_lines(lines, tolerance_m)
@@ -256,7 +267,7 @@ def contracted(roads: RoadGraph) -> RoadGraph:
     joined = join(graph, chains)
     reverse = chains.ways % 2 == 1
     begins = np.where(reverse, graph.offsets[chains.edges + 1] - 2, graph.offsets[chains.edges])
-    steps = runs(begins, graph.sizes[chains.edges] - 1, np.where(reverse, -1, 1))
+    steps = ranges(begins, graph.sizes[chains.edges] - 1, np.where(reverse, -1, 1))
     is_last = np.zeros(len(joined.points), dtype=np.int64)
     is_last[joined.offsets[1:] - 1] = 1
     step = np.arange(len(joined.points)) - joined.owner - is_last

@@ -13,7 +13,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from .graph import Graph, runs
+from .graph import Graph
+from .parallel_arrays import ranges
 from .road_graph import Places, RoadGraph
 
 
@@ -84,7 +85,7 @@ class Paths:
         order = np.argsort(edge, kind="stable")
         begin, end = (np.searchsorted(edge[order], self.edge[sources], side) for side in ("left", "right"))
         counts = np.where(self.edge[sources] < 0, 0, end - begin)
-        return np.repeat(np.arange(len(sources)), counts), first + order[runs(begin, counts, np.ones_like(begin))]
+        return np.repeat(np.arange(len(sources)), counts), first + order[ranges(begin, counts)]
 
 
 def make_paths(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarray) -> Paths:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .parallel_arrays import concatenated
 from .road_graph import RoadGraph
 
 # What is nearer to the tolerance than this is within it, and gaps shorter than this are none: it is rounding.
@@ -29,6 +30,10 @@ class Stretches:
     edge: np.ndarray
     begin_m: np.ndarray
     end_m: np.ndarray
+
+    def select(self, index: np.ndarray) -> Stretches:
+        """Return the parts at some positions, (k,), int64, or where a mask, (n,), bool, is True."""
+        return Stretches(self.edge[index], self.begin_m[index], self.end_m[index])
 
     @property
     def length_m(self) -> float:
@@ -56,7 +61,7 @@ def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float, within_degrees:
         low, high = _within_capsule(begin, step, other_begin, other_end, tolerance_m + _ROUNDING_M)
         met, along_m = low <= high, roads.along_m[vertex]
         found.append(_united(Stretches(roads.graph.owner[vertex][met], (along_m + low)[met], (along_m + high)[met])))
-    return _united(Stretches(*(np.concatenate(each) for each in zip(*(vars(part).values() for part in found)))))
+    return _united(concatenated(*found))
 
 
 def rest(roads: RoadGraph, parts: Stretches) -> Stretches:
@@ -68,7 +73,7 @@ def rest(roads: RoadGraph, parts: Stretches) -> Stretches:
     end_order = np.lexsort((end, np.concatenate([parts.edge, edges])))
     begin, end = begin[begin_order], end[end_order]
     kept = end - begin > _ROUNDING_M
-    return Stretches(np.concatenate([edges, parts.edge])[begin_order][kept], begin[kept], end[kept])
+    return Stretches(np.concatenate([edges, parts.edge])[begin_order], begin, end).select(kept)
 
 
 def _within_capsule(

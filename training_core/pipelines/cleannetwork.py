@@ -21,14 +21,15 @@ from ..jobs import CleanNetwork
 from ..networks.chains import join_chains
 from ..networks.cleaning import drop_short_components, prune_spurs, simplify
 from ..networks.gaps import join_gaps, snap_ends
-from ..networks.graph import Graph, runs
+from ..networks.graph import Graph
 from ..networks.junctions import consolidate_junctions
 from ..networks.lines import LineFields, Lines, lines_in, read_line_layer, shared_plane
 from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, to_tables, write_network
 from ..networks.noding import node_lines
+from ..networks.parallel_arrays import ranges
+from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
 
-_METERS = (1.0, 1.0)  # of the plane in which lines are cleaned
 # Columns that are made anew, and the key of a GeoPackage, of which the parts of a line cannot all be the owner.
 _MADE_ANEW = {"length_m", "component", "fid"}
 
@@ -84,39 +85,40 @@ def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Repo
 
 
 def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
-    """Return the graph of lines in a plane, in meters, cleaned; an edge's origin is the line that it is a part of."""
+    """Return the graph of lines, cleaned.
+
+    Parameters
+    ----------
+    lines : Lines
+        In a plane of meters.
+    job : CleanNetwork
+        Its options; paths are not read.
+    reporter : Reporter
+
+    Returns
+    -------
+    Graph
+        In meters; the origin of an edge is the line that it is a part of.
+    """
 
     def begin(fraction: float, message: str) -> None:
         reporter.check_cancelled()
         reporter.progress(fraction, message)
 
-    def is_bridge(graph: Graph) -> np.ndarray:
-        return lines.bridge[graph.origin]
-
-    def prune(graph: Graph) -> Graph:
-        return prune_spurs(graph, _METERS, job.spur_m, lambda points: np.zeros(len(points)), _nowhere, join)
-
+    surroundings = Surroundings(is_bridge=lambda graph: lines.bridge[graph.origin])
     join = partial(_join, lines.bridge if job.join_lines else np.arange(len(lines)))
     begin(0, "Cutting lines where they meet")
     graph, origin = node_lines(lines, job.join_m)
     graph = join(replace(graph, origin=origin))
     begin(0.4, "Cleaning the network")
-    graph = prune(graph)
-    graph = join_gaps(graph, _METERS, job.gap_m, job.gap_angle, _nowhere, _anywhere, is_bridge)
+    graph = prune_spurs(graph, job.spur_m, surroundings, join)
+    graph = join_gaps(graph, job.gap_m, job.gap_angle, surroundings)
     begin(0.6, "Looking for missed junctions")
-    graph = prune(join(snap_ends(graph, _METERS, job.snap_m, _nowhere, _anywhere, is_bridge)))
+    graph = prune_spurs(join(snap_ends(graph, job.snap_m, surroundings)), job.spur_m, surroundings, join)
     begin(0.8, "Merging junctions")
-    graph = join(consolidate_junctions(graph, _METERS, job.junction_m))
-    graph = drop_short_components(graph, _METERS, job.min_length_m)
-    return _run_as_drawn(simplify(graph, _METERS, job.simplify_m), lines)
-
-
-def _nowhere(points: np.ndarray) -> np.ndarray:
-    return np.zeros(len(points), dtype=bool)
-
-
-def _anywhere(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    return np.ones(len(starts), dtype=bool)
+    graph = join(consolidate_junctions(graph, job.junction_m))
+    graph = drop_short_components(graph, job.min_length_m)
+    return _run_as_drawn(simplify(graph, job.simplify_m), lines)
 
 
 def _join(kind: np.ndarray, graph: Graph) -> Graph:
@@ -137,5 +139,5 @@ def _run_as_drawn(graph: Graph, lines: Lines) -> Graph:
     )
     step = np.where(second < first, -1, 1)
     begins = np.where(step < 0, graph.offsets[1:] - 1, graph.offsets[:-1])
-    points = graph.points[runs(begins, graph.sizes, step)]
+    points = graph.points[ranges(begins, graph.sizes, step)]
     return replace(graph, points=points, edges=np.where(step[:, None] < 0, graph.edges[:, ::-1], graph.edges))

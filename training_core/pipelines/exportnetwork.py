@@ -102,7 +102,7 @@ def export_layer(
     if not len(graph.edges):
         raise LabelError(f"The {_PURPOSE} ({job.lines}) have no length.", "Choose another layer.")
     if job.keep == "longest":
-        graph = select_edges(graph, graph.edge_component == component_lengths(graph, (1.0, 1.0)).argmax())
+        graph = select_edges(graph, graph.edge_component == component_lengths(graph).argmax())
     reporter.check_cancelled()
     reporter.progress(0.7, "Measuring roads")
     to_geographic = pyproj.Transformer.from_crs(plane, _GEOGRAPHIC, always_xy=True)

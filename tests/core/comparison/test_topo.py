@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.road_graphs import graphs_of, roads_of, town, vegas
-from training_core.comparison.topo import score_topo, spread
+from training_core.comparison.topo import score_topo
 from training_core.events import Reporter
-from training_core.networks.road_graph import contracted
+from training_core.networks.road_graph import contracted, places_along
 
 LINE = [(0, 0), (120, 0)]
 
@@ -100,8 +100,8 @@ def plain_match(holes, marbles, hole_m):
 
 def plain_topo(truth, proposal, radius_m, hole_m, seed_m, interval_m):
     """The counts as the definition reads, in networkx and loops."""
-    seeds, others = spread(truth, seed_m), spread(proposal, seed_m)
-    holes, marbles = spread(truth, interval_m), spread(proposal, interval_m)
+    seeds, others = places_along(truth, seed_m), places_along(proposal, seed_m)
+    holes, marbles = places_along(truth, interval_m), places_along(proposal, interval_m)
     partners = named("partner", proposal.nearest(truth.points_at(seeds), hole_m)[0])
     backs = named("back", truth.nearest(proposal.points_at(others), hole_m)[0])
     truth_net = net(truth, {**named("seed", seeds), **named("spot", holes)})

@@ -8,7 +8,6 @@ import shapely
 from scipy.ndimage import gaussian_filter, map_coordinates
 from shapely.geometry import LineString, Point
 
-from support.graphs import PIXEL_M, nowhere
 from training_core.extraction.bitmask import BitMask
 from training_core.extraction.centering import between_pixels, center
 from training_core.extraction.clearance import Clearance, cut_ends
@@ -17,35 +16,40 @@ from training_core.extraction.thinning import thin_bits
 from training_core.extraction.tracing import trace_pixels
 from training_core.geodata.road_raster import array_raster
 from training_core.networks.cleaning import prune_spurs
+from training_core.networks.graph import scaled
+from training_core.networks.surroundings import Surroundings
 
-SIDE_PX, MARGIN_PX = 120, 20
-MIDDLE = np.array([SIDE_PX / 2, SIDE_PX / 2])
+PIXEL_M = np.array([1.0, 1.0])
+SIDE_M, MARGIN_M = 120, 20
+MIDDLE = np.array([SIDE_M / 2, SIDE_M / 2])
 
 
-def from_middle_px(middle):
+def from_middle_m(middle, pixel_m=PIXEL_M):
     """How far each pixel is from the middle of a road."""
-    rows, columns = np.mgrid[:SIDE_PX, :SIDE_PX]
-    return shapely.distance(shapely.points(columns.ravel(), rows.ravel()), middle).reshape(SIDE_PX, SIDE_PX)
+    rows, columns = np.mgrid[: int(SIDE_M / pixel_m[1]), : int(SIDE_M / pixel_m[0])]
+    points = shapely.points(columns.ravel() * pixel_m[0], rows.ravel() * pixel_m[1])
+    return shapely.distance(points, middle).reshape(rows.shape)
 
 
-def skeleton_and_center(road, probability=None):
+def skeleton_and_center(road, probability=None, pixel_m=PIXEL_M):
     """The line of a mask before and after, smoothed."""
     known = np.ones_like(road)
     bits, all_known = BitMask.of(road), BitMask.of(known)
-    clearance = Clearance(bits, all_known, PIXEL_M)
+    clearance = Clearance(bits, all_known, pixel_m)
     ends = BitMask.empty(*road.shape).with_pixels(cut_ends(bits, all_known, clearance))
-    graph = trace_pixels(thin_bits(bits, ends).pixels())
-    graph = thin_out(smooth(prune_spurs(graph, PIXEL_M, 10, clearance, nowhere)))
+    graph = scaled(trace_pixels(thin_bits(bits, ends).pixels()), pixel_m)
+    surroundings = Surroundings(width_m=clearance.width_m)
+    graph = thin_out(smooth(prune_spurs(graph, 10, surroundings)))
     if probability is None:
         raster = array_raster(road, known, strip_rows=24)
     else:
         raster = array_raster(probability.astype(np.float32), known, threshold=0.5, strip_rows=24)
-    return graph, center(graph, between_pixels(raster, bits), clearance.width_m)
+    return graph, center(graph, between_pixels(raster, bits, pixel_m), surroundings)
 
 
-def rms_px(graph, middle):
+def rms_m(graph, middle):
     """Root of the mean squared distance from the true middle, of what is not near the border."""
-    inside = (np.abs(graph.points - MIDDLE) < SIDE_PX / 2 - MARGIN_PX).all(axis=1)
+    inside = (np.abs(graph.points - MIDDLE) < SIDE_M / 2 - MARGIN_M).all(axis=1)
     return np.sqrt((shapely.distance(shapely.points(graph.points[inside]), middle) ** 2).mean())
 
 
@@ -71,21 +75,29 @@ ROADS = {
 @pytest.mark.parametrize("name", ROADS)
 def test_a_line_is_on_the_ridge_of_a_probability_where_the_skeleton_is_not(name, width_px):
     middle = ROADS[name]
-    probability = 1 / (1 + np.exp(1.5 * (from_middle_px(middle) - width_px / 2)))
+    probability = 1 / (1 + np.exp(1.5 * (from_middle_m(middle) - width_px / 2)))
     before, after = skeleton_and_center(probability >= 0.3, probability)
-    assert rms_px(after, middle) < 0.15
-    assert rms_px(after, middle) < rms_px(before, middle)
+    assert rms_m(after, middle) < 0.15
+    assert rms_m(after, middle) < rms_m(before, middle)
 
 
 @pytest.mark.parametrize("width_px", [5, 8])
 @pytest.mark.parametrize("name", ROADS)
 def test_a_line_is_midway_between_the_sides_of_a_mask(name, width_px):
     middle = ROADS[name]
-    road = from_middle_px(middle) <= width_px / 2
+    road = from_middle_m(middle) <= width_px / 2
     before, after = skeleton_and_center(road)
     # Of a mask along the pixels no more is left than where whole pixels lie: up to half of one beside the truth.
-    assert rms_px(after, middle) < (0.51 if name in ("0 degrees", "half a pixel aside", "45 degrees") else 0.2)
-    assert rms_px(after, middle) <= rms_px(before, middle) + 1e-6
+    assert rms_m(after, middle) < (0.51 if name in ("0 degrees", "half a pixel aside", "45 degrees") else 0.2)
+    assert rms_m(after, middle) <= rms_m(before, middle) + 1e-6
+
+
+@pytest.mark.parametrize("angle", [0, 20, 45, 70, 90])
+def test_where_pixels_are_not_square_a_line_is_in_the_middle_on_the_ground(angle):
+    middle, pixel_m = straight(angle, 0.3), np.array([0.5, 1.0])
+    probability = 1 / (1 + np.exp(1.5 * (from_middle_m(middle, pixel_m) - 4)))
+    _, after = skeleton_and_center(probability >= 0.3, probability, pixel_m)
+    assert rms_m(after, middle) < 0.15
 
 
 def test_ragged_sides_move_a_line_by_less_than_they_move_its_skeleton():
@@ -93,34 +105,34 @@ def test_ragged_sides_move_a_line_by_less_than_they_move_its_skeleton():
     before, after = [], []
     for angle in (5, 25, 45, 70):
         middle = straight(angle, 0.3)
-        ragged = from_middle_px(middle) + 8 * gaussian_filter(rng.standard_normal((SIDE_PX, SIDE_PX)), 1.5) * 0.4
+        ragged = from_middle_m(middle) + 8 * gaussian_filter(rng.standard_normal((SIDE_M, SIDE_M)), 1.5) * 0.4
         probability = 1 / (1 + np.exp(2 * (ragged - 4)))
         graphs = skeleton_and_center(probability >= 0.5, probability)
-        before.append(rms_px(graphs[0], middle))
-        after.append(rms_px(graphs[1], middle))
+        before.append(rms_m(graphs[0], middle))
+        after.append(rms_m(graphs[1], middle))
     assert np.mean(after) < 0.85 * np.mean(before)
     assert max(after) < 0.5
 
 
 def test_a_side_road_draws_the_line_no_farther_than_its_skeleton():
     main, side = straight(0, 0), LineString([MIDDLE, MIDDLE + np.array([0, 100])])
-    road = np.minimum(from_middle_px(main), from_middle_px(side)) <= 4.5
+    road = np.minimum(from_middle_m(main), from_middle_m(side)) <= 4.5
     before, after = skeleton_and_center(road)
-    assert rms_px(after, main.union(side)) <= rms_px(before, main.union(side))
+    assert rms_m(after, main.union(side)) <= rms_m(before, main.union(side))
 
 
 def test_parallel_roads_keep_apart_and_nodes_stay():
     two = straight(0, -7).union(straight(0, 7))
-    probability = np.exp(-((from_middle_px(two) / 3) ** 2))
+    probability = np.exp(-((from_middle_m(two) / 3) ** 2))
     before, after = skeleton_and_center(probability > 0.5, probability)
     assert len(after.edges) == 2
-    assert rms_px(after, two) < 0.1
+    assert rms_m(after, two) < 0.1
     assert (after.nodes == before.nodes).all()
     assert (after.points[after.is_end] == before.points[before.is_end]).all()
 
 
 def test_where_all_is_road_nothing_moves():
-    before, after = skeleton_and_center(np.ones((SIDE_PX, SIDE_PX), dtype=bool))
+    before, after = skeleton_and_center(np.ones((SIDE_M, SIDE_M), dtype=bool))
     assert (before.points == after.points).all()
 
 
@@ -131,7 +143,7 @@ def test_values_between_pixels_are_interpolated_whatever_the_strips():
     true = map_coordinates(np.where(known, image, 0), points.T[::-1], order=1, mode="nearest")
     empty = BitMask.empty(40, 30)
     for rows in (8, 40):
-        values_at = between_pixels(array_raster(image, known, threshold=0.5, strip_rows=rows), empty)
+        values_at = between_pixels(array_raster(image, known, threshold=0.5, strip_rows=rows), empty, PIXEL_M)
         np.testing.assert_allclose(values_at(points), true, atol=1e-5)
-    mask = between_pixels(array_raster(known, known, strip_rows=8), BitMask.of(image > 0.5))
+    mask = between_pixels(array_raster(known, known, strip_rows=8), BitMask.of(image > 0.5), PIXEL_M)
     np.testing.assert_allclose(mask(np.array([[3.0, 7.0], [4.0, 8.0]])), [image[7, 3] > 0.5, image[8, 4] > 0.5])

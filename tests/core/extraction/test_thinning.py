@@ -15,7 +15,7 @@ MASKS = st.tuples(SIDES, SIDES).flatmap(lambda shape: arrays(bool, shape))
 
 
 def clearance_of(mask, known, pixel_m):
-    return Clearance(BitMask.of(mask), BitMask.of(known), pixel_m)
+    return Clearance(BitMask.of(mask), BitMask.of(known), np.array(pixel_m))
 
 
 def ends_of(mask, known):
@@ -105,7 +105,7 @@ def test_an_empty_mask_has_an_empty_skeleton():
 @given(MASKS)
 def test_the_clearance_is_the_distance_transform(mask):
     clearance = clearance_of(mask, np.ones_like(mask), (0.5, 2.0))
-    points = np.argwhere(mask)[:, ::-1]
+    points = np.argwhere(mask)[:, ::-1] * (0.5, 2.0)
     if mask.all():
         assert np.isinf(clearance(points)).all()
     else:
@@ -126,7 +126,7 @@ def test_the_side_of_a_road_is_not_where_the_data_ends():
 def test_the_width_is_within_half_a_pixel(width_px, row):
     mask = np.zeros((50, 50), dtype=bool)
     mask[20 : 20 + width_px] = True
-    width_m = clearance_of(mask, np.ones_like(mask), (2.0, 2.0)).width_m(np.array([[25.0, row]]))
+    width_m = clearance_of(mask, np.ones_like(mask), (2.0, 2.0)).width_m(np.array([[50.0, 2.0 * row]]))
     assert width_m == pytest.approx([2 * width_px], abs=1.0)
 
 

@@ -10,23 +10,18 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.graphs import PIXEL_M, lines, nowhere
+from support.graphs import lines
 from training_core.networks.chains import join_chains
-from training_core.networks.gaps import join_gaps, nothing_passed, snap_ends
+from training_core.networks.gaps import join_gaps, snap_ends
+from training_core.networks.surroundings import Surroundings
 
 
-def anywhere(starts, ends):
-    return np.ones(len(starts), dtype=bool)
+def joined(graph, gap_m=24.0, gap_angle=30.0, **known):
+    return join_gaps(graph, gap_m, gap_angle, Surroundings(**known))
 
 
-def joined(
-    graph, gap_m=24.0, gap_angle=30.0, pixel_m=PIXEL_M, is_cut=nowhere, is_likely=anywhere, passed=nothing_passed
-):
-    return join_gaps(graph, pixel_m, gap_m, gap_angle, is_cut, is_likely, passed)
-
-
-def snapped(graph, snap_m=15.0, pixel_m=PIXEL_M, is_cut=nowhere, is_likely=anywhere, passed=nothing_passed):
-    return snap_ends(graph, pixel_m, snap_m, is_cut, is_likely, passed)
+def snapped(graph, snap_m=15.0, **known):
+    return snap_ends(graph, snap_m, Surroundings(**known))
 
 
 def places(graph, degree):
@@ -39,10 +34,10 @@ def test_a_gap_in_a_straight_road_is_joined_to_one_line():
     assert whole.lengths() == pytest.approx([120])
 
 
-def test_a_gap_is_measured_on_the_ground():
+def test_a_gap_is_joined_up_to_its_longest():
     broken = lines([(0, 0), (50, 0)], [(70, 0), (120, 0)])
-    assert len(joined(broken, pixel_m=(1.1, 1.0)).edges) == 3
-    assert len(joined(broken, pixel_m=(1.3, 1.0)).edges) == 2
+    assert len(joined(broken, gap_m=20.1).edges) == 3
+    assert len(joined(broken, gap_m=19.9).edges) == 2
     assert len(joined(broken, gap_m=0).edges) == 2
 
 
@@ -80,9 +75,9 @@ def test_each_end_is_joined_once_and_with_the_best():
 
 def test_ends_cut_by_the_datas_edge_stay():
     broken = lines([(0, 0), (50, 0)], [(70, 0), (120, 0)])
-    assert len(joined(broken, is_cut=lambda points: points[:, 0] == 50).edges) == 2
+    assert len(joined(broken, is_data_edge=lambda points: points[:, 0] == 50).edges) == 2
     side = lines([(0, 0), (100, 0)], [(50, 30), (50, 5)])
-    assert len(snapped(side, is_cut=lambda points: points[:, 1] == 5).edges) == 2
+    assert len(snapped(side, is_data_edge=lambda points: points[:, 1] == 5).edges) == 2
 
 
 def test_a_gap_along_which_a_road_is_not_likely_stays():
@@ -103,7 +98,7 @@ def test_a_gap_under_a_bridge_gets_no_node():
     def bridge(graph):
         return (graph.points[graph.offsets[:-1], 0] == 50) & (graph.sizes == 2)
 
-    whole = joined(lines([(0, 0), (40, 0)], [(60, 0), (100, 0)], [(50, -50), (50, 50)]), passed=bridge)
+    whole = joined(lines([(0, 0), (40, 0)], [(60, 0), (100, 0)], [(50, -50), (50, 50)]), is_bridge=bridge)
     assert places(whole, 4) == []
     assert len(join_chains(whole).edges) == 2
 
@@ -148,7 +143,7 @@ def test_a_dead_end_beside_a_bend_meets_it_and_one_beside_a_road_along_it_does_n
 def test_a_dead_end_meets_the_first_road_and_not_a_bridge_over_it():
     ends = lines([(0, 0), (100, 0)], [(0, 3), (100, 3)], [(50, 40), (50, 8)])
     assert places(snapped(ends), 3) == [(50, 3)]
-    bridge = snapped(ends, passed=lambda graph: (graph.points[graph.offsets[:-1], 1] == 3) & (graph.sizes == 2))
+    bridge = snapped(ends, is_bridge=lambda graph: (graph.points[graph.offsets[:-1], 1] == 3) & (graph.sizes == 2))
     assert places(bridge, 3) == [(50, 0)]
     assert len(bridge.edges) == 5
 

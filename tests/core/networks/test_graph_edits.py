@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.graphs import PIXEL_M, lines
+from support.graphs import lines
 from training_core.networks.chains import join_chains
 from training_core.networks.graph_edits import link, split_edges
 
-NONE_PASSED = np.zeros(9, dtype=bool)
+NO_BRIDGE = np.zeros(9, dtype=bool)
 
 
 def test_an_edge_is_split_at_distances_along_it():
@@ -31,11 +31,6 @@ def test_a_place_at_a_vertex_or_an_end_adds_no_vertex_and_two_at_one_place_are_o
     assert graph.nodes[nodes].tolist() == [[10, 0], [0, 0], [20, 0], [10, 0], [20, 0]]
     assert graph.sizes.tolist() == [2, 2, 2]
     assert len(graph.nodes) == 4
-
-
-def test_distances_are_measured_in_the_given_scale():
-    graph, nodes = split_edges(lines([(0, 0), (10, 0)]), np.array([0]), np.array([6.0]), (2.0, 1.0))
-    assert graph.nodes[nodes].tolist() == [[3, 0]]
 
 
 @settings(deadline=None, max_examples=50)
@@ -56,6 +51,6 @@ def test_splitting_keeps_every_line_and_joining_its_parts_gives_it_back(places):
 def test_a_link_through_a_junction_meets_all_its_roads_in_one_node():
     star = lines([(0, 0), (10, 10)], [(0, 0), (-10, 10)], [(0, 0), (0, -10)], [(-20, 0), (-20, 9)], [(20, 0), (20, 9)])
     ends = [np.flatnonzero((star.nodes == place).all(axis=1))[0] for place in ([-20, 0], [20, 0])]
-    linked = link(star, np.array([ends]), PIXEL_M, None, NONE_PASSED[:5])
+    linked = link(star, np.array([ends]), None, NO_BRIDGE[:5])
     assert sorted(linked.degree) == [1, 1, 1, 1, 1, 2, 2, 5]
     assert linked.lengths().sum() == pytest.approx(star.lengths().sum() + 40)

@@ -90,10 +90,9 @@ def test_what_a_bridge_field_may_say(values, bridges):
 
 @pytest.mark.parametrize(("unit", "speed_mps"), [("km/h", 10), ("mph", 36 * 0.44704), ("m/s", 36)])
 def test_speeds_have_their_unit_and_unknown_ones_the_median(unit, speed_mps):
-    layer = layer_at(10, 50, speed=["36", "fast"], lanes=[2, 0])
-    lines = lines_in(shared_plane(layer), layer, LineFields(speed="speed", speed_unit=unit, lanes="lanes"))
+    layer = layer_at(10, 50, speed=["36", "fast"])
+    lines = lines_in(shared_plane(layer), layer, LineFields(speed="speed", speed_unit=unit))
     assert lines.speed_mps == pytest.approx([speed_mps, np.nan], nan_ok=True)
-    assert lines.lanes == pytest.approx([2, np.nan], nan_ok=True)
     assert lines.with_speeds().speed_mps == pytest.approx([speed_mps, speed_mps])
 
 

@@ -8,12 +8,6 @@ from training_core.extraction.thinning import thin
 from training_core.extraction.tracing import trace
 from training_core.networks.graph import Graph
 
-PIXEL_M = (1.0, 1.0)
-
-
-def nowhere(points):
-    return np.zeros(len(points), dtype=bool)
-
 
 def traced(size, *strokes):
     """The graph of strokes one pixel wide, each a pair of slices or indices of rows and columns."""

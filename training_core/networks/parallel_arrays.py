@@ -1,0 +1,37 @@
+"""Parallel arrays: dataclasses of arrays concatenated field by field, and several ranges as one array.
+
+Scope: NumPy arrays. Independent of what they mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import numpy as np
+
+Columns = TypeVar("Columns", bound=Any)
+
+
+def concatenated(*parts: Columns) -> Columns:
+    """Return instances of one dataclass, all fields of which are arrays, as one instance, in order."""
+    names = [field.name for field in fields(parts[0])]
+    return type(parts[0])(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def ranges(begins: np.ndarray, counts: np.ndarray, steps: np.ndarray | None = None) -> np.ndarray:
+    """Return the whole numbers begin, begin + step, ... of several ranges, range after range.
+
+    Parameters
+    ----------
+    begins, counts : ndarray (k,), int64
+        The first number of each range, and how many it has.
+    steps : ndarray (k,), int64, optional
+        From each number of a range to the next; 1 by default.
+
+    Returns
+    -------
+    ndarray (counts.sum(),), int64
+    """
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(begins, counts) + (within if steps is None else np.repeat(steps, counts) * within)

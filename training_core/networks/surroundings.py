@@ -1,0 +1,59 @@
+"""What is known of places beside the graph itself: road width, edge of the data, likely roads, bridges.
+
+Scope: questions about points, straight ways and edges in meters. Independent of what answers them: a raster
+(`extraction.road_extraction`), the fields of lines (`pipelines.cleannetwork`), or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .graph import Graph
+
+
+def _zero(points: np.ndarray) -> np.ndarray:
+    return np.zeros(len(points))
+
+
+def _nowhere(points: np.ndarray) -> np.ndarray:
+    return np.zeros(len(points), dtype=bool)
+
+
+def _anywhere(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    return np.ones(len(starts), dtype=bool)
+
+
+def _no_edge(graph: Graph) -> np.ndarray:
+    return np.zeros(len(graph.edges), dtype=bool)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Functions of places in the plane of a graph, in meters; by default nothing is known of any place.
+
+    Parameters
+    ----------
+    clearance_m : callable
+        From points, (n, 2), float64, to the distance to the nearest roadside, (n,), float64: infinite where no
+        roadside is known, 0 where there is no raster.
+    width_m : callable
+        From points on center-lines, (n, 2), float64, to the width of the road, (n,), float64; as `clearance_m`.
+    is_data_edge : callable
+        From points, (n, 2), float64, to whether a road that ends there is cut off by the edge of the data: (n,), bool.
+    is_likely : callable
+        From begins and ends of straight ways, both (n, 2), float64, to whether a road may run there: (n,), bool.
+    is_bridge : callable
+        From a graph to which of its edges others cross without a node: (m,), bool.
+    half_pixel_m : float
+        How far the clearance reaches beyond the roadside: to the center of the first pixel that is no road.
+    """
+
+    clearance_m: Callable[[np.ndarray], np.ndarray] = _zero
+    width_m: Callable[[np.ndarray], np.ndarray] = _zero
+    is_data_edge: Callable[[np.ndarray], np.ndarray] = _nowhere
+    is_likely: Callable[[np.ndarray, np.ndarray], np.ndarray] = _anywhere
+    is_bridge: Callable[[Graph], np.ndarray] = _no_edge
+    half_pixel_m: float = 0.0
