@@ -104,7 +104,7 @@ def test_an_exported_model_serves_as_well_but_not_a_quantized_one(town, learned,
     exportmodel.run(ExportModel(model=learned.model, onnx=exported), Reporter())
     job = job_of(town, exported, tmp_path / "town.onnx", roads=town.roads, aoi=town.aoi, width_m=ROAD_M)
     assert quantize.run(job, Reporter())["agreement"] == pytest.approx(quantized[1]["agreement"], abs=0.01)
-    with pytest.raises(ModelFileError, match="is quantized already"):
+    with pytest.raises(ModelFileError, match="is already quantized"):
         quantize.run(job_of(town, quantized[0], tmp_path / "again.onnx"), Reporter())
 
 
