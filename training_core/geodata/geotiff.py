@@ -1,6 +1,6 @@
 """One-band byte rasters, written block by block, that end as cloud optimized GeoTIFFs.
 
-Scope: blocks of bytes on a grid. Independent of what the bytes mean, but for nodata.
+Scope: blocks of bytes on a grid. Independent of what the bytes mean, except nodata.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ BLOCK_PX = 512
 class BandFile:
     """A one-band byte raster on a grid, with NO_DATA where nothing is written: at the end a cloud optimized GeoTIFF.
 
-    Tiles come in any order and size, so they go to a file beside it first, which is copied into the layout then. What
-    keeps it from being written becomes an OutputError that names it.
+    Tiles come in any order and size, so they go to a draft beside it first, which is then copied into that layout. Any
+    failure to write becomes an OutputError that names the file.
 
     Parameters
     ----------
     path : Path
     grid : Grid
     resampling : str
-        How overviews are made.
+        How overviews are computed: nearest, average ...
     """
 
     def __init__(self, path: Path, grid: Grid, resampling: str) -> None:
@@ -44,21 +44,21 @@ class BandFile:
         self._draft = path.with_name(f"{path.name}.draft")
         place = {"crs": grid.crs, "transform": grid.transform, "width": grid.width, "height": grid.height}
         storage = {"tiled": True, "blockxsize": BLOCK_PX, "blockysize": BLOCK_PX, "sparse_ok": True}
-        packing = {"bigtiff": "if_safer"}  # what is read once more is not worth compressing
-        with self._told():
+        packing = {"bigtiff": "if_safer"}  # the draft is read only once, so it is not compressed
+        with self._named_errors():
             self.dataset: DatasetWriter = rasterio.open(
                 self._draft, "w", driver="GTiff", count=1, dtype="uint8", nodata=NO_DATA, **place, **storage, **packing
             )
 
     def write(self, values: np.ndarray, tile: Tile) -> None:
-        """Write one tile's core."""
-        with self._told():
+        """Write the pixels of a tile's core, (height, width), uint8."""
+        with self._named_errors():
             self.dataset.write(values, 1, window=Window(tile.column, tile.row, tile.width, tile.height))
 
     def finish(self) -> None:
         """Lay the file out with overviews, so that a map shows it fast at any scale."""
         layout = {"compress": "deflate", "blocksize": BLOCK_PX, "bigtiff": "if_safer", "num_threads": "all_cpus"}
-        with self._told():
+        with self._named_errors():
             self.dataset.close()
             rasterio.shutil.copy(self._draft, self._path, driver="COG", overview_resampling=self._resampling, **layout)
             self._draft.unlink()
@@ -70,7 +70,7 @@ class BandFile:
             self.dataset.close()
 
     def _read_back(self) -> None:
-        """Read all of the file, since GDAL does not tell where the disk was full as it closed it."""
+        """Read all of the file, since GDAL reports no error if the disk is full when it closes a file."""
         with rasterio.open(self._path) as dataset:
             levels = range(-1, len(dataset.overviews(1)))
         for overview in levels:
@@ -80,7 +80,7 @@ class BandFile:
                     dataset.read(1, window=window)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _named_errors(self) -> Iterator[None]:
         try:
             yield
         except (RasterioError, CPLE_BaseError) as error:

@@ -1,6 +1,6 @@
-"""Where pixels lie, and how large they are on the ground.
+"""Grids: georeferenced pixels, their ground resolution in meters, and resampled grids.
 
-Knows coordinate reference systems and transforms; knows nothing of what the pixels show.
+Scope: coordinate reference systems, affine transforms, geodesic lengths. Independent of pixel values.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ..errors import ImageryError, RoadSegError
 
 GEOGRAPHIC = CRS.from_epsg(4326)
 ELLIPSOID = Geod(ellps="WGS84")
-# Within this factor of the wanted resolution an image's own grid is used, so that the output lies pixel on pixel.
+# Within this factor of the wanted resolution, an image's own grid is used, so that the output needs no resampling.
 OWN_GRID_TOLERANCE = 0.25
-# No map coordinate on Earth is this large, in whatever unit; PROJ takes for ever over some that are.
+# Map coordinates on Earth are smaller, in any unit; PROJ may hang on larger ones.
 LARGEST_COORDINATE = 1e10
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A raster's pixels on the map.
+    """A raster's pixels on the map: CRS, transform and size.
 
     Parameters
     ----------
@@ -52,15 +52,20 @@ class Grid:
 
     @cached_property
     def metric_transform(self) -> Affine:
-        """From (column, row) of pixel corners to a flat frame of ground meters, x east and y north of the first corner.
+        """From (column, row) of pixel corners to a plane in ground meters, x east and y north of the first corner.
 
         The steps of one column and of one row are measured on the ellipsoid, at the grid's center.
+
+        Raises
+        ------
+        ImageryError
+            The grid is not on Earth, or outside the area of its CRS.
         """
         column, row = self.width / 2, self.height / 2
         corners = [(column - 0.5, row), (column + 0.5, row), (column, row - 0.5), (column, row + 0.5)]
         x, y = zip(*(self.transform @ corner for corner in corners))
         if not all(abs(value) < LARGEST_COORDINATE for value in (*x, *y)):
-            raise ImageryError("The image lies nowhere on Earth.", "Check its georeference.")
+            raise ImageryError("The image is not on Earth.", "Check its georeference.")
         try:
             longitude, latitude = transform_coordinates(self.crs, GEOGRAPHIC, x, y)
         except CRSError as error:
@@ -73,13 +78,13 @@ class Grid:
 
     @property
     def pixel_m(self) -> tuple[float, float]:
-        """Length on the ground, in meters, of a step of one column and of one row."""
+        """Size of a pixel on the ground in meters, along columns and along rows."""
         ground = self.metric_transform
         return math.hypot(ground.a, ground.d), math.hypot(ground.b, ground.e)
 
     @property
     def resolution_m(self) -> float:
-        """Ground size of a pixel in meters: the side of a square of its area."""
+        """Ground resolution in meters: the side of a square with the area of a pixel."""
         return math.sqrt(abs(self.metric_transform.determinant))
 
     @property
@@ -88,7 +93,19 @@ class Grid:
         return transform_geometry(box(0, 0, self.width, self.height), _mapping(self.transform))
 
     def window(self, column: int, row: int, width: int, height: int) -> "Grid":
-        """Return the part of this grid that begins at (column, row)."""
+        """Return a part of this grid.
+
+        Parameters
+        ----------
+        column, row : int
+            Its first pixel.
+        width, height : int
+            Its size in pixels.
+
+        Returns
+        -------
+        Grid
+        """
         return Grid(self.crs, self.transform @ Affine.translation(column, row), width, height)
 
     def to_metric(self, geometry: BaseGeometry) -> BaseGeometry:
@@ -122,7 +139,7 @@ def grid_of(dataset: DatasetReader) -> Grid:
 
 
 def grid_at(own: Grid, resolution_m: float) -> Grid:
-    """Return the grid on which to process an image at a ground resolution.
+    """Choose the grid on which to process an image at a ground resolution.
 
     It has the image's CRS, extent and orientation. Where both sides of the image's pixels are within 25 % of the
     resolution it is the image's own grid; else its pixels are square on the ground, as nearly as whole pixels allow.
@@ -133,6 +150,15 @@ def grid_at(own: Grid, resolution_m: float) -> Grid:
         The image's grid.
     resolution_m : float
         Wanted size of a pixel on the ground in meters; 0 means the image's own.
+
+    Returns
+    -------
+    Grid
+
+    Raises
+    ------
+    RoadSegError
+        It would have more than 10^12 pixels.
     """
     if not resolution_m:
         return own

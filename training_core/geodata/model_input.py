@@ -1,6 +1,6 @@
-"""What a model takes of an image: which bands, at which ground resolution, and how their values are scaled.
+"""Model input: which bands of an image, at which ground resolution, and how values are normalized (z-score).
 
-Knows rasters and what a model says of its input; knows nothing of networks.
+Scope: rasters and a model's input specification. Independent of the model itself.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from rasterio.io import DatasetReader
 
 from .rasters import Band, Image, band_names, match_bands, measure_bands, open_raster, unnamed
 
-# Values are scaled by the numbers that the model has learned with, or by those of the image itself.
+# Values are normalized by mean and deviation of the training images, or of the image itself.
 MODEL, IMAGE = "model", "image"
 SCALINGS = (MODEL, IMAGE)
 _COLORS = ("red", "green", "blue")
-# About so many pixels are measured, in squares that lie evenly over the image: first few of them, and where these show
-# no data, more and smaller ones.
+# About so many pixels are measured, in squares spread evenly over the image: first a few, and if these have no data,
+# more and smaller ones.
 _MEASURED_PX, _SQUARES_A_SIDE, _FEWEST_PX = 1_000_000, (8, 32, 128), 1000
 
 
 @dataclass(frozen=True)
 class ModelInput:
-    """What a model takes.
+    """The input specification of a model.
 
     Parameters
     ----------
     bands : tuple of Band
-        In order. With the scaling `image`, their numbers are those of the images that it has learned from.
+        In order. With the scaling `image`, their mean and deviation are those of the training images.
     resolution_m : float
         Ground size of the pixels in meters.
     scaling : str
@@ -42,15 +42,15 @@ class ModelInput:
 
 
 def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
-    """Return the numbers of a dataset's bands that a model takes, in the model's order; see `imagery.match_bands`.
+    """Return the numbers of a dataset's bands that a model takes, in the model's order; see `rasters.match_bands`.
 
-    A model of red, green and blue that scales by the image has seen gray ones, too: a single band stands for each of
-    its bands. It takes the first bands of an image that has more, but names none of them.
+    A model of red, green and blue that normalizes by the image was trained on gray ones, too: a single band stands for
+    all three. Of an image with more bands but no names, it takes the first three.
 
     Raises
     ------
     ImageryError
-        The dataset has other bands than the model learned from.
+        The dataset has other bands than the model was trained on.
     """
     is_for_any_color = wanted.scaling == IMAGE and all(band.name in _COLORS for band in wanted.bands)
     indexes = tuple(band_names(dataset))
@@ -63,21 +63,21 @@ def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
 
 @contextmanager
 def open_for_model(path: str, wanted: ModelInput) -> Iterator[tuple[Image, tuple[Band, ...]]]:
-    """Open a raster as a model takes it: the image on its grid, and the bands that say how to scale its values."""
+    """Open a raster for a model: the image at the model's resolution, and the bands with which to normalize it."""
     with open_raster(path) as dataset, Image(dataset, find_bands(dataset, wanted), wanted.resolution_m) as image:
         yield image, measure_scaling(image, wanted.bands) if wanted.scaling == IMAGE else wanted.bands
 
 
 def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:
-    """Return bands with the mean and standard deviation of an image's known pixels, as far as a sample of it tells.
+    """Return bands with the mean and standard deviation of an image, estimated from a sample of its pixels.
 
-    The sample has the pixels that the network sees. (Those of overviews are means, and vary less.)
+    The sample is at the model's resolution. (Pixels of overviews are means, and vary less.)
 
     Parameters
     ----------
     image : Image
     bands : tuple of Band
-        Give the names, and the numbers where the sample shows no data.
+        Their names, and what to return if the sample has no data.
     """
     for count in _SQUARES_A_SIDE:
         side_px = round(_MEASURED_PX**0.5 / count)
@@ -91,11 +91,11 @@ def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:
 
 
 def _spans(size_px: int, count: int, side_px: int) -> list[tuple[int, int]]:
-    """Return starts and lengths of stretches in the middle of even parts of an image's side, or all of a short one."""
+    """Return starts and lengths of spans centered in equal parts of an image's side, or all of a short side."""
     if size_px <= count * side_px:
         return [(0, size_px)]
     return [(int((number + 0.5) * size_px / count - side_px / 2), side_px) for number in range(count)]
 
 
-# A piece with less data than this tells little.
+# A piece with a smaller share of data is not representative.
 LEAST_KNOWN = 0.5

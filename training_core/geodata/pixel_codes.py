@@ -10,14 +10,27 @@ import math
 import numpy as np
 
 BACKGROUND, ROAD, IGNORE = 0, 1, 255
-# Probability travels as a byte: 0 to 254 for 0 to 1, and 255 for no data.
+# Probability is stored as a byte: 0 to 254 for 0 to 1, and 255 for no data.
 CERTAIN, NO_DATA = 254, 255
-# A threshold comes out of a byte, as k / 254, or was rounded to some decimals: it is to reach that byte all the same.
+# A threshold may stand for a byte k, as k / 254 rounded to a few decimals: then byte k reaches it.
 _ROUNDING = 1e-6
 
 
 def to_byte(probability: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return probability as bytes, NO_DATA where nothing is known."""
+    """Convert probability to bytes.
+
+    Parameters
+    ----------
+    probability : ndarray of any shape (height, width), float32
+        From 0 to 1.
+    known : ndarray of the same shape (height, width), bool
+        Where there are data.
+
+    Returns
+    -------
+    ndarray (height, width), uint8
+        0 to CERTAIN for 0 to 1; NO_DATA where there are no data.
+    """
     values = np.rint(probability * np.float32(CERTAIN)).astype(np.uint8)
     values[~known] = NO_DATA
     return values
@@ -29,14 +42,18 @@ def lowest_byte(threshold: float) -> int:
 
 
 def reaches(probability: np.ndarray, threshold: float) -> np.ndarray:
-    """Return which pixels reach a threshold: an array of the same shape, bool; those of no data never do.
+    """Return which pixels reach a threshold; pixels without data never do.
 
     Parameters
     ----------
-    probability : ndarray of any shape, uint8 or float32
-        Bytes, where NO_DATA is no data, or numbers from 0 to 1, where NaN is.
+    probability : ndarray of any shape (height, width), uint8 or float32
+        Bytes with NO_DATA, or numbers from 0 to 1 with NaN for no data.
     threshold : float
         Probability from which a pixel is road, up to rounding.
+
+    Returns
+    -------
+    ndarray (height, width), bool
     """
     if probability.dtype == np.uint8:
         return (probability >= lowest_byte(threshold)) & (probability != NO_DATA)
@@ -44,9 +61,19 @@ def reaches(probability: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def to_mask(probability: np.ndarray, threshold: float) -> np.ndarray:
-    """Return 1 where a byte of probability reaches the threshold, 0 where not, NO_DATA where there is no data.
+    """Convert probability to a mask.
 
-    Of the same shape as the bytes, uint8.
+    Parameters
+    ----------
+    probability : ndarray of any shape (height, width), uint8
+        See `to_byte`.
+    threshold : float
+        Probability from which a pixel is road.
+
+    Returns
+    -------
+    ndarray (height, width), uint8
+        ROAD where the threshold is reached, else BACKGROUND; NO_DATA where there are no data.
     """
     mask = reaches(probability, threshold).astype(np.uint8)
     mask[probability == NO_DATA] = NO_DATA

@@ -1,6 +1,6 @@
-"""Vector shapes as pixels of a grid: rasterization and the window that holds them.
+"""Rasterization: vector shapes as pixels of a grid, and the windows that hold them.
 
-Scope: geometries and grids. Independent of what the shapes stand for.
+Scope: geometries and grids. Independent of what the shapes mean.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from .grid import Grid
 
 
 def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
-    """Return a layer's geometries in the ground meters of a grid (`Grid.metric_transform`); polygons are made valid."""
+    """Return a layer's geometries in the ground meters of a grid: (n,), object; polygons are made valid.
+
+    See `Grid.metric_transform`.
+    """
     shapes = np.array([grid.to_metric(geometry) for geometry in _to_grid(layer, grid).geometry], dtype=object)
     is_area = shapely.get_dimensions(shapes) == 2
     shapes[is_area] = shapely.make_valid(shapes[is_area])
@@ -35,7 +38,7 @@ def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame) -> tuple[tuple[int, int, i
     Raises
     ------
     LabelError
-        The area of interest lies outside the grid.
+        The area of interest is outside the grid.
     """
     shape = shapely.union_all(ground_shapes(aoi, grid))
     window = pixel_window(shape, grid)
@@ -45,12 +48,40 @@ def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame) -> tuple[tuple[int, int, i
 
 
 def burn_area(grid: Grid, shape: BaseGeometry, window: tuple[int, int, int, int]) -> np.ndarray:
-    """Return where a window's pixels lie in a shape in ground meters: (height, width), bool."""
+    """Rasterize a shape.
+
+    Parameters
+    ----------
+    grid : Grid
+    shape : BaseGeometry
+        In ground meters.
+    window : tuple of int
+        Column, row, width and height.
+
+    Returns
+    -------
+    ndarray (height, width), bool
+        Which pixel centers are in the shape.
+    """
     return burn_shapes([shape], grid, window)
 
 
 def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
-    """Return the pixels of a window whose centers lie in any of some shapes in ground meters: (height, width), bool."""
+    """Rasterize the union of shapes.
+
+    Parameters
+    ----------
+    shapes : iterable of BaseGeometry
+        In ground meters.
+    grid : Grid
+    window : tuple of int
+        Column, row, width and height.
+
+    Returns
+    -------
+    ndarray (height, width), bool
+        Which pixel centers are in any of the shapes.
+    """
     column, row, width, height = window
     shapes = [shape for shape in shapes if not shape.is_empty]
     if not shapes:
@@ -65,11 +96,11 @@ def _to_grid(layer: geopandas.GeoDataFrame, grid: Grid) -> geopandas.GeoDataFram
 
 
 def pixel_window(shape: BaseGeometry, grid: Grid) -> tuple[int, int, int, int]:
-    """Return column, row, width, height of the pixels that a shape in ground meters touches, within the grid."""
+    """Return the window (column, row, width, height) of the pixels that a shape in ground meters touches."""
     on_grid = grid.from_metric_to_pixels(shape).intersection(box(0, 0, grid.width, grid.height))
     if on_grid.area == 0:
         return 0, 0, 0, 0
     left, top, right, bottom = on_grid.bounds
-    # What is not on a pixel by less than rounding does not touch it.
+    # A pixel that is touched by less than rounding errors is not touched.
     column, row = math.floor(left + 1e-6), math.floor(top + 1e-6)
     return column, row, math.ceil(right - 1e-6) - column, math.ceil(bottom - 1e-6) - row

@@ -1,6 +1,6 @@
-"""Rasters as arrays on a grid: any number of bands, any real dtype, nodata known.
+"""Rasters as arrays on a grid: any number of bands, any real dtype, with nodata; band matching and normalization.
 
-Knows rasterio and what can be wrong with a file; knows nothing of roads or networks.
+Scope: raster files, resampling, what can be wrong with a file. Independent of roads and models.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from rasterio.windows import Window
 from ..errors import ImageryError
 from .grid import Grid, grid_at, grid_of
 
-# Few enough to stay in the cache from one operation to the next.
+# Few enough to stay in the processor's cache from one operation to the next.
 _ROWS_AT_ONCE = 64
 _NAMED_BANDS = (ColorInterp.red, ColorInterp.green, ColorInterp.blue)
 
 
 @dataclass(frozen=True)
 class Band:
-    """One band that a model learned from.
+    """One band that a model was trained on.
 
     Parameters
     ----------
     name : str
         red, green, blue, the band's own description, or `band 4`.
     mean, std : float
-        Of the values the model was trained on: a value enters the network as (value - mean) / std.
+        Of the training images; values are normalized as (value - mean) / std.
     """
 
     name: str
@@ -44,7 +44,13 @@ class Band:
 
 @contextmanager
 def open_raster(path: str) -> Iterator[DatasetReader]:
-    """Open a raster for reading; every failure to open or to read it becomes an ImageryError that names it."""
+    """Open a raster for reading.
+
+    Raises
+    ------
+    ImageryError
+        It cannot be opened or, within the context, read; or it has no bands, or complex numbers.
+    """
     try:
         with rasterio.open(path) as dataset:
             if not dataset.count:
@@ -68,7 +74,7 @@ def _first_cause(error: BaseException) -> str:
 
 
 def band_names(dataset: DatasetReader) -> dict[int, str]:
-    """Return the name of each band that shows something, by its number from 1; alpha bands are left out."""
+    """Return the name of each band, by its number from 1; alpha bands are left out."""
     names = {}
     for index, color, description in zip(dataset.indexes, dataset.colorinterp, dataset.descriptions):
         if color != ColorInterp.alpha:
@@ -77,7 +83,7 @@ def band_names(dataset: DatasetReader) -> dict[int, str]:
 
 
 def unnamed(dataset: DatasetReader) -> bool:
-    """Whether a dataset tells of none of its bands what it shows."""
+    """Whether no band of a dataset has a color or description."""
     return all(name == _numbered(index) for index, name in band_names(dataset).items())
 
 
@@ -86,12 +92,12 @@ def _numbered(index: int) -> str:
 
 
 def choose_bands(dataset: DatasetReader, wanted: tuple[int, ...]) -> dict[int, str]:
-    """Return the bands to learn from, by number: those wanted, or all but alpha.
+    """Return the bands to train on, with their names by number: those wanted, or all but alpha.
 
     Raises
     ------
     ImageryError
-        A wanted band is not there, or there is none to learn from.
+        A wanted band is missing, or there are no bands but alpha.
     """
     names = band_names(dataset)
     missing = [index for index in wanted if index not in names]
@@ -104,12 +110,12 @@ def choose_bands(dataset: DatasetReader, wanted: tuple[int, ...]) -> dict[int, s
 
 
 def match_bands(dataset: DatasetReader, bands: tuple[Band, ...]) -> tuple[int, ...]:
-    """Return the numbers of the dataset's bands that a model wants, in the model's order: by name, or by count.
+    """Return the numbers of the dataset's bands that a model takes, in the model's order, matched by name or by count.
 
     Raises
     ------
     ImageryError
-        The dataset has other bands than the model learned from.
+        The dataset has other bands than the model was trained on.
     """
     names = band_names(dataset)
     by_name = {name: index for index, name in names.items()}
@@ -125,7 +131,7 @@ def match_bands(dataset: DatasetReader, bands: tuple[Band, ...]) -> tuple[int, .
 
 
 class Image:
-    """Bands of a raster on the grid at a ground resolution. A context manager.
+    """Bands of a raster, resampled to a ground resolution. A context manager.
 
     Parameters
     ----------
@@ -152,13 +158,18 @@ class Image:
         self._closing.close()
 
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read a window that lies within the grid.
+        """Read a window within the grid.
+
+        Parameters
+        ----------
+        column, row, width, height : int
+            The window in pixels of the grid.
 
         Returns
         -------
-        values : ndarray (bands, height, width), the raster's dtype
+        values : ndarray (bands, height, width), dtype of the raster
         known : ndarray (height, width), bool
-            False where the raster has no data.
+            Where there are data; NaN and infinity are none.
         """
         window = Window(column, row, width, height)
         values = self._source.read(self.indexes, window=window)
@@ -194,14 +205,15 @@ def _warped(dataset: DatasetReader, grid: Grid, own: Grid) -> WarpedVRT:
 
 
 def normalize(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
-    """Return values as a network takes them: scaled per band, and 0, the mean, where there is no data.
+    """Normalize values by band (z-score); pixels without data become 0, the mean.
 
     Parameters
     ----------
-    values : ndarray (bands, height, width)
+    values : ndarray (bands, height, width), any dtype
     known : ndarray (height, width), bool
+        Where there are data.
     bands : tuple of Band
-        One a band.
+        Of each band of the values.
 
     Returns
     -------
@@ -213,7 +225,18 @@ def normalize(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) ->
 
 
 def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> None:
-    """Fill an array (bands, height, width), float32, as `normalize` returns one, without further copies."""
+    """Normalize values by band into an existing array, without further copies; see `normalize`.
+
+    Parameters
+    ----------
+    target : ndarray (bands, height, width), float32
+        Is filled.
+    values : ndarray (bands, height, width), any dtype
+    known : ndarray (height, width), bool
+        Where there are data.
+    bands : tuple of Band
+        Of each band of the values.
+    """
     for plane, read, band in zip(target, values, bands):
         for first in range(0, len(read), _ROWS_AT_ONCE):
             part = plane[first : first + _ROWS_AT_ONCE]
@@ -224,7 +247,18 @@ def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, ba
 
 
 def measure_bands(names: tuple[str, ...], samples: list[np.ndarray]) -> tuple[Band, ...]:
-    """Return bands with mean and standard deviation of samples of shape (bands, pixels); a flat band gets std 1."""
+    """Measure the mean and standard deviation of bands.
+
+    Parameters
+    ----------
+    names : tuple of str
+    samples : list of ndarray (bands, pixels), any dtype
+
+    Returns
+    -------
+    tuple of Band
+        A constant band gets std 1.
+    """
     pixels = np.concatenate(samples, axis=1).astype(np.float64)
     means, stds = pixels.mean(axis=1), pixels.std(axis=1)
     return tuple(Band(name, float(mean), float(std) if std > 0 else 1.0) for name, mean, std in zip(names, means, stds))

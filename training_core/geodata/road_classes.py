@@ -1,6 +1,6 @@
-"""Classes of roads: what a person's field calls them, and how fast one drives on them.
+"""Road classes: their names and speeds (km/h), from the fields of drawn roads.
 
-Knows tables of roads and speeds; knows nothing of pixels or networks.
+Scope: attribute tables, speed bins, default speeds. Independent of pixels and models.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import pandas
 
 from ..errors import LabelError
 
-# Where a raster of classes tells their names and speeds, as JSON.
+# The tag of a class raster that holds the classes' names and speeds, as JSON.
 CLASSES_TAG = "ROADSEG_CLASSES"
-# What one byte of label holds beside road, background and no label; far more than a network tells apart.
+# More fit into a byte of label, but the model cannot distinguish as many.
 MOST_CLASSES = 32
 KMH_PER_MPH = 1.609344
-# Bins of 10 mph, as Etten, "City-scale road extraction from satellite imagery v2", WACV 2020, has them.
+# Bins of 10 mph, as in Etten, "City-scale road extraction from satellite imagery v2", WACV 2020.
 BIN_KMH, BINS = 10 * KMH_PER_MPH, 7
-# Speeds where a class is named as in OpenStreetMap and the drawing tells none: those of the same paper for few lanes.
+# Default speeds of classes named as in OpenStreetMap: those of the same paper for few lanes.
 USUAL_KMH = {
     name: mph * KMH_PER_MPH
     for name, mph in {"motorway": 55, "primary": 45, "secondary": 35, "tertiary": 30, "residential": 25}.items()
@@ -33,13 +33,13 @@ SLOWEST_KMH = 1.0
 
 @dataclass(frozen=True)
 class RoadClass:
-    """A class of roads.
+    """A road class.
 
     Parameters
     ----------
     name : str
     speed_kmh : float
-        At which one usually drives there.
+        The usual speed on its roads.
     """
 
     name: str
@@ -49,26 +49,26 @@ class RoadClass:
 def find_classes(
     roads: geopandas.GeoDataFrame, class_field: str, speed_field: str
 ) -> tuple[tuple[RoadClass, ...], np.ndarray]:
-    """Return the classes that fields of roads tell, and the number of each road's class.
+    """Find the road classes in fields of drawn roads.
 
     Parameters
     ----------
     roads : GeoDataFrame
     class_field : str
-        Its values are the classes. Without it, they are bins of speed, of which those count that any road falls into.
+        Its values are the classes. If empty, the classes are those speed bins that occur.
     speed_field : str
-        Speed in km/h; that of a class is the median of its roads'. Without it, what is usual.
+        Speed in km/h; a class gets the median of its roads. If empty, classes get default speeds.
 
     Returns
     -------
     classes : tuple of RoadClass
     numbers : ndarray (roads,), uint8
-        From 1; 0 where a road's class is not told.
+        The class of each road, from 1; 0 where it is unknown.
 
     Raises
     ------
     LabelError
-        The fields tell no classes, or too many.
+        The fields have no values, or too many different ones.
     """
     speeds = pandas.to_numeric(roads[speed_field], errors="coerce").to_numpy(float) if speed_field else None
     if class_field:
@@ -80,10 +80,10 @@ def find_classes(
         found = [_bin_name(number) for number in sorted(set(bins) - {0})]
     field = class_field or speed_field
     if not found:
-        raise LabelError(f"The field {field!r} tells no road's class.", "Choose another field.")
+        raise LabelError(f"The field {field!r} has no usable values.", "Choose another field.")
     if len(found) > MOST_CLASSES:
         raise LabelError(
-            f"The field {field!r} has {len(found)} different values; no more than {MOST_CLASSES} can be told apart.",
+            f"The field {field!r} has {len(found)} different values; at most {MOST_CLASSES} classes can be trained.",
             "Choose a field of classes.",
         )
     numbers = np.array([found.index(name) + 1 if name else 0 for name in names], dtype=np.uint8)
@@ -95,7 +95,7 @@ def find_classes(
 
 
 def _bins(speeds: np.ndarray) -> list[int]:
-    """Return the number of the bin that each speed falls into, from 1; 0 where it is no speed."""
+    """Return the number of each speed's bin, from 1; 0 where the speed is NaN or not above 0."""
     is_speed = np.isfinite(speeds) & (speeds > 0)
     return np.where(is_speed, np.ceil(np.where(is_speed, speeds, 0) / BIN_KMH), 0).clip(max=BINS).astype(int).tolist()
 
@@ -113,17 +113,17 @@ def _speed_kmh(name: str, speeds: np.ndarray | None) -> float:
 
 
 def usual_kmh(name: str) -> float:
-    """Return the speed in km/h that is usual on roads of a class, by its name."""
+    """Return the default speed of a class in km/h, by its name."""
     return USUAL_KMH.get(name.strip().lower(), OTHER_KMH)
 
 
 def to_document(classes: Sequence[RoadClass]) -> list[dict[str, object]]:
-    """Return classes as a file holds them; see `from_document`."""
+    """Return classes as JSON to store in a file; see `from_document`."""
     return [{"name": each.name, "speed_kmh": each.speed_kmh} for each in classes]
 
 
 def from_document(document: list[dict[str, object]]) -> tuple[RoadClass, ...]:
-    """Return the classes that a file holds.
+    """Return the classes in a file's JSON; see `to_document`.
 
     Raises
     ------

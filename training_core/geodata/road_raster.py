@@ -1,7 +1,6 @@
-"""A raster that shows roads, as a mask or a probability, read by strips.
+"""Road rasters: a mask or a probability, in memory or in a file, read by strips of rows.
 
-Knows what a file's numbers mean and which of them are there; knows nothing of shapes, lines or maps. Nothing as large
-as the image is kept.
+Scope: what a file's numbers mean, and nodata. Independent of lines and maps. Nothing as large as the image is kept.
 """
 
 from __future__ import annotations
@@ -19,25 +18,25 @@ from ..errors import ImageryError
 from .pixel_codes import reaches
 
 _STRIP_PX = 1 << 22
-# Strips begin at multiples of so many rows, which is what masks at a bit a pixel are written by.
+# Strips begin at multiples of so many rows, in which masks of a bit per pixel are written.
 STRIP_MULTIPLE = 8
 
 
 @dataclass(frozen=True)
 class RoadRaster:
-    """What tells of each pixel whether it is road.
+    """A mask or probability of road.
 
     Parameters
     ----------
     height, width : int
         Size in pixels.
     read : callable
-        Takes a first row and a number of rows; returns road, bool, or its probability from 0 to 1, float32, and which
-        of these are known, bool: two arrays (rows, width).
+        Takes a first row and a number of rows; returns road, bool, or its probability from 0 to 1, float32, and where
+        there are data, bool: two arrays (rows, width).
     threshold : float, optional
-        Probability from which a pixel is road; none for a mask.
+        Probability from which a pixel is road; None for a mask.
     strip_rows : int
-        Rows that are read at a time, a multiple of 8; 0 takes about four million pixels.
+        Rows to read at a time, a multiple of 8; 0 for about four million pixels.
     """
 
     height: int
@@ -51,13 +50,27 @@ class RoadRaster:
         return strips_of(self.height, self.width, self.strip_rows)
 
     def road(self, values: np.ndarray, known: np.ndarray, share: float = 1.0) -> np.ndarray:
-        """Return which pixels, as read, are road, (rows, width), bool: from a share of the threshold on."""
+        """Return which pixels are road.
+
+        Parameters
+        ----------
+        values : ndarray (rows, width), bool or float32
+            As `read` returns them.
+        known : ndarray (rows, width), bool
+            As `read` returns it.
+        share : float
+            Of the threshold, for the lower one of hysteresis; a mask has none.
+
+        Returns
+        -------
+        ndarray (rows, width), bool
+        """
         return known & (values if self.threshold is None else reaches(values, self.threshold * share))
 
     def probability_at(self, points: np.ndarray) -> np.ndarray:
         """Return the probability at the pixels nearest to points, (n, 2) columns and rows: (n,), float64.
 
-        It is not a number where there are no data, and everywhere in a mask.
+        NaN where there are no data, and everywhere in a mask.
         """
         if self.threshold is None:
             return np.full(len(points), np.nan)
@@ -70,7 +83,20 @@ class RoadRaster:
 
 
 def strips_of(height: int, width: int, strip_rows: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield first row and number of rows of the strips of an image; see `RoadRaster`."""
+    """Divide an image into strips.
+
+    Parameters
+    ----------
+    height, width : int
+        Size of the image in pixels.
+    strip_rows : int
+        See `RoadRaster`.
+
+    Yields
+    ------
+    first_row, count : int
+        First row and number of rows.
+    """
     rows = strip_rows or max(1, _STRIP_PX // width // STRIP_MULTIPLE) * STRIP_MULTIPLE
     for first_row in range(0, height, rows):
         yield first_row, min(rows, height - first_row)
@@ -79,17 +105,23 @@ def strips_of(height: int, width: int, strip_rows: int = 0) -> Iterator[tuple[in
 def pixels_at(
     points: np.ndarray, height: int, width: int, read: Callable[[int, int], np.ndarray], strip_rows: int = 0
 ) -> np.ndarray:
-    """Return the values of the pixels nearest to points, (n, 2) columns and rows: (n,). Beyond the border as on it.
+    """Return the values of the pixels nearest to points; those of the border for points beyond it.
 
     Parameters
     ----------
-    points : ndarray (n, 2)
+    points : ndarray (n, 2), float64
+        Column and row, of pixel centers at whole numbers.
     height, width : int
         Size of the image in pixels.
     read : callable
-        Takes a first row and a number of rows; returns values (rows, width). Only strips with points are read.
+        Takes a first row and a number of rows; returns values (rows, width), any dtype. Only strips with points are
+        read.
     strip_rows : int
         See `RoadRaster`.
+
+    Returns
+    -------
+    ndarray (n,), same dtype as what is read
     """
     columns, rows = np.clip(np.rint(points).astype(np.int64), 0, (width - 1, height - 1)).T
     order = np.argsort(rows, kind="stable")
@@ -106,7 +138,17 @@ def pixels_at(
 
 
 def array_raster(road: np.ndarray, known: np.ndarray, **options: float) -> RoadRaster:
-    """Return what is in memory: road, bool, or its probability, float32, and which is known: (height, width), bool."""
+    """Wrap arrays in memory as a road raster.
+
+    Parameters
+    ----------
+    road : ndarray (height, width), bool or float32
+        A mask, or a probability from 0 to 1.
+    known : ndarray (height, width), bool
+        Where there are data.
+    **options : float
+        Further fields of `RoadRaster`.
+    """
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         rows = slice(first_row, first_row + count)
@@ -116,7 +158,20 @@ def array_raster(road: np.ndarray, known: np.ndarray, **options: float) -> RoadR
 
 
 def byte_raster(probability: np.ndarray, certain: int, no_data: int, threshold: float) -> RoadRaster:
-    """Return probability bytes in memory, (height, width), uint8: 0 to `certain` for 0 to 1, and `no_data`."""
+    """Wrap probability bytes in memory as a road raster.
+
+    Parameters
+    ----------
+    probability : ndarray (height, width), uint8
+    certain, no_data : int
+        The bytes for 1 and for no data; 0 is 0.
+    threshold : float
+        Probability from which a pixel is road.
+
+    Returns
+    -------
+    RoadRaster
+    """
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         values = probability[first_row : first_row + count]
@@ -126,15 +181,15 @@ def byte_raster(probability: np.ndarray, certain: int, no_data: int, threshold: 
 
 
 def band_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
-    """Return a raster's first band as road.
+    """Open a raster's first band as a road raster.
 
-    Numbers with a fraction, and whole numbers that the file says how to scale, are probabilities; all else is a mask,
-    with road where it is above 0. A mask that has nothing but road and no data means by no data that there is no road.
+    Floating-point numbers, and integers with a scale, are probabilities; all else is a mask, with road above 0. In a
+    mask that has nothing but road and nodata, nodata means background.
 
     Raises
     ------
     ImageryError
-        There are no data at all; or, later, as they are read, numbers that are no probabilities.
+        There are no data anywhere; or, when it is read, numbers that are no probabilities.
     """
     scale, offset = np.float32(dataset.scales[0]), np.float32(dataset.offsets[0])
     is_mask = not np.issubdtype(np.dtype(dataset.dtypes[0]), np.floating) and scale == 1
@@ -159,7 +214,7 @@ def band_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
 
 
 def _with_background(mask: RoadRaster, name: str) -> RoadRaster:
-    """Return a mask as it is, or, where all that is known of it is road, with the rest known to be no road."""
+    """Return a mask, with nodata as background if all of its data are road."""
     has_road = False
     for strip in mask.strips():
         road, known = mask.read(*strip)
@@ -181,7 +236,20 @@ def _empty(name: str) -> ImageryError:
 
 
 def read_rows(dataset: DatasetReader, first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return some rows of the first band and which of their pixels are known."""
+    """Read rows of the first band.
+
+    Parameters
+    ----------
+    dataset : DatasetReader
+    first_row, count : int
+        First row and number of rows.
+
+    Returns
+    -------
+    values : ndarray (rows, width), dtype of the dataset
+    known : ndarray (rows, width), bool
+        Where there are data.
+    """
     window = Window(0, first_row, dataset.width, count)
     values = dataset.read(1, window=window)
     if MaskFlags.all_valid in dataset.mask_flag_enums[0]:

@@ -1,14 +1,13 @@
-"""Tiles with a halo: how a raster of any size is worked through so that no seam shows.
+"""Tiling with a halo: overlapping tiles of one size that cover a raster without seams.
 
-Knows windows and receptive fields; knows nothing of files or networks.
+Scope: windows, strides, halos, in pixels. Independent of files and models.
 
-A tile's core is what it contributes; its halo is context that is computed and thrown away. A network of stride 32 sees
-the same thing in a tile as in the whole image where the tile begins at a multiple of 32 and the halo covers the
-receptive field (NIST, Exact Tile-Based Segmentation Inference, 2021). At the raster's edge the halo is clipped, never
-made up, and the right and bottom are padded once, to a multiple of 32, as the whole image would be.
+A tile's core is what it contributes; its halo is context that is computed and discarded. A model of stride 32 computes
+the same in a tile as in the whole image if the tile begins at a multiple of 32 and the halo covers the receptive field
+(NIST, Exact Tile-Based Segmentation Inference, 2021). At the raster's edge the halo is clipped, not padded; only the
+right and bottom are padded once, to a multiple of 32, as the whole image would be.
 
-All tiles of an image enter the network in one size. What runs networks prepares itself anew for each size that it
-meets, which takes as long as a tile or two.
+All tiles of an image have one size, since engines prepare for each new size, which takes as long as a tile or two.
 """
 
 from __future__ import annotations
@@ -17,28 +16,28 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
-# Sides of what enters the network are multiples of this: five halvings.
+# The model's stride: sides of its input are multiples of this, for five halvings of the resolution.
 STRIDE_PX = 32
 
-# Beyond this the deviation from the whole image hardly shows in a mask; where it was not measured.
+# The default halo, where none was measured: wider ones hardly change a mask.
 USUAL_HALO_PX = 128
 
 
 def round_up(px: int) -> int:
-    """Return the next multiple of STRIDE_PX that is not below a number of pixels."""
+    """Round a number of pixels up to a multiple of the model's stride."""
     return -(-px // STRIDE_PX) * STRIDE_PX
 
 
 @dataclass(frozen=True)
 class Tile:
-    """One piece of work, in pixels of the grid.
+    """A tile, in pixels of the grid.
 
     Parameters
     ----------
     column, row, width, height : int
         The core: what the tile contributes.
     left, top, right, bottom : int
-        The halo around it.
+        The width of the halo on each side.
     """
 
     column: int
@@ -52,7 +51,7 @@ class Tile:
 
     @property
     def read_window(self) -> tuple[int, int, int, int]:
-        """Column, row, width and height of core and halo."""
+        """Column, row, width and height of core and halo together."""
         return (
             self.column - self.left,
             self.row - self.top,
@@ -62,31 +61,36 @@ class Tile:
 
     @property
     def destination(self) -> tuple[slice, slice]:
-        """Where the core lies in the raster, as rows and columns."""
+        """Rows and columns of the core in the raster."""
         return slice(self.row, self.row + self.height), slice(self.column, self.column + self.width)
 
     @property
     def core(self) -> tuple[slice, slice]:
-        """Where the core lies in what was read, as rows and columns."""
+        """Rows and columns of the core in the pixels of `read_window`."""
         return slice(self.top, self.top + self.height), slice(self.left, self.left + self.width)
 
 
 def tile_grid(
     width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]] = None
 ) -> Iterator[Tile]:
-    """Yield the tiles of a raster row by row; their cores cover it without gap or overlap.
+    """Divide a raster into tiles, whose cores cover it without gap or overlap.
 
-    All tiles enter the network in one size, at most `core_px + 2 * halo` a side: what a halo does not take at the
-    raster's edge, the core does.
+    All tiles with their halos have one size, at most `core_px + 2 * halo` a side: at the raster's edge, where the halo
+    is clipped, the core is larger.
 
     Parameters
     ----------
     width, height : int
         The raster's size in pixels.
     core_px, halo : int
-        Largest side of the core of a tile with halos all around, and least width of a halo, in pixels, multiples of 32.
+        Largest side of the core of a tile with a halo on all sides, and least width of a halo: pixels, multiples of 32.
     window : tuple of int, optional
-        Column, row, width and height of what is to be covered; else all of it.
+        Column, row, width and height of the part to cover; None for all of it.
+
+    Yields
+    ------
+    Tile
+        Row by row.
     """
     column, row, window_width, window_height = window or (0, 0, width, height)
     columns = list(_spans(width, column, column + window_width, core_px, halo))
@@ -98,33 +102,47 @@ def tile_grid(
 def tile_count(
     width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]] = None
 ) -> int:
-    """Return how many tiles `tile_grid` yields, without making them."""
+    """Count the tiles that `tile_grid` yields, without making them.
+
+    Parameters
+    ----------
+    width, height : int
+        The raster's size in pixels.
+    core_px, halo : int
+        See `tile_grid`.
+    window : tuple of int, optional
+        See `tile_grid`.
+
+    Returns
+    -------
+    int
+    """
     column, row, window_width, window_height = window or (0, 0, width, height)
-    columns, _, _ = _division(*_reach(width, column, column + window_width, halo), core_px, halo)
-    rows, _, _ = _division(*_reach(height, row, row + window_height, halo), core_px, halo)
+    columns, _, _ = _division(*_extent(width, column, column + window_width, halo), core_px, halo)
+    rows, _, _ = _division(*_extent(height, row, row + window_height, halo), core_px, halo)
     return columns * rows
 
 
 def _spans(size: int, begin: int, end: int, core_px: int, halo: int) -> Iterator[tuple[int, int, int, int]]:
-    """Yield begin, length and halo before and after of the cores from begin to end, along one side of a raster."""
-    reach = _reach(size, begin, end, halo)
-    count, side_px, step_px = _division(*reach, core_px, halo)
+    """Yield start and length of each core, and the halo before and after it, along one side of a raster."""
+    extent = _extent(size, begin, end, halo)
+    count, side_px, step_px = _division(*extent, core_px, halo)
     first = begin
     for number in range(count):
         is_last = number == count - 1
-        start = reach[1] - side_px if is_last else reach[0] + number * step_px
+        start = extent[1] - side_px if is_last else extent[0] + number * step_px
         last = end if is_last else start + side_px - halo
         yield first, last - first, first - start, min(start + side_px, size) - last
         first = last
 
 
-def _reach(size: int, begin: int, end: int, halo: int) -> tuple[int, int]:
-    """Return from where to where the network must see, as multiples of its stride."""
+def _extent(size: int, begin: int, end: int, halo: int) -> tuple[int, int]:
+    """Return the start and end of core and halo, as multiples of the stride."""
     return max(0, begin - halo) // STRIDE_PX * STRIDE_PX, round_up(min(size, end + halo))
 
 
 def _division(start: int, stop: int, core_px: int, halo: int) -> tuple[int, int, int]:
-    """Return in how many tiles to divide a stretch, how long each is, and how far apart they begin."""
+    """Return the number of tiles from start to stop, the length of each, and the step between their starts."""
     if stop - start <= core_px + 2 * halo:
         return 1, stop - start, 0
     count = -(-(stop - start - 2 * halo) // core_px)
@@ -133,7 +151,7 @@ def _division(start: int, stop: int, core_px: int, halo: int) -> tuple[int, int,
 
 
 def overhead(tiles: Iterable[Tile]) -> float:
-    """Return how many pixels these tiles read for each one that they contribute."""
+    """Return how many pixels tiles read for each pixel of their cores."""
     tiles = list(tiles)
     read = sum(tile.read_window[2] * tile.read_window[3] for tile in tiles)
     return read / sum(tile.width * tile.height for tile in tiles)

@@ -1,6 +1,6 @@
-"""Vector layers in files: drawn roads and areas to read, networks to write.
+"""Vector layers in files: reading and checking drawn roads and areas, writing road networks.
 
-Knows formats, layers within files, and what can be wrong with them; knows nothing of what the features mean.
+Scope: formats, layers within files, CRS, geometry types, fields. Independent of what the features mean.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMATS = {
     ".geojson": ("GeoJSON", False),
     ".fgb": ("FlatGeobuf", False),
 }
-# A GeoPackage of version 1.4 makes the GDAL of older systems warn, with nothing gained.
+# Older versions of GDAL warn about GeoPackages of version 1.4, which has no advantage here.
 CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
 _DIMENSION_NAMES = {"points": 0, "lines": 1, "polygons": 2}
 # What QGIS appends to a file's path, such as "roads.gpkg|layername=roads|subset=lanes > 1".
@@ -40,7 +40,7 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
     path : str
         A file, or a file with a layer and a filter in it as QGIS writes it: `roads.gpkg|layername=roads`.
     purpose : str
-        What the layer is for, in a few words for messages: `drawn roads`.
+        What the layer is, for messages: `drawn roads`.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
 
 
 def _parse_source(path: str) -> tuple[str, dict]:
-    """Return the file of a path as QGIS writes it, and what to read from it, as pyogrio names it."""
+    """Return the file in a path as QGIS writes it, and layer and filter as arguments of pyogrio."""
     file, *parts = _QGIS_PART.split(path)
     asked = dict(zip((key.lower() for key in parts[::2]), parts[1::2]))
     where: dict = {"layer": asked.get("layername", int(asked.get("layerid", 0)))}
@@ -78,7 +78,7 @@ def _parse_source(path: str) -> tuple[str, dict]:
 
 
 def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], path: str, purpose: str) -> None:
-    """Raise LabelError where a layer holds other geometry than it may.
+    """Check the geometry types of a layer.
 
     Parameters
     ----------
@@ -87,6 +87,11 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
         Of `points`, `lines` and `polygons`; multipart ones are included.
     path, purpose : str
         As for `read_layer`.
+
+    Raises
+    ------
+    LabelError
+        It holds other geometry.
     """
     shapes = layer.geometry.to_numpy()
     fits = np.isin(shapely.get_dimensions(shapes), [_DIMENSION_NAMES[name] for name in allowed])
@@ -121,19 +126,37 @@ def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: st
 
 
 def read_area(path: str) -> geopandas.GeoDataFrame:
-    """Return the polygons of an area of interest; see `read_layer` and `require_geometry` for the errors."""
+    """Return the polygons of an area of interest.
+
+    Raises
+    ------
+    LabelError
+        See `read_layer` and `require_geometry`.
+    """
     return read_polygons(path, "area of interest")
 
 
 def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:
-    """Return a layer of polygons; see `read_layer` and `require_geometry` for the errors."""
+    """Return a layer of polygons.
+
+    Raises
+    ------
+    LabelError
+        See `read_layer` and `require_geometry`.
+    """
     area = read_layer(path, purpose)
     require_geometry(area, ("polygons",), path, purpose)
     return area
 
 
 def check_vector_output(path: str, layer_count: int = 1) -> None:
-    """Raise OutputError where a path has no suffix of a format that RoadSeg writes that many layers to."""
+    """Check that RoadSeg can write a number of layers to a path, by its suffix.
+
+    Raises
+    ------
+    OutputError
+        It is no format that RoadSeg writes, or holds only one layer.
+    """
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise OutputError(f"{path} is in no format that RoadSeg writes.", f"End its name in {', '.join(FORMATS)}.")
@@ -146,21 +169,21 @@ def write_layers(
     layers: Mapping[str, geopandas.GeoDataFrame],
     geometry_types: Optional[Mapping[str, str]] = None,
 ) -> None:
-    """Write layers to a file, in the format that its suffix names. GeoJSON is written in WGS 84, as its standard wants.
+    """Write layers to a file, in the format of its suffix. GeoJSON is written in WGS 84, as its standard requires.
 
     Parameters
     ----------
     path : str or Path
-        The file, replaced where it is there.
+        Replaced if it exists.
     layers : mapping of str to GeoDataFrame
         The layers by name; more than one only in a GeoPackage.
     geometry_types : mapping of str to str, optional
-        `LineString` or the like by layer. Without it the features tell, but an empty layer has none.
+        `LineString` or the like, by layer. Without it the features decide, and an empty layer has none.
 
     Raises
     ------
     OutputError
-        The suffix names no format, or the file cannot be written.
+        The suffix is of no known format, or the file cannot be written.
     """
     path = Path(path)
     check_vector_output(str(path), len(layers))

@@ -1,1 +1,1 @@
-"""The neural network, its files, and the engines that run it. Imports geodata."""
+"""The U-Net, its files, and the engines that run it. Imports geodata."""

@@ -1,7 +1,6 @@
 """Compact weights: convolutions as 8-bit integers with a scale for each output channel, a quarter of the size.
 
-Knows tensors by their names; knows nothing of files. What is expanded is untrusted input: shapes and numbers are
-checked first.
+Scope: weights by name. Independent of files. Compact weights are untrusted input: shapes and scales are checked.
 """
 
 from __future__ import annotations
@@ -16,10 +15,20 @@ _LARGEST = 127
 
 
 def compact(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return weights with each convolution's as integers from -127 to 127, and its scales beside it.
+    """Quantize the weights of convolutions symmetrically, by output channel; all other tensors stay.
 
-    The scale of an output channel is its largest weight's size, divided by 127; so no weight is farther than half a
-    scale from what it was. All other tensors stay as they are.
+    The scale of an output channel is its largest absolute weight divided by 127, so the rounding error is at most half
+    a scale.
+
+    Parameters
+    ----------
+    weights : dict of Tensor of any shape, float32
+        By name; convolutions are (out, in, height, width).
+
+    Returns
+    -------
+    dict of Tensor
+        Convolutions as int8 from -127 to 127, and their scales, (out,), float32, under the name with `.scale`.
     """
     stored = {}
     for name, tensor in weights.items():
@@ -34,17 +43,27 @@ def compact(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def expand(stored: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the weights, in FP32, that `compact` made smaller.
+    """Return the weights in FP32 from what `compact` returned.
+
+    Parameters
+    ----------
+    stored : dict of Tensor, int8 (out, in, height, width) with scales float32 (out,), or any others
+        By name.
+
+    Returns
+    -------
+    dict of Tensor of any shape (...), float32 or int64
+        By name.
 
     Raises
     ------
     ModelFileError
-        Integers have no scales, or scales that do not fit or make no sense; or there are scales of nothing.
+        Scales are missing, left over, of another shape or dtype, negative or not finite.
     """
     scales = {name for name in stored if name.endswith(_SCALE)}
     packed = {name for name, tensor in stored.items() if tensor.dtype == torch.int8}
     if scales != {name + _SCALE for name in packed}:
-        raise ModelFileError("The model file's weights and their scales do not belong together.", "Copy it anew.")
+        raise ModelFileError("The model file's weights and their scales do not match.", "Copy it anew.")
     return {
         name: _expanded(tensor, stored[name + _SCALE]) if name in packed else tensor
         for name, tensor in stored.items()
@@ -59,5 +78,5 @@ def _is_convolution(tensor: torch.Tensor) -> bool:
 def _expanded(steps: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
     fits = steps.dim() == 4 and scale.dtype == torch.float32 and scale.shape == steps.shape[:1]
     if not (fits and bool(torch.isfinite(scale).all()) and bool((scale >= 0).all())):
-        raise ModelFileError("The scales of the model file's weights make no sense.", "Copy it anew.")
+        raise ModelFileError("The model file's weights have invalid scales.", "Copy it anew.")
     return steps.float() * scale[:, None, None, None]

@@ -1,9 +1,11 @@
-"""The U-Net's decoder blocks, computed without upsampled and joined copies of their inputs.
+"""Decoder blocks of the U-Net, as transposed convolutions without upsampled and concatenated copies of their inputs.
 
-A block of segmentation_models_pytorch repeats each pixel twice along rows and columns, joins the encoder's features to
-it, and convolves. A convolution of repeated pixels is a transposed convolution of the pixels themselves, whose 4 x 4
-filters are sums of the 3 x 3 ones: the same result with 4 instead of 9 products a pixel, and no copies to keep for
-the backward pass. Knows one block; its parameters stay those of the original, by name and shape.
+A block of segmentation_models_pytorch upsamples to twice the size (nearest), concatenates the encoder's features (skip
+connection), and convolves. A convolution of repeated pixels is a transposed convolution of the pixels themselves, whose
+4 x 4 filters are sums of the 3 x 3 ones: the same result with 4 instead of 9 products a pixel, and no copies to keep
+for the backward pass.
+
+Scope: one block; names and shapes of its parameters stay. Independent of the rest of the model.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ _TAPS = ((0.0, 0.0, 1.0), (0.0, 1.0, 1.0), (1.0, 1.0, 0.0), (1.0, 0.0, 0.0))
 
 
 class DecoderBlock(nn.Module):
-    """Doubles the resolution, takes in the encoder's features, and convolves twice.
+    """Upsamples by 2, adds the encoder's features, and convolves twice.
 
     Parameters
     ----------
@@ -35,10 +37,23 @@ class DecoderBlock(nn.Module):
     def forward(
         self, features: Tensor, target_height: int, target_width: int, skip_connection: Optional[Tensor] = None
     ) -> Tensor:
-        """Return the features at twice their size, which is the target's; see `UnetDecoderBlock.forward`."""
+        """Return the features at twice their size; see `UnetDecoderBlock.forward`.
+
+        Parameters
+        ----------
+        features : Tensor (batch, in, height, width), float32 or bfloat16
+        target_height, target_width : int
+            Twice the size of the features, in pixels.
+        skip_connection : Tensor (batch, skip, 2 height, 2 width), same dtype, optional
+            The encoder's features at that size.
+
+        Returns
+        -------
+        Tensor (batch, out, 2 height, 2 width), same dtype
+        """
         first, normalize, activate = self.conv1
         if not self.training and not torch.is_autocast_enabled("cpu"):
-            # In FP32 the rounding of a transposed convolution varies with the size; so tiles would meet less exactly.
+            # In FP32 the rounding of a transposed convolution varies with the size, and with it between tiles.
             features = functional.interpolate(features, scale_factor=2, mode="nearest")
             features = features if skip_connection is None else torch.cat([features, skip_connection], dim=1)
             return self.conv2(self.conv1(features))
@@ -50,16 +65,16 @@ class DecoderBlock(nn.Module):
 
 
 def convolve_repeated(features: Tensor, filters: Tensor) -> Tensor:
-    """Return the 3 x 3 convolution, padded by 1, of features whose every pixel is repeated to 2 x 2.
+    """Return the 3 x 3 convolution, padded by 1, of features upsampled by 2 (nearest).
 
     Parameters
     ----------
-    features : Tensor (batch, in, height, width)
-    filters : Tensor (out, in, 3, 3)
+    features : Tensor (batch, in, height, width), float32 or bfloat16
+    filters : Tensor (out, in, 3, 3), same dtype
 
     Returns
     -------
-    Tensor (batch, out, 2 height, 2 width)
+    Tensor (batch, out, 2 height, 2 width), same dtype
     """
     taps = torch.tensor(_TAPS, dtype=filters.dtype)
     summed = torch.einsum("tu,oiuv,sv->iots", taps, filters, taps)

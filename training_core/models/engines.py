@@ -141,7 +141,19 @@ class NativeEngine:
         """Do nothing: a shape takes no preparation."""
 
     def settle_batches(self, prepared: nn.Module, images: Tensor, log: Callable[[str], None]) -> int:
-        """Return 1: a batch is computed as a whole; see `Engine.settle_batches`."""
+        """Leave batches as they are; see `Engine.settle_batches`.
+
+        Parameters
+        ----------
+        prepared : Module
+        images : Tensor (batch, bands, height, width), float32
+        log : callable
+
+        Returns
+        -------
+        int
+            1: a batch is computed as a whole.
+        """
         return 1
 
 
@@ -188,7 +200,19 @@ class OpenvinoEngine:
         prepared.expect(shape)
 
     def settle_batches(self, prepared: OpenvinoModel, images: Tensor, log: Callable[[str], None]) -> int:
-        """Time a batch, (batch, bands, height, width), float32, as a whole and in parallel; see `Engine`."""
+        """Time a batch as a whole and by parallel streams, and settle for the faster way; see `Engine.settle_batches`.
+
+        Parameters
+        ----------
+        prepared : OpenvinoModel
+        images : Tensor (batch, bands, height, width), float32
+        log : callable
+
+        Returns
+        -------
+        int
+            Number of streams.
+        """
         whole_s, parallel_s, streams = prepared.settle_batches(images.numpy())
         times = f"{len(images)} images: {1000 * whole_s:.0f} ms as one batch, {1000 * parallel_s:.0f} ms"
         log(f"{times} side by side; " + (f"{streams} at once." if streams > 1 else "as one batch, then."))
@@ -212,11 +236,9 @@ def make_engine(name: str, precision: str, reason: str = "") -> Engine:
 
     Raises
     ------
-    ValueError
+    KeyError
         There is no engine of that name.
     """
-    if name not in _ENGINES:
-        raise ValueError(f"There is no engine {name}.")
     return _ENGINES[name](precision, reason)
 
 

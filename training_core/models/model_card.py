@@ -1,4 +1,4 @@
-"""The model card: everything known of a model beside its weights, as a STAC MLM document.
+"""The model card: architecture, bands, resolution, threshold, training and metrics, as a STAC MLM document.
 
 Scope: the document in a model file's header and its checks. Independent of weights and files.
 """
@@ -23,36 +23,36 @@ _STAC_EXTENSION = "https://stac-extensions.github.io/mlm/v1.5.0/schema.json"
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What is known of a model beside its weights.
+    """All metadata of a model.
 
     Parameters
     ----------
     architecture : Architecture
     bands : tuple of Band
-        The bands it takes, in order, with their scaling.
+        Its input bands, in order, with mean and deviation.
     resolution_m : float
-        Ground size of the pixels it learned from, in meters.
+        Ground size of the pixels it was trained on, in meters.
     threshold : float
         Probability from which a pixel is road: the one with the best validation F1.
     chip_px : int
-        Side of the chips it learned from.
+        Side of the chips it was trained on.
     halo_px : int
-        Halo with which tiles keep nearly all of the mask of an undivided image (see `halo`); 0 where nobody measured.
+        Halo with which tiles keep nearly all of the mask of an undivided image (see `halo`); 0 if not measured.
     training : dict
-        Where and on what it was trained, for people: images, minutes, steps, engine.
+        How it was trained, for the user: images, minutes, steps, engine.
     metrics : dict
         Validation scores at the threshold.
     versions : dict
         Of RoadSeg and the libraries.
     classes : tuple of RoadClass
-        Those that it tells apart, in the order of its channels, which follow that of road.
+        The road classes it predicts, in the order of its channels, which follow that of road.
     quantization : dict
-        Where it was made to compute with 8-bit integers, what of it was not, and what that cost.
+        If quantized to INT8: which layers were not, and how the scores changed.
     scaling : str
-        Whether values are scaled by the bands' numbers (model), or by those of each image itself (image); see
-        `modelinput`.
+        Whether values are normalized by the bands' mean and deviation (model), or by those of each image (image); see
+        `model_input`.
     license : str
-        Under which the weights may be used, as SPDX names it; empty where nobody said, as for a model of one's own.
+        SPDX identifier of the weights' license; empty if unknown, as for a model of one's own.
     """
 
     architecture: Architecture
@@ -71,16 +71,16 @@ class ModelCard:
 
     @property
     def input(self) -> ModelInput:
-        """What of images it takes."""
+        """Which input it takes."""
         return ModelInput(self.bands, self.resolution_m, self.scaling)
 
     @property
     def band_names(self) -> tuple[str, ...]:
-        """The names of the bands it takes, in order."""
+        """The names of its input bands, in order."""
         return tuple(band.name for band in self.bands)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the document that stands in the file's header."""
+        """Return the JSON document for the file's header."""
         shape = [-1, len(self.bands), self.chip_px, self.chip_px]
         scaling = [{"type": "z-score", "mean": band.mean, "stddev": band.std} for band in self.bands]
         return {
@@ -134,12 +134,12 @@ class ModelCard:
 
 
 def card_from_document(document: dict[str, Any]) -> ModelCard:
-    """Return the card that a header's document holds, checked; see `ModelCard.to_document`.
+    """Return the card in a header's JSON document, checked; see `ModelCard.to_document`.
 
     Raises
     ------
     ModelFileError
-        A part is missing or has a value that makes no sense.
+        A part is missing or has an invalid value.
     """
     if not isinstance(document, dict):
         raise ModelFileError("The model file's description is damaged.", "Copy it anew or train it again.")
@@ -174,5 +174,5 @@ def card_from_document(document: dict[str, Any]) -> ModelCard:
     sound = sound and 0 <= card.halo_px <= LARGEST_HALO_PX and card.halo_px % STRIDE_PX == 0
     sound = sound and (len(bands), 1 + len(card.classes)) == (card.architecture.in_channels, card.architecture.classes)
     if not (sound and 0 <= card.threshold <= 1 and card.scaling in SCALINGS):
-        raise ModelFileError("The model file's description makes no sense.", "Copy it anew or train it again.")
+        raise ModelFileError("The model file's description has invalid values.", "Copy it anew or train it again.")
     return card

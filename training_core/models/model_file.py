@@ -1,7 +1,7 @@
-"""The model file: weights and, beside them, all that is needed to use them rightly.
+"""The model file: a `.safetensors` file of weights, with the model card in its header.
 
-One `.safetensors` file whose header holds a JSON document in the terms of the STAC Machine Learning Model extension
-where it has a term. Knows the file; knows nothing of training. A model file is untrusted input: nothing in it is run.
+Scope: reading, checking and writing the file. Independent of training. The card is JSON in the terms of the STAC
+Machine Learning Model extension. A model file is untrusted input: nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,16 @@ _HEADER_KEY, _STORAGE_KEY = "roadseg", "roadseg:storage"
 
 
 def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) -> None:
-    """Write weights (FP32) and card to a file."""
+    """Write weights and card to a file.
+
+    Parameters
+    ----------
+    path : Path
+    weights : dict of Tensor of any shape (...), float32 or int64
+        By name.
+    card : ModelCard
+        Goes into the header.
+    """
     tensors = {
         name: (tensor.float() if tensor.is_floating_point() else tensor).detach().contiguous()
         for name, tensor in weights.items()
@@ -33,7 +42,16 @@ def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) ->
 
 
 def save_compact_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) -> None:
-    """Write weights and card to a file of a quarter of the size; see `compact` for what that costs."""
+    """Write weights and card to a file of a quarter of the size, quantized; see `compact`.
+
+    Parameters
+    ----------
+    path : Path
+    weights : dict of Tensor of any shape (...), float32 or int64
+        By name.
+    card : ModelCard
+        Goes into the header.
+    """
     tensors = {name: tensor.contiguous() for name, tensor in compact(weights).items()}
     _write(path, tensors, {**card.to_document(), _STORAGE_KEY: STORAGE})
 
@@ -43,31 +61,57 @@ def _write(path: Path, tensors: dict[str, torch.Tensor], document: dict[str, Any
 
 
 def load_model(path: str) -> tuple[nn.Module, ModelCard]:
-    """Return the network of a model file, ready to infer, and its card; see `load_weights` for the errors."""
-    weights, card = load_weights(path)
-    network = build_unet(card.architecture)
-    load_into(network, weights, path)
-    return network.eval(), card
-
-
-def load_into(network: nn.Module, weights: dict[str, torch.Tensor], path: str) -> None:
-    """Give a network the weights of a model file; raise ModelFileError where they do not fit."""
-    expected = network.state_dict()
-    fits = weights.keys() == expected.keys() and all(
-        tensor.shape == expected[name].shape for name, tensor in weights.items()
-    )
-    if not fits:
-        raise ModelFileError(f"The weights in {path} do not fit the network they name.", "Copy it anew.")
-    network.load_state_dict(weights)
-
-
-def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
-    """Return a model file's weights, in FP32 however they are stored, and card.
+    """Return the model of a file, in evaluation mode, and its card.
 
     Raises
     ------
     ModelFileError
-        The file is missing, truncated, a pickle, an ONNX file, or something else than a RoadSeg model.
+        See `load_weights`; or the weights do not match the architecture.
+    """
+    weights, card = load_weights(path)
+    model = build_unet(card.architecture)
+    load_into(model, weights, path)
+    return model.eval(), card
+
+
+def load_into(model: nn.Module, weights: dict[str, torch.Tensor], path: str) -> None:
+    """Load the weights of a model file into a model.
+
+    Parameters
+    ----------
+    model : Module
+    weights : dict of Tensor of any shape (...), float32 or int64
+        By name.
+    path : str
+        The file, for the message.
+
+    Raises
+    ------
+    ModelFileError
+        Names or shapes of the weights do not match.
+    """
+    expected = model.state_dict()
+    fits = weights.keys() == expected.keys() and all(
+        tensor.shape == expected[name].shape for name, tensor in weights.items()
+    )
+    if not fits:
+        raise ModelFileError(f"The weights in {path} do not match their architecture.", "Copy it anew.")
+    model.load_state_dict(weights)
+
+
+def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
+    """Read a model file.
+
+    Returns
+    -------
+    weights : dict of Tensor of any shape (...), float32 or int64
+        By name, also if they are stored in 8 bits.
+    card : ModelCard
+
+    Raises
+    ------
+    ModelFileError
+        The file is missing, truncated, a pickle, an ONNX file, or no RoadSeg model.
     """
     _refuse_other_kinds(path)
     try:
@@ -100,7 +144,7 @@ def _refuse_other_kinds(path: str) -> None:
         raise ModelFileError(
             f"The model {path} cannot be opened ({error.strerror}).", "Choose a model file."
         ) from error
-    is_safetensors = start[8:] == b"{"  # after the header's length, whose bytes may be any
+    is_safetensors = start[8:] == b"{"  # after the length of the header, which may be any bytes
     if not is_safetensors and (start[:2] == b"PK" or start[:1] == b"\x80"):
         raise ModelFileError(
             f"{path} is a pickled PyTorch file. Such files can run code when they are opened, so RoadSeg never does.",

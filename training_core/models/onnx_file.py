@@ -1,7 +1,7 @@
-"""The ONNX file of a model: its network as a graph that any program can run, and its card in the metadata.
+"""The ONNX file of a model: the U-Net as a graph that any program can run, and the model card in the metadata.
 
-Knows the file and its graph; knows nothing of what runs it. An ONNX file is untrusted input: it must hold all of
-itself, and nothing but the layers that road networks are made of.
+Scope: export, reading, checks of the graph, metadata for Deepness. Independent of what runs it. An ONNX file is
+untrusted input: it must be self-contained, and have only the layer types of RoadSeg's models.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _LAYERS = _QUANTIZING | {
 
 @dataclass(frozen=True)
 class OnnxModel:
-    """A network as a graph that takes normalized images of any size, in batches, and gives probability.
+    """A model as a graph, from batches of normalized images of any size to probability.
 
     Parameters
     ----------
     content : bytes
-        The graph, as in a file.
+        The serialized graph.
     is_quantized : bool
-        Whether parts of it compute with 8-bit integers.
+        Whether layers of it are quantized to INT8.
     """
 
     content: bytes
@@ -53,12 +53,12 @@ class OnnxModel:
 
 
 def is_onnx(path: str) -> bool:
-    """Whether a file is an ONNX model by its name."""
+    """Whether a file is an ONNX model, by its suffix."""
     return Path(path).suffix.lower() == SUFFIX
 
 
 def load_runnable(path: str) -> tuple[nn.Module | OnnxModel, ModelCard]:
-    """Return the network of a model file of either kind, ready to infer, and its card.
+    """Return the model of a `.safetensors` or ONNX file, in evaluation mode, and its card.
 
     Raises
     ------
@@ -72,7 +72,18 @@ def load_runnable(path: str) -> tuple[nn.Module | OnnxModel, ModelCard]:
 
 
 def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:
-    """Return an ONNX file's model, made free in batch, height and width, and its card; see `load_runnable`."""
+    """Read an ONNX file, and make batch, height and width of the model dynamic.
+
+    Returns
+    -------
+    model : ModelProto
+    card : ModelCard
+
+    Raises
+    ------
+    ModelFileError
+        The file cannot be read, or is no RoadSeg model.
+    """
     model = _parse(path)
     card = _read_card(model, path)
     _check_graph(model, card, path)
@@ -81,23 +92,23 @@ def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:
 
 
 def serialized(model: ModelProto) -> OnnxModel:
-    """Return a model as a network to run."""
+    """Return a model serialized, to be run."""
     return OnnxModel(model.SerializeToString(), is_quantized(model))
 
 
 def is_quantized(model: ModelProto) -> bool:
-    """Whether parts of a model compute with 8-bit integers."""
+    """Whether layers of a model are quantized to INT8."""
     return any(node.op_type in _QUANTIZING for node in model.graph.node)
 
 
-def export_onnx(network: nn.Module) -> ModelProto:
-    """Return a network, with the sigmoid after it, as a model in FP32 that is free in batch, height and width."""
-    bands = next(network.parameters()).shape[1]
+def export_onnx(model: nn.Module) -> ModelProto:
+    """Export a model, with a sigmoid after it, in FP32, with dynamic batch, height and width."""
+    bands = next(model.parameters()).shape[1]
     axes = {0: "batch", 2: "height", 3: "width"}
-    whole = nn.Sequential(OrderedDict(network=network, sigmoid=nn.Sigmoid())).eval()
+    whole = nn.Sequential(OrderedDict(network=model, sigmoid=nn.Sigmoid())).eval()
     content = io.BytesIO()
     with warnings.catch_warnings(), torch.no_grad():
-        warnings.simplefilter("ignore")  # of tracing, and of a newer exporter, which needs another package
+        warnings.simplefilter("ignore")  # about tracing, and about a newer exporter, which needs another package
         torch.onnx.export(
             whole,
             (torch.zeros(1, bands, 2 * STRIDE_PX, 2 * STRIDE_PX),),
@@ -120,7 +131,7 @@ def save_onnx(path: Path, model: ModelProto, card: ModelCard, tile_px: int) -> N
     model : ModelProto
     card : ModelCard
     tile_px : int
-        Side of the squares that other programs are told to give it, a multiple of 32; 0 leaves it free.
+        Side of the square tiles that other programs are to use, a multiple of 32; 0 for any size.
     """
     written = ModelProto()
     written.CopyFrom(model)
@@ -132,10 +143,10 @@ def save_onnx(path: Path, model: ModelProto, card: ModelCard, tile_px: int) -> N
 
 
 def _deepness_notes(card: ModelCard, tile_px: int) -> dict[str, Any]:
-    """Return what the QGIS plugin Deepness reads.
+    """Return the metadata that the QGIS plugin Deepness reads.
 
-    It gives a model (value / 255 - mean) / std, and wants squares of a fixed side; the side's name differs between its
-    guide and its code. Its small segments are eroded away, which would cut thin roads, so it gets none.
+    It normalizes by (value / 255 - mean) / std, and needs square tiles of a fixed side, whose name differs between its
+    guide and its code. It removes small segments by erosion, which would cut thin roads, so that is switched off.
     """
     sides = {"tiles_size": tile_px, "tile_size": tile_px} if tile_px else {}
     overlap = round(100 * 2 * (card.halo_px or USUAL_HALO_PX) / tile_px) if tile_px else 0
@@ -153,9 +164,9 @@ def _deepness_notes(card: ModelCard, tile_px: int) -> dict[str, Any]:
 
 
 def _set_side(model: ModelProto, side_px: int) -> None:
-    """Declare what size of images a model takes and gives: any batch, and squares of a side, or of any where it is 0.
+    """Declare the size of a model's input and output: any batch, and squares of a side, or any size if it is 0.
 
-    The graph itself is bound to no size.
+    The graph itself works for any size.
     """
     del model.graph.value_info[:]
     for value in (model.graph.input[0], model.graph.output[0]):
@@ -198,7 +209,7 @@ def _read_card(model: ModelProto, path: str) -> ModelCard:
 
 
 def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
-    """Raise ModelFileError unless this is a network for the card's bands, whole, and of known layers."""
+    """Raise ModelFileError unless the graph matches the card, is self-contained, and has only known layer types."""
     graph = model.graph
     tensors = [*graph.initializer, *(each.t for node in graph.node for each in node.attribute if each.HasField("t"))]
     if any(tensor.data_location == TensorProto.EXTERNAL or tensor.external_data for tensor in tensors):
@@ -210,7 +221,7 @@ def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
     if foreign or model.functions or graph.sparse_initializer:
         what = f" ({', '.join(sorted(foreign))})" if foreign else ""
         raise ModelFileError(
-            f"{path} holds more than RoadSeg's networks are made of{what}.", "Choose one made by Export a model."
+            f"{path} has layers that no RoadSeg model has{what}.", "Choose one made by Export a model."
         )
     try:
         onnx.checker.check_model(model)
@@ -218,7 +229,7 @@ def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
         raise _damaged(path) from error
     ends = [(INPUT, card.architecture.in_channels, graph.input), (OUTPUT, card.architecture.classes, graph.output)]
     if not all(len(values) == 1 and _is_image(values[0], name, channels) for name, channels, values in ends):
-        raise ModelFileError(f"The network in {path} does not fit its description.", "Copy it anew.")
+        raise ModelFileError(f"The graph in {path} does not match its description.", "Copy it anew.")
 
 
 def _is_image(value: onnx.ValueInfoProto, name: str, channels: int) -> bool:

@@ -1,6 +1,6 @@
-"""OpenVINO: runs the ONNX graph of a network on this processor.
+"""OpenVINO: compiles the ONNX graph of a model for this processor, and runs it on batches.
 
-Knows OpenVINO and arrays; knows nothing of files, of images, or of what else could run a network.
+Scope: OpenVINO and arrays. Independent of files, images and other engines.
 """
 
 from __future__ import annotations
@@ -22,40 +22,40 @@ if TYPE_CHECKING:
     import openvino
 
 _TRIALS = 3
-# What takes more to set up must win clearly, so that noise does not decide and the same job is done in the same way.
+# What takes more to set up must be clearly faster, so that noise does not decide and jobs are reproducible.
 CLEAR_WIN = 0.95
 
 
 class OpenvinoModel:
-    """A network as OpenVINO runs it. All cores work on one batch, or on several of its images at once.
+    """A model compiled by OpenVINO. All cores work on one batch, or each on one of its images (streams).
 
     Parameters
     ----------
-    network : OnnxModel
+    model : OnnxModel
     precision : str
-        Number format of what is not quantized: bf16 or fp32.
+        Of the layers that are not quantized: bf16 or fp32.
     threads : int
         Cores to use.
     """
 
-    def __init__(self, network: OnnxModel, precision: str, threads: int) -> None:
-        self._network, self._precision, self._threads = network, precision, threads
+    def __init__(self, model: OnnxModel, precision: str, threads: int) -> None:
+        self._model, self._precision, self._threads = model, precision, threads
         self._whole = self._compile("LATENCY")
         self._shape: tuple[int, ...] = ()
         self._of_shape: Optional[openvino.CompiledModel] = None
         self._side_by_side: Optional[openvino.AsyncInferQueue] = None
 
     def expect(self, shape: tuple[int, ...]) -> None:
-        """Prepare for many batches of one shape, (batch, bands, height, width), which then takes less than the first.
+        """Compile the model for one shape, (batch, bands, height, width), which makes many batches of it faster.
 
-        A network for each shape that there is would take time and memory for each; so it is one at a time.
+        Each compiled shape takes time and memory, so only the last one is kept.
         """
         if shape != self._shape:
             self._of_shape = None
             self._shape, self._of_shape = shape, self._compile("LATENCY", shape)
 
     def _compile(self, hint: str, shape: tuple[int, ...] = ()) -> openvino.CompiledModel:
-        """Return the network for images of a shape, or of any."""
+        """Return the model compiled for images of a shape, or of any if it is empty."""
         openvino = import_openvino()
         settings = {
             "PERFORMANCE_HINT": hint,
@@ -64,7 +64,7 @@ class OpenvinoModel:
         }
         core = openvino.Core()
         try:
-            model = core.read_model(self._network.content)
+            model = core.read_model(self._model.content)
             if shape:
                 model.reshape(list(shape))
             return core.compile_model(model, "CPU", settings)
@@ -72,10 +72,9 @@ class OpenvinoModel:
             raise _unfit(error) from error
 
     def settle_batches(self, images: np.ndarray) -> tuple[float, float, int]:
-        """Find out how batches are computed faster, whole or image beside image, and do it so from here on.
+        """Find out whether batches are faster as a whole or by parallel streams of images, and do so from here on.
 
-        A part of the cores for each image spares them the waiting for each other after each layer, of which there is
-        the more the more cores there are.
+        With streams, cores do not wait for each other after each layer, which takes longer the more cores there are.
 
         Parameters
         ----------
@@ -85,13 +84,13 @@ class OpenvinoModel:
         Returns
         -------
         whole_s, side_by_side_s : float
-            What the batch took.
+            Time for the batch.
         streams : int
-            How many images are computed at once from here on, 1 for none beside others.
+            How many images are computed at once from here on; 1 for batches as a whole.
         """
         beside = import_openvino().AsyncInferQueue(self._compile("THROUGHPUT"))
         whole_s = side_by_side_s = math.inf
-        for _ in range(_TRIALS + 1):  # the first round, which prepares memory, is never the best
+        for _ in range(_TRIALS + 1):  # the first round, which allocates memory, is never the fastest
             whole_s = min(whole_s, _seconds(lambda: self._whole({INPUT: images})))
             side_by_side_s = min(side_by_side_s, _seconds(lambda: _compute_side_by_side(beside, images)))
         is_clear = len(beside) > 1 and side_by_side_s < CLEAR_WIN * whole_s
@@ -99,7 +98,7 @@ class OpenvinoModel:
         return whole_s, side_by_side_s, len(beside) if self._side_by_side else 1
 
     def probability(self, images: np.ndarray) -> np.ndarray:
-        """Return the probability of each pixel.
+        """Return the probability of each pixel and channel.
 
         Parameters
         ----------
@@ -108,22 +107,27 @@ class OpenvinoModel:
 
         Returns
         -------
-        ndarray (batch, classes, height, width), float32
+        ndarray (batch, channels, height, width), float32
+
+        Raises
+        ------
+        ModelFileError
+            OpenVINO cannot run the model, or its output has another size than the images.
         """
         try:
             if len(images) > 1 and self._side_by_side:
                 return _compute_side_by_side(self._side_by_side, images)
-            network = self._of_shape if images.shape == self._shape else self._whole
-            result = network({INPUT: images})[0]
+            compiled = self._of_shape if images.shape == self._shape else self._whole
+            result = compiled({INPUT: images})[0]
         except RuntimeError as error:
             raise _unfit(error) from error
         if (result.shape[0], *result.shape[2:]) != (images.shape[0], *images.shape[2:]):
-            raise ModelFileError("The ONNX model gives no value for each pixel.", "Choose another model.")
-        return result.copy()  # the array belongs to the request, which is used again
+            raise ModelFileError("The ONNX model does not return a value for each pixel.", "Choose another model.")
+        return result.copy()  # the request, to which the array belongs, is reused
 
 
 def _compute_side_by_side(queue: openvino.AsyncInferQueue, images: np.ndarray) -> np.ndarray:
-    """Return the probability of each image, of which as many are computed at once as the queue has room for."""
+    """Return the probability of each image; as many are computed at once as the queue has streams."""
     results: list[np.ndarray] = [np.empty(0)] * len(images)
     queue.set_callback(lambda request, number: results.__setitem__(number, request.get_output_tensor(0).data.copy()))
     for number in range(len(images)):
@@ -139,7 +143,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def import_openvino() -> ModuleType:
-    """Return the package, without the reports of use that it sends to its makers: nothing leaves the machine."""
+    """Import the package with its telemetry switched off: nothing leaves the machine."""
     sys.modules["openvino_telemetry"] = None
     import openvino
 
@@ -152,7 +156,7 @@ def why_not_openvino() -> Optional[str]:
         return "OpenVINO is not installed"
     try:
         import_openvino()
-    except Exception as error:  # whatever a broken installation raises
+    except Exception as error:  # a broken installation may raise anything
         return f"OpenVINO does not load ({error})"
     return None
 

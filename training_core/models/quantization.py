@@ -1,4 +1,4 @@
-"""Quantization of an ONNX model to INT8 with NNCF.
+"""Post-training quantization of an ONNX model to INT8 with NNCF.
 
 Scope: ONNX models and calibration images as arrays. Independent of how the images were chosen.
 """
@@ -22,16 +22,20 @@ from .openvino_model import import_openvino
 def quantize_layers(
     model: ModelProto, images: list[np.ndarray], full_precision: tuple[str, ...], reporter: Reporter
 ) -> ModelProto:
-    """Return a model whose layers compute with 8-bit integers, but for some, by the ranges that their numbers have.
+    """Quantize the layers of a model to INT8, with ranges of activations measured on calibration images.
 
     Parameters
     ----------
     model : ModelProto
     images : list of ndarray (1, bands, height, width), float32
-        Pieces of images, as the network takes them, on which the ranges are images.
+        Calibration images, normalized and padded.
     full_precision : tuple of str
-        Parts of the network that keep their precision, as their layers' names tell.
+        Layers that are not quantized: parts of their names, such as `encoder/conv1`.
     reporter : Reporter
+
+    Returns
+    -------
+    ModelProto
     """
     seen = 0
 
@@ -43,8 +47,8 @@ def quantize_layers(
         return {INPUT: image}
 
     with _quiet_nncf() as nncf:
-        # The usual range is the mean of the pieces' largest numbers, and what lies beyond is cut off. In a road network
-        # that is what the roads of some pieces are told by; so the largest of all counts.
+        # By default a range ends at the mean of the images' maxima, and larger activations are clipped. The model needs
+        # these to detect the roads of some images, so the range ends at the maximum over all images.
         whole = nncf.AdvancedQuantizationParameters(
             activations_range_estimator_params=nncf.quantization.range_estimator.RangeEstimatorParametersSet.MINMAX
         )
@@ -59,7 +63,7 @@ def quantize_layers(
 
 @contextlib.contextmanager
 def _quiet_nncf() -> Iterator[Any]:
-    """Give the package NNCF, which tells its makers nothing, and what it prints to standard error."""
+    """Import the package NNCF with its telemetry switched off and its output sent to standard error."""
     import_openvino()
     with contextlib.redirect_stdout(sys.stderr):
         import nncf

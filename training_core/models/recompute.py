@@ -1,8 +1,10 @@
-"""Recomputation of activations: a U-Net that keeps what passes between its parts, and computes the rest twice.
+"""Gradient checkpointing: a U-Net that keeps only the activations between its parts, and recomputes the others.
 
-What a part needs for its backward pass is dropped after the forward pass and computed anew when the backward pass gets
-there (Chen et al., 2016, Training deep nets with sublinear memory cost). Weights, gradients and statistics are those
-of the plain network. Knows the parts of a ResNet-U-Net; knows nothing of how much memory there is.
+What a part needs for its backward pass is dropped after the forward pass and recomputed when the backward pass gets
+there (Chen et al., 2016, Training deep nets with sublinear memory cost). Weights, gradients and statistics of batch
+normalization are those of the plain U-Net.
+
+Scope: the parts of a ResNet-U-Net. Independent of how much memory there is.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from torch.utils.checkpoint import checkpoint
 from ..system.allocator import give_large_blocks_back
 from .decoder import DecoderBlock
 
-# Residual blocks that are computed anew together: one alone leaves more between the parts, a whole stage more within.
+# Residual blocks that are recomputed together: one alone keeps more between the parts, a whole stage more within.
 BLOCKS_TOGETHER = 2
 
 
@@ -28,14 +30,23 @@ class RecomputingUnet(Unet):
     """A U-Net that recomputes its activations; `recompute_activations` makes one of a plain U-Net."""
 
     def forward(self, images: Tensor) -> Tensor:
-        """Return the logits; see Unet.forward. Without gradients nothing is kept, and nothing computed twice."""
+        """Return the logits; see `Unet.forward`. Without gradients nothing is kept or recomputed.
+
+        Parameters
+        ----------
+        images : Tensor (batch, bands, height, width), float32
+
+        Returns
+        -------
+        Tensor (batch, channels, height, width), float32 or bfloat16
+        """
         if not torch.is_grad_enabled():
             return super().forward(images)
         self.check_input_shape(images)
         return self._decode(self._encode(images))
 
     def _encode(self, images: Tensor) -> list[Tensor]:
-        """Return the images, and what each stage of the encoder makes of them."""
+        """Return the images, and the features of each stage of the encoder."""
         encoder = self.encoder
         features = [images, recomputed(nn.Sequential(encoder.conv1, encoder.bn1, encoder.relu), images)]
         for stage in (encoder.layer1, encoder.layer2, encoder.layer3, encoder.layer4):
@@ -48,7 +59,7 @@ class RecomputingUnet(Unet):
         return features
 
     def _decode(self, features: list[Tensor]) -> Tensor:
-        """Return the logits. The last block, which has the most pixels, is computed anew by halves."""
+        """Return the logits. The last block, which has the most pixels, is recomputed in two halves."""
         result = self.decoder.center(features[-1])
         *blocks, last = self.decoder.blocks
         for block, skip in zip(blocks, features[-2:0:-1]):
@@ -58,25 +69,29 @@ class RecomputingUnet(Unet):
         return recomputed(nn.Sequential(last.conv2, self.segmentation_head), result)
 
 
-def recompute_activations(network: nn.Module) -> nn.Module:
-    """Make a network recompute its activations from here on, and return it; names of weights stay.
+def recompute_activations(model: nn.Module) -> nn.Module:
+    """Make a model recompute its activations from here on, and return it; names of weights stay.
 
-    Since memory is then what is short, large blocks are given back to the system too.
+    Since memory is short then, large free blocks are given back to the system, too.
 
     Parameters
     ----------
-    network : Module
-        As `model.build_unet` makes it, or as an engine has prepared it for training.
+    model : Module
+        As `build_unet` returns it, or as an engine has prepared it for training.
     """
-    network.__class__ = RecomputingUnet
+    model.__class__ = RecomputingUnet
     give_large_blocks_back()
-    return network
+    return model
 
 
 def recomputed(part: nn.Module, *arguments: Optional[Tensor] | int) -> Tensor:
-    """Return what a part makes of its arguments, of which alone the backward pass keeps something.
+    """Return the output of a part, of which the backward pass keeps nothing but the arguments.
 
-    Where nothing in it learns and no gradient comes through, nothing is kept or computed twice.
+    If neither its weights nor its arguments need gradients, nothing is kept or recomputed.
+
+    Returns
+    -------
+    Tensor (batch, channels, height, width), float32 or bfloat16
     """
     contexts = lambda: (nullcontext(), _unmoved_statistics(part))  # noqa: E731
     return checkpoint(part, *arguments, use_reentrant=False, preserve_rng_state=False, context_fn=contexts)
@@ -84,7 +99,7 @@ def recomputed(part: nn.Module, *arguments: Optional[Tensor] | int) -> Tensor:
 
 @contextmanager
 def _unmoved_statistics(part: nn.Module) -> Iterator[None]:
-    """Keep running statistics as they are, though the same batch comes through again."""
+    """Keep running statistics of batch normalization as they are while the same batch passes again."""
     layers = [module for module in part.modules() if isinstance(module, nn.BatchNorm2d)]
     former = [(layer.momentum, layer.num_batches_tracked) for layer in layers]
     for layer in layers:

@@ -1,6 +1,6 @@
-"""The network: a U-Net of segmentation_models_pytorch, what of it learns, and how its first layer fits other bands.
+"""The model: a U-Net with a ResNet encoder, freezing of its stages, and transfer of weights to other bands or classes.
 
-Knows architectures and weights; knows nothing of files, images or training.
+Scope: architectures and weights. Independent of files, images and training.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from torch import nn
 from ..errors import ModelFileError
 from .decoder import DecoderBlock
 
-# Of one build; and none that pools over the whole image, since no halo would do for its tiles.
+# Of the same structure; none with global pooling, since no halo would be exact for its tiles.
 ENCODERS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnext50_32x4d")
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What a network is built from.
+    """What the model is built from.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Architecture:
     encoder : str
         One of ENCODERS.
     in_channels, classes : int
-        Bands that enter, channels of logits that leave.
+        Bands of the input, channels of the logits: road and classes.
     """
 
     name: str = "Unet"
@@ -38,55 +38,61 @@ class Architecture:
     classes: int = 1
 
     def validate(self) -> None:
-        """Raise ModelFileError where this is nothing RoadSeg builds."""
+        """Check that RoadSeg can build this.
+
+        Raises
+        ------
+        ModelFileError
+            Name, encoder or a number of channels is not supported.
+        """
         if self.name != "Unet" or self.encoder not in ENCODERS:
-            raise ModelFileError(f"RoadSeg does not know the network {self.name} with encoder {self.encoder}.")
+            raise ModelFileError(f"RoadSeg does not know the architecture {self.name} with encoder {self.encoder}.")
         if not (1 <= self.in_channels <= 65535 and 1 <= self.classes <= 256):
-            raise ModelFileError(f"A network of {self.in_channels} bands and {self.classes} classes makes no sense.")
+            raise ModelFileError(f"A model cannot have {self.in_channels} bands and {self.classes} classes.")
 
 
 def build_unet(architecture: Architecture) -> nn.Module:
-    """Return the network with random weights, in the memory layout that CPUs are fast with."""
+    """Return the U-Net with random weights, channels last in memory, which is fast on CPUs."""
     architecture.validate()
-    network = segmentation_models_pytorch.Unet(
+    model = segmentation_models_pytorch.Unet(
         encoder_name=architecture.encoder,
         encoder_weights=None,
         in_channels=architecture.in_channels,
         classes=architecture.classes,
     )
-    network.decoder.blocks = nn.ModuleList(map(DecoderBlock, network.decoder.blocks))
-    return network.to(memory_format=torch.channels_last)
+    model.decoder.blocks = nn.ModuleList(map(DecoderBlock, model.decoder.blocks))
+    return model.to(memory_format=torch.channels_last)
 
 
-def encoder_stages(network: nn.Module) -> list[tuple[nn.Module, ...]]:
-    """Return the parts of the encoder's five stages, each of which halves the resolution."""
-    encoder = network.encoder
+def encoder_stages(model: nn.Module) -> list[tuple[nn.Module, ...]]:
+    """Return the layers of the encoder's five stages, each of which halves the resolution."""
+    encoder = model.encoder
     layers = (encoder.layer1, encoder.layer2, encoder.layer3, encoder.layer4)
     return [(encoder.conv1, encoder.bn1), *((layer,) for layer in layers)]
 
 
-def freeze_stages(network: nn.Module, count: int) -> None:
-    """Keep the weights of the encoder's first stages; what comes before the first live one needs no backward pass."""
-    for stage in encoder_stages(network)[:count]:
+def freeze_stages(model: nn.Module, count: int) -> None:
+    """Freeze the weights of the encoder's first stages, which then need no backward pass."""
+    for stage in encoder_stages(model)[:count]:
         for part in stage:
             part.requires_grad_(False)
 
 
-def set_training_mode(network: nn.Module, frozen_stages: int, batch_norm: str) -> None:
-    """Put a network into training mode, but for the statistics that are to be kept.
+def set_training_mode(model: nn.Module, frozen_stages: int, batch_norm: str) -> None:
+    """Put a model into training mode, except for batch normalization that is to keep its statistics.
 
     Parameters
     ----------
-    network : Module
+    model : Module
     frozen_stages : int
         Encoder stages, from the first on, whose batch normalization keeps its statistics.
     batch_norm : str
-        live, or frozen to keep those of all.
+        live, or frozen to keep the statistics of all layers.
     """
-    network.train()
-    kept = [part for stage in encoder_stages(network)[:frozen_stages] for part in stage]
+    model.train()
+    kept = [part for stage in encoder_stages(model)[:frozen_stages] for part in stage]
     if batch_norm == "frozen":
-        kept += [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+        kept += [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     for module in kept:
         module.eval()
 
@@ -94,10 +100,21 @@ def set_training_mode(network: nn.Module, frozen_stages: int, batch_norm: str) -
 def adapt_first_layer(
     weights: dict[str, torch.Tensor], old_names: tuple[str, ...], new_names: tuple[str, ...]
 ) -> dict[str, torch.Tensor]:
-    """Return weights whose first convolution takes other bands.
+    """Adapt the first convolution to other bands.
 
     A band keeps the filters of the old band of its name; a new one gets the mean over the old bands. The filters are
-    scaled so that the sum over bands, and with it the activation, keeps its size.
+    scaled so that the sum over bands, and with it the activation, keeps its magnitude.
+
+    Parameters
+    ----------
+    weights : dict of Tensor of any shape (...), float32 or int64
+        By name.
+    old_names, new_names : tuple of str
+        Of the bands, in order.
+
+    Returns
+    -------
+    dict of Tensor of any shape (...), float32 or int64
     """
     if old_names == new_names:
         return weights
@@ -114,9 +131,22 @@ def adapt_head(
     old_names: tuple[str, ...],
     new_names: tuple[str, ...],
 ) -> dict[str, torch.Tensor]:
-    """Return weights whose last convolution tells other classes.
+    """Adapt the last convolution to other classes.
 
-    Road keeps its filter, and so does a class its old one of the same name; the others begin with fresh weights.
+    Road and classes with an old name keep their filters; the others begin with fresh weights.
+
+    Parameters
+    ----------
+    weights : dict of Tensor of any shape (...), float32 or int64
+        By name.
+    fresh : dict of Tensor of any shape (...), float32 or int64
+        Of a model for the new classes with random weights.
+    old_names, new_names : tuple of str
+        Of the classes, in order.
+
+    Returns
+    -------
+    dict of Tensor of any shape (...), float32 or int64
     """
     if old_names == new_names:
         return weights

@@ -1,4 +1,7 @@
-"""The job exportmodel: a model as an ONNX file. Knows both files; what is in them is others' to know."""
+"""The job exportmodel: a model as an ONNX file.
+
+Scope: from one file to the other. Independent of what they contain.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExportModel`."""
     with Outputs([job.model]) as outputs:
         path = outputs.stage(job.onnx)
-        network, card = load_model(job.model)
+        unet, card = load_model(job.model)
         if card.scaling == IMAGE:
             reporter.warning(
-                "RoadSeg scales values for this model by the mean and deviation of each image. Other programs are told "
-                "those of the images that it learned from, and do well on images like these alone."
+                "RoadSeg normalizes values for this model by the mean and deviation of each image. Other programs get "
+                "those of the training images, and do well only on images like these."
             )
-        reporter.progress(0.2, "Tracing the network")
-        model = export_onnx(network)
+        reporter.progress(0.2, "Tracing the model")
+        model = export_onnx(unet)
         reporter.check_cancelled()
         reporter.progress(0.8, "Writing the file")
         save_onnx(path, model, card, round_up(job.tile_px))

@@ -1,7 +1,7 @@
-"""The job quantize: a model that computes with 8-bit integers and finds the same roads.
+"""The job quantize: post-training quantization of a model to INT8, checked to find the same roads.
 
-Knows pieces of images, when two models agree well enough, and what to give back where they do not; how numbers are
-rounded is NNCF's to know.
+Scope: calibration and check samples, comparison of two models, layers to keep in full precision. Independent of how
+layers are quantized.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from ..system.outputs import Outputs
 from ..system.versions import versions
 
 LARGEST_LOSS, LEAST_AGREEMENT = 0.005, 0.995
-# What gets its precision back, one group after the other, until the roads are the same: the ends first, where rounding
-# is felt most and which cost next to no speed (benchmarks/README.md). Beyond these there would be little to gain.
+# Groups of layers to keep in full precision, one more at a time until the roads are the same: the ends first, which are
+# most sensitive and cost almost no speed (benchmarks/README.md). With more, little speed would be gained.
 FULL_PRECISION_LAYERS = (
     ("encoder/conv1", "segmentation_head", "decoder/blocks.4"),
     ("encoder/layer4", "encoder/layer1"),
@@ -41,16 +41,16 @@ FULL_PRECISION_LAYERS = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a quantized network compares with its original on the pieces that check.
+    """Scores of a quantized model and of its original on the check samples.
 
     Parameters
     ----------
     agreement : float
-        Share of the pixels that both call road, or both not.
+        Share of the pixels that both predict alike.
     iou, iou_before : float, optional
-        Of the quantized and of the original network, where there are labels.
+        Of the quantized and of the original model; None without labels.
     apls, apls_before : float, optional
-        As well, where the labels show roads that connect; see `maskapls`.
+        As well; None if the labels have no connected roads; see `mask_apls`.
     """
 
     agreement: float
@@ -61,14 +61,14 @@ class Comparison:
 
     @property
     def is_good(self) -> bool:
-        """Whether the quantized network may stand in for the original."""
+        """Whether the quantized model may replace the original."""
         if self.iou is None:
             return self.agreement >= LEAST_AGREEMENT
         keeps_paths = self.apls is None or self.apls_before - self.apls <= LARGEST_LOSS
         return keeps_paths and self.iou_before - self.iou <= LARGEST_LOSS
 
     def __str__(self) -> str:
-        share = f"{self.agreement:.2%} of the pixels stay what they were"
+        share = f"{self.agreement:.2%} of the pixels unchanged"
         if self.iou is None:
             return share
         paths = "" if self.apls is None else f"APLS {self.apls:.3f} after {self.apls_before:.3f}, "
@@ -76,7 +76,13 @@ class Comparison:
 
 
 def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.Quantize`."""
+    """Do the job; see `jobs.Quantize`.
+
+    Raises
+    ------
+    ModelFileError
+        The model cannot be read, is quantized already, or does not find the same roads when quantized.
+    """
     torch.set_num_threads(job.threads or torch.get_num_threads())
     with Outputs([job.model, *job.rasters, job.roads, job.aoi]) as outputs:
         path = outputs.stage(job.onnx)
@@ -99,23 +105,23 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
 
 def _read_model(path: str) -> tuple[ModelProto, ModelCard]:
     if not is_onnx(path):
-        network, card = load_model(path)
-        return export_onnx(network), card
+        unet, card = load_model(path)
+        return export_onnx(unet), card
     model, card = read_onnx(path)
     if is_quantized(model):
-        raise ModelFileError(f"{path} is quantized already.", "Choose the model that it was made from.")
+        raise ModelFileError(f"{path} is already quantized.", "Choose the model that it was made from.")
     return model, card
 
 
 def _quantize(
     model: ModelProto, card: ModelCard, measured: list[Sample], checked: list[Sample], reporter: Reporter
 ) -> tuple[ModelProto, tuple[str, ...], Comparison]:
-    """Return the model quantized, the parts of it that were given back, and how it compares.
+    """Return the quantized model, its layers in full precision, and how it compares with the original.
 
     Raises
     ------
     ModelFileError
-        It does not find the same roads whatever is given back.
+        It does not find the same roads, with any number of layers in full precision.
     """
     before = _predict(model, OpenvinoEngine(FP32), checked, reporter)
     rounds = len(FULL_PRECISION_LAYERS) + 1
@@ -131,12 +137,12 @@ def _quantize(
     raise ModelFileError(
         f"This model does not find the same roads with 8-bit integers on these images: {comparison}, even with "
         f"{', '.join(full_precision)} in full precision.",
-        "Use it as it is, or train it for longer; with more chips, or images of another place, it may come out better.",
+        "Use it as it is, or train it for longer; with more chips, or images of another place, it may succeed.",
     )
 
 
 def _predict(model: ModelProto, engine: Engine, samples: list[Sample], reporter: Reporter) -> list[np.ndarray]:
-    """Return the probability bytes of each piece."""
+    """Return the probability bytes of each sample."""
     prepared = engine.prepare_inference(serialized(model))
     found = []
     for sample in samples:
@@ -149,7 +155,22 @@ def _predict(model: ModelProto, engine: Engine, samples: list[Sample], reporter:
 def compare(
     before: list[np.ndarray], after: list[np.ndarray], samples: list[Sample], card: ModelCard, reporter: Reporter
 ) -> Comparison:
-    """Return how two networks' probability bytes of the same pieces compare at a model's threshold."""
+    """Compare the predictions of two models on the same samples.
+
+    Parameters
+    ----------
+    before, after : list of ndarray (height, width), uint8
+        Probability bytes of the original and of the quantized model; see `to_byte`.
+    samples : list of Sample
+        With labels, or all without.
+    card : ModelCard
+        Threshold and resolution.
+    reporter : Reporter
+
+    Returns
+    -------
+    Comparison
+    """
     threshold = card.threshold
     known = np.concatenate([sample.known.ravel() for sample in samples])
     masks = [reaches(np.concatenate([each.ravel() for each in found])[known], threshold) for found in (before, after)]

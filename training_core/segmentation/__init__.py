@@ -1,1 +1,1 @@
-"""From an image to road probability, tile by tile. Imports models."""
+"""Semantic segmentation: from an image to road probability, tile by tile. Imports models."""

@@ -1,8 +1,7 @@
-"""How wide a halo must be: for the very result of the undivided image, or for nearly all of its mask.
+"""Halo width: exact, from the receptive field, or sufficient for nearly all of the mask, measured on samples.
 
-Knows predictors and their reach; knows nothing of files. A tile's edge cuts off what the network would see beyond it,
-which tells less the farther away it is. So an image is cut once, and what the cut changes is counted by the distance
-from it.
+Scope: predictors and pieces of images. Independent of files. A tile's edge cuts off context, which matters less the
+farther away it is. So a sample is cut once, and the pixels that the cut changes are counted by their distance from it.
 """
 
 from __future__ import annotations
@@ -18,39 +17,44 @@ from ..geodata.tiling import STRIDE_PX
 from ..models.receptive_field import measure_receptive_field
 from .inference import Predictor
 
-# Of a tile's mask, the share that is to be as if the image were undivided.
+# Share of a tile's mask that is to equal that of the undivided image.
 AGREEMENT = 0.9999
-# Core of the tiles for which that is found; of larger ones, less lies near an edge.
+# Core of the tiles for which the halo is measured; of larger ones, a smaller share lies near an edge.
 CORE_PX = 1024
-# Samples on which it is found: their side, and how many of them.
+# Samples on which it is measured: their side, and how many of them.
 SAMPLE_PX, SAMPLES = 1344, 3
 WIDEST_PX = SAMPLE_PX // 2
 
 
-def exact_halo_px(network: nn.Module, bands: int) -> int:
-    """Return the narrowest halo with which tiles give the very result of the undivided image.
+def exact_halo_px(model: nn.Module, bands: int) -> int:
+    """Return the narrowest halo, in pixels, with which tiles give exactly the result of the undivided image.
 
     Raises
     ------
     JobError
-        There is none: the network looks at the whole image.
+        There is none: the receptive field is the whole image.
     """
-    reach = measure_receptive_field(network, bands)
-    if reach is None:
+    field = measure_receptive_field(model, bands)
+    if field is None:
         raise JobError(
             "With this model every pixel depends on the whole image, so that no halo (halo) is exact.",
             "Choose auto or a number of pixels.",
         )
-    return reach.halo_px
+    return field.halo_px
 
 
 def middles(images: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the middle of each of the largest images, as samples for `sufficient_halo_px`.
+    """Yield the center of each of the largest images, as samples for `sufficient_halo_px`.
 
     Parameters
     ----------
     images : iterable of (values, known)
-        Arrays (bands, height, width) and (height, width).
+        Values (bands, height, width), any dtype, and where there are data, (height, width), bool.
+
+    Yields
+    ------
+    values : ndarray (bands, height, width), dtype of the image
+    known : ndarray (height, width), bool
     """
     for values, known in sorted(images, key=lambda image: -image[1].size)[:SAMPLES]:
         starts = (max(0, (size - SAMPLE_PX) // 2) for size in known.shape)
@@ -59,16 +63,21 @@ def middles(images: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[tuple[n
 
 
 def sufficient_halo_px(predictor: Predictor, samples: Iterable[tuple[np.ndarray, np.ndarray]], threshold: float) -> int:
-    """Return the narrowest halo that leaves at least AGREEMENT of the mask as it is in the undivided image.
+    """Measure the narrowest halo with which at least AGREEMENT of the mask equals that of the undivided image.
 
     Parameters
     ----------
     predictor : Predictor
     samples : iterable of (values, known)
-        Typical pieces of images: arrays (bands, height, width) and (height, width). What is farther from the middle of
-        all of them than their edges are is not looked at.
+        Typical pieces of images: values (bands, height, width), any dtype, and where there are data, (height, width),
+        bool. Halos wider than half of the largest sample are not tried.
     threshold : float
         Probability from which a pixel is road.
+
+    Returns
+    -------
+    int
+        Pixels, a multiple of the stride; WIDEST_PX if no narrower halo suffices.
     """
     changed, counted = np.zeros(WIDEST_PX), np.zeros(WIDEST_PX)
     for values, known in samples:
@@ -77,29 +86,29 @@ def sufficient_halo_px(predictor: Predictor, samples: Iterable[tuple[np.ndarray,
             changed[:depth] += np.nansum(at_distance, axis=1)
             counted[:depth] += np.isfinite(at_distance).sum(axis=1)
     by_distance = changed / np.maximum(1, counted)
-    # What all four edges of a core of CORE_PX change, where the halo keeps the cut so far away.
+    # Share of a core of CORE_PX that its four edges change, if the halo keeps the cut so far away.
     beyond = 4 / CORE_PX * np.cumsum(by_distance[::-1])[::-1]
     enough = [halo for halo in range(STRIDE_PX, WIDEST_PX, STRIDE_PX) if beyond[halo] <= 1 - AGREEMENT]
     return enough[0] if enough else WIDEST_PX
 
 
 def _changes(predictor: Predictor, values: np.ndarray, known: np.ndarray, threshold: float) -> Iterator[np.ndarray]:
-    """Yield for a cut in the middle, seen from either side, along columns and along rows, what it changes.
+    """Yield which pixels a cut through the center changes: on either side of it, across rows and across columns.
 
-    Each is an array (distance from the cut, place along it): 1 changed, 0 not, NaN no data.
+    Each is an array (distance from the cut, position along it): 1 changed, 0 not, NaN no data.
     """
-    for along, there in ((values, known), (values.transpose(0, 2, 1), known.T)):
-        middle = there.shape[0] // 2 // STRIDE_PX * STRIDE_PX
+    for turned, has_data in ((values, known), (values.transpose(0, 2, 1), known.T)):
+        middle = has_data.shape[0] // 2 // STRIDE_PX * STRIDE_PX
         if not middle:
             continue
-        whole = _mask(predictor, along, there, threshold)
-        upper = _mask(predictor, along[:, :middle], there[:middle], threshold)
-        lower = _mask(predictor, along[:, middle:], there[middle:], threshold)
+        whole = _mask(predictor, turned, has_data, threshold)
+        upper = _mask(predictor, turned[:, :middle], has_data[:middle], threshold)
+        lower = _mask(predictor, turned[:, middle:], has_data[middle:], threshold)
         for cut, undivided in ((lower, whole[middle:]), (upper[::-1], whole[:middle][::-1])):
             yield np.where(np.isnan(undivided), np.nan, cut != undivided)[:WIDEST_PX]
 
 
 def _mask(predictor: Predictor, values: np.ndarray, known: np.ndarray, threshold: float) -> np.ndarray:
-    """Return 1 for road, 0 for none, and NaN for no data."""
+    """Return 1 for road, 0 for background, NaN for no data: (height, width), float64."""
     mask = to_mask(to_byte(predictor.probability(values, known), known), threshold)
     return np.where(known, mask, np.nan)

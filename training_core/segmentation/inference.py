@@ -1,6 +1,6 @@
-"""From image values to road probability, piece by piece.
+"""Inference: from pixel values to road probability and classes, tile by tile and in batches.
 
-Knows networks, engines and tiles; knows nothing of files or training.
+Scope: normalization, padding, batches, test-time augmentation. Independent of files and training.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..models.openvino_model import OpenvinoModel
 from ..system.prefetch import ahead
 from .symmetries import turned, turned_back
 
-# Takes column, row, width and height; returns values (bands, height, width) and which are known (height, width).
+# Takes column, row, width and height; returns values (bands, height, width) and where there are data (height, width).
 Read = Callable[[int, int, int, int], tuple[np.ndarray, np.ndarray]]
 
 
@@ -35,11 +35,11 @@ class Predictor:
         Prepared by the engine.
     engine : Engine
     bands : tuple of Band
-        How values are scaled.
+        How values are normalized.
     symmetries : tuple of int
-        Of the square, in which an image is looked at; the probability is the mean of what they give.
+        Symmetries of the square over which predictions are averaged (test-time augmentation).
     channels : int
-        What the network tells of each pixel: road, and classes.
+        Of the prediction: road, and classes.
     """
 
     model: nn.Module | OpenvinoModel
@@ -49,13 +49,14 @@ class Predictor:
     channels: int = 1
 
     def probability(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """Return the road probability of a piece of image.
+        """Return the road probability of a piece of an image.
 
         Parameters
         ----------
-        values : ndarray (bands, height, width)
+        values : ndarray (bands, height, width), any dtype
             As read.
         known : ndarray (height, width), bool
+            Where there are data.
 
         Returns
         -------
@@ -65,16 +66,17 @@ class Predictor:
         return self.probabilities(to_model_input(values, known, self.bands)[None])[0, 0, :height, :width]
 
     def probabilities(self, images: np.ndarray) -> np.ndarray:
-        """Return what the network tells of images as it takes them, computed as one batch.
+        """Return the prediction for one batch.
 
         Parameters
         ----------
         images : ndarray (batch, bands, height, width), float32
+            Normalized and padded; see `to_model_input`.
 
         Returns
         -------
         ndarray (batch, channels, height, width), float32
-            The probability of road, and then of each class where a road is.
+            The probability of road, then of each class if there is road.
         """
         total = sum(turned_back(self._computed(turned(images, symmetry)), symmetry) for symmetry in self.symmetries)
         return total / len(self.symmetries) if len(self.symmetries) > 1 else total
@@ -85,7 +87,21 @@ class Predictor:
 
 
 def to_model_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
-    """Return what was read of an image as the network takes it: scaled and padded, (bands, height, width), float32."""
+    """Normalize and pad a piece of an image.
+
+    Parameters
+    ----------
+    values : ndarray (bands, height, width), any dtype
+        As read.
+    known : ndarray (height, width), bool
+        Where there are data; elsewhere the result is 0, the mean.
+    bands : tuple of Band
+
+    Returns
+    -------
+    ndarray (bands, padded height, padded width), float32
+        Padded with 0 at the right and bottom.
+    """
     height, width = known.shape
     image = np.empty((len(bands), *padded_size(known.shape)), dtype=np.float32)
     image[:, height:], image[:, :, width:] = 0, 0
@@ -94,24 +110,24 @@ def to_model_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...
 
 
 def padded_size(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return height and width as they enter the network: the next multiples of its stride."""
+    """Return height and width, in pixels, rounded up to multiples of the model's stride."""
     height, width = map(round_up, shape)
     return height, width
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A tile with what was read of it.
+    """A tile with its pixels.
 
     Parameters
     ----------
     tile : Tile
     wanted : ndarray (height, width), bool
-        Of which pixels of its core the probability is wanted.
+        Which pixels of its core have data and lie in the area of interest.
     image : ndarray (bands, height, width), float32
-        Core and halo as the network takes them; anything where nothing is wanted.
+        Core and halo, normalized and padded; of no pixels if none is wanted.
     source : object
-        What it is a tile of, for who sent it.
+        The image it is a tile of, for the caller.
     """
 
     tile: Tile
@@ -121,16 +137,30 @@ class Piece:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of it is wanted."""
+        """Whether no pixel of it is wanted."""
         return not self.wanted.any()
 
 
 def read_piece(
     tile: Tile, read: Read, bands: tuple[Band, ...], area: Optional[np.ndarray] = None, source: object = None
 ) -> Piece:
-    """Return a tile with what a function reads of it, within an area: an array (height, width) of bool, as its core.
+    """Read a tile; nothing is read where the area of interest does not touch it.
 
-    Nothing is read where the area is empty.
+    Parameters
+    ----------
+    tile : Tile
+    read : callable
+        As `Image.read`.
+    bands : tuple of Band
+        How values are normalized.
+    area : ndarray (height, width), bool, optional
+        Which pixels of the tile's core lie in the area of interest; None for all.
+    source : object
+        See `Piece`.
+
+    Returns
+    -------
+    Piece
     """
     nothing = np.empty((len(bands), 0, 0), dtype=np.float32)
     if area is not None and not area.any():
@@ -142,15 +172,15 @@ def read_piece(
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a network tells of the core of a tile.
+    """The prediction for the core of a tile.
 
     Parameters
     ----------
     probability : ndarray (height, width), uint8
         See `to_byte`.
     classes : ndarray (height, width), uint8, optional
-        Number of the likeliest class, from 1, if a road is there; NO_DATA where there is none. None where the network
-        tells no classes, but for a tile of which nothing is wanted.
+        Number of the likeliest class if there is road, from 1; NO_DATA where there are no data. None if the model
+        predicts no classes, except for a tile of which no pixel is wanted.
     """
 
     probability: np.ndarray
@@ -167,17 +197,22 @@ def _prediction(piece: Piece, channels: np.ndarray) -> Prediction:
 
 
 def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) -> Iterator[tuple[Piece, Prediction]]:
-    """Yield each piece with what the network tells of its core, in order.
+    """Predict pieces, in batches of consecutive pieces of the same size, so that small ones keep all cores busy.
 
-    Pieces that follow each other and are of one size are computed together, so that small ones keep all cores busy;
-    those of which nothing is wanted are not computed.
+    Pieces of which no pixel is wanted are not computed.
 
     Parameters
     ----------
     predictor : Predictor
     pieces : iterable of Piece
     most_px : int
-        Pixels that are computed together; a larger piece is computed by itself.
+        Largest batch in pixels; a larger piece is computed by itself.
+
+    Yields
+    ------
+    piece : Piece
+        In the given order.
+    prediction : Prediction
     """
     for pack in _packs(pieces, most_px):
         if pack[0].is_empty:
@@ -190,7 +225,7 @@ def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) 
 
 
 def _packs(pieces: Iterable[Piece], most_px: int) -> Iterator[list[Piece]]:
-    """Yield pieces in groups of one size that have no more pixels together than is wished; empty ones by themselves."""
+    """Yield consecutive pieces of one size in groups of at most so many pixels; empty ones by themselves."""
     pack: list[Piece] = []
     for piece in pieces:
         too_many = (len(pack) + 1) * piece.image[0].size > most_px
@@ -205,7 +240,7 @@ def _packs(pieces: Iterable[Piece], most_px: int) -> Iterator[list[Piece]]:
 def predict_tiles(
     predictor: Predictor, read: Read, tiles: Iterable[Tile], most_px: int = 0
 ) -> Iterator[tuple[Tile, Prediction]]:
-    """Yield each tile of an image with what the network tells of its core; the next ones are read meanwhile.
+    """Predict the tiles of an image; the next ones are read meanwhile.
 
     Parameters
     ----------
@@ -215,6 +250,12 @@ def predict_tiles(
     tiles : iterable of Tile
     most_px : int
         See `predict_pieces`.
+
+    Yields
+    ------
+    tile : Tile
+        In the given order.
+    prediction : Prediction
     """
     pieces = ahead((read_piece(tile, read, predictor.bands) for tile in tiles), 1)
     for piece, prediction in predict_pieces(predictor, pieces, most_px):

@@ -1,6 +1,6 @@
-"""Pixel scores: how well a road probability matches true roads.
+"""Pixel metrics of a road probability: IoU, F1, precision and recall, exact and relaxed, and threshold sweeps.
 
-Knows arrays of probability and truth; knows nothing of files, networks or lines. A truth of 255 counts nowhere.
+Scope: arrays of probability and truth. Independent of files, models and lines. Pixels with truth IGNORE do not count.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from scipy.ndimage import distance_transform_edt
 
-from ..geodata.pixel_codes import BACKGROUND, ROAD, lowest_byte
+from ..geodata.pixel_codes import BACKGROUND, CERTAIN, ROAD, lowest_byte
 
-_LEVELS = 255  # bytes of probability from 0 to 254; 255 is no data
+_LEVELS = CERTAIN + 1  # of probability as bytes
 
 
 @dataclass(frozen=True)
 class Scores:
     """Precision, recall, F1 and intersection over union, from 0 to 1.
 
-    Where there is neither truth nor prediction, all are 1; where only one of both is empty, all are 0.
+    With neither true nor predicted road, all are 1; with only one of both, all are 0.
     """
 
     iou: float
@@ -38,7 +38,17 @@ class RelaxedScores:
 
 
 def scores_of(hits: float, false_alarms: float, misses: float) -> Scores:
-    """Return the scores that follow from counts of pixels."""
+    """Return the scores for counts of pixels.
+
+    Parameters
+    ----------
+    hits, false_alarms, misses : float
+        True positives, false positives and false negatives.
+
+    Returns
+    -------
+    Scores
+    """
     if not hits + false_alarms + misses:
         return Scores(1.0, 1.0, 1.0, 1.0)
     if not hits:
@@ -52,9 +62,9 @@ def scores_of(hits: float, false_alarms: float, misses: float) -> Scores:
 
 
 class Confusion:
-    """Counts of road and other pixels by predicted probability: every threshold's scores from one pass.
+    """Histograms of predicted probability over road and background: the confusion matrix at every threshold.
 
-    Pieces of an image may be added in any order.
+    Pieces of images may be added in any order.
     """
 
     def __init__(self) -> None:
@@ -66,10 +76,10 @@ class Confusion:
 
         Parameters
         ----------
-        probability : ndarray, uint8
-            0 to 254 for 0 to 1; 255, no data, counts nowhere.
-        truth : ndarray of the same shape, uint8
-            0 no road, 1 road, 255 to be ignored.
+        probability : ndarray (height, width) or any other shape, uint8
+            See `to_byte`; NO_DATA does not count.
+        truth : ndarray (height, width), the same shape, uint8
+            BACKGROUND, ROAD or IGNORE, which does not count.
         """
         self._road += np.bincount(probability[truth == ROAD], minlength=256)[:_LEVELS]
         self._other += np.bincount(probability[truth == BACKGROUND], minlength=256)[:_LEVELS]
@@ -80,17 +90,17 @@ class Confusion:
         return both
 
     def counts(self) -> list[list[int]]:
-        """Return the counts of road and of other pixels by byte of probability; see `from_counts`."""
+        """Return the counts of road and of background pixels by byte of probability, to store; see `from_counts`."""
         return [self._road.tolist(), self._other.tolist()]
 
     @classmethod
     def from_counts(cls, counts: list[list[int]]) -> "Confusion":
-        """Return what has these counts.
+        """Return the confusion with some counts; see `counts`.
 
         Raises
         ------
         ValueError
-            These are no counts.
+            The counts have another shape.
         """
         confusion = cls()
         table = np.array(counts, dtype=np.int64)
@@ -106,12 +116,12 @@ class Confusion:
 
     @property
     def road_share(self) -> float:
-        """Share of the counted pixels that truly are road; 0 where none was counted."""
+        """Share of true road among the counted pixels; 0 if none was counted."""
         return float(self._road.sum() / max(1, self.count))
 
     @property
     def thresholds(self) -> np.ndarray:
-        """The thresholds of `sweep`, from 0 to 1."""
+        """The thresholds of `sweep`, from 0 to 1: (255,), float64."""
         return np.arange(_LEVELS) / (_LEVELS - 1)
 
     def sweep(self) -> list[Scores]:
@@ -122,13 +132,13 @@ class Confusion:
         return [scores_of(*map(float, counts)) for counts in zip(hits, false_alarms, misses)]
 
     def scores(self, threshold: float) -> Scores:
-        """Return the scores where a pixel is road from this probability on."""
+        """Return the scores at a threshold."""
         level = lowest_byte(threshold)
         hits, false_alarms = self._road[level:].sum(), self._other[level:].sum()
         return scores_of(float(hits), float(false_alarms), float(self._road.sum() - hits))
 
     def best_threshold(self) -> float:
-        """Return the threshold with the best F1; of equal ones the middle, which is furthest from doing harm."""
+        """Return the threshold with the best F1; of equal ones the median, which is the most robust."""
         f1 = np.array([scores.f1 for scores in self.sweep()])
         best = np.flatnonzero(f1 == f1.max())
         return float(self.thresholds[best[len(best) // 2]])
@@ -136,14 +146,14 @@ class Confusion:
 
 @dataclass(frozen=True)
 class RelaxedCounts:
-    """Counts of pixels that match within a tolerance; those of several images add up.
+    """Counts of pixels that match within a tolerance (buffer); those of several images add up.
 
     Parameters
     ----------
     predicted, correct : int
-        Predicted pixels where the truth is known, and those of them with true road near.
+        Predicted road pixels whose truth is known, and those of them within the tolerance of true road.
     true, found : int
-        True pixels, and those of them with predicted road near.
+        True road pixels, and those of them within the tolerance of predicted road.
     """
 
     predicted: int = 0
@@ -156,12 +166,12 @@ class RelaxedCounts:
 
     @property
     def precision(self) -> float:
-        """Share of the predicted pixels that are correct; 1 where there is none to find and none is predicted."""
+        """Share of the predicted pixels that are correct; 1 with neither true nor predicted road."""
         return self.correct / self.predicted if self.predicted else float(not self.true)
 
     @property
     def recall(self) -> float:
-        """Share of the true pixels that are found; 1 where there is none to find and none is predicted."""
+        """Share of the true pixels that are found; 1 with neither true nor predicted road."""
         return self.found / self.true if self.true else float(not self.predicted)
 
     @property
@@ -172,13 +182,13 @@ class RelaxedCounts:
 
     @property
     def scores(self) -> RelaxedScores:
-        """The scores that follow."""
+        """F1, precision and recall."""
         return RelaxedScores(self.f1, self.precision, self.recall)
 
 
 @dataclass(frozen=True)
 class RelaxedMatches:
-    """Which pixels match within a tolerance; all are (height, width), bool. See RelaxedCounts for what each is."""
+    """Which pixels match within a tolerance; all are (height, width), bool. See `RelaxedCounts`."""
 
     predicted: np.ndarray
     correct: np.ndarray
@@ -186,31 +196,35 @@ class RelaxedMatches:
     found: np.ndarray
 
     def window(self, part: tuple[slice, slice]) -> "RelaxedMatches":
-        """Return those of some rows and columns."""
+        """Return the matches in some rows and columns."""
         return RelaxedMatches(*(getattr(self, each.name)[part] for each in fields(self)))
 
     def counts(self, where: np.ndarray | slice = slice(None)) -> RelaxedCounts:
-        """Return their counts, of all pixels or of those where a (height, width) array of bool is true."""
+        """Count the matches everywhere, or in a mask, (height, width), bool."""
         return RelaxedCounts(*(int(getattr(self, part.name)[where].sum()) for part in fields(self)))
 
 
 def relaxed_matches(
     mask: np.ndarray, truth: np.ndarray, tolerance_m: float, pixel_m: tuple[float, float]
 ) -> RelaxedMatches:
-    """Return matches that forgive a small shift: a pixel counts where its match is within a tolerance (Mnih, 2013).
+    """Match pixels within a tolerance, for relaxed precision and recall (Mnih, 2013), which forgive a small shift.
 
-    A predicted pixel whose truth is ignored counts nowhere, but true pixels may find their match in it.
+    A predicted pixel whose truth is IGNORE does not count, but true pixels may match it.
 
     Parameters
     ----------
     mask : ndarray (height, width), bool
         Predicted road.
     truth : ndarray (height, width), uint8
-        0 no road, 1 road, 255 to be ignored.
+        BACKGROUND, ROAD or IGNORE.
     tolerance_m : float
         In meters on the ground.
     pixel_m : tuple of float
-        Ground size of a pixel along columns and rows.
+        Size of a pixel on the ground in meters, along columns and along rows.
+
+    Returns
+    -------
+    RelaxedMatches
     """
     is_true, counted = truth == ROAD, mask & ((truth == ROAD) | (truth == BACKGROUND))
     sampling = (pixel_m[1], pixel_m[0])
@@ -231,7 +245,7 @@ def _distance_m(target: np.ndarray, sampling: tuple[float, float]) -> np.ndarray
 
 @dataclass(frozen=True)
 class Tally:
-    """All that is counted on a piece of ground; those of several pieces add up."""
+    """All counts in an area; those of several areas add up."""
 
     confusion: Confusion = field(default_factory=Confusion)
     relaxed: RelaxedCounts = RelaxedCounts()
@@ -240,21 +254,21 @@ class Tally:
         return Tally(self.confusion + other.confusion, self.relaxed + other.relaxed)
 
     def scores(self, threshold: float) -> "GroundScores":
-        """Return the scores; the relaxed ones are those of the threshold that they were counted with."""
+        """Return the scores at a threshold; the relaxed ones are at the threshold they were counted with."""
         confusion = self.confusion
         return GroundScores(confusion.count, confusion.road_share, confusion.scores(threshold), self.relaxed.scores)
 
 
 @dataclass(frozen=True)
 class GroundScores:
-    """How well a piece of ground was predicted.
+    """The scores in an area.
 
     Parameters
     ----------
     pixels : int
         Pixels whose truth is known.
     road_share : float
-        Share of them that truly are road.
+        Share of true road among them.
     pixel : Scores
     relaxed : RelaxedScores
     """

@@ -1,6 +1,6 @@
-"""How large tiles may be: large ones waste least on halos, but what they take must fit the memory.
+"""Memory of tiles: the largest tile that fits, since large tiles waste least on halos.
 
-Knows predictors and memory; knows nothing of files.
+Scope: predictors, bytes per pixel, the memory budget. Independent of files.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from ..system.memory import available_bytes
 from ..system.tensor_memory import GAPS, Ledger
 from .inference import Predictor
 
-# Of the free memory, what a job may take that is told no number.
+# Share of the free memory that a job may take by default.
 SHARE_OF_FREE = 0.25
-# What the libraries set aside once they compute.
+# What the libraries allocate once they compute.
 LIBRARY_BYTES = 120_000_000
-# Pieces of image at once: the one that is computed, one that waits, and one that is being read.
+# Pieces of image at once: one that is computed, one that waits, and one that is read.
 PIECES = 3
-# Each of them is scaled by then; the one being read is there as read, too, at most 8 bytes a value, and the one that is
-# computed as it is laid out for the engine.
+# All of them are normalized; the one that is read also exists as read, at most 8 bytes a value, and the one that is
+# computed in the engine's memory layout.
 BYTES_AS_READ = 8
-# The probability of each class, as the network gives it, as a copy of its own, and as the mean over symmetries.
+# The probability of each class: the model's output, a copy of it, and the mean over symmetries.
 COPIES_OF_CLASSES = 3
-# Beyond the largest, what is saved on halos is lost on the first tile and the last, of which little overlaps.
+# Beyond the largest, what halos save is lost on the first and the last tile, with which little other work overlaps.
 SMALLEST_CORE_PX, LARGEST_CORE_PX = 256, 2048
 _SIZES_PX = (64, 128)
-# What oneDNN takes for itself, and OpenVINO for all, is seen by no ledger; found by measurement.
+# Memory of oneDNN itself, and all of OpenVINO's, is hidden from the ledger of tensors; measured.
 HIDDEN_BYTES_PER_PX = {FP32: 100, BF16: 270}
 OPENVINO_BYTES_PER_PX = {FP32: 420, BF16: 260, INT8: 200}
 
 
 def default_budget_bytes() -> int:
-    """Return what a job may take that is told no number."""
-    told_bytes = limits.memory_bytes()
-    return int(SHARE_OF_FREE * available_bytes()) if told_bytes is None else min(told_bytes, available_bytes())
+    """Return how many bytes a job may take by default: the limit of the environment, or a share of the free memory."""
+    limit_bytes = limits.memory_bytes()
+    return int(SHARE_OF_FREE * available_bytes()) if limit_bytes is None else min(limit_bytes, available_bytes())
 
 
 def bytes_per_px(predictor: Predictor) -> int:
-    """Return what the computation takes for each pixel that enters the network, from a try on two small sizes."""
+    """Return the memory for each input pixel, in bytes, measured on two small sizes."""
     if predictor.engine.name == OPENVINO:
         tensors = OPENVINO_BYTES_PER_PX[predictor.engine.precision]
     else:
@@ -64,17 +64,30 @@ def _tensor_bytes_per_px(predictor: Predictor) -> float:
 
 
 def px(predictor: Predictor, budget_bytes: int) -> int:
-    """Return how many pixels, with their halos, may be computed at once within a budget."""
+    """Return how many pixels, halos included, fit into a budget at once."""
     return max(0, budget_bytes - LIBRARY_BYTES) // bytes_per_px(predictor)
 
 
 def core_px(predictor: Predictor, halo: int, budget_bytes: int) -> int:
-    """Return the side of the largest core whose tile fits a budget.
+    """Return the side of the largest core whose tile fits into a budget.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    halo : int
+        Width in pixels.
+    budget_bytes : int
+        Memory for the tiles.
+
+    Returns
+    -------
+    int
+        Pixels, a multiple of the stride.
 
     Raises
     ------
     ResourceError
-        Not even the smallest fits.
+        Not even the smallest tile fits.
     """
     side = int(px(predictor, budget_bytes) ** 0.5) - 2 * halo
     if side >= SMALLEST_CORE_PX:

@@ -168,16 +168,16 @@ def test_the_job_writes_what_the_raster_of_classes_tells(mask, tmp_path):
 @pytest.mark.parametrize(
     ("details", "message"),
     [
-        ({"tag": ""}, "does not tell names and speeds"),
-        ({"tag": "no JSON"}, "does not tell names and speeds"),
-        ({"tag": '[{"name": "track"}]'}, "does not tell names and speeds"),
-        ({"tag": "[]"}, "no numbers of classes"),
-        ({"numbers": TOWN.astype(np.float32)}, "no numbers of classes"),
-        ({"numbers": TOWN * 3}, "holds numbers from 0 to 6, but tells of 2 classes"),
-        ({"numbers": TOWN[:, :-1]}, r"does not lie on .*mask\.tif pixel by pixel"),
-        ({"transform": NORTH_UP @ Affine.translation(1, 0)}, "pixel by pixel"),
-        ({"transform": NORTH_UP @ Affine.scale(1.01, 1)}, "pixel by pixel"),
-        ({"crs": "EPSG:32634"}, "pixel by pixel"),
+        ({"tag": ""}, "has no names and speeds"),
+        ({"tag": "no JSON"}, "has no names and speeds"),
+        ({"tag": '[{"name": "track"}]'}, "has no names and speeds"),
+        ({"tag": "[]"}, "no numbers of road classes"),
+        ({"numbers": TOWN.astype(np.float32)}, "no numbers of road classes"),
+        ({"numbers": TOWN * 3}, "holds numbers from 0 to 6, but has 2 classes"),
+        ({"numbers": TOWN[:, :-1]}, r"and .*mask\.tif are not on the same grid"),
+        ({"transform": NORTH_UP @ Affine.translation(1, 0)}, "not on the same grid"),
+        ({"transform": NORTH_UP @ Affine.scale(1.01, 1)}, "not on the same grid"),
+        ({"crs": "EPSG:32634"}, "not on the same grid"),
     ],
 )
 def test_a_raster_that_does_not_fit_is_refused(mask, tmp_path, details, message):

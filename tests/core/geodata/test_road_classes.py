@@ -59,7 +59,7 @@ def test_speeds_fall_into_bins_of_ten_miles_an_hour():
 
 
 def test_fields_that_tell_no_classes_are_refused():
-    with pytest.raises(LabelError, match="'highway' tells no road's class"):
+    with pytest.raises(LabelError, match="'highway' has no usable values"):
         find_classes(roads_of(highway=["", None]), "highway", "")
     many = geopandas.GeoDataFrame({"id": range(40)}, geometry=[LineString([(0, 0), (1, 1)])] * 40)
     with pytest.raises(LabelError, match="40 different values"):
@@ -96,8 +96,8 @@ def test_the_loss_of_classes_counts_only_roads_of_known_class(seed):
     found = class_loss(logits, labels)
     assert found.item() == pytest.approx(expected.item(), abs=1e-9)
     found.backward()
-    told = ((labels >= 2) & (labels != 255))[:, None].expand_as(logits)
-    assert (logits.grad[~told] == 0).all()
+    has_class = ((labels >= 2) & (labels != 255))[:, None].expand_as(logits)
+    assert (logits.grad[~has_class] == 0).all()
     assert set(without_classes(labels).unique().tolist()) <= {0, 1, 255}
     road_loss(logits[:, :1], without_classes(labels)[:, None]).backward()
 
@@ -115,36 +115,36 @@ CLASSES = (RoadClass("bright", 50.0), RoadClass("dark", 20.0))
 
 
 @pytest.fixture(scope="module")
-def told_apart(tmp_path_factory):
-    """A model that tells two classes by random weights, and its network."""
+def two_classes(tmp_path_factory):
+    """A model that predicts two classes by random weights, and its U-Net."""
     path = tmp_path_factory.mktemp("classes") / "model.safetensors"
     torch.manual_seed(0)
     architecture = Architecture(encoder="resnet18", classes=3)
-    network = build_unet(architecture).eval()
-    save_model(path, network.state_dict(), ModelCard(architecture, tuple(Band(n, 80.0, 40.0) for n in RGB), 1.0,
+    unet = build_unet(architecture).eval()
+    save_model(path, unet.state_dict(), ModelCard(architecture, tuple(Band(n, 80.0, 40.0) for n in RGB), 1.0,
                                                      classes=CLASSES))  # fmt: skip
-    return str(path), network
+    return str(path), unet
 
 
-def test_a_model_file_holds_its_classes(told_apart, tmp_path):
-    _, card = load_model(told_apart[0])
+def test_a_model_file_holds_its_classes(two_classes, tmp_path):
+    _, card = load_model(two_classes[0])
     assert card.classes == CLASSES and from_document(to_document(CLASSES)) == CLASSES
     wrong = tmp_path / "wrong.safetensors"
-    save_model(wrong, told_apart[1].state_dict(), dataclasses.replace(card, classes=CLASSES[:1]))
-    with pytest.raises(ModelFileError, match="makes no sense"):
+    save_model(wrong, two_classes[1].state_dict(), dataclasses.replace(card, classes=CLASSES[:1]))
+    with pytest.raises(ModelFileError, match="has invalid values"):
         load_model(str(wrong))
 
 
 @pytest.mark.parametrize("engine", ["native", "openvino"])
-def test_the_raster_of_classes_says_the_likeliest_where_a_road_is(told_apart, tmp_path, engine):
-    model, network = told_apart
+def test_the_raster_of_classes_says_the_likeliest_where_a_road_is(two_classes, tmp_path, engine):
+    model, unet = two_classes
     values = image_of(true_roads()[:96, :96])
     raster = write_raster(tmp_path / "town.tif", values, photometric="rgb")
     paths = {name: str(tmp_path / f"{name}.tif") for name in ("mask", "classes")}
     job = Segment(raster=raster, model=model, engine=engine, precision="fp32", threads=1, **paths)
     assert segment.run(job, Reporter())["classes"] == paths["classes"]
     with torch.inference_mode():
-        channels = torch.sigmoid(network(torch.from_numpy((values[None].astype("float32") - 80) / 40)))[0].numpy()
+        channels = torch.sigmoid(unet(torch.from_numpy((values[None].astype("float32") - 80) / 40)))[0].numpy()
     expected = np.where(np.rint(254 * channels[0]) >= 127, 1 + channels[1:].argmax(axis=0), 0)
     with rasterio.open(paths["classes"]) as found, rasterio.open(paths["mask"]) as mask:
         assert (found.read(1) == expected).mean() > 0.99 and len(np.unique(expected)) == 3
@@ -153,9 +153,9 @@ def test_the_raster_of_classes_says_the_likeliest_where_a_road_is(told_apart, tm
         assert found.colormap(1)[1] != found.colormap(1)[2]
 
 
-def test_lines_get_their_classes_in_one_go_as_one_after_the_other(told_apart, tmp_path):
+def test_lines_get_their_classes_in_one_go_as_one_after_the_other(two_classes, tmp_path):
     raster = write_raster(tmp_path / "town.tif", image_of(true_roads()), photometric="rgb")
-    common = {"raster": raster, "model": told_apart[0], "engine": "native", "precision": "fp32", "threads": 1}
+    common = {"raster": raster, "model": two_classes[0], "engine": "native", "precision": "fp32", "threads": 1}
     crumbs = {"min_area_m2": 0.0, "min_length_m": 5.0, "threshold": 0.5}
     paths = {name: str(tmp_path / f"{name}.tif") for name in ("probability", "classes")}
     at_once = {"classes": str(tmp_path / "same.tif"), "roads": str(tmp_path / "at_once.gpkg")}
@@ -174,10 +174,10 @@ def test_lines_get_their_classes_in_one_go_as_one_after_the_other(told_apart, tm
         assert one[column][known].tolist() == other[column][known].tolist()
 
 
-def test_in_one_go_roads_that_hysteresis_alone_finds_have_classes_too(told_apart, tmp_path):
+def test_in_one_go_roads_that_hysteresis_alone_finds_have_classes_too(two_classes, tmp_path):
     raster = write_raster(tmp_path / "town.tif", image_of(true_roads()), photometric="rgb")
     roads = str(tmp_path / "roads.gpkg")
-    job = ExtractRoads(raster=raster, model=told_apart[0], roads=roads, engine="native", threads=1, hysteresis=0.5)
+    job = ExtractRoads(raster=raster, model=two_classes[0], roads=roads, engine="native", threads=1, hysteresis=0.5)
     assert extractroads.run(job, Reporter())["count"] > 0
     assert geopandas.read_file(roads)["road_class"].notna().all()
 
@@ -200,14 +200,14 @@ def test_classes_that_look_different_are_learned(tmp_path):
     raster = write_raster(tmp_path / "town.tif", values, photometric="rgb")
     drawn = roads_of(kind=names)
     drawn.to_file(tmp_path / "roads.gpkg")
-    told = []
+    events = []
     job = FineTune(
         rasters=(raster,), roads=str(tmp_path / "roads.gpkg"), class_field="kind", width_m=ROAD_M, steps=40, chip_px=96,
         base_model=plant_model(tmp_path / "base.safetensors"), model=str(tmp_path / "model.safetensors"),
         learning_rate=0.002, engine="native", threads=1, batch_size=2,
     )  # fmt: skip
-    result = finetune.run(job, Reporter(told.append))
+    result = finetune.run(job, Reporter(events.append))
     _, card = load_model(job.model)
     assert [each.name for each in card.classes] == ["bright", "dull"]
     assert card.metrics["class_accuracy"] == result["validation"]["class_accuracy"] > 0.8
-    assert any("2 classes of roads are learned: bright" in event.message for event in told if isinstance(event, Log))
+    assert any("2 classes of roads are learned: bright" in event.message for event in events if isinstance(event, Log))

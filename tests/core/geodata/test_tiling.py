@@ -69,8 +69,8 @@ class Reader:
 
 def predictor_of(encoder):
     torch.manual_seed(0)
-    network = build_unet(Architecture(encoder=encoder, in_channels=1)).eval()
-    return Predictor(network, NativeEngine("fp32"), (Band("gray", 128.0, 60.0),))
+    unet = build_unet(Architecture(encoder=encoder, in_channels=1)).eval()
+    return Predictor(unet, NativeEngine("fp32"), (Band("gray", 128.0, 60.0),))
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_with_the_exact_halo_no_seam_shows_whatever_the_size(predictor, exact_px
 
 @pytest.mark.parametrize("encoder", ["resnet18", "resnet34"])
 def test_a_halo_32_px_narrower_than_the_exact_one_shows(encoder):
-    """Pixels far brighter than any other, as far away as the network looks, tell whether a tile knew of them."""
+    """Pixels far brighter than any other, at the end of the receptive field, change a tile that has them."""
     predictor = predictor_of(encoder)
     exact_px = exact_halo_px(predictor.model, 1)
     differences = []

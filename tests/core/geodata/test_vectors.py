@@ -66,7 +66,7 @@ def test_features_without_geometry_are_left_out_and_heights_too(tmp_path):
     assert not roads.has_z.any()
 
 
-def test_a_missing_file_a_wrong_layer_and_a_file_of_another_kind_are_told(tmp_path):
+def test_a_missing_file_a_wrong_layer_and_a_file_of_another_kind_are_refused(tmp_path):
     text = tmp_path / "notes.txt"
     text.write_text("no roads here")
     path = write_layer(tmp_path / "roads.gpkg", ROAD)
@@ -84,7 +84,7 @@ def test_a_missing_file_a_wrong_layer_and_a_file_of_another_kind_are_told(tmp_pa
         assert caught.value.remedy
 
 
-def test_an_empty_layer_is_told(tmp_path):
+def test_an_empty_layer_is_refused(tmp_path):
     write_layers(tmp_path / "roads.gpkg", {"roads": empty()}, {"roads": "LineString"})
     with pytest.raises(LabelError, match="no features"):
         read_layer(str(tmp_path / "roads.gpkg"), "drawn roads")
@@ -93,14 +93,14 @@ def test_an_empty_layer_is_told(tmp_path):
         read_layer(path, "drawn roads")
 
 
-def test_a_table_without_geometry_is_told(tmp_path):
+def test_a_table_without_geometry_is_refused(tmp_path):
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
     with pytest.raises(LabelError, match="without geometry"):
         read_layer(str(tmp_path / "table.csv"), "drawn roads")
 
 
 @pytest.mark.filterwarnings("ignore:.*crs")
-def test_a_layer_without_crs_is_told(tmp_path):
+def test_a_layer_without_crs_is_refused(tmp_path):
     path = write_layer(tmp_path / "roads.shp", ROAD, crs=None)
     with pytest.raises(LabelError, match="no coordinate reference system"):
         read_layer(path, "drawn roads")
@@ -164,6 +164,6 @@ def test_an_unknown_suffix_and_two_layers_in_one_geojson_are_refused(tmp_path):
         write_layers(tmp_path / "net.geojson", {"roads": layer(ROAD), "nodes": layer(Point(0, 0))})
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path):
+def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(OutputError, match="cannot be written"):
         write_layers(tmp_path / "none" / "net.gpkg", {"roads": layer(ROAD)})

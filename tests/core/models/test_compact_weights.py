@@ -16,7 +16,7 @@ from training_core.models.model_file import load_model, load_weights, save_compa
 from training_core.models.unet import Architecture, build_unet
 
 CONVOLUTION, HEAD = "encoder.conv1.weight", "segmentation_head.0.weight"
-LARGEST_BYTES = 24_700_000  # of the network that fine-tuning builds: room for it in the plugin's zip
+LARGEST_BYTES = 24_700_000  # of the model that fine-tuning builds: room for it in the plugin's zip
 
 
 def save_compactly(path, source):
@@ -52,21 +52,21 @@ def test_what_is_no_convolution_stays_as_it_is(stored):
 
 
 def test_a_compact_file_is_a_quarter_as_large_and_says_so(stored, tmp_path):
-    network = build_unet(Architecture())
+    unet = build_unet(Architecture())
     card = ModelCard(Architecture(), tuple(map(Band, ("red", "green", "blue"))), 0.3)
     path = tmp_path / "large.safetensors"
-    save_compact_model(path, network.state_dict(), card)
+    save_compact_model(path, unet.state_dict(), card)
     assert path.stat().st_size < LARGEST_BYTES
     assert document_of(stored[0])["roadseg:storage"] == STORAGE
     assert "roadseg:storage" not in document_of(stored[1])
 
 
 def test_a_compact_model_sees_nearly_what_the_plain_one_sees(stored):
-    (network, card), (plain, same) = load_model(stored[0]), load_model(stored[1])
+    (unet, card), (plain, same) = load_model(stored[0]), load_model(stored[1])
     assert card == same
     image = torch.randn(1, 3, 64, 64)
     with torch.inference_mode():
-        difference = (network(image).sigmoid() - plain(image).sigmoid()).abs()
+        difference = (unet(image).sigmoid() - plain(image).sigmoid()).abs()
     assert 0 < difference.mean() < 0.02
 
 

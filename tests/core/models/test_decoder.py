@@ -26,17 +26,17 @@ def test_repeating_pixels_and_convolving_is_one_operation(features, filters, hei
 
 
 @pytest.mark.parametrize("encoder", ["resnet18", "resnet50"])
-def test_the_network_is_that_of_the_library(encoder):
+def test_the_model_is_that_of_the_library(encoder):
     torch.manual_seed(0)
     ours = build_unet(Architecture(encoder=encoder, in_channels=4)).double()
     plain = segmentation_models_pytorch.Unet(encoder, encoder_weights=None, in_channels=4).double()
     plain.load_state_dict(ours.state_dict())
     images = torch.randn(2, 4, 64, 96, dtype=torch.float64)
     outcomes = []
-    for network in (ours, plain):
-        logits = network.train()(images)
+    for unet in (ours, plain):
+        logits = unet.train()(images)
         logits.square().mean().backward()
-        outcomes.append((logits, {name: parameter.grad for name, parameter in network.named_parameters()}))
+        outcomes.append((logits, {name: parameter.grad for name, parameter in unet.named_parameters()}))
     torch.testing.assert_close(outcomes[0][0], outcomes[1][0], rtol=0, atol=1e-10)
     assert outcomes[0][1].keys() == outcomes[1][1].keys()
     for name, gradient in outcomes[0][1].items():

@@ -37,7 +37,7 @@ def old_processor(monkeypatch):
 needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this processor has no BF16 unit")
 
 
-def new_network():
+def new_unet():
     torch.manual_seed(0)
     return build_unet(ARCHITECTURE)
 
@@ -50,23 +50,23 @@ def batch():
 
 
 def trained(engine, batch, steps=1):
-    """Return a network after some steps, as the engine has it, and the losses."""
-    network = new_network()
-    network, optimizer = engine.prepare_training(network, AdamW(network.parameters(), lr=1e-3))
+    """Return a model after some steps, as the engine has it, and the losses."""
+    unet = new_unet()
+    unet, optimizer = engine.prepare_training(unet, AdamW(unet.parameters(), lr=1e-3))
     losses = []
     for _ in range(steps):
-        loss = road_loss(engine.forward(network, batch[0]), batch[1])
+        loss = road_loss(engine.forward(unet, batch[0]), batch[1])
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    return network, losses
+    return unet, losses
 
 
-def logits(network, engine, images):
-    network.eval()
+def logits(unet, engine, images):
+    unet.eval()
     with torch.inference_mode():
-        return engine.forward(network, images)
+        return engine.forward(unet, images)
 
 
 def test_the_native_engine_is_always_there(without_ipex):
@@ -134,9 +134,9 @@ def test_the_first_step_does_not_count(ipex):
 
 @needs_bf16
 def test_bf16_is_close_to_fp32(batch):
-    network = new_network()
-    exact = logits(network, NativeEngine(FP32), batch[0])
-    rounded = logits(network, NativeEngine(BF16), batch[0])
+    unet = new_unet()
+    exact = logits(unet, NativeEngine(FP32), batch[0])
+    rounded = logits(unet, NativeEngine(BF16), batch[0])
     assert exact.dtype == rounded.dtype == torch.float32
     assert 0 < (exact - rounded).abs().max() < 0.05 * exact.abs().max()
     torch.testing.assert_close(rounded, exact, atol=0.05 * float(exact.abs().max()), rtol=0)
@@ -151,8 +151,8 @@ def test_training_in_bf16_goes_the_same_way(batch):
 
 
 def test_weights_stay_fp32(batch):
-    network, _ = trained(NativeEngine(BF16 if processor.has_bf16_unit() else FP32), batch)
-    assert {tensor.dtype for tensor in network.state_dict().values()} == {torch.float32, torch.int64}
+    unet, _ = trained(NativeEngine(BF16 if processor.has_bf16_unit() else FP32), batch)
+    assert {tensor.dtype for tensor in unet.state_dict().values()} == {torch.float32, torch.int64}
 
 
 PRECISIONS = [FP32, pytest.param(BF16, marks=needs_bf16)]
@@ -166,11 +166,11 @@ def test_a_step_with_the_extension_is_the_native_one(ipex, batch, precision):
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_what_the_extension_trained_a_plain_network_can_load(ipex, batch, precision):
-    network, _ = trained(IpexEngine(precision), batch, 2)
-    expected = logits(network, IpexEngine(precision), batch[0])
+def test_what_the_extension_trained_a_plain_model_can_load(ipex, batch, precision):
+    unet, _ = trained(IpexEngine(precision), batch, 2)
+    expected = logits(unet, IpexEngine(precision), batch[0])
     plain = build_unet(ARCHITECTURE)
-    weights = network.state_dict()
+    weights = unet.state_dict()
     assert {name: tensor.shape for name, tensor in weights.items()} == {
         name: tensor.shape for name, tensor in plain.state_dict().items()
     }
@@ -181,22 +181,22 @@ def test_what_the_extension_trained_a_plain_network_can_load(ipex, batch, precis
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_the_extension_infers_what_the_network_says_and_leaves_it_as_it_is(ipex, batch, precision):
-    network = new_network().eval()
-    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    expected = logits(network, NativeEngine(FP32), batch[0])
+def test_the_extension_predicts_what_the_model_does_and_leaves_it_as_it_is(ipex, batch, precision):
+    unet = new_unet().eval()
+    before = {name: tensor.clone() for name, tensor in unet.state_dict().items()}
+    expected = logits(unet, NativeEngine(FP32), batch[0])
     engine = IpexEngine(precision)
-    found = logits(engine.prepare_inference(network), engine, batch[0])
+    found = logits(engine.prepare_inference(unet), engine, batch[0])
     tolerance = 0.05 if precision == BF16 else 1e-3
     torch.testing.assert_close(found, expected, atol=tolerance * float(expected.abs().max()), rtol=0)
-    for name, tensor in network.state_dict().items():
+    for name, tensor in unet.state_dict().items():
         torch.testing.assert_close(tensor, before[name], atol=0, rtol=0)
 
 
 def test_any_memory_layout_is_taken():
-    network, engine = new_network(), NativeEngine(FP32)
+    unet, engine = new_unet(), NativeEngine(FP32)
     images = torch.from_numpy(np.random.default_rng(0).normal(size=(1, 2, 64, 96)).astype(np.float32))
-    expected = logits(network, engine, images)
+    expected = logits(unet, engine, images)
     turned = images.permute(0, 1, 3, 2).contiguous().permute(0, 1, 3, 2)
-    torch.testing.assert_close(logits(network, engine, turned), expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(logits(unet, engine, turned), expected, atol=1e-5, rtol=0)
     assert expected.shape == (1, 1, 64, 96)

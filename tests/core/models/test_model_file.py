@@ -24,18 +24,18 @@ CARD = ModelCard(
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "roads.safetensors"
-    network = build_unet(CARD.architecture)
-    save_model(path, network.state_dict(), CARD)
-    return path, network.eval()
+    unet = build_unet(CARD.architecture)
+    save_model(path, unet.state_dict(), CARD)
+    return path, unet.eval()
 
 
 def test_what_was_saved_is_loaded(saved):
-    path, network = saved
+    path, unet = saved
     loaded, card = load_model(str(path))
     assert card == CARD
     image = torch.randn(1, 2, 64, 64)
     with torch.inference_mode():
-        torch.testing.assert_close(loaded(image), network(image))
+        torch.testing.assert_close(loaded(image), unet(image))
 
 
 def test_the_header_speaks_stac_mlm(saved):

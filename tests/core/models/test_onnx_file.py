@@ -101,12 +101,12 @@ def test_deepness_finds_what_it_wants(exported):
     session = onnxruntime.InferenceSession(exported, providers=["CPUExecutionProvider"])
     (source,), (target,) = session.get_inputs(), session.get_outputs()
     assert source.shape[1:] == [3, 96, 96] and target.shape[1:] == [1, 96, 96] and isinstance(source.shape[0], str)
-    told = notes(exported)
-    assert (told["model_type"], told["tile_size"], told["tiles_size"]) == ("Segmentor", 96, 96)
-    assert told["class_names"] == {"0": "background", "1": "road"}
-    assert told["resolution"] == 100 and told["seg_thresh"] == 0.5 and told["seg_small_segment"] == 0
+    metadata = notes(exported)
+    assert (metadata["model_type"], metadata["tile_size"], metadata["tiles_size"]) == ("Segmentor", 96, 96)
+    assert metadata["class_names"] == {"0": "background", "1": "road"}
+    assert metadata["resolution"] == 100 and metadata["seg_thresh"] == 0.5 and metadata["seg_small_segment"] == 0
     values = np.random.default_rng(0).integers(0, 256, (96, 96, 3)).astype(np.uint8)
-    deepness = (values / 255 - np.array(told["standardization_mean"])) / np.array(told["standardization_std"])
+    deepness = (values / 255 - np.array(metadata["standardization_mean"])) / np.array(metadata["standardization_std"])
     np.testing.assert_allclose(deepness, (values - 80.0) / 40.0, atol=1e-9)
     batch = deepness.astype(np.float32).transpose(2, 0, 1)[None]
     (found,) = session.run(None, {source.name: batch})
@@ -116,8 +116,8 @@ def test_deepness_finds_what_it_wants(exported):
 @pytest.mark.parametrize(("tile_px", "side", "overlap"), [(100, 128, 50), (1024, 1024, 25), (0, None, 0)])
 def test_the_side_is_a_multiple_of_32_or_free(planted, tmp_path, tile_px, side, overlap):
     path = export(planted, tmp_path / "model.onnx", tile_px=tile_px)
-    told = notes(path)
-    assert told.get("tile_size") == side and told["tiles_overlap"] == overlap
+    metadata = notes(path)
+    assert metadata.get("tile_size") == side and metadata["tiles_overlap"] == overlap
     dims = onnx.load(path).graph.input[0].type.tensor_type.shape.dim
     assert [dim.dim_value for dim in dims] == [0, 3, side or 0, side or 0]
 
@@ -209,19 +209,19 @@ def _with_a_damaged_note(text):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (_external, "keeps its weights in other files"),
-        (_with_another_layer, "holds more than RoadSeg's networks are made of (Loop)"),
-        (_of_another_domain, "holds more than RoadSeg's networks are made of"),
-        (_with_another_input, "does not fit its description"),
-        (_with_other_bands, "does not fit its description"),
+        (_with_another_layer, "has layers that no RoadSeg model has (Loop)"),
+        (_of_another_domain, "has layers that no RoadSeg model has"),
+        (_with_another_input, "does not match its description"),
+        (_with_other_bands, "does not match its description"),
         (_without_a_weight, "damaged"),
         (_with_a_damaged_note("{"), "damaged"),
     ],
 )
-def test_a_tampered_file_is_refused(damaged, change, told):
-    refused(damaged(change), told)
+def test_a_tampered_file_is_refused(damaged, change, message):
+    refused(damaged(change), message)
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}', "3"])
@@ -230,7 +230,7 @@ def test_a_tampered_description_is_refused(damaged, text):
         load_runnable(damaged(_with_a_damaged_note(text)))
 
 
-def test_it_can_be_run_but_not_learned_from(town, exported, tmp_path):
+def test_it_can_be_run_but_not_fine_tuned(town, exported, tmp_path):
     job = FineTune(rasters=(town.raster,), roads=town.roads, base_model=exported, model=str(tmp_path / "m.safetensors"))
     with pytest.raises(ModelFileError, match="can be run, but not fine-tuned"):
         finetune.run(job, Reporter())

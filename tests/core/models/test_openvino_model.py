@@ -35,52 +35,52 @@ def without_openvino(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def network():
+def unet():
     torch.manual_seed(0)
-    network = build_unet(Architecture(encoder="resnet18", in_channels=2)).eval()
+    unet = build_unet(Architecture(encoder="resnet18", in_channels=2)).eval()
     with torch.no_grad():
-        network.segmentation_head[0].weight.mul_(5)
-    return network
+        unet.segmentation_head[0].weight.mul_(5)
+    return unet
 
 
 @pytest.fixture(scope="module")
-def graph(network):
-    return serialized(export_onnx(network))
+def graph(unet):
+    return serialized(export_onnx(unet))
 
 
 def images_of(*shape):
     return torch.from_numpy(np.random.default_rng(0).normal(size=shape).astype(np.float32))
 
 
-def probability(network, engine, images):
-    return engine.probability(engine.prepare_inference(network), images)
+def probability(unet, engine, images):
+    return engine.probability(engine.prepare_inference(unet), images)
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 64, 64), (3, 2, 96, 160)])
-@pytest.mark.parametrize("kind", ["network", "graph"])
-def test_in_fp32_it_is_what_torch_says(network, graph, kind, shape):
+@pytest.mark.parametrize("kind", ["unet", "graph"])
+def test_in_fp32_it_is_what_torch_says(unet, graph, kind, shape):
     images = images_of(*shape)
-    expected = probability(network, NativeEngine(FP32), images)
-    found = probability({"network": network, "graph": graph}[kind], OpenvinoEngine(FP32), images)
+    expected = probability(unet, NativeEngine(FP32), images)
+    found = probability({"unet": unet, "graph": graph}[kind], OpenvinoEngine(FP32), images)
     assert found.dtype == torch.float32 and expected.std() > 0.01
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
 
 
 @needs_bf16
-def test_in_bf16_it_is_close(network):
+def test_in_bf16_it_is_close(unet):
     images = images_of(1, 2, 128, 128)
-    expected = probability(network, NativeEngine(FP32), images)
-    found = probability(network, OpenvinoEngine(BF16), images)
+    expected = probability(unet, NativeEngine(FP32), images)
+    found = probability(unet, OpenvinoEngine(BF16), images)
     assert 0 < (found - expected).abs().mean() < 0.02
 
 
-def test_sizes_in_any_order_do_not_mix(network):
+def test_sizes_in_any_order_do_not_mix(unet):
     engine = OpenvinoEngine(FP32)
-    prepared = engine.prepare_inference(network)
+    prepared = engine.prepare_inference(unet)
     sides = [32 * number for number in range(1, 6)]
     for side in (*sides, *reversed(sides)):
         images = images_of(1, 2, side, 64)
-        expected = probability(network, NativeEngine(FP32), images)
+        expected = probability(unet, NativeEngine(FP32), images)
         torch.testing.assert_close(engine.probability(prepared, images), expected, atol=1e-4, rtol=0)
 
 
@@ -93,13 +93,13 @@ def test_a_result_outlives_the_next_one(graph):
     torch.testing.assert_close(first, kept, atol=0, rtol=0)
 
 
-def test_what_is_expected_and_what_is_not_give_the_same(network):
+def test_what_is_expected_and_what_is_not_give_the_same(unet):
     engine = OpenvinoEngine(FP32)
-    prepared = engine.prepare_inference(network)
+    prepared = engine.prepare_inference(unet)
     for shape in ((1, 2, 96, 64), (1, 2, 64, 96)):
         engine.expect(prepared, shape)
         for images in (images_of(*shape), images_of(1, 2, 64, 64), images_of(2, *shape[1:])):
-            expected = probability(network, NativeEngine(FP32), images)
+            expected = probability(unet, NativeEngine(FP32), images)
             torch.testing.assert_close(engine.probability(prepared, images), expected, atol=1e-4, rtol=0)
 
 
@@ -123,26 +123,26 @@ def test_a_graph_that_cannot_run_is_refused():
         engine.prepare_inference(OnnxModel(b"nothing of the kind", False))
 
 
-def test_which_engines_can_run_what(network, graph):
-    assert engines_for(network) == (NATIVE, IPEX, OPENVINO)
+def test_which_engines_can_run_what(unet, graph):
+    assert engines_for(unet) == (NATIVE, IPEX, OPENVINO)
     assert engines_for(graph) == (OPENVINO,)
 
 
-def test_where_it_is_not_installed_it_is_refused_or_left_out(without_openvino, network, graph):
+def test_where_it_is_not_installed_it_is_refused_or_left_out(without_openvino, unet, graph):
     with pytest.raises(JobError, match="openvino cannot be used: OpenVINO is not installed") as refusal:
-        choose_engine(OPENVINO, FP32, able=engines_for(network))
+        choose_engine(OPENVINO, FP32, able=engines_for(unet))
     assert "native" in refusal.value.remedy
     with pytest.raises(JobError, match="OpenVINO is not installed") as refusal:
         choose_engine("auto", FP32, able=engines_for(graph))
     assert "Set up runtime" in refusal.value.remedy
     tried = []
-    choose_engine("auto", FP32, lambda engine: tried.append(engine.name), lambda line: None, engines_for(network))
+    choose_engine("auto", FP32, lambda engine: tried.append(engine.name), lambda line: None, engines_for(unet))
     assert OPENVINO not in tried
 
 
-def test_auto_tries_it_too(network):
+def test_auto_tries_it_too(unet):
     tried, said = set(), []
-    chosen = choose_engine("auto", FP32, lambda engine: tried.add(engine.name), said.append, engines_for(network))
+    chosen = choose_engine("auto", FP32, lambda engine: tried.add(engine.name), said.append, engines_for(unet))
     assert {NATIVE, OPENVINO} <= tried and chosen.name in tried
     assert "openvino" in said[0]
 

@@ -42,8 +42,8 @@ def test_the_receptive_field_of_our_models(encoder, expected):
     assert measure_receptive_field(model, 3) == ReceptiveField(*expected)
 
 
-def test_a_network_that_sees_everything_has_no_exact_halo():
-    network = segmentation_models_pytorch.Unet("resnet18", encoder_weights=None, decoder_attention_type="scse").eval()
-    assert measure_receptive_field(network, 3) is None
+def test_a_model_with_a_global_receptive_field_has_no_exact_halo():
+    unet = segmentation_models_pytorch.Unet("resnet18", encoder_weights=None, decoder_attention_type="scse").eval()
+    assert measure_receptive_field(unet, 3) is None
     with pytest.raises(JobError, match="depends on the whole image"):
-        exact_halo_px(network, 3)
+        exact_halo_px(unet, 3)

@@ -20,30 +20,30 @@ def batch():
     return images, (images[:, :1] > 0.5).to(torch.uint8)
 
 
-def new_network(encoder="resnet18"):
+def new_unet(encoder="resnet18"):
     torch.manual_seed(0)
     return build_unet(Architecture(encoder=encoder))
 
 
-def trained(network, engine, batch, frozen_stages=0, batch_norm="live"):
+def trained(unet, engine, batch, frozen_stages=0, batch_norm="live"):
     """Return the weights and statistics after three steps, and the losses."""
-    freeze_stages(network, frozen_stages)
-    live = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    network, optimizer = engine.prepare_training(network, SGD(live, lr=0.01))
-    set_training_mode(network, frozen_stages, batch_norm)
+    freeze_stages(unet, frozen_stages)
+    live = [parameter for parameter in unet.parameters() if parameter.requires_grad]
+    unet, optimizer = engine.prepare_training(unet, SGD(live, lr=0.01))
+    set_training_mode(unet, frozen_stages, batch_norm)
     losses = []
     for _ in range(3):
         optimizer.zero_grad()
-        loss = road_loss(engine.forward(network, batch[0]), batch[1])
+        loss = road_loss(engine.forward(unet, batch[0]), batch[1])
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    return network.state_dict(), losses
+    return unet.state_dict(), losses
 
 
-def saved_bytes(network, engine, images):
+def saved_bytes(unet, engine, images):
     """Return the size of what the backward pass keeps, weights left out."""
-    weights = {parameter.untyped_storage().data_ptr() for parameter in network.parameters()}
+    weights = {parameter.untyped_storage().data_ptr() for parameter in unet.parameters()}
     sizes = {}
 
     def pack(tensor):
@@ -53,7 +53,7 @@ def saved_bytes(network, engine, images):
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        logits = engine.forward(network, images)
+        logits = engine.forward(unet, images)
     assert logits.requires_grad
     return sum(sizes.values())
 
@@ -63,10 +63,10 @@ def saved_bytes(network, engine, images):
     [("resnet18", 0, "live"), ("resnet18", 2, "live"), ("resnet18", 5, "frozen"), ("resnet34", 0, "live"),
      ("resnet50", 0, "live")],
 )  # fmt: skip
-def test_weights_and_statistics_are_those_of_the_plain_network(batch, encoder, frozen_stages, batch_norm):
+def test_weights_and_statistics_are_those_of_the_plain_model(batch, encoder, frozen_stages, batch_norm):
     engine = NativeEngine(FP32)
-    expected, losses = trained(new_network(encoder), engine, batch, frozen_stages, batch_norm)
-    found, same_losses = trained(recompute_activations(new_network(encoder)), engine, batch, frozen_stages, batch_norm)
+    expected, losses = trained(new_unet(encoder), engine, batch, frozen_stages, batch_norm)
+    found, same_losses = trained(recompute_activations(new_unet(encoder)), engine, batch, frozen_stages, batch_norm)
     assert same_losses == pytest.approx(losses, abs=1e-6)
     assert list(found) == list(expected)
     for name, tensor in expected.items():
@@ -74,7 +74,7 @@ def test_weights_and_statistics_are_those_of_the_plain_network(batch, encoder, f
 
 
 def test_statistics_move_once_a_step(batch):
-    found, _ = trained(recompute_activations(new_network()), NativeEngine(FP32), batch)
+    found, _ = trained(recompute_activations(new_unet()), NativeEngine(FP32), batch)
     counts = {name: int(tensor) for name, tensor in found.items() if name.endswith("num_batches_tracked")}
     assert set(counts.values()) == {3} and len(counts) == 30
 
@@ -85,8 +85,8 @@ def test_it_goes_with_each_engine_in_bf16(batch, name):
     obstacle = why_not_ipex() if name == IPEX else None
     if obstacle:
         pytest.skip(obstacle)
-    expected, losses = trained(new_network(), make_engine(name, BF16), batch)
-    found, same_losses = trained(recompute_activations(new_network()), make_engine(name, BF16), batch)
+    expected, losses = trained(new_unet(), make_engine(name, BF16), batch)
+    found, same_losses = trained(recompute_activations(new_unet()), make_engine(name, BF16), batch)
     assert same_losses == pytest.approx(losses, rel=1e-3)
     for key, tensor in expected.items():
         torch.testing.assert_close(found[key], tensor, atol=1e-3, rtol=1e-2, msg=key)
@@ -96,25 +96,25 @@ def test_it_goes_with_each_engine_in_bf16(batch, name):
 @pytest.mark.parametrize("encoder", ["resnet34", "resnet50"])
 def test_far_less_is_kept_for_the_backward_pass(precision, encoder):
     images, engine = torch.randn(1, 3, 256, 256), NativeEngine(precision)
-    plain = saved_bytes(new_network(encoder), engine, images)
-    assert saved_bytes(recompute_activations(new_network(encoder)), engine, images) < plain / 3
+    plain = saved_bytes(new_unet(encoder), engine, images)
+    assert saved_bytes(recompute_activations(new_unet(encoder)), engine, images) < plain / 3
 
 
 def test_without_gradients_the_logits_are_the_same(batch):
-    network = new_network().eval()
+    unet = new_unet().eval()
     with torch.inference_mode():
-        expected = network(batch[0])
-        assert torch.equal(recompute_activations(network)(batch[0]), expected)
+        expected = unet(batch[0])
+        assert torch.equal(recompute_activations(unet)(batch[0]), expected)
 
 
 def test_a_copy_learns_by_itself(batch):
-    network = recompute_activations(new_network())
-    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    trained(copy.deepcopy(network), NativeEngine(FP32), batch)
-    assert all(torch.equal(tensor, before[name]) for name, tensor in network.state_dict().items())
+    unet = recompute_activations(new_unet())
+    before = {name: tensor.clone() for name, tensor in unet.state_dict().items()}
+    trained(copy.deepcopy(unet), NativeEngine(FP32), batch)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in unet.state_dict().items())
 
 
 def test_twice_is_once(batch):
-    expected, _ = trained(recompute_activations(new_network()), NativeEngine(FP32), batch)
-    found, _ = trained(recompute_activations(recompute_activations(new_network())), NativeEngine(FP32), batch)
+    expected, _ = trained(recompute_activations(new_unet()), NativeEngine(FP32), batch)
+    found, _ = trained(recompute_activations(recompute_activations(new_unet())), NativeEngine(FP32), batch)
     assert all(torch.equal(found[name], tensor) for name, tensor in expected.items())

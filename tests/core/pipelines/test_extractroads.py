@@ -69,25 +69,25 @@ def test_the_area_limits_the_roads(town, learned, tmp_path):
 
 
 def test_progress_rises_over_both_parts(town, learned, tmp_path):
-    told = []
-    extract(tmp_path, Reporter(told.append), raster=town.raster, model=learned.model, tile_px=96, halo="0")
-    fractions = [event.fraction for event in told if isinstance(event, Progress)]
+    events = []
+    extract(tmp_path, Reporter(events.append), raster=town.raster, model=learned.model, tile_px=96, halo="0")
+    fractions = [event.fraction for event in events if isinstance(event, Progress)]
     assert fractions == sorted(fractions) and fractions[-1] == 1
     assert any(fraction < 0.8 for fraction in fractions) and any(0.8 < fraction < 1 for fraction in fractions)
 
 
 def test_an_image_without_roads_gives_an_empty_network_and_a_word(learned, tmp_path):
     raster = write_raster(tmp_path / "field.tif", image_of(np.zeros((SIDE_PX, SIDE_PX), bool)), photometric="rgb")
-    told = []
-    result, roads = extract(tmp_path, Reporter(told.append), raster=raster, model=learned.model)
+    events = []
+    result, roads = extract(tmp_path, Reporter(events.append), raster=raster, model=learned.model)
     assert result["count"] == 0 and result["length_m"] == 0 and result["components"] == 0
     assert roads.empty and roads.crs is not None
-    assert any("No roads were found" in event.message for event in told if isinstance(event, Warning))
+    assert any("No roads were found" in event.message for event in events if isinstance(event, Warning))
 
 
 def test_a_run_cancelled_while_vectorizing_leaves_nothing(town, learned, tmp_path):
-    told = []
-    reporter = Reporter(told.append, lambda: any(getattr(event, "fraction", 0) > 0.85 for event in told))
+    events = []
+    reporter = Reporter(events.append, lambda: any(getattr(event, "fraction", 0) > 0.85 for event in events))
     with pytest.raises(Cancelled):
         extract(tmp_path, reporter, raster=town.raster, model=learned.model, mask=str(tmp_path / "mask.tif"))
     assert files(tmp_path) == []

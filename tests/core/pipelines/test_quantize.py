@@ -35,11 +35,11 @@ def job_of(town, model, path, **options):
 
 @pytest.fixture(scope="module")
 def quantized(town, learned, tmp_path_factory):
-    """The town's model with 8-bit integers, checked by its drawn roads, and what was told; do not write there."""
+    """The town's model with 8-bit integers, checked by its drawn roads, and the events; do not write there."""
     path = tmp_path_factory.mktemp("quantized") / "town.onnx"
-    told = []
+    events = []
     job = job_of(town, learned.model, path, roads=town.roads, aoi=town.aoi, width_m=ROAD_M, tile_px=96)
-    return str(path), quantize.run(job, Reporter(told.append)), told
+    return str(path), quantize.run(job, Reporter(events.append)), events
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +49,14 @@ def samples(town, planted):
 
 
 def test_it_is_a_quarter_of_the_size_and_loses_next_to_nothing(quantized, learned):
-    path, result, told = quantized
+    path, result, events = quantized
     assert result["onnx"] == path
     assert result["megabytes"] == pytest.approx(Path(path).stat().st_size / 1e6)
     assert Path(path).stat().st_size < 0.35 * Path(learned.model).stat().st_size
     assert result["iou"] >= result["iou_before"] - 0.005 and result["iou_before"] > 0.6
     assert 0.9 < result["agreement"] <= 1
     assert (result["measured_on"], result["checked_on"]) == (2, 2)
-    assert any("IoU" in event.message for event in told if isinstance(event, Log))
+    assert any("IoU" in event.message for event in events if isinstance(event, Log))
 
 
 def test_the_file_says_what_was_done(quantized, learned):
@@ -71,8 +71,8 @@ def test_the_file_says_what_was_done(quantized, learned):
 
 def test_it_runs_as_a_model_like_any_other(town, quantized, tmp_path):
     path, mask = quantized[0], tmp_path / "mask.tif"
-    network, _ = load_runnable(path)
-    assert isinstance(network, OnnxModel) and network.is_quantized
+    unet, _ = load_runnable(path)
+    assert isinstance(unet, OnnxModel) and unet.is_quantized
     result = segment.run(Segment(raster=town.raster, model=path, mask=str(mask), threads=1), Reporter())
     assert (result["engine"], result["precision"]) == (OPENVINO, INT8)
     with rasterio.open(mask) as dataset:
@@ -104,7 +104,7 @@ def test_an_exported_model_serves_as_well_but_not_a_quantized_one(town, learned,
     exportmodel.run(ExportModel(model=learned.model, onnx=exported), Reporter())
     job = job_of(town, exported, tmp_path / "town.onnx", roads=town.roads, aoi=town.aoi, width_m=ROAD_M)
     assert quantize.run(job, Reporter())["agreement"] == pytest.approx(quantized[1]["agreement"], abs=0.01)
-    with pytest.raises(ModelFileError, match="is quantized already"):
+    with pytest.raises(ModelFileError, match="is already quantized"):
         quantize.run(job_of(town, quantized[0], tmp_path / "again.onnx"), Reporter())
 
 
@@ -122,12 +122,12 @@ def test_where_the_roads_do_not_stay_the_same_there_is_no_file(town, tmp_path, m
     """A model that has learned nothing says almost 0.5 everywhere, so that any rounding turns pixels over."""
     monkeypatch.setattr(quantize, "FULL_PRECISION_LAYERS", (("segmentation_head",),))
     model = plant_model(tmp_path / "model.safetensors")
-    told = []
+    events = []
     with pytest.raises(ModelFileError, match="does not find the same roads.*segmentation_head") as caught:
-        quantize.run(job_of(town, model, tmp_path / "town.onnx"), Reporter(told.append))
+        quantize.run(job_of(town, model, tmp_path / "town.onnx"), Reporter(events.append))
     assert caught.value.remedy
     assert [path.name for path in tmp_path.iterdir()] == ["model.safetensors"]
-    assert sum("In full precision" in event.message for event in told if isinstance(event, Log)) == 2
+    assert sum("In full precision" in event.message for event in events if isinstance(event, Log)) == 2
 
 
 def test_it_can_be_stopped(town, learned, tmp_path):

@@ -148,9 +148,9 @@ def test_outside_the_area_there_is_nothing(town, planted, tmp_path):
     np.testing.assert_array_equal(probability.read(1) != 255, within)
     assert (mask.read(1)[within] == whole.read(1)[within]).mean() > 0.99
     assert mask.shape == (SIDE_PX, SIDE_PX)
-    told = []
-    segment(tmp_path, Reporter(told.append), raster=town.raster, model=planted, aoi=aoi, tile_px=32, halo="0")
-    tiles = {event.message for event in told if isinstance(event, Progress)}
+    events = []
+    segment(tmp_path, Reporter(events.append), raster=town.raster, model=planted, aoi=aoi, tile_px=32, halo="0")
+    tiles = {event.message for event in events if isinstance(event, Progress)}
     assert "Tile 1 of 24" in tiles  # 4 columns, 6 rows: those that the area's bounds touch
 
 
@@ -234,48 +234,48 @@ def test_looking_from_all_sides_finds_the_same_in_the_mirror(tmp_path, planted):
 
 
 def test_the_halo_of_the_model_file_is_taken(town, tmp_path):
-    network, card = load_model(plant_model(tmp_path / "planted.safetensors"))
+    unet, card = load_model(plant_model(tmp_path / "planted.safetensors"))
     model = tmp_path / "model.safetensors"
-    save_model(model, network.state_dict(), dataclasses.replace(card, halo_px=64))
+    save_model(model, unet.state_dict(), dataclasses.replace(card, halo_px=64))
     result, *_ = segment(tmp_path, raster=town.raster, model=str(model), tile_px=64)
     assert result["halo_px"] == 64 and result["tile_px"] == 64
-    told = []
+    events = []
     result, *_ = segment(
-        tmp_path, Reporter(told.append), raster=town.raster, model=str(tmp_path / "planted.safetensors")
+        tmp_path, Reporter(events.append), raster=town.raster, model=str(tmp_path / "planted.safetensors")
     )
     assert result["halo_px"] == 128
-    assert any("128 px is taken" in event.message for event in told if isinstance(event, Log))
+    assert any("128 px is taken" in event.message for event in events if isinstance(event, Log))
 
 
-def test_where_the_model_file_tells_no_halo_it_is_measured_on_the_image(planted, tmp_path, monkeypatch):
+def test_where_the_model_file_has_no_halo_it_is_measured_on_the_image(planted, tmp_path, monkeypatch):
     """Where nothing is road, whatever is cut off, the narrowest will do."""
     monkeypatch.setattr("training_core.segmentation.segmenter.MEASURED_FROM_PX", 300 * 300)
     raster = write_raster(tmp_path / "town.tif", np.tile(image_of(true_roads()), (1, 2, 2)))
-    network, card = load_model(planted)
-    network.segmentation_head[0].bias.data -= 1000
+    unet, card = load_model(planted)
+    unet.segmentation_head[0].bias.data -= 1000
     blind = tmp_path / "blind.safetensors"
-    save_model(blind, network.state_dict(), card)
+    save_model(blind, unet.state_dict(), card)
     halos = []
     for model in (str(blind), planted):
-        told = []
-        result, *_ = segment(tmp_path, Reporter(told.append), raster=raster, model=model)
+        events = []
+        result, *_ = segment(tmp_path, Reporter(events.append), raster=raster, model=model)
         halos.append(result["halo_px"])
         said = f"on the middle of {raster} {halos[-1]} px do"
-        assert any(said in event.message for event in told if isinstance(event, Log))
+        assert any(said in event.message for event in events if isinstance(event, Log))
     assert halos[0] == 32 < halos[1]
 
 
 @pytest.mark.parametrize("halo", ["0", "64"])
 def test_progress_rises_to_its_end(town, planted, tmp_path, halo):
-    told = []
-    segment(tmp_path, Reporter(told.append), raster=town.raster, model=planted, tile_px=32, halo=halo)
-    fractions = [event.fraction for event in told if isinstance(event, Progress)]
+    events = []
+    segment(tmp_path, Reporter(events.append), raster=town.raster, model=planted, tile_px=32, halo=halo)
+    fractions = [event.fraction for event in events if isinstance(event, Progress)]
     assert fractions == sorted(fractions) and fractions[-1] == 1 and len(fractions) >= 4
 
 
 def test_a_cancelled_run_leaves_nothing(town, planted, tmp_path):
-    told = []
-    reporter = Reporter(told.append, lambda: any(isinstance(event, Progress) for event in told))
+    events = []
+    reporter = Reporter(events.append, lambda: any(isinstance(event, Progress) for event in events))
     with pytest.raises(Cancelled):
         segment(tmp_path, reporter, raster=town.raster, model=planted, tile_px=32, halo="0")
     assert files(tmp_path) == []

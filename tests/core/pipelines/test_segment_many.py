@@ -29,12 +29,12 @@ def test_several_images_go_into_a_folder_under_their_names(tmp_path, planted):
         rasters.append(write_raster(tmp_path / place / "town.tif", image_of(np.zeros((40, 50 + number), bool))))
     rasters.append(write_raster(tmp_path / "village.tif", image_of(np.zeros((40, 60), bool))))
     job = Segment(rasters=tuple(rasters), model=planted, folder=str(tmp_path / "masks"), engine="native", threads=1)
-    told = []
-    result = run(job, Reporter(told.append))
+    events = []
+    result = run(job, Reporter(events.append))
     assert files(tmp_path / "masks") == ["town_roads.tif", "town_roads_2.tif", "village_roads.tif"]
     widths = {Path(mask).name: rasterio.open(mask).width for mask in result["masks"]}
     assert widths == {"town_roads.tif": 50, "town_roads_2.tif": 51, "village_roads.tif": 60}
-    fractions = [event.fraction for event in told if isinstance(event, Progress)]
+    fractions = [event.fraction for event in events if isinstance(event, Progress)]
     assert fractions == sorted(fractions) and fractions[-1] == 1
 
 
@@ -50,11 +50,11 @@ def test_going_on_leaves_out_what_is_done(tmp_path, planted):
     missing.unlink()
     os.utime(old, (0, 0))
     written = done.stat().st_mtime_ns
-    told = []
-    second = run(Segment(**options, resume=True), Reporter(told.append))
+    events = []
+    second = run(Segment(**options, resume=True), Reporter(events.append))
     assert second["masks"] == first["masks"] and second["skipped"] == 1 and first["skipped"] == 0
     assert done.stat().st_mtime_ns == written and missing.exists() and old.stat().st_mtime > 1
-    assert any("1 of 3 images have their mask already" in event.message for event in told if isinstance(event, Log))
+    assert any("1 of 3 images have their mask already" in event.message for event in events if isinstance(event, Log))
     assert run(Segment(**options, resume=True), Reporter())["skipped"] == 3
 
 

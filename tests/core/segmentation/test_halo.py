@@ -32,8 +32,8 @@ class Looking(nn.Module):
         return 10 * self.window(images)
 
 
-def predictor_of(network):
-    return Predictor(network, NativeEngine("fp32"), (Band("gray"),))
+def predictor_of(unet):
+    return Predictor(unet, NativeEngine("fp32"), (Band("gray"),))
 
 
 def samples(share, size_px=320):
@@ -45,7 +45,7 @@ def samples(share, size_px=320):
 
 
 @pytest.mark.parametrize("distance_px, halo_px", [(0, 32), (20, 32), (40, 64)])
-def test_it_holds_what_the_network_looks_at_where_that_matters(distance_px, halo_px):
+def test_the_halo_holds_the_context_that_matters(distance_px, halo_px):
     rare = 1 / (2 * distance_px + 1) ** 2  # so that about half of the pixels see a bright one
     assert sufficient_halo_px(predictor_of(Looking(distance_px)), samples(rare), 0.5) == halo_px
 
@@ -80,10 +80,10 @@ def test_samples_are_the_middles_of_the_largest_images():
     assert all(known.shape == values.shape[1:] for values, known in found)
 
 
-def test_a_model_that_has_learned_keeps_that_much_of_its_mask(learned, town):
+def test_a_trained_model_keeps_that_share_of_its_mask(learned, town):
     """On ground that was not sampled, in the tiles for which the halo was found."""
-    network, card = load_model(learned.model)
-    predictor = Predictor(network, NativeEngine("fp32"), card.bands)
+    unet, card = load_model(learned.model)
+    predictor = Predictor(unet, NativeEngine("fp32"), card.bands)
     image = np.tile(image_of(town.truth, seed=5), (1, 4, 7))[:, :512, : CORE_PX + 256]
     known = np.ones(image.shape[1:], bool)
     with torch.inference_mode():

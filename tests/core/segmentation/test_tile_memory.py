@@ -12,8 +12,8 @@ from training_core.segmentation.inference import Predictor
 
 
 def predictor_of(encoder, precision="fp32", bands=1):
-    network = build_unet(Architecture(encoder=encoder, in_channels=bands)).eval()
-    return Predictor(network, NativeEngine(precision), tuple(Band(str(number)) for number in range(bands)))
+    unet = build_unet(Architecture(encoder=encoder, in_channels=bands)).eval()
+    return Predictor(unet, NativeEngine(precision), tuple(Band(str(number)) for number in range(bands)))
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def small():
     return predictor_of("resnet18")
 
 
-def test_larger_networks_and_numbers_and_more_bands_take_more(small):
+def test_larger_models_and_numbers_and_more_bands_take_more(small):
     least = tile_memory.bytes_per_px(small)
     assert tile_memory.bytes_per_px(predictor_of("resnet50")) > 1.05 * least
     assert tile_memory.bytes_per_px(predictor_of("resnet18", bands=8)) > least + 7 * 8
@@ -29,12 +29,12 @@ def test_larger_networks_and_numbers_and_more_bands_take_more(small):
     assert tile_memory.bytes_per_px(dataclasses.replace(small, channels=9)) >= least + 8 * 4
 
 
-def test_what_is_alive_grows_with_the_pixels_as_is_told(small):
+def test_what_is_alive_grows_with_the_pixels_as_estimated(small):
     """Twice as many pixels in each direction: the activations of the largest layers are most of it."""
-    told = tile_memory.bytes_per_px(small)
+    estimated = tile_memory.bytes_per_px(small)
     with torch.inference_mode(), tile_memory.Ledger() as ledger:
         small.engine.forward(small.model, torch.zeros(1, 1, 256, 256))
-    assert told == pytest.approx(tile_memory.GAPS * max(ledger.alive) / 256**2, rel=0.35)
+    assert estimated == pytest.approx(tile_memory.GAPS * max(ledger.alive) / 256**2, rel=0.35)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "int8"])
@@ -60,5 +60,5 @@ def test_too_little_memory_is_refused_with_what_is_needed(small):
     assert "memory_gb" in refusal.value.remedy and "halo" in refusal.value.remedy
 
 
-def test_told_nothing_it_takes_a_quarter_of_what_is_free():
+def test_by_default_it_takes_a_quarter_of_what_is_free():
     assert 0 < tile_memory.default_budget_bytes() < 2**45

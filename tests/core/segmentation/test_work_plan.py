@@ -141,8 +141,8 @@ def test_a_vast_raster_takes_no_more_memory_than_it_may(tmp_path, planted):
     command = [sys.executable, "-c", STREAMING, str(ROOT), str(raster), planted, str(mask)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout.splitlines()[-1])
-    assert told["peak_gb"] < 3
+    result = json.loads(ran.stdout.splitlines()[-1])
+    assert result["peak_gb"] < 3
     with rasterio.open(mask) as dataset:
         assert dataset.shape == (30000, 30000) and dataset.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG"
         for x, y in places:
