@@ -84,7 +84,7 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
             recompute_activations(network)
         training = _prepare(job, images, network, engine, former, reporter.part(0.02, 0.98))
         writer = CheckpointWriter(path, job.checkpoint_minutes * 60, identify(job, images), engine, reporter)
-        with shutdown.uncut(), writer:  # so that a stopped run can be gone on with
+        with shutdown.critical_section(), writer:  # so that a stopped run can be gone on with
             is_stopped = _train(job, training, images, writer)
         card = _describe(job, architecture, images, classes, engine, training)
         predictor = _predictor(card, engine, training)
