@@ -194,7 +194,7 @@ def precision_recall_chart(sweep: Sequence[Scores], marked: Mapping[str, Scores]
         Series(word, [scores.recall], [scores.precision], color, dots=True)
         for (word, scores), color in zip(marked.items(), (VERMILION, GREEN))
     ]
-    return line_chart("Precision by recall", [curve, *points], "recall", "precision", (0, 1))
+    return line_chart("Precision-recall curve", [curve, *points], "recall", "precision", (0, 1))
 
 
 def pictures_of(panels: Sequence[Panel], threshold: float) -> list[dict[str, Any]]:

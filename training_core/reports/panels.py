@@ -96,7 +96,7 @@ def scored_places(
     ]
 
 
-def worth_showing(places: Iterable[ScoredPlace], count: int) -> list[ScoredPlace]:
+def select_places(places: Iterable[ScoredPlace], count: int) -> list[ScoredPlace]:
     """Return at most `count` places: half by most road, then by most wrong pixels among the others."""
     by_road = sorted(places, key=lambda place: -place.road_px)
     most_road, others = by_road[: count - count // 2], by_road[count - count // 2 :]
