@@ -133,7 +133,7 @@ def _watch_stdin(cancelled: threading.Event, sink: Callable[[Event], None], pati
             pass
     cancelled.set()
     threading.Event().wait(patience_s)
-    shutdown.cut(GRACE_S)
+    shutdown.clean_up(GRACE_S)
     sink(explain(Cancelled(), Reporter()))
     os._exit(EXIT_CANCELLED)
 

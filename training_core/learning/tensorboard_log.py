@@ -101,13 +101,13 @@ class TensorBoardLog:
             ) from error
 
     def __enter__(self) -> "TensorBoardLog":
-        shutdown.tidy_by(self._end)
+        shutdown.add_cleanup(self._end)
         return self
 
     def __exit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        shutdown.forget(self._end)
+        shutdown.remove_cleanup(self._end)
         self._end()
 
     def _end(self) -> None:

@@ -30,7 +30,7 @@ from ..labels.labeled_images import Drawing, nothing_labeled, read_drawing
 from ..models.onnx_file import load_runnable
 from ..reports.evaluation_report import EvaluationRecord, write_evaluation_report
 from ..reports.page import ImageSummary
-from ..reports.panels import ScoredPlace, scored_places, worth_showing
+from ..reports.panels import ScoredPlace, scored_places, select_places
 from ..segmentation.inference import Predictor, predict_tiles
 from ..segmentation.pixel_metrics import Confusion, GroundScores, RelaxedMatches, Tally, relaxed_matches
 from ..segmentation.segmenter import Segmenter, prepare_segmenter
@@ -144,7 +144,7 @@ class Evaluation:
             summaries=self.summaries,
             timings_s=self.timings_s,
             warnings=warnings,
-            panels=[place.panel for place in worth_showing(self.places, PANELS)],
+            panels=[place.panel for place in select_places(self.places, PANELS)],
             versions=versions(),
         )
 
@@ -173,7 +173,7 @@ class Evaluation:
 
         bands, threshold = self._segmenter.card.band_names, self._segmenter.threshold
         places = scored_places(Path(path).name, bands, read, truth, probability, threshold, PANELS)
-        self.places = worth_showing([*self.places, *places], 2 * PANELS)
+        self.places = select_places([*self.places, *places], 2 * PANELS)
 
     @contextmanager
     def _timed(self, part: str) -> Iterator[None]:

@@ -190,7 +190,7 @@ def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:
     batches = prefetch(
         ChipSampler(setup.images, setup.chip_px, job.seed), job.batch_size * job.accumulation, training.history.step
     )
-    with shutdown.uncut(), writer:  # so that a stopped run can be resumed
+    with shutdown.critical_section(), writer:  # so that a stopped run can be resumed
         try:
             training.run(batches, writer.keep)
             return False

@@ -214,8 +214,9 @@ def summary_sentences(document: dict[str, Any]) -> list[str]:
     for apls in filter(None, (document["apls"], document["apls_time"])):
         sentences.append(
             f"APLS by {apls['weight']} {apls['score']:.4f}: harmonic mean of {apls['truth_in_proposal']['score']:.4f} "
-            f"(paths of the truth in the proposal) and {apls['proposal_in_truth']['score']:.4f} (the other way round); "
-            f"snap distance {apls['snap_m']:g} m, control points at nodes and at most {apls['spacing_m']:g} m apart."
+            f"(paths of the truth in the proposal) and {apls['proposal_in_truth']['score']:.4f} (paths of "
+            f"the proposal in the truth); snap distance {apls['snap_m']:g} m, control points at nodes and at most "
+            f"{apls['spacing_m']:g} m apart."
         )
     topo, lines, relaxed = document["topo"], document["lines"], document["relaxed"]
     sentences.append(

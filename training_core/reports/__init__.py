@@ -1,1 +1,1 @@
-"""What a person is shown of a run, as HTML. Imports what it shows."""
+"""HTML reports of runs: pages, charts, maps, overlays. Imports what they show."""

@@ -1,6 +1,6 @@
-"""The report of what has become of a road network: what is told of it, and how.
+"""The report of comparenetworks: changes of a road network and accessibility of places, as one HTML page.
 
-Knows nothing of how it is found; what all reports share is in `pages`.
+Scope: what it shows, and how. Independent of how changes are found; what all reports share is in `page`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .page import ReportRecord, write_page
 
 # What each change means, its color, and how wide it is on the map.
 CHANGES = {
-    "intact": ("as before", GRAY, 1.4),
-    "displaced": ("moved aside", PURPLE, 2.6),
+    "intact": ("unchanged", GRAY, 1.4),
+    "displaced": ("offset from before", PURPLE, 2.6),
     "new": ("not there before", BLUE, 2.6),
-    "lost": ("not there any more", VERMILION, 3.0),
+    "lost": ("not found after", VERMILION, 3.0),
 }
 STATUS_COLORS = {
     CUT_OFF: VERMILION,
@@ -44,27 +44,27 @@ STATUS_COLORS = {
     NEW_WAY: BLUE,
     REACHABLE: GREEN,
 }
-# Longer tables are read by nobody; the layer has them all.
+# The page shows no longer table; the layer has all rows.
 _MOST_ROWS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangesRecord(ReportRecord):
-    """What the report of changes shows, beside what all reports do.
+    """What the report of changes shows, besides what all reports do.
 
     Parameters
     ----------
     before, after : str
-        The layers' names.
+        Names of the layers.
     document : mapping of str to anything
         The numbers; see `comparenetworks.to_document`.
     sentences : sequence of str
-        The numbers with all that they depend on.
-    parts : mapping of str to ndarray (n,) of LineString
-        Lines in meters by what has become of them.
+        The numbers in words, with all that they depend on.
+    parts : mapping of str to ndarray (n,), object
+        `LineString`s in meters, by change.
     names : sequence of str
-        Of the places.
-    points, origins : ndarray (k, 2), optional
+        Names of the places.
+    points, origins : ndarray (k, 2), float64, optional
         The places and the origins, in meters.
     routes : PlaceRoutes, optional
         None where there are no places.
@@ -82,7 +82,7 @@ class ChangesRecord(ReportRecord):
 
 
 def write_changes_report(record: ChangesRecord, path: Path) -> None:
-    """Write the report of changes as one HTML file without scripts and references to anything outside."""
+    """Write the report of changes as one self-contained HTML file without scripts."""
     lines = {change: MapLines(record.parts[change], color, width) for change, (_, color, width) in CHANGES.items()}
     rows = _rows(record)
     write_page(
@@ -90,7 +90,7 @@ def write_changes_report(record: ChangesRecord, path: Path) -> None:
         path,
         CompareNetworks,
         record,
-        charts={"map": line_map("What has become of the roads", {**lines, **_place_dots(record)})},
+        charts={"map": line_map("Intact, displaced, lost and new roads", {**lines, **_place_dots(record)})},
         changes=[(change, *CHANGES[change][:2], record.document[change]) for change in CHANGES],
         statuses=[
             (status, STATUS_COLORS[status]) for status in STATUSES if any(row["status"] == status for row in rows)
@@ -103,7 +103,7 @@ def write_changes_report(record: ChangesRecord, path: Path) -> None:
 
 
 def _place_dots(record: ChangesRecord) -> dict[str, MapLines]:
-    """Return the places as dots with a rim, the worst on top, over the origins."""
+    """Return the places as outlined dots, the worst on top, over the origins."""
     if record.routes is None or record.points is None:
         return {}
     layers = {} if record.origins is None else {"origins": MapLines(dots(record.origins), INK, 9)}
@@ -114,7 +114,7 @@ def _place_dots(record: ChangesRecord) -> dict[str, MapLines]:
 
 
 def _rows(record: ChangesRecord) -> list[dict[str, Any]]:
-    """Return what the table of places tells, the worst first."""
+    """Return the rows of the table of places, the worst first."""
     routes = record.routes
     if routes is None:
         return []

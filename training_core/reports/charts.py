@@ -1,6 +1,6 @@
-"""Line charts as SVG text that can stand inside an HTML page.
+"""Line charts as inline SVG for HTML pages.
 
-Knows matplotlib and series of numbers; knows nothing of training.
+Scope: matplotlib and series of numbers. Independent of what they measure.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .colors import AXIS, GRAY
 _RULE = "#e3e7eb"
 _INCHES = (5.6, 3.0)
 _STYLE = {"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9}
-# What would make a browser look for something outside of the page, or two charts on it clash.
+# What would make a browser fetch something, or make two charts on a page clash.
 _NOT_FOR_HTML = re.compile(r'<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>| xmlns(:xlink)?="[^"]*"', re.DOTALL)
 _SIZE = re.compile(r'<svg (width="[^"]*" )?height="[^"]*"')  # the page decides on the size
 
@@ -34,11 +34,11 @@ class Series:
     label : str
         Its name in the legend; none where it is empty.
     x, y : sequence of float
-        Of equal length; points that are not finite leave a gap.
+        Of equal length; NaN and infinity leave a gap.
     color : str
-        As matplotlib names it.
+        As matplotlib takes it.
     width : float
-        Of the line, in points.
+        Line width in points.
     dots : bool
         Whether each point is marked.
     """
@@ -64,14 +64,18 @@ def line_chart(
     Parameters
     ----------
     name : str
-        What is unique to this chart on its page, and read out in place of it.
+        Unique on the page; read out by screen readers.
     lines : sequence of Series
     x_label, y_label : str
-        With units.
+        Axis labels, with units.
     y_range : tuple of float, optional
-        Ends of the vertical axis; fitted to the lines where it is missing.
+        Limits of the vertical axis; fitted to the lines by default.
     marked_x : tuple of (float, str), optional
-        A place on the horizontal axis to mark, and what it is.
+        A position on the horizontal axis to mark, and its label.
+
+    Returns
+    -------
+    str
     """
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
         figure = Figure(figsize=_INCHES, layout="constrained")
@@ -101,7 +105,7 @@ def line_chart(
 
 
 def smoothed(values: Sequence[float], window: int) -> np.ndarray:
-    """Return the mean of each value with those before it, `window` in all or as many as there are."""
+    """Return the trailing moving mean over up to `window` values: (n,), float64."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     last = np.arange(1, len(total))
     first = np.maximum(last - window, 0)

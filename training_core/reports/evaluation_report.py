@@ -1,6 +1,6 @@
-"""The report of an evaluation: what is told of a model's scores, and how.
+"""The report of evaluate: scores of a model on labeled images, as one HTML page.
 
-Knows nothing of how they are found; what all reports share is in `pages`.
+Scope: what it shows, and how. Independent of how scores are computed; what all reports share is in `page`.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from .page import (
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationRecord(ModelRecord):
-    """What the report of an evaluation shows, beside what all reports on a model do.
+    """What the report of an evaluation shows, besides what all reports on a model do.
 
     Parameters
     ----------
     model : str
-        The model's name.
+        Name of the model file.
     card : ModelCard
-        What the model says of itself; it may come from anywhere.
+        The model's metadata; it may come from anywhere, so it is not trusted.
     confusion : Confusion
-        Of all that was scored.
+        Confusion counts by threshold, of all that was scored.
     tolerance_m : float
-        With which it was scored.
+        Tolerance of relaxed scores.
     total : GroundScores
+        Scores of all images together.
     images, areas : sequence of (str, GroundScores)
         The scores of each image and of each area of interest, with its name.
     summaries : sequence of ImageSummary
@@ -54,7 +55,7 @@ class EvaluationRecord(ModelRecord):
 
     @property
     def best_threshold(self) -> float:
-        """The threshold with the best F1 on what was scored."""
+        """The threshold with the best F1 on the scored pixels."""
         return self.confusion.best_threshold()
 
     @property
@@ -64,14 +65,14 @@ class EvaluationRecord(ModelRecord):
 
     @property
     def shared(self) -> list[str]:
-        """Names of the images that the model says it learned from."""
-        learned = self.card.training.get("images")
-        names = set(map(str, learned)) if isinstance(learned, list) else set()
+        """Names of the images that are also among the model's training images, by its metadata."""
+        trained = self.card.training.get("images")
+        names = set(map(str, trained)) if isinstance(trained, list) else set()
         return [name for name, _ in self.images if name in names]
 
 
 def write_evaluation_report(record: EvaluationRecord, path: Path) -> None:
-    """Write the report of an evaluation as one HTML file without scripts and references to anything outside."""
+    """Write the report of an evaluation as one self-contained HTML file without scripts."""
     thresholds, sweep = record.confusion.thresholds, record.confusion.sweep()
     marked = {f"{record.threshold:.2f} (used)": record.total.pixel}
     marked.setdefault(f"{record.best_threshold:.2f} (best F1)", record.best)
@@ -91,22 +92,22 @@ def write_evaluation_report(record: EvaluationRecord, path: Path) -> None:
 
 
 def _describe(card: ModelCard) -> dict[str, str]:
-    """Return what a model says of itself and of where it learned, in words."""
-    told = {
-        "Network": f"{card.architecture.name}, {card.architecture.encoder}",
+    """Return the model's metadata in words, by label."""
+    rows = {
+        "Architecture": f"{card.architecture.name}, {card.architecture.encoder}",
         "Bands": ", ".join(card.band_names),
         "Ground resolution": f"{card.resolution_m:.2f} m",
         "Stored threshold": f"{card.threshold:.2f}",
     }
     if card.metrics:
-        told["Scores in its own validation"] = ", ".join(
+        rows["Validation scores in training"] = ", ".join(
             f"{name} {_plain(value)}" for name, value in card.metrics.items()
         )
     for name, value in card.training.items():
-        told[f"Training: {str(name).replace('_', ' ')}"] = _plain(value)
+        rows[f"Training: {str(name).replace('_', ' ')}"] = _plain(value)
     if card.versions:
-        told["Made with"] = ", ".join(f"{name} {version}" for name, version in card.versions.items())
-    return told
+        rows["Trained with versions"] = ", ".join(f"{name} {version}" for name, version in card.versions.items())
+    return rows
 
 
 def _plain(value: Any) -> str:

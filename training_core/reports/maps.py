@@ -1,6 +1,6 @@
-"""Lines on a map, as SVG text that can stand inside an HTML page.
+"""Maps of lines as inline SVG for HTML pages.
 
-Knows lines in meters and their colors; knows nothing of what they mean.
+Scope: lines in meters and their colors. Independent of what they mean.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class MapLines:
     lines : ndarray (n,), object
         `LineString`s in meters, x east and y north.
     color : str
-        As CSS has it.
+        As CSS takes it.
     width_px : float
-        Of a map 1000 px wide.
+        Line width on a map 1000 px wide.
     """
 
     lines: np.ndarray
@@ -36,14 +36,14 @@ class MapLines:
 
 
 def line_map(name: str, drawn: Mapping[str, MapLines]) -> str:
-    """Return a map as an `<svg>` element, north up, with a scale bar; what comes later lies on top.
+    """Return a map as an `<svg>` element, north up, with a scale bar.
 
     Parameters
     ----------
     name : str
-        What is read out in place of the map.
+        Read out by screen readers.
     drawn : mapping of str to MapLines
-        By what each is called; at least one line in all.
+        By title, later ones on top; at least one line in all.
     """
     west, south, east, north = shapely.total_bounds(np.concatenate([each.lines for each in drawn.values()]))
     span_m = max(east - west, (north - south) / _TALLEST, 1.0)
@@ -61,12 +61,12 @@ def line_map(name: str, drawn: Mapping[str, MapLines]) -> str:
 
 
 def dots(points: np.ndarray) -> np.ndarray:
-    """Return points, (n, 2), as lines without length, (n,), which a map shows as dots as wide as its lines."""
+    """Return points, (n, 2), float64, as lines of length 0, (n,), object, which a map draws as dots."""
     return shapely.linestrings(np.stack([points, points], axis=1))
 
 
 def _path(title: str, drawn: MapLines, to_picture: Callable[[np.ndarray], np.ndarray], scale: float) -> str:
-    """Return lines as one path; bends of less than a third of a pixel are left out, as nobody would see them."""
+    """Return lines as one path, simplified to a third of a pixel."""
     simple = shapely.simplify(drawn.lines, 0.3 / scale, preserve_topology=False)
     points, line = shapely.get_coordinates(simple, return_index=True)
     begins = np.append(True, np.diff(line) > 0)
@@ -76,7 +76,7 @@ def _path(title: str, drawn: MapLines, to_picture: Callable[[np.ndarray], np.nda
 
 
 def _scale_bar(span_m: float, scale: float, bottom_px: float) -> str:
-    """Return a bar as long as a round number of meters, about a fifth of the map."""
+    """Return a scale bar: a round number of meters, about a fifth of the map."""
     power = 10.0 ** np.floor(np.log10(span_m / 5))
     length_m = max(step * power for step in (1, 2, 5) if step * power <= span_m / 5)
     text = f"{length_m / 1000:g} km" if length_m >= 1000 else f"{length_m:g} m"

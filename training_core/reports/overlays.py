@@ -1,6 +1,6 @@
-"""Pictures of labels and predictions laid over an image, as PNG.
+"""Overlays of labels and predictions on an image, as PNG: true positives, false negatives, false positives.
 
-Knows arrays of pixels and colors; knows nothing of where they come from.
+Scope: arrays of pixels and colors. Independent of where they come from.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _DIMMED, _HATCH_PX = 0.6, 9
 
 
 def label_overlay(image: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Return an image with its labels: road tinted, and ground to be ignored dimmed and hatched.
+    """Return an image with its labels: road tinted, and ignored pixels dimmed and hatched.
 
     Parameters
     ----------
     image : ndarray (height, width, 3), uint8
     truth : ndarray (height, width), uint8
-        0 no road, 1 road, 255 to be ignored.
+        0 background, 1 road, 255 ignored.
 
     Returns
     -------
@@ -35,11 +35,12 @@ def label_overlay(image: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 
 def prediction_overlay(image: np.ndarray, truth: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return an image with hits, misses and false alarms, and what was predicted where nobody knows the truth.
+    """Return an image with true positives, false negatives and false positives, and predictions on ignored pixels.
 
     Parameters
     ----------
-    image, truth
+    image : ndarray (height, width, 3), uint8
+    truth : ndarray (height, width), uint8
         As for `label_overlay`.
     mask : ndarray (height, width), bool
         Predicted road.
@@ -57,7 +58,7 @@ def prediction_overlay(image: np.ndarray, truth: np.ndarray, mask: np.ndarray) -
 
 
 def reduced(pixels: np.ndarray, largest_px: int) -> np.ndarray:
-    """Return every n-th row and column, so that no side is longer than `largest_px`."""
+    """Return every n-th row and column of pixels, (height, width, ...), any dtype; no side exceeds `largest_px`."""
     step = max(1, -(-max(pixels.shape[:2]) // largest_px))
     return pixels[::step, ::step]
 
@@ -76,7 +77,7 @@ def _tinted(image: np.ndarray, where: np.ndarray, color: str, strength: float) -
 
 
 def _dimmed(image: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """Return the image darker and grayer where it is to be ignored, with slanted lines across."""
+    """Return the image dimmed, desaturated and hatched where it is ignored."""
     row, column = np.indices(where.shape, sparse=True)
     light = np.where((row + column) % _HATCH_PX == 0, 0.95, _DIMMED)[..., None]
     gray = 0.6 * image.mean(axis=2, keepdims=True) + 0.4 * image

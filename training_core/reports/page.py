@@ -1,6 +1,6 @@
-"""What RoadSeg's HTML reports share: each is one file that holds everything it shows and runs nothing.
+"""What RoadSeg's HTML reports share: self-contained pages without scripts, made from Jinja templates.
 
-Knows templates, pictures, and charts of scores; knows nothing of what a single report tells.
+Scope: templates, pictures, and charts of scores. Independent of what a single report shows.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _LARGEST_PANEL_PX = 512
 # The overlays' colors by what they mean.
 _LEGEND = {
     "drawn road": overlays.LABEL_COLOR,
-    "found": overlays.HIT_COLOR,
-    "missed": overlays.MISS_COLOR,
-    "false alarm": overlays.FALSE_ALARM_COLOR,
-    "predicted where nothing is known": overlays.UNKNOWN_COLOR,
+    "true positive (found)": overlays.HIT_COLOR,
+    "false negative (missed)": overlays.MISS_COLOR,
+    "false positive (false alarm)": overlays.FALSE_ALARM_COLOR,
+    "predicted on unlabeled ground": overlays.UNKNOWN_COLOR,
 }
 
 
 @dataclass(frozen=True)
 class ImageSummary:
-    """An image that was learned from or scored on.
+    """An image that was trained or scored on.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ class ImageSummary:
     resolution_m : float
         Ground size of a pixel in meters.
     labeled_share : float
-        Share of the pixels, from 0 to 1, that are known to be road or no road.
+        Share of the pixels, from 0 to 1, that are labeled road or background.
     road_share : float
         Share of those that are road.
     training_px, validation_px : int
-        Labeled pixels that are learned from, and that are kept apart; 0 where nothing is learned.
+        Labeled pixels for training, and held-out ones for validation; 0 without training.
     training_road_share, validation_road_share : float
-        Share of either that is road.
+        Share of road in either.
     """
 
     name: str
@@ -68,13 +68,13 @@ class ImageSummary:
 
 @dataclass(frozen=True)
 class Panel:
-    """A piece of ground with its labels and its prediction.
+    """A square of an image with its labels and its prediction.
 
     Parameters
     ----------
     image : ndarray (height, width, 3), uint8
     truth : ndarray (height, width), uint8
-        0 no road, 1 road, 255 to be ignored.
+        0 background, 1 road, 255 ignored.
     probability : ndarray (height, width), uint8 or float
         uint8: 0 to 254 for 0 to 1, 255 no data. Float: 0 to 1, NaN no data.
     caption : str
@@ -157,11 +157,26 @@ def write_page(template: str, path: Path, job_type: type[Job], record: ReportRec
         settings=_settings_of(job_type, record.options),
         **values,
     )
-    path.write_text(page, encoding="utf-8", errors="replace")  # not every path can be said in UTF-8
+    path.write_text(page, encoding="utf-8", errors="replace")  # not every path is valid UTF-8
 
 
 def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold: float, word: str) -> str:
-    """Return a chart of scores by threshold, in which one is marked with a word."""
+    """Return a chart of scores by threshold, as SVG.
+
+    Parameters
+    ----------
+    thresholds : sequence of float
+    sweep : sequence of Scores
+        At these thresholds.
+    threshold : float
+        The one to mark.
+    word : str
+        Its label.
+
+    Returns
+    -------
+    str
+    """
     lines = [
         Series("F1", thresholds, [scores.f1 for scores in sweep], VERMILION),
         Series("precision", thresholds, [scores.precision for scores in sweep], GREEN, width=1.3),
@@ -173,14 +188,14 @@ def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold:
 
 
 def precision_recall_chart(sweep: Sequence[Scores], marked: Mapping[str, Scores]) -> str:
-    """Return a chart of precision by recall over all thresholds, with some of its points marked by words."""
-    found = [scores for scores in sweep if scores.recall > 0]  # where nothing is found there is no precision
+    """Return the precision-recall curve over all thresholds as SVG, with some labeled points."""
+    found = [scores for scores in sweep if scores.recall > 0]  # without predictions there is no precision
     curve = Series("all thresholds", [scores.recall for scores in found], [scores.precision for scores in found], BLUE)
     points = [
         Series(word, [scores.recall], [scores.precision], color, dots=True)
         for (word, scores), color in zip(marked.items(), (VERMILION, GREEN))
     ]
-    return line_chart("Precision by recall", [curve, *points], "recall", "precision", (0, 1))
+    return line_chart("Precision-recall curve", [curve, *points], "recall", "precision", (0, 1))
 
 
 def pictures_of(panels: Sequence[Panel], threshold: float) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
-"""Pieces of the ground, as pictures beside what a model says of them.
+"""Panels of a report: squares of labeled images with their predictions, chosen by road and by errors.
 
-Knows labeled images, truth and predictions; knows nothing of how a report shows them.
+Scope: labeled images, truth and predictions. Independent of how a report shows them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,19 @@ PANEL_PX, CONTEXT_PX = 320, 96
 
 
 def make_panels(predictor: Predictor, images: list[LabeledImage], count: int) -> list[Panel]:
-    """Return panels of the places with the most road kept apart, at most one for each square of PANEL_PX."""
+    """Return panels of the squares of PANEL_PX with the most held-out road.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    images : list of LabeledImage
+    count : int
+        Panels at most.
+
+    Returns
+    -------
+    list of Panel
+    """
     places = sorted(
         (-road, number, row, column)
         for number, image in enumerate(images)
@@ -31,7 +43,7 @@ def make_panels(predictor: Predictor, images: list[LabeledImage], count: int) ->
 
 @dataclass(frozen=True)
 class ScoredPlace:
-    """A place that was scored: how much road it has, how much of it is wrong, and its panel."""
+    """A scored square: its true road pixels, its wrong pixels, and its panel."""
 
     road_px: int
     wrong_px: int
@@ -52,19 +64,24 @@ def scored_places(
     Parameters
     ----------
     name : str
-        The image's name, for a person.
+        Name of the image, for the caption.
     bands : sequence of str
-        Names of the bands that `read` gives.
+        Names of the bands that `read` returns.
     read : callable
-        Takes column, row, width and height, counted as in `truth`; returns values and known, as `Image.read`.
+        Takes column, row, width and height in pixels of `truth`; returns values, ndarray (bands, height, width) of any
+        dtype, and known, ndarray (height, width), bool, as `Image.read`.
     truth : ndarray (height, width), uint8
-        0 no road, 1 road, 255 to be ignored.
+        0 background, 1 road, 255 ignored.
     probability : ndarray (height, width), uint8
         0 to 254 for 0 to 1, 255 no data.
     threshold : float
         Probability from which a pixel is road.
     count : int
-        Of either kind, at most.
+        Squares of either kind, at most.
+
+    Returns
+    -------
+    list of ScoredPlace
     """
     is_road = truth == ROAD
     is_wrong = (reaches(probability, threshold) != is_road) & (truth != IGNORE)
@@ -79,8 +96,8 @@ def scored_places(
     ]
 
 
-def worth_showing(places: Iterable[ScoredPlace], count: int) -> list[ScoredPlace]:
-    """Return at most that many places: first those with the most road, then those of the others that are most wrong."""
+def select_places(places: Iterable[ScoredPlace], count: int) -> list[ScoredPlace]:
+    """Return at most `count` places: half by most road, then by most wrong pixels among the others."""
     by_road = sorted(places, key=lambda place: -place.road_px)
     most_road, others = by_road[: count - count // 2], by_road[count - count // 2 :]
     return most_road + sorted(others, key=lambda place: -place.wrong_px)[: count // 2]
@@ -105,7 +122,7 @@ def _scored_panel(
 
 
 def _places(where: np.ndarray) -> list[tuple[int, int, int]]:
-    """Return how many pixels are true in each square of an image that has any, with its row and column.
+    """Return the count of true pixels in each square of an image that has any, with its row and column.
 
     The last squares of a row or column are moved inside, and so may overlap.
     """
@@ -127,13 +144,23 @@ def _panel(predictor: Predictor, image: LabeledImage, row: int, column: int) -> 
     seen, seen_known = window_reader(image)(left, top, right - left, bottom - top)
     probability = predictor.probability(seen, seen_known)
     probability = probability[row - top : row - top + height, column - left : column - left + width]
-    caption = f"{image.name.rpartition('/')[2]}, {(truth != IGNORE).mean():.0%} of it kept apart"
+    caption = f"{image.name.rpartition('/')[2]}, {(truth != IGNORE).mean():.0%} of it held out"
     picture = to_picture(values, known, [band.name for band in image.bands], stretch_limits(image.values, image.known))
     return Panel(picture, truth, to_byte(probability, known), caption)
 
 
 def stretch_limits(values: np.ndarray, known: np.ndarray) -> list[tuple[float, float]]:
-    """Return each band's 1st and 99th percentile where there are data; (0, 1) where there are none."""
+    """Return each band's 1st and 99th percentile where there are data; (0, 1) without data.
+
+    Parameters
+    ----------
+    values : ndarray (bands, height, width), any dtype
+    known : ndarray (height, width), bool
+
+    Returns
+    -------
+    list of (float, float)
+    """
     if not known.any():
         return [(0.0, 1.0)] * len(values)
     step = max(1, int(known.sum()) // 100_000)
@@ -143,15 +170,14 @@ def stretch_limits(values: np.ndarray, known: np.ndarray) -> list[tuple[float, f
 def to_picture(
     values: np.ndarray, known: np.ndarray, bands: Sequence[str], limits: Sequence[tuple[float, float]]
 ) -> np.ndarray:
-    """Return image values as a picture.
+    """Return image values as an RGB picture, contrast-stretched.
 
     Parameters
     ----------
-    values : ndarray (bands, height, width)
+    values : ndarray (bands, height, width), any dtype
     known : ndarray (height, width), bool
     bands : sequence of str
-        The bands' names. Red, green and blue are shown as such; else the first three bands are, or the first alone as
-        gray.
+        Red, green and blue are shown as such; else the first three bands, or the first one as gray.
     limits : sequence of (float, float)
         Of each band, the values that become black and white.
 
@@ -167,7 +193,7 @@ def to_picture(
     picture = np.zeros((*known.shape, 3), dtype=np.uint8)
     for channel, index in enumerate(shown):
         low, high = limits[index]
-        with np.errstate(invalid="ignore"):  # what is no number is not known either
+        with np.errstate(invalid="ignore"):  # NaN is not known either
             stretched = (values[index].astype(np.float64) - low) / max(high - low, 1e-9) * 255
             picture[..., channel] = np.where(known, np.clip(stretched, 0, 255), 0)
     return picture

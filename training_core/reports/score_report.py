@@ -1,6 +1,6 @@
-"""The report of a network's scores: what is told of them, and how.
+"""The report of scorenetwork: APLS, TOPO and length-based scores, as one HTML page.
 
-Knows nothing of how they are found; what all reports share is in `pages`.
+Scope: what it shows, and how. Independent of how scores are computed; what all reports share is in `page`.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from .colors import GRAY, GREEN, VERMILION
 from .maps import MapLines, line_map
 from .page import ReportRecord, write_page
 
-# What each kind of line is, in which color, and how wide on the map.
+# What each kind of line means, its color, and its width on the map.
 KINDS = {
-    "matched": ("proposed and true", overlays.HIT_COLOR, 1.6),
-    "false": ("proposed, but not true", overlays.FALSE_ALARM_COLOR, 2.6),
-    "missed": ("true, but not proposed", overlays.MISS_COLOR, 2.6),
+    "matched": ("in both networks", overlays.HIT_COLOR, 1.6),
+    "false": ("proposed but not true (false positive)", overlays.FALSE_ALARM_COLOR, 2.6),
+    "missed": ("true but not proposed (false negative)", overlays.MISS_COLOR, 2.6),
 }
 
 
 @dataclass(frozen=True)
 class NetworkSummary:
-    """What there is to tell of a network, as a graph.
+    """The size of a network as a graph.
 
     Parameters
     ----------
     name : str
     lines, bridges : int
-        Lines that were read, and how many of them are bridges.
+        Lines of the layer, and how many of them are bridges.
     length_m : float
-        Of all edges; what lies twice in the layer counts once.
+        Of all edges; duplicate lines count once.
     nodes, edges, components : int
-        Junctions and ends, roads between them, and parts that hang together.
+        Junctions and dead ends, roads between them, and connected components.
     """
 
     name: str
@@ -56,21 +56,21 @@ class NetworkSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkRecord(ReportRecord):
-    """What the report of a network's scores shows, beside what all reports do.
+    """What the report of a network's scores shows, besides what all reports do.
 
     Parameters
     ----------
     truth, proposal : str
-        The layers' names.
+        Names of the layers.
     apls, apls_time, topo, lines, relaxed
         The scores; see `scorenetwork.NetworkScores`.
     sentences : sequence of str
-        Each score with all that it depends on.
+        Each score in words, with all that it depends on.
     sweep : sequence of LineScores
-        By tolerance.
+        Length-based scores by tolerance.
     summaries : sequence of NetworkSummary
-    parts : mapping of str to ndarray (n,) of LineString
-        Lines in meters by their kind.
+    parts : mapping of str to ndarray (n,), object
+        `LineString`s in meters, by kind.
     """
 
     truth: str
@@ -87,7 +87,7 @@ class NetworkRecord(ReportRecord):
 
 
 def write_network_report(record: NetworkRecord, path: Path) -> None:
-    """Write the report of a network's scores as one HTML file without scripts and references to anything outside."""
+    """Write the report of a network's scores as one self-contained HTML file without scripts."""
     lines = {kind: MapLines(record.parts[kind], color, width) for kind, (_, color, width) in KINDS.items()}
     lengths_m = {kind: sum(line.length for line in record.parts[kind]) for kind in KINDS}
     charts = {

@@ -1,6 +1,6 @@
-"""The report of a fine-tune: what is told of a training, and how.
+"""The report of finetune: the course of a training and its validation scores, as one HTML page.
 
-Knows nothing of how one is done; what all reports share is in `pages`.
+Scope: what it shows, and how. Independent of how training is done; what all reports share is in `page`.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ _MOST_POINTS = 600
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecord(ModelRecord):
-    """What the report of a fine-tune shows, beside what all reports on a model do.
+    """What the report of a fine-tune shows, besides what all reports on a model do.
 
     Parameters
     ----------
     images : sequence of ImageSummary
     steps : sequence of (int, float, float, float)
-        Step, seconds since the start, loss, learning rate; of a long training some of them will do.
+        Step, seconds since the start, loss, learning rate; may be thinned out for a long training.
     validations : sequence of (int, float, Scores)
         Step, seconds since the start, scores at the best threshold.
     thresholds, sweep : sequence of float, sequence of Scores
-        Scores on the ground kept apart, by threshold.
+        Scores on the held-out area, by threshold.
     images_per_s : float
-        Chips a second of the loop, validation left out.
+        Chips per second of the training loop, without validation.
     notes : sequence of str
-        What happened that was no fault: stopped early, resumed, recomputed to save memory.
+        Events that are no warnings: stopped early, resumed, recomputed to save memory.
     steps_done : int
-        Steps in all, those before a resumption too; 0 stands for the number of the last of `steps`.
+        Steps in all, including those before a resumption; 0 stands for the last of `steps`.
     steps_planned : int
-        Steps that were asked for; 0 where a time was.
+        Steps that were asked for; 0 if a time budget was.
     memory_bytes : int
-        Estimate of the most memory that a step takes; 0 where there is none.
+        Estimated peak memory of a step; 0 without an estimate.
     """
 
     images: Sequence[ImageSummary]
@@ -59,7 +59,7 @@ class TrainingRecord(ModelRecord):
 
     @property
     def best(self) -> Optional[tuple[int, float, Scores]]:
-        """The validation with the best F1, or None where there was none."""
+        """The validation with the best F1; None without validation."""
         return max(self.validations, key=lambda validation: validation[2].f1, default=None)
 
     @property
@@ -74,7 +74,7 @@ class TrainingRecord(ModelRecord):
 
 
 def write_training_report(record: TrainingRecord, path: Path) -> None:
-    """Write the report of a fine-tune as one HTML file without scripts and without references to anything outside."""
+    """Write the report of a fine-tune as one self-contained HTML file without scripts."""
     write_page(
         "finetune.html.j2",
         path,
@@ -87,23 +87,23 @@ def write_training_report(record: TrainingRecord, path: Path) -> None:
 
 
 def _run(record: TrainingRecord) -> dict[str, str]:
-    """Return in words how the training went, by what is told."""
-    told = {"Steps": f"{record.last_step:,}" + (f" of {record.steps_planned:,}" if record.steps_planned else "")}
+    """Return the figures of the training in words, by label."""
+    rows = {"Steps": f"{record.last_step:,}" + (f" of {record.steps_planned:,}" if record.steps_planned else "")}
     size, accumulation = record.options.get("batch_size", 0), record.options.get("accumulation", 1)
     if size:
         parts = f", in {accumulation} batches of {size}" if accumulation > 1 else ""
-        told["Chips in a step"] = f"{size * accumulation:,}{parts}"
+        rows["Effective batch size"] = f"{size * accumulation:,} chips{parts}"
     if record.steps:
-        told["Peak learning rate"] = f"{max(rate for _, _, _, rate in record.steps):.3g}"
+        rows["Peak learning rate"] = f"{max(rate for _, _, _, rate in record.steps):.3g}"
     if record.options.get("frozen_stages"):
-        told["Frozen stages of the encoder"] = f"{record.options['frozen_stages']} of 5"
+        rows["Frozen stages of the encoder"] = f"{record.options['frozen_stages']} of 5"
     if record.memory_bytes:
-        told["Memory (estimate)"] = f"{record.memory_bytes / 1e9:.1f} GB"
-    return told
+        rows["Memory (estimate)"] = f"{record.memory_bytes / 1e9:.1f} GB"
+    return rows
 
 
 def _charts(record: TrainingRecord) -> dict[str, str]:
-    """Return the charts for which there are numbers, by name."""
+    """Return the charts for which there are data, by name."""
     charts = {}
     if record.steps:
         charts["loss"] = _loss_chart(record)
@@ -124,7 +124,7 @@ def _loss_chart(record: TrainingRecord) -> str:
         Series("steps", minutes[shown], loss[shown], PALE, width=0.9),
         Series("moving mean", minutes[shown], smoothed(loss, window)[shown], BLUE),
     ]
-    top = float(np.nanpercentile(loss, 99)) * 1.1  # the first steps may be far off
+    top = float(np.nanpercentile(loss, 99)) * 1.1  # the loss of the first steps may be far larger
     return line_chart("Loss over time", lines, "minutes", "loss", (0, top) if top > 0 else None)
 
 
@@ -135,7 +135,7 @@ def _rate_chart(record: TrainingRecord) -> str:
 
 
 def _shown(count: int) -> slice:
-    """Return which of so many points are drawn."""
+    """Return which of `count` points are drawn."""
     return slice(None, None, max(1, count // _MOST_POINTS))
 
 

@@ -1,6 +1,6 @@
-"""Arrays too large for memory: the same arrays, in temporary files that are mapped into memory.
+"""Arrays larger than memory: memory-mapped temporary files in place of RAM.
 
-Knows memory, disks and temporary files; knows nothing of what the arrays hold.
+Scope: memory, disks and temporary files. Independent of what the arrays hold.
 """
 
 from __future__ import annotations
@@ -18,18 +18,22 @@ from numpy.typing import DTypeLike
 from ..errors import ResourceError
 from .memory import available_bytes
 
-# An array of more bytes than this, or than this share of the free memory, is kept in a file.
+# An array of more bytes than this, or than this share of the free memory, is memory-mapped.
 LARGEST_IN_MEMORY_BYTES = 1 << 30
 LARGEST_SHARE_OF_MEMORY = 1 / 8
-# Work on parts of an array takes about so many pixels at once.
+# About how many pixels a strip has.
 STRIP_PX = 1 << 24
 
 
 def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
-    """Return an array to be filled: in memory, or where it is large in a temporary file that is mapped into memory.
+    """Return an uninitialized array of the given shape and dtype: in memory, or memory-mapped (np.memmap) if large.
 
-    The file has no name where the system allows it, and otherwise goes with the process, however that ends. It lies in
-    the folder that `tempfile.gettempdir` chooses, which the variable TMPDIR (on Windows TEMP) decides.
+    The file is unlinked where the system allows it, and else removed with the process, however that ends. It lies in
+    the folder of `tempfile.gettempdir`, which the variable TMPDIR (on Windows TEMP) decides.
+
+    Returns
+    -------
+    ndarray (shape), dtype of the argument
 
     Raises
     ------
@@ -64,13 +68,17 @@ def strips(height: int, width: int, multiple: int = 1) -> list[slice]:
         Size of the image in pixels.
     multiple : int
         Strips begin at multiples of so many rows.
+
+    Returns
+    -------
+    list of slice
     """
     rows = max(1, STRIP_PX // max(1, width) // multiple) * multiple
     return [slice(top, min(top + rows, height)) for top in range(0, height, rows)]
 
 
 def _reserve(file: BinaryIO, size_bytes: int) -> None:
-    """Take the room on the disk now: a mapped file that turns out too large later would kill the process."""
+    """Reserve the disk space now: a mapped file that meets a full disk later kills the process (SIGBUS)."""
     if hasattr(os, "posix_fallocate"):
         try:
             os.posix_fallocate(file.fileno(), 0, size_bytes)

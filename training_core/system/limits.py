@@ -1,6 +1,6 @@
-"""What of the machine a job may take where it does not say so itself: cores and memory, by environment variables.
+"""Resource limits from environment variables: cores and memory that a job may take unless it says so itself.
 
-QGIS sets them from RoadSeg's settings. Knows the variables alone; how cores and memory are counted is known elsewhere.
+QGIS sets them from RoadSeg's settings. Scope: these variables. Independent of how cores and memory are counted.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from ..jobs import MEMORY_VARIABLE, THREADS_VARIABLE
 
 
 def threads() -> Optional[int]:
-    """Return how many cores may be used; None where nobody says.
+    """Return how many cores may be used; None where the variable is unset.
 
     Raises
     ------
     JobError
-        The variable holds no whole number above 0.
+        The variable is no whole number above 0.
     """
     text = os.environ.get(THREADS_VARIABLE, "").strip()
     if not text:
@@ -29,12 +29,12 @@ def threads() -> Optional[int]:
 
 
 def memory_bytes() -> Optional[int]:
-    """Return how much memory a job may take; None where nobody says.
+    """Return how many bytes of memory a job may take; None where the variable is unset.
 
     Raises
     ------
     JobError
-        The variable holds no number above 0.
+        The variable is no number of GB above 0.
     """
     text = os.environ.get(MEMORY_VARIABLE, "").strip()
     if not text:
@@ -49,6 +49,12 @@ def memory_bytes() -> Optional[int]:
 
 
 def check() -> None:
-    """Raise JobError where a variable makes no sense."""
+    """Check the variables.
+
+    Raises
+    ------
+    JobError
+        One is invalid.
+    """
     threads()
     memory_bytes()

@@ -15,7 +15,7 @@ import psutil
 
 @dataclass(frozen=True)
 class _Files:
-    """What the files of a memory controller are called."""
+    """File names of a memory controller."""
 
     limit: str
     use: str
@@ -27,7 +27,7 @@ _V1 = _Files("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_f
 
 
 def available_bytes() -> int:
-    """Return how many bytes this process may still take without anything being swapped or killed."""
+    """Return how many bytes this process may still allocate without swapping or being killed (OOM)."""
     limits = [psutil.virtual_memory().available, control_group_bytes()]
     return min(limit for limit in limits if limit is not None)
 
@@ -35,7 +35,7 @@ def available_bytes() -> int:
 def control_group_bytes(
     membership: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
 ) -> Optional[int]:
-    """Return how many bytes this process' control groups leave it, or None where none of them limits it.
+    """Return how many bytes this process' control groups leave it; None without a limit.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def control_group_bytes(
 
 
 def _left_in(mount: Path, path: str, files: _Files) -> Iterator[int]:
-    """Yield what each of a group and those around it leaves; a container may see only the outermost, as its own."""
+    """Yield the bytes that a group and its ancestors leave; a container may see only the outermost, as its own."""
     group = mount / path.strip("/")
     for folder in (group, *group.parents):
         if (folder / files.limit).exists():

@@ -1,6 +1,6 @@
-"""Outputs that appear whole or not at all.
+"""Atomic outputs: files are written under temporary names beside their destination and renamed together at the end.
 
-Knows how files come into being under a temporary name beside their destination; knows nothing of what is in them.
+Scope: staging, renaming, rollback and cleanup of files. Independent of what is in them.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from . import shutdown
 
 PART = ".part"
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# What other programs keep beside a file, and would take for the new one's when it is replaced.
+# Sidecar files of other programs, which would be wrong for the new file.
 SIDECARS = ("-journal", "-wal", "-shm", ".aux.xml", ".ovr", ".msk")
 
 
 class Outputs:
-    """A job's outputs: written under temporary names, renamed together when the job is done, removed when it is not.
+    """A job's outputs: written under temporary names, renamed together when the job is done, removed if it fails.
 
-    Use it as a context manager: leaving it by an exception removes what was begun.
+    Use it as a context manager: leaving it by an exception discards the temporary files.
 
     Parameters
     ----------
     inputs : iterable of str
-        Files that must not be written over; with a layer or a raster in them, as QGIS and GDAL write it, or without.
+        Files that must not be overwritten; also layers or rasters in them, as QGIS and GDAL name these.
     """
 
     def __init__(self, inputs: Iterable[str] = ()) -> None:
@@ -42,7 +42,7 @@ class Outputs:
         self._staged: dict[Path, Path] = {}
 
     def __enter__(self) -> "Outputs":
-        shutdown.tidy_by(self._discard)
+        shutdown.add_cleanup(self._discard)
         return self
 
     def __exit__(
@@ -51,25 +51,25 @@ class Outputs:
         try:
             self._end(error)
         finally:
-            shutdown.forget(self._discard)
+            shutdown.remove_cleanup(self._discard)
 
     def _end(self, error: Optional[BaseException]) -> None:
         if error is None:
-            with shutdown.uncut():
+            with shutdown.critical_section():
                 self._commit()
             return
         self._discard()
-        told = self._tell(error)
-        if told is not error:
-            raise told from error
+        named = self._with_final_names(error)
+        if named is not error:
+            raise named from error
 
     def stage(self, destination: str) -> Path:
-        """Return the path to write in place of `destination`; the destination appears when all is done.
+        """Return the temporary path to write to; `destination` appears when the job is done.
 
         Raises
         ------
         OutputError
-            The folder cannot be made or written to, or the destination is no file or one of the inputs.
+            The folder cannot be created or written to, or the destination is not a file or is one of the inputs.
         """
         final = Path(destination).absolute()
         try:
@@ -119,11 +119,11 @@ class Outputs:
 
     def _discard(self) -> None:
         for temporary in self._staged.values():
-            for path in temporary.parent.glob(f"{glob.escape(temporary.name)}*"):  # with what is kept beside it
+            for path in temporary.parent.glob(f"{glob.escape(temporary.name)}*"):  # with sidecar files
                 path.unlink(missing_ok=True)
 
-    def _tell(self, error: BaseException) -> BaseException:
-        """Return the error as a person must read it: naming the outputs, and never their temporary names."""
+    def _with_final_names(self, error: BaseException) -> BaseException:
+        """Return the error with the outputs' names in place of their temporary ones."""
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             names = ", ".join(map(str, self._staged))
             return OutputError(f"There is no room on the disk for {names}.", "Make room, or choose another folder.")
@@ -136,7 +136,7 @@ class Outputs:
 
 
 def files_in(path: str) -> list[str]:
-    """Return the files that a path may be about: itself, and what it names of a layer or raster within a file.
+    """Return the files that a path may refer to: itself, and the file of the layer or raster that it names.
 
     QGIS writes town.gpkg|layername=roads, GDAL GPKG:town.gpkg:image, GTIFF_DIR:2:town.tif or NETCDF:"town.nc":Band1.
     """
@@ -146,17 +146,17 @@ def files_in(path: str) -> list[str]:
 
 
 def _keep(final: Path, temporary: Path) -> Optional[Path]:
-    """Give what is at the destination a second name, by which it can be put back; None where that cannot be done."""
+    """Hard-link the existing destination for a rollback; None without one or without hard links."""
     former = temporary.with_name(f"{temporary.name}.former")
     try:
         os.link(final, former)
-    except OSError:  # there is none, or the file system knows no second names
+    except OSError:  # no such file, or a file system without hard links
         return None
     return former
 
 
 def _undo(final: Path, former: Optional[Path]) -> None:
-    """Put back what was at a destination."""
+    """Roll back a destination to what it was."""
     with contextlib.suppress(OSError):
         if former is None:
             final.unlink()
@@ -165,7 +165,7 @@ def _undo(final: Path, former: Optional[Path]) -> None:
 
 
 def _remove_leftovers(final: Path) -> None:
-    """Remove what runs that were killed have left of this destination."""
+    """Remove temporary files of this destination that killed runs have left."""
     for path in final.parent.glob(f".{glob.escape(final.stem)}.*{PART}{glob.escape(final.suffix)}*"):
         process = path.name[len(final.stem) + 2 :].split(".", 1)[0]
         if process.isdecimal() and not _is_running(int(process)):

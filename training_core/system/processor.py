@@ -1,7 +1,7 @@
-"""The processor this runs on, and how a process must be set up before it computes.
+"""The CPU: instruction sets, cores, and the setup of a process (threads, allocator, GDAL cache) before it computes.
 
-Knows instruction sets, cores, the C library's allocator; knows nothing of networks. Imports neither torch nor numpy,
-since what it sets only counts before those are loaded.
+Scope: the machine. Independent of models and images. Imports neither torch nor numpy, since settings only count before
+those are loaded.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from . import allocator, limits
 # Of /proc/cpuinfo, the flags that decide between engines and precisions.
 RELEVANT_FLAGS = ("amx_bf16", "amx_int8", "avx512_bf16", "avx512_vnni", "avx512f", "avx2")
 
-# Images are read tile by tile, and each part once; GDAL would keep a twentieth of all memory for them.
+# Images are read tile by tile, and each part once; GDAL's default is 5 % of all memory.
 GDAL_CACHE_MB = 256
 
 
 def instruction_sets() -> tuple[str, ...]:
-    """Return those of RELEVANT_FLAGS that this processor has; empty where the system does not tell."""
+    """Return those of RELEVANT_FLAGS that this processor has; empty where the system does not report them."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
@@ -30,7 +30,7 @@ def instruction_sets() -> tuple[str, ...]:
 
 
 def has_bf16_unit() -> bool:
-    """Whether this processor computes in BF16 faster than in FP32; without such a unit it is far slower."""
+    """Whether this processor has instructions for BF16; without them it is far slower than FP32."""
     return any(flag in instruction_sets() for flag in ("amx_bf16", "avx512_bf16"))
 
 
@@ -48,21 +48,21 @@ def name() -> str:
 
 
 def core_count() -> int:
-    """Return the number of cores this process may use: those that are there, or as many of them as it is told to."""
-    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(there, limits.threads() or there)
+    """Return the number of cores this process may use: those available to it, up to the limit of `limits.threads`."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(available, limits.threads() or available)
 
 
 def prepare_process(threads: int = 0) -> None:
     """Set threads, allocator and GDAL's cache; call it before torch, numpy or rasterio is loaded.
 
-    Without this, glibc gives every large activation back to the system after use, and maps and faults it anew at
-    the next step: a third of the training time.
+    Without this, glibc returns every large activation to the system after use, and page faults at the next step take a
+    third of the training time.
 
     Parameters
     ----------
     threads : int
-        Cores to use; 0 means all that may be.
+        Cores to use; 0 means `core_count`.
     """
     count = threads or core_count()
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

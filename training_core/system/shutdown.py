@@ -1,6 +1,6 @@
-"""How a process ends that is to stop, but whose job takes long to come to its next tile or step: at once, and tidily.
+"""Graceful shutdown: clean up and exit when a job does not react to cancellation in time.
 
-Knows what must not be cut off, and what is to be tidied up before; knows nothing of files, jobs or clients.
+Scope: critical sections that must be finished, and cleanup handlers. Independent of files, jobs and clients.
 """
 
 from __future__ import annotations
@@ -10,36 +10,36 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_UNCUT = threading.RLock()
-_TIDYING: list[Callable[[], None]] = []
+_IN_CRITICAL_SECTION = threading.RLock()
+_CLEANUPS: list[Callable[[], None]] = []
 
 
 @contextmanager
-def uncut() -> Iterator[None]:
-    """Within this, what is under way is finished, however long it takes: files put in their places, a checkpoint."""
-    with _UNCUT:
+def critical_section() -> Iterator[None]:
+    """Within this, work is finished before the process ends: renaming of outputs, a checkpoint."""
+    with _IN_CRITICAL_SECTION:
         yield
 
 
-def tidy_by(tidy: Callable[[], None]) -> None:
-    """From now on, call `tidy` where the process is cut off."""
-    _TIDYING.append(tidy)
+def add_cleanup(cleanup: Callable[[], None]) -> None:
+    """Register what to call before the process is ended."""
+    _CLEANUPS.append(cleanup)
 
 
-def forget(tidy: Callable[[], None]) -> None:
-    """No longer call `tidy`: there is nothing left for it to do."""
-    _TIDYING.remove(tidy)
+def remove_cleanup(cleanup: Callable[[], None]) -> None:
+    """Unregister what has nothing left to do."""
+    _CLEANUPS.remove(cleanup)
 
 
-def cut(patience_s: float) -> None:
-    """Tidy up, so that the process can be ended from another thread; from then on nothing uncut is begun.
+def clean_up(patience_s: float) -> None:
+    """Call all cleanups, so that another thread can end the process; no critical section begins after this.
 
     Parameters
     ----------
     patience_s : float
-        How long to wait for what must not be cut off.
+        How long to wait for a critical section.
     """
-    _UNCUT.acquire(timeout=patience_s)
-    for tidy in reversed(_TIDYING):
+    _IN_CRITICAL_SECTION.acquire(timeout=patience_s)
+    for each in reversed(_CLEANUPS):
         with contextlib.suppress(OSError):
-            tidy()
+            each()

@@ -1,6 +1,6 @@
-"""A ledger of tensors: how many bytes of them are alive after each operation.
+"""Tensor memory profiling: how many bytes of tensors are alive after each PyTorch operation.
 
-Knows PyTorch's operations and storages; knows nothing of what is computed.
+Scope: PyTorch's dispatch and storages. Independent of what is computed.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-# How much the gaps between tensors add to what of them is alive, found by measurement (benchmarks/README.md).
+# Factor from living tensors to process memory, for fragmentation; measured (benchmarks/README.md).
 GAPS = 1.25
 
 
 class Ledger(TorchDispatchMode):
-    """Notes, after every operation, how many bytes of tensors made since its beginning are alive."""
+    """Records, after every operation, how many bytes of the tensors created within it are alive."""
 
     def __init__(self) -> None:
         super().__init__()

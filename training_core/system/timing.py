@@ -1,6 +1,6 @@
-"""The stages of a job: told as they begin, and timed.
+"""Stages of a job: progress as they begin, and the time that each takes.
 
-Knows nothing of what is done in them.
+Scope: wall-clock time and a reporter. Independent of what is done in the stages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,20 @@ class Stages:
 
     @contextmanager
     def timed(self, part: str, begin: float, end: float) -> Iterator[Reporter]:
-        """Do a part of the work, which has a share of the progress."""
+        """Run and time a stage, as a context manager.
+
+        Parameters
+        ----------
+        part : str
+            Name of the stage.
+        begin, end : float
+            Its share of the job's progress, from 0 to 1.
+
+        Yields
+        ------
+        Reporter
+            Its progress from 0 to 1 is that of the stage.
+        """
         self.reporter.check_cancelled()
         reporter = self.reporter.part(begin, end)
         reporter.progress(0, part[0].upper() + part[1:])

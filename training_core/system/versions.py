@@ -1,4 +1,7 @@
-"""The versions of RoadSeg and of what computes for it. Knows metadata.txt and the installed packages."""
+"""Versions of RoadSeg and of the libraries it runs with.
+
+Scope: metadata.txt and the installed packages.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def versions() -> dict[str, str]:
 
 
 def roadseg_version() -> str:
-    """Return RoadSeg's version, as the plugin's metadata says it."""
+    """Return RoadSeg's version, from the plugin's metadata.txt."""
     metadata = configparser.ConfigParser(interpolation=None)
     metadata.read(Path(__file__).parents[2] / "metadata.txt", encoding="utf-8")
     return metadata["general"]["version"]

@@ -218,7 +218,7 @@ def test_scores_as_json_and_as_a_report(town, learned, tmp_path):
     page = Path(files["report"]).read_text(encoding="utf-8")
     for value in (result["pixel"]["f1"], result["pixel"]["iou"], result["relaxed"]["f1"], result["best"]["f1"]):
         assert f"{value:.3f}" in page
-    assert "town.tif" in page and "It learned from images of the same name" in page
+    assert "town.tif" in page and "It was trained on images of the same name" in page
     assert page.count("<img") == 3 and page.count("<svg") == 2  # the town is one panel
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.html", "scores.json"]
 

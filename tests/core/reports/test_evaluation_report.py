@@ -75,7 +75,7 @@ def test_the_page_is_well_formed_and_holds_the_numbers(record, tmp_path):
         f"A threshold of {record.best_threshold:.2f} would have the best F1 score here: {best.f1:.3f}",
         "used: 0.90", "x.tif has no <data>.", "here <7>", "0.30 m", "20.0 %",
         "Stored threshold 0.43", "Training: learning rate 0.00123", "Training: images town <b>.tif, far.tif",
-        "iou 0.5, f1 high", "It learned from images of the same name: town <b>.tif.",
+        "iou 0.5, f1 high", "It was trained on images of the same name: town <b>.tif.",
         "predicting 30.0 s 75.0 %", "native, bf16", "roadseg 0.1.0", "Tolerance tolerance_m 4.5 m",
     ):  # fmt: skip
         assert re.sub(r"\s+", "", expected) in words, expected

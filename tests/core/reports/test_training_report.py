@@ -54,7 +54,7 @@ def test_the_report_is_well_formed_and_holds_the_numbers(record, tmp_path):
     page = Page(page_of(record, tmp_path))
     for words in (
         "After 3.0 min and 90 steps the model finds roads with an F1 score of 0.759 (IoU 0.612)",
-        "Precision 0.731", "Recall 0.789", "Threshold 0.47", "Chips a second 2.35",
+        "Precision 0.731", "Recall 0.789", "Threshold 0.47", "Chips per second 2.35",
         "town <b>.tif", "4,321 \u00d7 1,234", "0.30 m", "25.0 %", "8.3 %",
         "backward 1.7 min", "50.0 %", "A processor, 2 cores", "native, fp32", "there is no BF16 unit",
         "Time budget minutes 3.0 min", "The images differ in <ground> resolution.", "block <7>",
@@ -68,11 +68,11 @@ def words_of(record, folder):
     return re.sub(r"\s+", "", Page(page_of(record, folder)).text)
 
 
-def test_the_report_tells_how_the_training_went(record, tmp_path):
+def test_the_report_shows_how_the_training_went(record, tmp_path):
     image = dataclasses.replace(
         record.images[0], training_px=8000, validation_px=2000, training_road_share=0.09, validation_road_share=0.055
     )
-    told = dataclasses.replace(
+    trained = dataclasses.replace(
         record,
         options={**record.options, "batch_size": 4, "accumulation": 8, "frozen_stages": 2},
         images=[image],
@@ -81,13 +81,13 @@ def test_the_report_tells_how_the_training_went(record, tmp_path):
         steps_planned=400,
         memory_bytes=3_210_000_000,
     )
-    words = words_of(told, tmp_path)
+    words = words_of(trained, tmp_path)
     for expected in (
-        "Steps 95 of 400", "Chips in a step 32, in 8 batches of 4", "Peak learning rate 0.001", "2 of 5",
+        "Steps 95 of 400", "Effective batch size 32 chips, in 8 batches of 4", "Peak learning rate 0.001", "2 of 5",
         "Memory (estimate) 3.2 GB", "Stopped at <step> 90.", "8,000, 9.0 %", "2,000, 5.5 %", "chosen: 0.47",
     ):  # fmt: skip
         assert re.sub(r"\s+", "", expected) in words, expected
-    assert "Keptapart(px,road)" not in words_of(record, tmp_path)
+    assert "Heldout(px,road)" in words and "Heldout(px,road)" not in words_of(record, tmp_path)
 
 
 def test_nothing_is_fetched_and_nothing_runs(record, tmp_path):
@@ -104,7 +104,7 @@ def test_nothing_is_fetched_and_nothing_runs(record, tmp_path):
             assert value.startswith("#")
 
 
-def test_what_others_wrote_is_shown_and_not_obeyed(record, tmp_path):
+def test_what_others_wrote_is_escaped(record, tmp_path):
     text = page_of(record, tmp_path)
     assert "<script" not in text
     assert HOSTILE in Page(text).text
@@ -122,7 +122,7 @@ def test_a_training_stopped_before_any_validation_has_a_report(record, tmp_path)
         record, steps=[], validations=[], thresholds=[], sweep=[], timings_s={}, warnings=[], panels=[], images=[]
     )
     page = Page(page_of(bare, tmp_path))
-    assert "it was not measured" in page.text
+    assert "it was not validated" in page.text
     assert "svg" not in page.elements and "img" not in page.elements
 
 

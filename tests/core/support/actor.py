@@ -84,7 +84,7 @@ def play_deaf(job: Act, reporter: Reporter) -> dict[str, Any]:
 
 def play_stubborn(job: Act, reporter: Reporter) -> dict[str, Any]:
     """Take longer than the patience lasts for what must not be cut off, and then not look at whether to stop."""
-    with shutdown.uncut():
+    with shutdown.critical_section():
         reporter.progress(0.5, "Working")
         time.sleep(1.5)
         Path(job.output).write_text("whole")

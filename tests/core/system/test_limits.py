@@ -34,7 +34,7 @@ def test_tiles_are_fitted_to_the_memory_that_may_be_taken_if_it_is_there(monkeyp
 
 @pytest.mark.parametrize("name", ["ROADSEG_THREADS", "ROADSEG_MEMORY_GB"])
 @pytest.mark.parametrize("text", ["many", "0", "-3", "nan", "inf"])
-def test_what_is_no_limit_is_told(monkeypatch, name, text):
+def test_an_invalid_limit_is_refused(monkeypatch, name, text):
     monkeypatch.setenv(name, text)
     with pytest.raises(JobError, match=f"{name} is '{text}'"):
         limits.check()

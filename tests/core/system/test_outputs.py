@@ -218,7 +218,7 @@ NO_ROOM = pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.E
 
 
 @NO_ROOM
-def test_a_full_disk_is_told_with_the_output(tmp_path, number):
+def test_a_full_disk_is_reported_with_the_output(tmp_path, number):
     with pytest.raises(OutputError, match=r"no room.*a\.tif") as refusal, Outputs() as outputs:
         outputs.stage(str(tmp_path / "a.tif")).write_text("half")
         raise OSError(number, os.strerror(number))

@@ -29,7 +29,7 @@ def test_instruction_sets_are_those_of_the_first_core():
 
 
 @needs_cpuinfo
-def test_the_name_tells_model_cores_and_instruction_sets():
+def test_the_name_has_model_cores_and_instruction_sets():
     name = processor.name()
     assert name.startswith(
         Path("/proc/cpuinfo").read_text().split("model name", 1)[1].split(":", 1)[1].split("\n")[0].strip()
