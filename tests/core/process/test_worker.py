@@ -197,8 +197,7 @@ def test_a_client_that_dies_stops_its_worker(tmp_path):
         stderr=subprocess.DEVNULL,
     )
     os.close(reading)
-    while b"Working" not in running.stdout.readline():
-        pass
+    assert any(b"Working" in line for line in running.stdout)
     client.kill()
     client.wait()
     rest, _ = running.communicate(timeout=20)
