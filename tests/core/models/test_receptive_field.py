@@ -35,13 +35,7 @@ def test_wider_strips_show_what_lies_farther_away():
     assert measure_reach(Window(1500, 3), 1) == Reach(1500, 3, 1504)
 
 
-@pytest.mark.parametrize(
-    "encoder, reach",
-    [
-        ("resnet18", Reach(311, 280, 288)),
-        pytest.param("resnet34", Reach(543, 512, 544), marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("encoder, reach", [("resnet18", Reach(311, 280, 288)), ("resnet34", Reach(543, 512, 544))])
 def test_the_reach_of_our_networks(encoder, reach):
     assert measure_reach(build_network(Architecture(encoder=encoder)).eval(), 3) == reach
 
