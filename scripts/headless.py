@@ -15,7 +15,6 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
-PROFILE = BUILD / "qgis-profile"
 
 
 class AlgorithmError(Exception):
@@ -24,7 +23,8 @@ class AlgorithmError(Exception):
 
 def environment(**variables: str) -> dict[str, str]:
     """Return the environment of a headless QGIS with the project's profile, which is made where it is missing."""
-    plugins = PROFILE / "profiles" / "default" / "python" / "plugins"
+    profile = BUILD / "qgis-profile"
+    plugins = profile / "profiles" / "default" / "python" / "plugins"
     plugins.mkdir(parents=True, exist_ok=True)
     link = plugins / "roadseg"
     if not link.is_symlink():
@@ -36,7 +36,7 @@ def environment(**variables: str) -> dict[str, str]:
         **{name: value for name, value in os.environ.items() if name not in foreign},
         # QGIS takes the first Python on the path for its own, and an active virtual environment is not that.
         "PATH": os.pathsep.join(["/usr/bin", os.environ.get("PATH", os.defpath)]),
-        "QGIS_CUSTOM_CONFIG_PATH": str(PROFILE),
+        "QGIS_CUSTOM_CONFIG_PATH": str(profile),
         "QT_QPA_PLATFORM": "offscreen",
         "LC_ALL": "C.UTF-8",  # so that messages are English, whatever the person speaks
         "XDG_RUNTIME_DIR": os.environ.get("XDG_RUNTIME_DIR", str(runtime_dir)),

@@ -43,3 +43,14 @@ def learned(town, planted, tmp_path_factory):
     from support.towns import learn
 
     return make_once(tmp_path_factory, "learned", lambda folder: learn(town, planted, folder))
+
+
+@pytest.fixture
+def enough_memory(monkeypatch):
+    """Let every training fit into memory, without the seconds that measuring its needs takes."""
+    import numpy as np
+
+    from training_core.learning import training_memory
+
+    nothing = training_memory.Footprint(0, 0, 0, np.zeros(1), np.zeros(1), 0)
+    monkeypatch.setattr(training_memory, "measure_footprint", lambda *_: nothing)

@@ -15,7 +15,7 @@ from once import make_once  # noqa: E402
 
 # Each of several worker processes has a profile of its own, and computes with one thread.
 if "PYTEST_XDIST_WORKER" in os.environ:
-    headless.PROFILE = headless.BUILD / f"qgis-profile-{os.environ['PYTEST_XDIST_WORKER']}"
+    headless.BUILD = headless.BUILD / "end-to-end" / os.environ["PYTEST_XDIST_WORKER"]
     os.environ["ROADSEG_THREADS"] = "1"
 gdal.UseExceptions()
 ogr.UseExceptions()

@@ -104,6 +104,7 @@ def test_an_exported_model_scales_by_the_image_in_roadseg_and_warns_of_other_pro
     assert abs(found - probability(tmp_path, images["uint8"], model)).max() <= 2
 
 
+@pytest.mark.usefixtures("enough_memory")
 def test_a_fine_tuned_model_holds_the_scaling_of_its_images(images, model, town, tmp_path):
     path = str(tmp_path / "new.safetensors")
     job = FineTune(rasters=(images["uint16"],), roads=town.roads, aoi=town.aoi, base_model=model, model=path,

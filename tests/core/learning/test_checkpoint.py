@@ -68,11 +68,6 @@ def assert_same(weights, other):
         torch.testing.assert_close(tensor, other[name], rtol=0, atol=1e-5, msg=name)
 
 
-def test_the_same_job_gives_the_same_model(job, uninterrupted, tmp_path):
-    finetune.run(job(tmp_path), Reporter())
-    assert_same(load_weights(str(tmp_path / "model.safetensors"))[0], uninterrupted[0])
-
-
 def start(job):
     """Start a job as QGIS does, in a process of its own."""
     file = Path(job.model).with_name("job.json")
@@ -90,6 +85,7 @@ def end(process):
     return process.returncode
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_to_the_same_model(job, tmp_path):
     folders = [tmp_path / name for name in ("whole", "killed")]
     for folder in folders:
@@ -192,8 +188,8 @@ def test_without_a_checkpoint_there_is_nothing_to_go_on_from(job, tmp_path):
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(job, tmp_path):
     told = []
-    wanted = job(tmp_path, steps=20, checkpoint_minutes=0.02)
+    wanted = job(tmp_path, steps=3, checkpoint_minutes=0)  # after every step
     checkpoint_path(wanted.model).mkdir()
     (checkpoint_path(wanted.model) / "something").touch()
-    assert finetune.run(wanted, Reporter(told.append))["steps"] == 20
+    assert finetune.run(wanted, Reporter(told.append))["steps"] == 3
     assert any("No checkpoint could be written" in event.message for event in told if isinstance(event, Warning))

@@ -84,6 +84,7 @@ def test_the_estimate_leaves_the_draws_of_chance_alone():
     assert torch.equal(torch.rand(3), expected)
 
 
+@pytest.mark.slow
 def test_the_estimate_is_near_the_measured_peak():
     """In a process of its own, which trains as the job does."""
     options = {"batch_size": 1, "chip_px": 256, "precision": "fp32", "encoder": "resnet18"}

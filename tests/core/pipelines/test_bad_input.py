@@ -164,7 +164,7 @@ def test_an_image_of_other_bands_than_the_models_is_refused(place, job, bands):
     assert "fine-tune" in refused.remedy
 
 
-@pytest.mark.parametrize("bands", range(1, 9))
+@pytest.mark.parametrize("bands", [1, 4, 8])
 def test_any_number_of_bands_is_mapped_with_a_model_for_it(place, bands):
     values = image_of(np.zeros((64, 64), bool), bands)
     path = write_raster(place.bad / "bands.tif", values, photometric="minisblack")

@@ -19,6 +19,8 @@ from training_core.jobs import FineTune
 from training_core.models.model_file import load_model
 from training_core.pipelines import finetune
 
+pytestmark = pytest.mark.usefixtures("enough_memory")
+
 
 def fine_tune(folder, reporter=None, **options):
     """Fine-tune for a moment; return the result and the model's network and card."""

@@ -70,6 +70,7 @@ def test_the_job_offers_the_layouts_that_there_are():
     assert tuple(layout.metadata["option"].choices) == ("auto", *LAYOUTS)
 
 
+@pytest.mark.slow
 def test_the_seed_chooses_among_all_layouts():
     chosen = [plan_scene(64, seed).scenery.streets.layout for seed in range(40)]
     assert set(chosen) == set(LAYOUTS)
@@ -88,6 +89,7 @@ def test_every_layout_keeps_to_the_contract_of_roads(layout, seed):
         assert roads.bridge.iloc[list(pair)].sum() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", NEW)
 def test_a_river_runs_through_some_scenes_only(layout):
     side_m = 400.0 if layout == "highway" else 40.0
@@ -196,6 +198,7 @@ def test_roads_cross_railways_on_bridges_and_on_the_level(by_rail):
     assert bridge.any() and not bridge.all()
 
 
+@pytest.mark.slow
 def test_about_a_third_of_scenes_have_a_railway():
     plans = [plan_streets(60.0, "grid", np.random.default_rng(seed)) for seed in range(60)]
     assert 10 < sum(not plan.railway.bed.is_empty for plan in plans) < 32
@@ -210,6 +213,7 @@ def moods():
     return [streets("grid", seed, 128.0).roads for seed in range(12)]
 
 
+@pytest.mark.slow
 def test_streets_of_many_lanes_have_lines_between_them():
     wide = narrow = None
     for seed in range(40):

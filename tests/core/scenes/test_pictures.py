@@ -72,6 +72,7 @@ def test_a_panchromatic_picture_shows_leaves_brighter_than_their_red(plan, color
     assert np.median(colors[0][trees]) < np.median(image[0][trees]) < np.median(colors[3][trees])
 
 
+@pytest.mark.slow
 def test_some_rivers_are_dry_in_the_desert_and_none_in_the_temperate_country():
     dry = {}
     for region in ("temperate", "desert"):
@@ -170,6 +171,7 @@ def test_low_sun_and_aslant_a_part_is_painted_as_in_the_whole():
     assert (paint_window(plan, 90, 60, 100, 120) == whole[:, 60:180, 90:190]).mean() > 0.9999
 
 
+@pytest.mark.slow
 def test_varied_scenes_are_of_all_kinds():
     plans = [plan_scene(64, seed, conditions="varied") for seed in range(60)]
     looks, cameras = [p.scenery.look for p in plans], [p.scenery.camera for p in plans]

@@ -113,7 +113,8 @@ from training_core.events import Reporter
 from training_core.jobs import Segment
 from training_core.pipelines.segment import run
 _, _, raster, model, mask = sys.argv
-result = run(Segment(raster=raster, model=model, mask=mask, engine="native", memory_gb=1.0, halo="64"), Reporter())
+options = {"engine": "native", "threads": 1, "memory_gb": 1.0, "halo": "64"}
+result = run(Segment(raster=raster, model=model, mask=mask, **options), Reporter())
 peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
 print(json.dumps({**result, "peak_gb": int(peak.split()[1]) * 1024 / 1e9}))
 """
