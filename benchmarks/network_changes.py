@@ -99,7 +99,7 @@ def tell(size_km: float, town: Event) -> None:
     before, after = as_drawn(town.before), as_drawn(town.after)
     shift = measure_shift(before, after, 2 * job.reach_m, job.parallel_angle)
     if not fits_better(before, after, shift, job.tolerance_m, job.parallel_angle):
-        print("the shift is not found")
+        print("the shift is not seen")
     before = as_drawn(town.before.moved(shift))
     shifted_s = time.perf_counter()
     fates, fates_after = find_fates(before, after, limits), find_fates(after, before, limits)
@@ -123,7 +123,7 @@ def tell(size_km: float, town: Event) -> None:
 
 
 def told_rightly(fates: Fates, became: np.ndarray, kind: int) -> float:
-    """Return the share of the length of a true status that is classified as such."""
+    """Return the share of the length of what became one kind that is told as such."""
     lengths_m = fates.lengths_by_line(len(became))[became == kind]
     return lengths_m[:, kind].sum() / lengths_m.sum()
 

@@ -144,7 +144,7 @@ def as_labeled(world: World) -> LabeledImage:
 
 
 def card(run: Run, best: Trained, unseen: list[LabeledImage]) -> ModelCard:
-    """Return the model card, with the scores on held-out scenes."""
+    """Return what is known of the model, with its scores on scenes that it has not learned from."""
     network = build_network(Architecture())
     network.load_state_dict(best.weights)
     predictor = Predictor(run.engine.prepare_inference(network), run.engine, unseen[0].bands)
