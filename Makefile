@@ -2,7 +2,7 @@
 # the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs pictures design-pictures package starter test test-core test-plugin test-package test-end-to-end test-slow test-gui lint runtime-python clean
+.PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow test-gui lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 export PYTHONDONTWRITEBYTECODE := 1
@@ -25,6 +25,7 @@ pictures: build/screen.stamp build/runtime-python.txt
 	/usr/bin/python3 scripts/desktop.py
 
 # The design's pictures of each step from probability to road network; takes seconds.
+.PHONY: design-pictures
 design-pictures: build/runtime-python.txt
 	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/extraction_pictures.py docs/images/extraction
 

@@ -54,18 +54,18 @@ def town(streets: int) -> Lines:
 
 def measured(lines: Lines) -> float:
     """Clean lines, print what it took, and return the time in seconds."""
-    told: list[tuple[float, str]] = []
+    steps: list[tuple[float, str]] = []
 
     def listen(event: Event) -> None:
         if isinstance(event, Progress):
-            told.append((time.perf_counter(), event.message))
+            steps.append((time.perf_counter(), event.message))
 
     graph = clean_lines(lines, CleanNetwork(), Reporter(listen))
-    told.append((time.perf_counter(), ""))
-    total = told[-1][0] - told[0][0]
+    steps.append((time.perf_counter(), ""))
+    total = steps[-1][0] - steps[0][0]
     dead_ends = int((graph.degree == 1).sum())
     print(f"{len(lines):,} lines: {total:.1f} s; {len(graph.edges):,} edges with {dead_ends:,} dead ends")
-    for (began, step), (ended, _) in zip(told, told[1:]):
+    for (began, step), (ended, _) in zip(steps, steps[1:]):
         print(f"    {step:36} {ended - began:5.1f} s")
     return total
 

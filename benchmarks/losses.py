@@ -1,7 +1,7 @@
 """Time and memory of the losses, forward and backward, beside those of torchvision and segmentation_models_pytorch.
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/losses.py`. The losses take turns, and the median
-counts, so that what else the machine does is fair to all; the best time tells what each takes undisturbed.
+counts, so that other load on the machine affects all alike; the best time is that without other load.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def main() -> None:
 
 
 def steps_on_noise(shape: tuple[int, ...]) -> dict[str, Callable[[], object]]:
-    """Return by name functions that compute a loss and its gradient; each has its targets in the type it asks for."""
+    """Return by name functions that compute a loss and its gradient; each has its targets in the dtype it needs."""
     torch.manual_seed(0)
     logits = (3 * torch.randn(shape)).requires_grad_()
     labels = (torch.rand(shape) > 0.9).to(torch.uint8)

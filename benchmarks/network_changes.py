@@ -1,9 +1,9 @@
-"""Comparing road networks before and after a disaster: what is told of each road beside what became of it; the time.
+"""Change detection between road networks before and after a disaster: accuracy and time.
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/network_changes.py`. The towns are wavy grids of
 streets, a line for each side of a block. Afterwards a tenth of them is gone, some have moved by 9 m, and there are new
-ones across blocks; all are drawn anew with vertices up to a meter or two aside, and the layer lies 5 m off. A road is
-told rightly as far as its stretches have the name of what became of it.
+ones across blocks; all are drawn anew with vertices up to a meter or two aside, and the layer is offset by
+5 m. The accuracy is the share of the length of a true status (intact, displaced, lost, new) that is classified as such.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PLACES = 100
 
 @dataclass(frozen=True)
 class Event:
-    """A town before and after, and what became of each line of either."""
+    """A town before and after, with the true status of each line of either."""
 
     before: Lines
     after: Lines
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--sizes-km", type=float, nargs="+", default=[1, 2, 5, 10])
     arguments = parser.parse_args()
     print(processor.name())
-    print("km | roads km | intact | displaced | lost | new told rightly | shift error m | shift s | lines s | routes s")
+    print("km | roads km | correct: intact | displaced | lost | new | shift error m | shift s | lines s | routes s")
     for size_km in arguments.sizes_km:
         tell(size_km, event(size_km))
 
@@ -84,7 +84,7 @@ def event(size_km: float) -> Event:
 
 
 def redrawn(ways: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return ways as another hand draws them: vertices a little aside, but for the ends, and all of it shifted."""
+    """Return ways as another hand draws them: vertices jittered, but for the ends, and all of it shifted."""
     points, way = shapely.get_coordinates(shapely.segmentize(shapely.linestrings(ways), STEP_M), return_index=True)
     is_end = np.append(True, np.diff(way) > 0) | np.append(np.diff(way) > 0, True)
     noise = random.normal(0, NOISE_M, points.shape) * ~is_end[:, None]
@@ -92,7 +92,7 @@ def redrawn(ways: np.ndarray, random: np.random.Generator) -> np.ndarray:
 
 
 def tell(size_km: float, town: Event) -> None:
-    """Compare a town with what is left of it, and print what was told rightly and how long it took."""
+    """Compare a town with what is left of it, and print the accuracy and the times."""
     job = CompareNetworks()
     limits = Limits(job.tolerance_m, job.displaced_m, job.parallel_angle, job.min_stretch_m)
     began_s = time.perf_counter()

@@ -1,7 +1,7 @@
 """Scores of road networks: time and memory of towns of growing size, beside APLS as a plain networkx program has it.
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/network_scores.py`. A town is a grid of streets,
-100 m apart and bent at random, of which a tenth is missing; its proposal is the same, drawn a meter or two aside and
+100 m apart and bent at random, of which a tenth is missing; its proposal is the same, jittered by a meter or two and
 with another tenth missing. The plain program is the tests' oracle, `tests/core/support/plain_apls.py`; it gets the
 graphs ready-made, and its score must be the same to 1e-9. Each town runs in a process of its own.
 """
@@ -47,7 +47,7 @@ def main() -> None:
             f"{row['peak_gb']:.2f} | {plain}",
             flush=True,
         )
-    tell_growth(rows)
+    print_growth(rows)
     tell_vegas()
 
 
@@ -56,13 +56,13 @@ def in_a_process(**options: object) -> dict:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
 
 
-def tell_growth(rows: list[dict]) -> None:
-    """Say how time grows with the number of control points: as which power of it."""
+def print_growth(rows: list[dict]) -> None:
+    """Print how time grows with the number of control points: as which power of it."""
     for small, large in zip(rows, rows[1:]):
         more = math.log(large["points"] / small["points"])
         powers = {name: math.log(large[f"{name}_s"] / small[f"{name}_s"]) / more for name in ("graphs", "apls", "topo")}
-        told = ", ".join(f"{name} {power:.2f}" for name, power in powers.items())
-        print(f"from {small['points']} to {large['points']} control points time grows with the power: {told}")
+        growth = ", ".join(f"{name} {power:.2f}" for name, power in powers.items())
+        print(f"from {small['points']} to {large['points']} control points time grows with the power: {growth}")
 
 
 def measure(size_km: float, plain: bool) -> dict:

@@ -1,8 +1,8 @@
-"""What a person would write with segmentation_models_pytorch: the script that RoadSeg is measured against.
+"""The baseline: a short training script with segmentation_models_pytorch, which RoadSeg is measured against.
 
-NCHW, FP32, Adam, the library's losses, random crops, no settings of the process. Knows nothing of RoadSeg. Takes an
-array file (`image`: bands x height x width, scaled; `label`: 0, 1 and 255 for what is not known), trains for some
-minutes or steps, and writes the weights; prints the steps and their median pace.
+NCHW, FP32, Adam, the library's losses, random crops, no settings of the process. Independent of RoadSeg. Takes an
+array file (`image`: bands x height x width, normalized; `label`: 0, 1 and 255 for ignored pixels), trains for some
+minutes or steps, and writes the weights; prints the steps and their median speed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def main() -> None:
     arguments = parser.parse_args()
     arrays = dict(np.load(arguments.arrays))
     torch.manual_seed(0)
-    network = smp.Unet("resnet34", encoder_weights=None, in_channels=len(arrays["image"]), classes=1)
-    optimizer = torch.optim.Adam(network.parameters(), lr=1e-4)
+    model = smp.Unet("resnet34", encoder_weights=None, in_channels=len(arrays["image"]), classes=1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
     dice = smp.losses.DiceLoss("binary", ignore_index=255)
     focal = smp.losses.FocalLoss("binary", ignore_index=255)
     random = np.random.default_rng(0)
@@ -37,7 +37,7 @@ def main() -> None:
     while len(seconds) < arguments.steps and time.perf_counter() - began < arguments.minutes * 60:
         step_began = time.perf_counter()
         images, labels = zip(*(crop(arrays, arguments.size_px, random) for _ in range(arguments.batch_size)))
-        logits = network(torch.from_numpy(np.stack(images)))
+        logits = model(torch.from_numpy(np.stack(images)))
         truth = torch.from_numpy(np.stack(labels)).long()[:, None]
         loss = 0.75 * focal(logits, truth) + 0.25 * dice(logits, truth)
         optimizer.zero_grad()
@@ -46,7 +46,7 @@ def main() -> None:
         loss.item()
         seconds.append(time.perf_counter() - step_began)
     if arguments.weights:
-        save_file(network.state_dict(), arguments.weights)
+        save_file(model.state_dict(), arguments.weights)
     print(f"steps {len(seconds)}")
     print(f"images_per_s {arguments.batch_size / statistics.median(seconds):.3f}")
 

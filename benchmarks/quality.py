@@ -1,9 +1,9 @@
-"""Quality against wall time on real ground: RoadSeg's fine-tune beside a plain script that is given the same minutes.
+"""Quality against wall time on real images: RoadSeg's fine-tune beside a plain script that is given the same minutes.
 
-Run with the runtime's Python: `$(make -s runtime-python) benchmarks/quality.py --minutes 1 2 5`. Each scene is split by
-space: one half to learn from, and the other, which neither sees, to score on. Needs the scenes in shared/data beside
+Run with the runtime's Python: `$(make -s runtime-python) benchmarks/quality.py --minutes 1 2 5`. Each scene is split
+spatially: one half to train on, and the other, held out from both, to score on. Needs the scenes in shared/data beside
 the project. `--set averaging=0 --set learning_rate=0.002` tries other options of the fine-tune; `--no-plain` leaves the
-plain script out. Both start as a person starts them, as processes; minutes are those of training.
+plain script out. Both run in processes of their own; minutes are those of training.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Scene:
     name: str
     raster: str
     roads: str
-    learned: str
+    trained: str
     scored: str
     options: dict[str, str]
 
@@ -62,8 +62,8 @@ def main() -> None:
         for scene in (scene for scene in make_scenes(folder) if scene.name in arguments.scenes):
             for minutes in arguments.minutes:
                 if not arguments.no_plain:
-                    show(scene, "plain", minutes, *learn_plainly(scene, minutes, folder), folder)
-                show(scene, "RoadSeg", minutes, *learn(scene, minutes, options, folder), folder)
+                    show(scene, "plain", minutes, *train_plainly(scene, minutes, folder), folder)
+                show(scene, "RoadSeg", minutes, *fine_tune(scene, minutes, options, folder), folder)
 
 
 def make_scenes(folder: Path) -> list[Scene]:
@@ -95,19 +95,19 @@ def halves(name: str, bounds: tuple[float, ...], crs: object, folder: Path) -> t
     return files[0], files[1]
 
 
-def learn(scene: Scene, minutes: float, options: dict[str, str], folder: Path) -> tuple[int, str]:
+def fine_tune(scene: Scene, minutes: float, options: dict[str, str], folder: Path) -> tuple[int, str]:
     """Fine-tune, and return the steps and the model."""
     model = str(folder / "model.safetensors")
-    asked = {"aoi": scene.learned, "model": model, "minutes": str(minutes)}
+    asked = {"aoi": scene.trained, "model": model, "minutes": str(minutes)}
     asked = {"base_model": "", **asked, **scene.options, **options}
     lines = run_core("finetune", {"rasters": scene.raster, "roads": scene.roads, **asked})
     return lines["steps"], model
 
 
-def learn_plainly(scene: Scene, minutes: float, folder: Path) -> tuple[int, str]:
-    """Let the plain script learn from the very same pixels, and return the steps and the model."""
+def train_plainly(scene: Scene, minutes: float, folder: Path) -> tuple[int, str]:
+    """Train with the plain script on the very same pixels, and return the steps and the model."""
     job = FineTune(**scene.options)
-    drawing = read_drawing(scene.roads, scene.learned, job)
+    drawing = read_drawing(scene.roads, scene.trained, job)
     (image,) = read_labeled_images((scene.raster,), drawing, 0.0, (), (), Reporter())
     arrays, weights, model = folder / "arrays.npz", folder / "weights.safetensors", folder / "plain.safetensors"
     np.savez(arrays, image=normalize(image.values, image.known, image.bands), label=image.training)
@@ -120,7 +120,7 @@ def learn_plainly(scene: Scene, minutes: float, folder: Path) -> tuple[int, str]
 
 
 def show(scene: Scene, way: str, minutes: float, steps: int, model: str, folder: Path) -> None:
-    """Score a model on the half that it has not seen, and print that."""
+    """Score a model on the held-out half, and print that."""
     asked = {"roads": scene.roads, "aoi": scene.scored, "model": model, "precision": "fp32", **scene.options}
     scores = run_core("evaluate", {"rasters": scene.raster, **asked})
     pixel, best, relaxed = scores["pixel"], scores["best"], scores["relaxed"]
@@ -129,7 +129,7 @@ def show(scene: Scene, way: str, minutes: float, steps: int, model: str, folder:
 
 
 def run_core(job: str, options: dict[str, str]) -> dict:
-    """Do a job in a process of its own, and return its result."""
+    """Run a job in a process of its own, and return its result."""
     command = [sys.executable, "-m", "training_core", job, "--events"]
     command += [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
     out = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

@@ -1,13 +1,13 @@
-"""Segmenting, by what runs the network: the network alone, and a whole city from end to end.
+"""Segmentation speed by engine: the model alone, and a whole city from end to end.
 
-Run with the runtime's Python: `$(make -s runtime-python) benchmarks/segmenting.py`. A generated scene is learned from
-and repeated to a city by a virtual raster; `--image`, `--roads`, `--aoi` and `--model` take others. The model is
+Run with the runtime's Python: `$(make -s runtime-python) benchmarks/segmenting.py`. The model is trained on a generated
+scene, which a virtual raster repeats to a city; `--image`, `--roads`, `--aoi` and `--model` take others. The model is
 exported and quantized by RoadSeg's own jobs, which give the accuracy of INT8. Then each way runs in a process of its
 own, that is set up as RoadSeg's are:
 
 - alone: one tile of noise after the other;
 - end to end: the job `segment`, read from the image and written to a GeoTIFF. What runs in FP32 gets a part of it;
-- as it is done without RoadSeg: crops of 512 px that overlap by half, by the library's network in PyTorch and by ONNX
+- as it is done without RoadSeg: crops of 512 px that overlap by half, by the library's U-Net in PyTorch and by ONNX
   Runtime, both in FP32, read from the image and written, too.
 """
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 SCENE_PX, CROP_PX = 2048, 512
-# Each with the model file that it takes, and what the job is told.
+# Each with the model file that it takes, and the job's options.
 ENGINES = {
     "native fp32": ("model.safetensors", {"engine": "native", "precision": "fp32"}),
     "native bf16": ("model.safetensors", {"engine": "native", "precision": "bf16"}),
@@ -36,7 +36,7 @@ ENGINES = {
     "openvino bf16": ("model.safetensors", {"engine": "openvino", "precision": "bf16"}),
     "openvino int8": ("int8.onnx", {"engine": "openvino"}),
 }
-# What RoadSeg does not use: PyTorch with the library's network as it is, and ONNX Runtime.
+# What RoadSeg does not use: PyTorch with the library's U-Net as it is, and ONNX Runtime.
 OTHERS = {"torch fp32": "model.safetensors", "onnxruntime fp32": "fp32.onnx", "onnxruntime int8": "int8.onnx"}
 CROPPING = ("torch fp32", "onnxruntime fp32")
 
@@ -45,12 +45,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size-px", type=int, default=10000, help="side of the city")
     parser.add_argument("--part-px", type=int, default=3000, help="of which what runs in FP32 gets so much")
-    parser.add_argument("--tile-px", type=int, default=1216, help="of the network alone")
-    parser.add_argument("--steps", type=int, default=150, help="that the model learns from the scene")
+    parser.add_argument("--tile-px", type=int, default=1216, help="of the model alone")
+    parser.add_argument("--steps", type=int, default=150, help="of training on the scene")
     parser.add_argument("--image", help="instead of the scene; needs a model")
     parser.add_argument("--roads", help="drawn on the image, with width_m")
     parser.add_argument("--aoi", help="within which all are drawn")
-    parser.add_argument("--model", help="instead of one that learns from the scene")
+    parser.add_argument("--model", help="instead of one trained on the scene")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         compare(Path(name), arguments)
@@ -64,38 +64,38 @@ def compare(folder: Path, arguments: argparse.Namespace) -> None:
     image = prepare(folder, arguments)
     city = repeat(image, arguments.size_px, folder / "city.vrt")
     part = repeat(image, arguments.part_px, folder / "part.vrt")
-    print(f"\n{'network alone, tiles of ' + str(arguments.tile_px) + ' px':44} Mpx/s")
+    print(f"\n{'model alone, tiles of ' + str(arguments.tile_px) + ' px':44} Mpx/s")
     for name in [*ENGINES, *OTHERS]:
-        pace = in_a_process("alone", {"name": name, "folder": str(folder), "tile_px": arguments.tile_px})["pace"]
-        print(f"{name:44} {pace:5.2f}", flush=True)
+        speed = in_a_process("alone", {"name": name, "folder": str(folder), "tile_px": arguments.tile_px})["speed"]
+        print(f"{name:44} {speed:5.2f}", flush=True)
     print(f"\n{'end to end':44}   px  tile  halo     E  seconds  Mpx/s  of tiles alone  of warm ones  peak GB")
     for name in ENGINES:
         is_slow = name.endswith("fp32")
-        tell(name, folder, part if is_slow else city)
-    tell("openvino bf16", folder, city, halo="exact")
-    tell("openvino int8", folder, image)
+        show(name, folder, part if is_slow else city)
+    show("openvino bf16", folder, city, halo="exact")
+    show("openvino int8", folder, image)
     for resolution_m in (0.3, 0.6):
-        tell("openvino int8", folder, image, model=at_resolution(folder, resolution_m))
+        show("openvino int8", folder, image, model=at_resolution(folder, resolution_m))
     for name in CROPPING:
-        told = in_a_process("cropped", {"name": name, "folder": str(folder), "raster": part})
-        print(f"{name + ', half-overlapping crops':44} {told['size']}  {CROP_PX}     -  4.00 {told['seconds']:8.1f} "
-              f"{told['pace']:6.3f}", flush=True)  # fmt: skip
+        row = in_a_process("cropped", {"name": name, "folder": str(folder), "raster": part})
+        print(f"{name + ', half-overlapping crops':44} {row['size']}  {CROP_PX}     -  4.00 {row['seconds']:8.1f} "
+              f"{row['speed']:6.3f}", flush=True)  # fmt: skip
 
 
-def tell(name: str, folder: Path, raster: str, model: str = "", halo: str = "auto") -> None:
+def show(name: str, folder: Path, raster: str, model: str = "", halo: str = "auto") -> None:
     file, options = ENGINES[name]
-    told = in_a_process("segment", {"raster": raster, "model": model or str(folder / file), "halo": halo, **options})
+    row = in_a_process("segment", {"raster": raster, "model": model or str(folder / file), "halo": halo, **options})
     label = f"{name} of {Path(raster).stem}" + (f", {Path(model).stem}" if model else "")
     print(
-        f"{label:44} {told['size']} {told['tile_px']:5} {told['halo_px']:5} {told['overhead']:5.2f} "
-        f"{told['seconds']:8.1f} {told['megapixels_per_s']:6.2f} {told['of_alone']:15.0%} {told['of_warm']:13.0%} "
-        f"{told['peak_gb']:8.2f}",
+        f"{label:44} {row['size']} {row['tile_px']:5} {row['halo_px']:5} {row['overhead']:5.2f} "
+        f"{row['seconds']:8.1f} {row['megapixels_per_s']:6.2f} {row['of_alone']:15.0%} {row['of_warm']:13.0%} "
+        f"{row['peak_gb']:8.2f}",
         flush=True,
     )
 
 
 def prepare(folder: Path, arguments: argparse.Namespace) -> str:
-    """Write the model in all its forms, say what INT8 costs, and return the image."""
+    """Write the model in all its forms, print what INT8 costs, and return the image."""
     image, model = arguments.image, folder / "model.safetensors"
     labels = {"roads": arguments.roads, "aoi": arguments.aoi}
     if not image:
@@ -186,7 +186,7 @@ def in_a_process(way: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure_segment(options: dict[str, Any]) -> dict[str, Any]:
-    """Segment an image as the job does, then compute the same tiles with the network alone, and again, warm."""
+    """Segment an image as the job does, then compute the same tiles with the model alone, and again, warm."""
     import numpy as np
     import rasterio
 
@@ -262,13 +262,13 @@ def make_runner(name: str, folder: Path) -> Callable:
 
 
 def measure_alone(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the pace of the best of some tiles."""
+    """Return the speed of the fastest of some tiles in megapixels per second."""
     import numpy as np
 
     side = options["tile_px"]
     run = make_runner(options["name"], Path(options["folder"]))
     images = np.random.default_rng(0).standard_normal((1, 3, side, side), dtype=np.float32)
-    return {"pace": side**2 / 1e6 / min(_seconds(lambda: run(images)) for _ in range(6))}
+    return {"speed": side**2 / 1e6 / min(_seconds(lambda: run(images)) for _ in range(6))}
 
 
 def measure_cropped(options: dict[str, Any]) -> dict[str, Any]:
@@ -298,7 +298,7 @@ def measure_cropped(options: dict[str, Any]) -> dict[str, Any]:
         with rasterio.open(Path(folder, "mask.tif"), "w", **profile) as mask:
             mask.write((total / count >= card.threshold).astype(np.uint8), 1)
     seconds = time.perf_counter() - began_s
-    return {"size": f"{width}x{height}", "seconds": seconds, "pace": width * height / 1e6 / seconds}
+    return {"size": f"{width}x{height}", "seconds": seconds, "speed": width * height / 1e6 / seconds}
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""What the starter model brings: zero-shot, and fine-tuned for some minutes beside random weights given the same.
+"""Scores of the starter model: zero-shot, and fine-tuned for some minutes beside random weights given the same.
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/starter.py --minutes 1 3 5 --pictures FOLDER`. The
-scenes are real ones, in shared/data beside the project, of which the starter has seen nothing; each is split by space
-as in quality.py. `whole` scores the starter as it comes on all labeled ground, `east` on the half that fine-tuned
-models are scored on. APLS is that of the vectorized probability, at a snap distance of 4 m.
+scenes are real ones, in shared/data beside the project, on none of which the starter was trained; each is split
+spatially as in quality.py. `whole` scores the starter zero-shot on the whole labeled area, `east` on the held-out half.
+APLS is that of the vectorized probability, at a snap distance of 4 m.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import rasterio
 from PIL import Image
 from rasterio.enums import Resampling
 
-from quality import Scene, learn, make_scenes, run_core
+from quality import Scene, fine_tune, make_scenes, run_core
 
 PICTURE_PX = 900
 
@@ -35,22 +35,22 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.pictures:
         arguments.pictures.mkdir(parents=True, exist_ok=True)
-    print("scene      start    min ground  steps    IoU  relaxed F1   APLS", flush=True)
+    print("scene      start    min   area  steps    IoU  relaxed F1   APLS", flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for scene in (scene for scene in make_scenes(folder) if scene.name in arguments.scenes):
-            for ground, area in (("whole", whole(scene, folder)), ("east", scene.scored)):
-                show(scene, "starter", 0, ground, area, 0, arguments.starter, folder, arguments.pictures)
+            for part, area in (("whole", whole(scene, folder)), ("east", scene.scored)):
+                show(scene, "starter", 0, part, area, 0, arguments.starter, folder, arguments.pictures)
             for start in arguments.starts:
                 for minutes in arguments.minutes:
                     base = arguments.starter if start == "starter" else ""
-                    steps, model = learn(scene, minutes, {"base_model": base}, folder)
+                    steps, model = fine_tune(scene, minutes, {"base_model": base}, folder)
                     show(scene, start, minutes, "east", scene.scored, steps, model, folder, arguments.pictures)
 
 
 def whole(scene: Scene, folder: Path) -> str:
     """Write the area of both halves, and return its file."""
-    parts = [geopandas.read_file(path) for path in (scene.learned, scene.scored)]
+    parts = [geopandas.read_file(path) for path in (scene.trained, scene.scored)]
     path = str(folder / f"{scene.name}_whole.gpkg")
     area = pandas.concat(parts).union_all()
     geopandas.GeoDataFrame(geometry=[area], crs=parts[0].crs).to_file(path)
@@ -61,14 +61,14 @@ def show(
     scene: Scene,
     start: str,
     minutes: float,
-    ground: str,
+    part: str,
     area: str,
     steps: int,
     model: str,
     folder: Path,
     pictures: Optional[Path],
 ) -> None:
-    """Score a model on an area and print that; draw what it finds there."""
+    """Score a model on an area and print the scores; draw the probability there."""
     image = {"model": model, "aoi": area}
     scores = run_core("evaluate", {"rasters": scene.raster, "roads": scene.roads, **image, **scene.options})
     lines = str(folder / "lines.gpkg")
@@ -79,13 +79,13 @@ def show(
     network = run_core("scorenetwork", {"truth": scene.roads, "proposal": lines, "aoi": area}) if found else {}
     apls = network["apls"]["score"] if found else 0.0
     row = f"{scores['pixel']['iou']:6.3f} {scores['relaxed']['f1']:11.3f} {apls:6.3f}"
-    print(f"{scene.name:10} {start:8} {minutes:3g} {ground:6} {steps:6d} {row}", flush=True)
+    print(f"{scene.name:10} {start:8} {minutes:3g} {part:6} {steps:6d} {row}", flush=True)
     if pictures:
-        draw(scene, probability, pictures / f"{scene.name}_{start}_{minutes:g}_{ground}.png")
+        draw(scene, probability, pictures / f"{scene.name}_{start}_{minutes:g}_{part}.png")
 
 
 def draw(scene: Scene, probability: str, path: Path) -> None:
-    """Write a picture of the scene, its roads' probability in red."""
+    """Write a picture of the scene, with the probability of road in red."""
     with rasterio.open(scene.raster) as image, rasterio.open(probability) as roads:
         size = (PICTURE_PX, round(PICTURE_PX * image.width / image.height))
         bands = list(range(1, min(image.count, 3) + 1))

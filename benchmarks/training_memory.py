@@ -1,8 +1,8 @@
 """The estimate of a training's memory beside the peak that the system measures, for one configuration after the other.
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/training_memory.py`. Each configuration has a
-process of its own, which does as the job does: it estimates, makes a trainer, takes steps while chips wait, keeps the
-best weights and, during the last step, what a checkpoint copies.
+process of its own, which works as the job does: it estimates, makes a trainer, takes steps while chips wait, keeps the
+best weights and, during the last step, the copies of a checkpoint.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def main() -> None:
         output = subprocess.run(
             command, check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ).stdout
-        told = json.loads(output.splitlines()[-1])
-        ratio = told["estimate_mb"] / told["measured_mb"]
-        figures = f"{told['estimate_mb']:6.0f} MB {told['measured_mb']:6.0f} MB {ratio:6.2f} {told['step_s']:6.1f} s"
+        found = json.loads(output.splitlines()[-1])
+        ratio = found["estimate_mb"] / found["measured_mb"]
+        figures = f"{found['estimate_mb']:6.0f} MB {found['measured_mb']:6.0f} MB {ratio:6.2f} {found['step_s']:6.1f} s"
         print(f"{number:3} {describe(configuration):42} {figures}", flush=True)
 
 
@@ -127,7 +127,7 @@ def measure(configuration: Configuration) -> dict[str, float]:
 
 
 def peak_bytes_of_process() -> int:
-    """Return the most memory that this process has had; what `getrusage` tells includes its parent's."""
+    """Return the most memory that this process has had; that of `getrusage` includes its parent's."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["VmHWM"].split()[0]) * 1024
 

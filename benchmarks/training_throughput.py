@@ -2,8 +2,8 @@
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/training_throughput.py`. The peak is the best of a
 convolution forward and backward in BF16, over the shapes of a ResNet34-UNet. The loops are real ones: chips drawn from
-an image, jittered and turned, losses, optimizer, averaged weights, progress told. They and the plain script, each in a
-process of its own that is started as a person starts it, take turns, and the medians count.
+an image, jittered and turned, losses, optimizer, averaged weights, progress reported. They and the plain script, each
+in a process of its own, take turns, and the medians count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-# Products and sums of one training step on one pixel, as torch counts them for the network as the library defines it.
+# Floating-point operations of one training step on one pixel, as torch counts them for the U-Net of the library.
 FLOP_PER_PX = 186.3026e9 / 512**2
 PEAK_SHAPES = [(64, 128), (128, 64), (256, 32), (256, 64), (512, 16), (512, 32)]
 LOOPS = {
@@ -55,21 +55,21 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
     print(processor.name(), flush=True)
     prepare_arrays(folder / "arrays.npz", 2 * arguments.size_px)
     peaks: list[tuple[float, float]] = []
-    paces: dict[str, list[float]] = {name: [] for name in ("plain script", *LOOPS)}
+    speeds: dict[str, list[float]] = {name: [] for name in ("plain script", *LOOPS)}
     for _ in range(arguments.rounds):
         peaks.append(json.loads(ask(["--measure", "peak"], arguments)))
-        paces["plain script"].append(pace_of_plain_script(folder / "arrays.npz", arguments))
+        speeds["plain script"].append(speed_of_plain_script(folder / "arrays.npz", arguments))
         for name in LOOPS:
-            paces[name].append(json.loads(ask(["--measure", name], arguments)))
+            speeds[name].append(json.loads(ask(["--measure", name], arguments)))
     peak = max(both for _, both in peaks)
     print(f"BF16 convolution peak: {peak:.0f} GFLOP/s forward and backward, {max(one for one, _ in peaks):.0f} forward")
-    print(f"ResNet34-UNet, batch {arguments.batch_size}, {arguments.size_px} px, whole loop; of the network as defined")
+    print(f"ResNet34-UNet, batch {arguments.batch_size}, {arguments.size_px} px, whole loop; of the U-Net as defined")
     print(f"{'loop':30} images/s  of plain  of peak")
-    plain = statistics.median(paces["plain script"])
-    for name, values in paces.items():
-        pace = statistics.median(values)
-        share = pace * FLOP_PER_PX * arguments.size_px**2 / 1e9 / peak
-        print(f"{name:30} {pace:8.2f} {pace / plain:7.2f} x {share:8.0%}")
+    plain = statistics.median(speeds["plain script"])
+    for name, values in speeds.items():
+        speed = statistics.median(values)
+        share = speed * FLOP_PER_PX * arguments.size_px**2 / 1e9 / peak
+        print(f"{name:30} {speed:8.2f} {speed / plain:7.2f} x {share:8.0%}")
 
 
 def prepare_arrays(path: Path, size_px: int) -> None:
@@ -81,7 +81,7 @@ def prepare_arrays(path: Path, size_px: int) -> None:
     np.savez(path, image=image, label=(random.random((size_px, size_px)) > 0.9).astype(np.uint8))
 
 
-def pace_of_plain_script(arrays: Path, arguments: argparse.Namespace) -> float:
+def speed_of_plain_script(arrays: Path, arguments: argparse.Namespace) -> float:
     """Return its images a second."""
     command = [sys.executable, str(Path(__file__).with_name("plain_script.py")), str(arrays)]
     shape = [f"--size-px={arguments.size_px}", f"--batch-size={arguments.batch_size}", f"--steps={arguments.steps}"]
@@ -102,7 +102,7 @@ def measure(arguments: argparse.Namespace) -> object:
 
     processor.prepare_process()
     if arguments.measure != "peak":
-        return pace_of_loop(arguments, dict(LOOPS[arguments.measure]))
+        return speed_of_loop(arguments, dict(LOOPS[arguments.measure]))
     rates = [rates_of_convolution(arguments.batch_size, *shape) for shape in PEAK_SHAPES]
     return [max(forward for forward, _ in rates), max(both for _, both in rates)]
 
@@ -127,7 +127,7 @@ def rates_of_convolution(batch: int, channels: int, size_px: int) -> tuple[float
     return flop / min(forward) / 1e9, 3 * flop / min(both) / 1e9
 
 
-def pace_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> float:
+def speed_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> float:
     """Return images a second of the loop as a job runs it, by the median of its steps."""
     import itertools
 

@@ -1,11 +1,11 @@
-"""From the mask of a dense city to a scored network: time and memory by size, beside what others do.
+"""From the mask of a dense city to a scored road network: time and memory by size, beside other libraries.
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/vectorizing.py --packages FOLDER`, where FOLDER has
-what it is compared with, and the runtime has not:
+the libraries that it is compared with:
 
     $(make -s runtime-python) -m pip install --target FOLDER --no-deps scikit-image lazy-loader sknw numba llvmlite
 
-The city is a generated scene's streets, laid over by themselves turned by a quarter, with ragged sides, and mirrored
+The city is a generated scene's streets, overlaid with themselves transposed, with ragged sides, and mirrored
 again and again. `vectorize` is the whole job, from a compressed GeoTIFF to a GeoPackage; `skeletonize` and `sknw`,
 which thins, too, get the mask as an array. `apls` scores the network that was found, a tenth of its lines left out,
 against all of it, and `plain_apls` is the tests' oracle on networkx, `tests/core/support/plain_apls.py`; both get the
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "core")]
 
 SCENE_PX, SEED = 3000, 3
-# Each way, and the one beside which it is told.
+# Each program, and the one that it is compared with.
 WAYS = {"vectorize": "skeletonize", "skeletonize": "", "sknw": "skeletonize", "apls": "", "plain_apls": "apls"}
 MISSING = 0.1  # of the lines of the network that is scored
 
@@ -47,16 +47,16 @@ def main() -> None:
             city = Path(folder) / f"city_{size_px}.tif"
             print(f"{size_px} x {size_px} px, {100 * write_city(city, size_px):.1f} % road")
             ways = [way for way in WAYS if way != "plain_apls" or size_px <= arguments.plain_up_to_px]
-            told = [in_a_process(way, city, arguments) for _ in range(arguments.rounds) for way in ways]
-            tell(told, before)
+            runs = [in_a_process(way, city, arguments) for _ in range(arguments.rounds) for way in ways]
+            print_best(runs, before)
     tell_vegas()
 
 
-def tell(told: list[dict], before: dict[str, float]) -> None:
-    """Print the best time of each way, beside another way and beside the size before."""
+def print_best(runs: list[dict], before: dict[str, float]) -> None:
+    """Print the best time of each program, beside another one and beside the size before."""
     best = {}
-    for way in dict.fromkeys(each["way"] for each in told):
-        ran = [each for each in told if each["way"] == way]
+    for way in dict.fromkeys(each["way"] for each in runs):
+        ran = [each for each in runs if each["way"] == way]
         failed = next((each["failed"] for each in ran if "failed" in each), "")
         if failed:
             print(f"  {way}: skipped ({failed})")
@@ -104,7 +104,7 @@ def in_a_process(way: str, city: Path, arguments: argparse.Namespace) -> dict:
 
 
 def measure(way: str, city: str, packages: str) -> dict:
-    """Do it one way, and return the seconds it took, the peak memory of the process and what was found."""
+    """Run one program, and return its time in seconds, the peak memory of the process and what was found."""
     sys.path.append(packages)
     try:
         seconds, found = MEASURED[way](city)
@@ -157,8 +157,8 @@ def scored(city: str) -> tuple[float, str]:
     pair = [contracted(each) for each in network_pair(city)]
     began_s = time.perf_counter()
     found = score_apls(*pair, Reporter())
-    told = found.truth_in_proposal
-    return time.perf_counter() - began_s, f"{found.score:.9f} from {told.paths:,} paths between {told.points} points"
+    there = found.truth_in_proposal
+    return time.perf_counter() - began_s, f"{found.score:.9f} from {there.paths:,} paths between {there.points} points"
 
 
 def scored_plainly(city: str) -> tuple[float, str]:

@@ -1,4 +1,4 @@
-"""A picture of many generated scenes side by side, as the starter model learns from them.
+"""A contact sheet of generated scenes, as the starter model is trained on them.
 
 Run with the runtime's Python: `PYTHONPATH=. $(make -s runtime-python) scripts/starter/contact_sheet.py scenes.jpg`.
 """

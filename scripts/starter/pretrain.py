@@ -1,8 +1,8 @@
-"""Train the starter model: a ResNet34-UNet that learns from generated scenes alone what a road is.
+"""Train the starter model: a ResNet34-UNet trained on generated scenes alone.
 
-Run as `make starter`. It takes half an hour on two cores with AMX, and longer without; a run that was cut off
-goes on from its checkpoint, as long as the recipe is the same but for the number of steps. See recipe.py for all
-figures, and resources/starter/CARD.md for what came of it.
+Run as `make starter`. It takes half an hour on two cores with AMX, and longer without; an interrupted run
+resumes from its checkpoint, as long as the recipe is the same but for the number of steps. See recipe.py for all
+hyperparameters, and resources/starter/CARD.md for the scores.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from training_core.system import processor
 from training_core.system.versions import versions
 from worlds import World, draw_batch, make_worlds
 
-TELL_STEPS = 50
-LICENSE = "CC0-1.0"  # so that models that learn from it are their makers'; no picture of anybody's went into it
-# What a picture of 8 bits has on the average; each image is scaled by its own.
+LOG_STEPS = 50
+LICENSE = "CC0-1.0"  # so that models fine-tuned from it are their makers'; no real image went into it
+# Typical of 8-bit images; each image is normalized by its own statistics.
 BANDS = tuple(Band(name, 110.0, 45.0) for name in ("red", "green", "blue"))
 
 
 def main() -> None:
-    """Train, or go on training, and write the model."""
+    """Train, or resume, and write the model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", type=Path, help="where to write the model as it was trained")
     parser.add_argument("compact", type=Path, help="where to write the model that is shipped")
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 def train(recipe: Recipe, model: Path, compact: Path) -> None:
-    """Train as the recipe says, or go on, and write the model as it was trained and as it is shipped."""
+    """Train as the recipe says, or resume, and write the model as it was trained and as it is shipped."""
     run = Run(recipe, model.with_suffix(".checkpoint"))
     run.to_the_end()
     unseen = [as_labeled(world) for world in make_worlds(recipe, range(-recipe.scenes, 0))]
@@ -68,13 +68,13 @@ def train(recipe: Recipe, model: Path, compact: Path) -> None:
 
 
 class Run:
-    """A training under way.
+    """The state of a training.
 
     Parameters
     ----------
     recipe : Recipe
     checkpoint : Path
-        Where its state is kept, and taken from if there is one of the same recipe.
+        File of the state, which is resumed from if it is there and of the same recipe.
     """
 
     def __init__(self, recipe: Recipe, checkpoint: Path) -> None:
@@ -91,17 +91,17 @@ class Run:
         recipe, losses = self.recipe, []
         with ThreadPoolExecutor(1) as drawer:
             while self.step < recipe.steps:
-                # Not painted meanwhile: the threads of a step wait for each other, and so for what takes one's core.
+                # Scenes are not painted during steps: a step's threads would wait for the one whose core is busy.
                 worlds = self._worlds()
                 until = min(recipe.steps, (self.step // recipe.steps_per_world + 1) * recipe.steps_per_world)
                 batch = drawer.submit(draw_batch, recipe, worlds, self.step)
                 while self.step < until:
                     chips, labels = batch.result()
                     batch = drawer.submit(draw_batch, recipe, worlds, self.step + 1)
-                    losses.append(self._learn(chips, labels))
-                    if self.step % TELL_STEPS == 0:
+                    losses.append(self._train_step(chips, labels))
+                    if self.step % LOG_STEPS == 0:
                         print(f"step {self.step}, {self.elapsed_s / 60:.1f} min: "
-                              f"loss {np.mean(losses[-TELL_STEPS:]):.4f}", flush=True)  # fmt: skip
+                              f"loss {np.mean(losses[-LOG_STEPS:]):.4f}", flush=True)  # fmt: skip
                 self._keep()
 
     def _worlds(self) -> list[World]:
@@ -109,7 +109,7 @@ class Run:
         first = self.step // self.recipe.steps_per_world * self.recipe.scenes
         return make_worlds(self.recipe, range(first, first + self.recipe.scenes))
 
-    def _learn(self, chips: np.ndarray, labels: np.ndarray) -> float:
+    def _train_step(self, chips: np.ndarray, labels: np.ndarray) -> float:
         recipe, began_s = self.recipe, time.monotonic()
         rate = rate_at(self.step / recipe.schedule_steps, recipe.learning_rate, recipe.warm_up_share)
         loss = self.trainer.step(chips, labels, rate)
@@ -118,29 +118,29 @@ class Run:
         return loss
 
     def _keep(self) -> None:
-        told = {"step": str(self.step), "elapsed_s": str(self.elapsed_s), "recipe": json.dumps(asdict(self.recipe))}
+        metadata = {"step": str(self.step), "elapsed_s": str(self.elapsed_s), "recipe": json.dumps(asdict(self.recipe))}
         beside = self._checkpoint.with_suffix(".part")
-        save_file(self.trainer.state(), beside, metadata=told)
+        save_file(self.trainer.state(), beside, metadata=metadata)
         beside.replace(self._checkpoint)
 
     def _resume(self) -> None:
         with safe_open(self._checkpoint, framework="pt") as file:
-            told = file.metadata()
-            former = Recipe(**{**json.loads(told["recipe"]), "steps": self.recipe.steps})
+            metadata = file.metadata()
+            former = Recipe(**{**json.loads(metadata["recipe"]), "steps": self.recipe.steps})
             if json.dumps(asdict(former)) != json.dumps(asdict(self.recipe)):
                 raise SystemExit(f"{self._checkpoint} is of another recipe; move it away to start afresh.")
             self.trainer.restore({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
-        self.step, self.elapsed_s = int(told["step"]), float(told["elapsed_s"])
-        print(f"going on from step {self.step}", flush=True)
+        self.step, self.elapsed_s = int(metadata["step"]), float(metadata["elapsed_s"])
+        print(f"resuming from step {self.step}", flush=True)
 
 
 def as_labeled(world: World) -> LabeledImage:
-    """Return a world whose labels are all to validate on."""
+    """Return a world as a labeled image, all of it held out for validation."""
     labels = world.labels
-    nothing = np.full_like(labels, IGNORE)
+    ignored = np.full_like(labels, IGNORE)
     bands = tuple(Band(band.name, 0.0, 1.0) for band in BANDS)
     known = np.ones(labels.shape, dtype=bool)
-    return LabeledImage("a scene", None, world.image.astype(np.float32), known, nothing, labels, bands)
+    return LabeledImage("a scene", None, world.image.astype(np.float32), known, ignored, labels, bands)
 
 
 def card(run: Run, best: Trained, unseen: list[LabeledImage]) -> ModelCard:

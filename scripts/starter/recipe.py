@@ -1,4 +1,4 @@
-"""How the starter model is trained: every figure that decides what comes out."""
+"""Hyperparameters of the starter model's training, and of its scenes and augmentation."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ class Recipe:
         Of `batch_size` chips of `chip_px`.
     learning_rate, warm_up_share, averaging : float
         AdamW's peak rate, the share of the schedule in which it rises to it before it falls along a cosine, and how
-        much of the running average of the weights a step keeps; the average is what is stored.
+        much of the exponential moving average of the weights a step keeps; the average is what is stored.
     schedule_steps : int
-        After which the rate would have fallen to nearly nothing. Training ends before, at a quarter of the peak: what
-        is learned at low rates is true of scenes only.
+        Length of the cosine schedule. Training stops before, at a quarter of the peak rate: at low rates the model
+        overfits to scenes.
     resolution_m : float
-        Ground size of the pixels that the network sees.
+        Ground resolution of the model.
     scene_px : int
         Side of a scene.
     scenes, steps_per_world : int
-        Scenes that are learned from at a time, and after how many steps others take their place, so that none is ever
-        learned by heart.
+        Scenes to train on at a time, and after how many steps others take their place, so that none is memorized.
     scale_range : tuple of float
-        Ground size of a pixel as painted, which the network takes for `resolution_m`: roads of all widths in pixels.
+        Ground size of a pixel as painted, which the model takes for `resolution_m`: roads of all widths in pixels.
     coarse_share, coarse_range : float, tuple of float
         Share of the scenes painted at a coarser ground size and enlarged, as images of up to 1 m are.
     road_share : float
@@ -37,9 +36,9 @@ class Recipe:
         above.
     plain_steps : int
         Until then the share of varied scenes and chips rises from none to all. Before that they are of one region, on a
-        summer's day: what a network that knows nothing learns fastest from.
+        summer's day: what random weights learn fastest from.
     gray_share, mixed_share : float
-        Shares of chips whose bands are all the same gray, or mixed at random, so that colors are no evidence alone.
+        Shares of chips whose bands are all the same gray, or mixed at random, so that the model does not rely on color.
     disturbed_share, detail_range : float, tuple of float
         Share of the chips that are blurred or sharpened, with what is left of their finest detail, 0 to beyond 1, and
         share of those with noise added.

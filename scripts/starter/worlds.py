@@ -1,6 +1,6 @@
-"""What the starter model learns from: chips of many generated scenes, in colors and light of every kind.
+"""Training data of the starter model: chips of generated scenes with color, blur and noise augmentation.
 
-Knows scenes and how their pictures may differ; knows nothing of networks.
+Scope: scenes, and how their images may differ. Independent of the model.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from training_core.system.processor import core_count
 
 @dataclass(frozen=True)
 class World:
-    """A scene as a network learns it.
+    """A scene to train on.
 
     Parameters
     ----------
     image : ndarray (3, side, side), float16
-        Each band of mean 0 and deviation 1 over the scene.
+        Each band of mean 0 and standard deviation 1 over the scene.
     labels : ndarray (side, side), uint8
         1 on roads.
     roads : ndarray (N,), int
-        Flat indexes of the road's pixels.
+        Flat indexes of the road pixels.
     is_varied : bool
-        Whether its chips are to differ in their colors.
+        Whether its chips get color augmentation.
     """
 
     image: np.ndarray
@@ -80,7 +80,16 @@ def _burned(roads, transform, enlarged: float, shape: tuple[int, ...]) -> np.nda
 
 
 def draw_batch(recipe: Recipe, worlds: list[World], number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (chips, 3, side, side) float32 and (chips, side, side) uint8 labels of a step."""
+    """Return the chips, (batch, 3, side, side), float32, and labels, (batch, side, side), uint8, of a step.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    worlds : list of World
+        The scenes that chips are drawn from.
+    number : int
+        Of the step; the same number gives the same chips.
+    """
     rng = np.random.default_rng([recipe.seed, 1, number])
     chips = [_draw(recipe, worlds[rng.integers(len(worlds))], rng) for _ in range(recipe.batch_size)]
     images, labels = zip(*chips)
@@ -102,7 +111,16 @@ def _draw(recipe: Recipe, world: World, rng: np.random.Generator) -> tuple[np.nd
 
 
 def varied(image: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.ndarray:
-    """Return a (3, H, W) picture, of mean 0 and deviation 1, in other colors and light, blurred, sharpened or noisy."""
+    """Return an augmented image, (3, height, width), float32 or float64: other colors, blurred, sharpened or noisy.
+
+    Parameters
+    ----------
+    image : ndarray (3, height, width), float32
+        Of mean 0 and standard deviation 1.
+    recipe : Recipe
+        Shares of the chips that are augmented in each way.
+    rng : Generator
+    """
     kind = rng.random()
     if kind < recipe.gray_share:
         gray = np.tensordot(rng.dirichlet([2, 2, 2]).astype(np.float32), image, 1)
