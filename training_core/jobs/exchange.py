@@ -95,6 +95,6 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
         super().validate()
         if self.aoi and not self.roads:
             raise JobError(
-                "An area of interest (aoi) is given without drawn roads (roads).",
+                "There is an area of interest (aoi), but there are no drawn roads (roads).",
                 "Give the roads that are drawn in it, or leave out the area of interest.",
             )
