@@ -17,7 +17,7 @@ from .shared import LabelOptions, ThreadOptions, model_option
 class OnnxOptions(Job):
     """Options of every job that writes an ONNX file."""
 
-    onnx: str = option("", "ONNX model", "Where to write the ONNX file.", kind=ONNX_OUTPUT, required=True)
+    onnx: str = option("", "ONNX model", "ONNX file to write.", kind=ONNX_OUTPUT, required=True)
     tile_px: int = option(
         512,
         "Tile size",
