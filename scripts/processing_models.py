@@ -124,7 +124,7 @@ MODELS = {
         "Update OSM: what is new or lost",
         "Extract the roads of a new image, and compare them with a road layer: Extract roads, then Compare road "
         "networks.",
-        "Takes the roads of OpenStreetMap, or any others, and a newer image. Each segment within the extent is "
+        "Takes the roads of OpenStreetMap, or any others, and a newer image. Each stretch within the extent is "
         "classified as intact, displaced, lost or new. Lost roads may only be hidden, as under trees: check the image "
         "before you edit a map.",
         "openstreetmap,change,difference,compare,missing,update,map,deep learning,workflow,road",

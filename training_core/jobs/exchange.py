@@ -17,7 +17,7 @@ from .shared import LabelOptions, ThreadOptions, model_option
 class OnnxOptions(Job):
     """Options of every job that writes an ONNX file."""
 
-    onnx: str = option("", "ONNX model", "Where to write the ONNX file.", kind=ONNX_OUTPUT, required=True)
+    onnx: str = option("", "ONNX model", "ONNX file to write.", kind=ONNX_OUTPUT, required=True)
     tile_px: int = option(
         512,
         "Tile size",
@@ -95,6 +95,6 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
         super().validate()
         if self.aoi and not self.roads:
             raise JobError(
-                "An area of interest (aoi) is given without drawn roads (roads).",
+                "There is an area of interest (aoi), but there are no drawn roads (roads).",
                 "Give the roads that are drawn in it, or leave out the area of interest.",
             )

@@ -58,7 +58,7 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
     base_model: str = option(
         STARTER,
         "Base model",
-        f"Pretrained model to start from: a file, or {STARTER} for the model that comes with RoadSeg. Leave empty to "
+        f"Model to start from: a file, or {STARTER} for the pretrained model that comes with RoadSeg. Leave empty to "
         "train from random weights.",
         kind=MODEL,
     )

@@ -264,7 +264,7 @@ class CompareNetworks(GraphOptions):
     """Compare road networks before and after: detect changes, and find places that are cut off or have longer routes.
 
     Takes the roads before, such as those of OpenStreetMap or of an earlier run, and the roads after, such as those
-    extracted from a new image. Each segment is classified as intact, displaced, lost or new. The accessibility of
+    extracted from a new image. Each stretch is classified as intact, displaced, lost or new. The accessibility of
     places is compared by their routes before and after, from the nearest origin of help or among each other.
     """
 

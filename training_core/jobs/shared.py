@@ -19,8 +19,8 @@ def _engine_option(*engines: str) -> str:
     return option(
         "auto",
         "Engine",
-        "Inference and training backend that runs the model. The choice auto times the installed engines on the actual "
-        "tile or chip size, and takes another than native if it is clearly faster.",
+        "Backend that runs the model. The choice auto times the installed engines on the actual tile or chip size, and "
+        "takes another than native if it is clearly faster.",
         choices=("auto", *engines),
         advanced=True,
     )
@@ -90,8 +90,8 @@ class LabelOptions(Job):
     background_m: float = option(
         30.0,
         "Background distance",
-        "Without an area of interest: pixels up to this distance from a drawn road are background, all others are "
-        "ignored.",
+        "Without an area of interest: other pixels within this distance of a drawn road are background, all farther "
+        "ones are ignored.",
         unit="m",
         minimum=1,
         maximum=10000,

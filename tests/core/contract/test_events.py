@@ -1,3 +1,5 @@
+"""Events of a job: JSON lines and back, progress in parts, cancellation, listeners."""
+
 import json
 import threading
 
@@ -22,15 +24,15 @@ EVENTS = st.one_of(
 )
 
 
-def heard(act):
-    """Return the events that an act with a reporter gives."""
-    told = []
-    act(Reporter(told.append))
-    return told
+def events_of(act):
+    """Return the events that a function sends to its reporter."""
+    sent = []
+    act(Reporter(sent.append))
+    return sent
 
 
 @given(EVENTS)
-def test_an_event_is_one_line_and_comes_back(event):
+def test_an_event_survives_encoding_as_one_line(event):
     line = encode(event)
     assert "\n" not in line and "\r" not in line
     assert json.loads(line)["event"] == event.kind
@@ -38,11 +40,11 @@ def test_an_event_is_one_line_and_comes_back(event):
     assert decode(line + "\n") == event
 
 
-def test_words_of_any_language_stay_readable():
+def test_non_ascii_text_is_not_escaped():
     assert "Straße नेपाल" in encode(events.Log("Straße नेपाल"))
 
 
-def test_the_last_events_are_as_the_contract_says():
+def test_results_and_errors_have_the_documented_form():
     assert json.loads(encode(events.Result({"iou": 0.5}))) == {"event": "result", "result": {"iou": 0.5}}
     error = json.loads(encode(events.Error("imagery", "a.tif is damaged.", "Copy it anew.")))
     assert error == {"event": "error", "code": "imagery", "message": "a.tif is damaged.", "remedy": "Copy it anew."}
@@ -66,21 +68,21 @@ def test_the_last_events_are_as_the_contract_says():
         '{"level": "info", "message": "as other libraries log"}',
     ],
 )
-def test_foreign_lines_are_no_events(line):
+def test_other_lines_are_no_events(line):
     assert decode(line) is None
 
 
 @given(st.text())
-def test_no_line_is_too_strange(line):
+def test_decoding_any_line_raises_nothing(line):
     decode(line)
 
 
-def test_progress_stays_between_nothing_and_all():
-    told = heard(lambda reporter: [reporter.progress(fraction) for fraction in (-1, 0, 0.5, 1, 7)])
-    assert [event.fraction for event in told] == [0, 0, 0.5, 1, 1]
+def test_progress_is_clipped_to_0_and_1():
+    sent = events_of(lambda reporter: [reporter.progress(fraction) for fraction in (-1, 0, 0.5, 1, 7)])
+    assert [event.fraction for event in sent] == [0, 0, 0.5, 1, 1]
 
 
-def test_a_part_reports_within_its_span():
+def test_a_part_maps_its_progress_to_its_span():
     def act(reporter):
         half = reporter.part(0.5, 1)
         half.progress(0)
@@ -88,12 +90,12 @@ def test_a_part_reports_within_its_span():
         half.part(0.5, 1).progress(0.5)
         half.progress(1, "done")
 
-    told = heard(act)
-    assert [event.fraction for event in told] == pytest.approx([0.5, 0.75, 0.875, 1])
-    assert told[-1].message == "done" and told[-1].eta_s == 0
+    sent = events_of(act)
+    assert [event.fraction for event in sent] == pytest.approx([0.5, 0.75, 0.875, 1])
+    assert sent[-1].message == "done" and sent[-1].eta_s == 0
 
 
-def test_the_time_left_follows_from_the_time_so_far():
+def test_the_time_left_is_extrapolated():
     def act(reporter):
         threading.Event().wait(0.3)
         reporter.progress(0.01)
@@ -101,23 +103,23 @@ def test_the_time_left_follows_from_the_time_so_far():
         reporter.part(0.5, 1).progress(0.5)
         reporter.progress(0.25, eta_s=42.04)
 
-    unknown, quarter, three_quarters, given_ = heard(act)
+    unknown, quarter, three_quarters, given_ = events_of(act)
     assert unknown.eta_s is None
     assert quarter.eta_s == pytest.approx(0.9, abs=0.3)
     assert three_quarters.eta_s == pytest.approx(0.1, abs=0.1)
     assert given_.eta_s == 42.0
 
 
-def test_every_kind_of_news_reaches_the_listener():
+def test_metrics_logs_and_warnings_reach_the_sink():
     def act(reporter):
         reporter.metric("loss", 0.25, 7)
         reporter.log("a line")
         reporter.part(0, 1).warning("look out")
 
-    assert heard(act) == [events.Metric("loss", 0.25, 7), events.Log("a line"), events.Warning("look out")]
+    assert events_of(act) == [events.Metric("loss", 0.25, 7), events.Log("a line"), events.Warning("look out")]
 
 
-def test_a_stopped_job_hears_of_it_in_every_part():
+def test_cancellation_reaches_every_part():
     stop = threading.Event()
     reporter = Reporter(is_cancelled=stop.is_set)
     part = reporter.part(0, 0.5)
@@ -130,7 +132,7 @@ def test_a_stopped_job_hears_of_it_in_every_part():
     assert stopped.value.code == "cancelled"
 
 
-def test_a_listener_hears_of_every_part_and_so_does_who_heard_before():
+def test_a_listener_gets_the_events_of_every_part_beside_the_sink():
     first, second = [], []
     reporter = Reporter(first.append)
     heard_by_both = reporter.part(0.5, 1).heard_by(second.append)
