@@ -75,7 +75,6 @@ def with_value(job, field, value):
     return from_options(job, {**FILLED[job.name], field.name: [value] if field.is_list else value})
 
 
-<<<<<<< HEAD
 def refusal(make, *arguments):
     """Return why options are refused, or nothing where they are not."""
     try:
@@ -86,11 +85,7 @@ def refusal(make, *arguments):
 
 
 @EVERY_JOB
-def test_every_field_says_what_it_is(job):
-=======
-@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
 def test_every_field_has_a_label_a_help_and_a_plain_type(job):
->>>>>>> E
     assert job.title and job.__doc__
     for field in job.option_fields():
         assert field.option.label and field.option.help.endswith("."), field.name
@@ -98,13 +93,8 @@ def test_every_field_has_a_label_a_help_and_a_plain_type(job):
         assert field.option.kind not in OUTPUT_KINDS or field.default == ""
 
 
-<<<<<<< HEAD
 @EVERY_JOB
-def test_the_least_that_a_job_wants_is_enough(job):
-=======
-@pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
 def test_the_required_options_suffice(job):
->>>>>>> E
     job_ = from_options(job, FILLED[job.name])
     job_.validate()
     for field in job.option_fields():
@@ -146,17 +136,11 @@ def test_a_number_out_of_its_range_is_refused_with_the_range(job):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-<<<<<<< HEAD
 @EVERY_JOB
-def test_what_is_no_number_is_out_of_every_range(job, value):
+def test_nan_and_infinity_are_out_of_every_range(job, value):
     for field in numbers(job):
         if field.item_type is float:
             assert f"({field.name})" in refusal(with_value, job, field, value), field.name
-=======
-def test_nan_and_infinity_are_out_of_every_range(item, value):
-    with pytest.raises(JobError, match=rf"\({item[1].name}\)"):
-        with_value(*item, value)
->>>>>>> E
 
 
 @pytest.mark.parametrize("value", [None, True, {}, b"bytes", 10**400, 1.5, "word"], ids=lambda value: repr(value)[:8])
@@ -181,22 +165,13 @@ def test_an_empty_path_in_a_list_is_missing():
         from_options(FineTune, {**FILLED["finetune"], "rasters": ["image.tif", ""]})
 
 
-<<<<<<< HEAD
 @EVERY_JOB
-def test_an_unknown_choice_is_refused_with_those_that_are(job):
+def test_an_unknown_choice_is_refused_with_the_known_ones(job):
     for field in job.option_fields():
         if field.option.choices:
             with pytest.raises(JobError, match=rf"\({field.name}\) is 'abacus'") as refused:
                 with_value(job, field, "abacus")
             assert all(choice in refused.value.remedy for choice in field.option.choices)
-=======
-@pytest.mark.parametrize("item", [item for item in FIELDS if item[1].option.choices], ids=name)
-def test_an_unknown_choice_is_refused_with_the_known_ones(item):
-    job, field = item
-    with pytest.raises(JobError, match=rf"\({field.name}\) is 'abacus'") as refusal:
-        with_value(job, field, "abacus")
-    assert all(choice in refusal.value.remedy for choice in field.option.choices)
->>>>>>> E
 
 
 @EVERY_JOB
@@ -321,13 +296,8 @@ def test_a_job_survives_json(job_and_options):
     ],
     ids=lambda text: text[:30],
 )
-<<<<<<< HEAD
 def test_what_is_no_job_file_is_refused(text):
     with pytest.raises(JobError, match="not a RoadSeg job file") as refused:
-=======
-def test_an_invalid_job_file_is_refused(text):
-    with pytest.raises(JobError, match="not a RoadSeg job file") as refusal:
->>>>>>> E
         from_json(text)
     assert refused.value.remedy
 

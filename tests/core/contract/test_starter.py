@@ -78,12 +78,8 @@ def test_the_first_run_needs_no_model(planted_starter, town, tmp_path):
     assert card.training["base_model"] == planted_starter.name
 
 
-<<<<<<< HEAD
 @pytest.mark.usefixtures("enough_memory")
-def test_left_empty_learning_starts_fresh(planted_starter, town, tmp_path):
-=======
 def test_without_a_base_model_training_starts_from_random_weights(planted_starter, town, tmp_path):
->>>>>>> E
     model = str(tmp_path / "model.safetensors")
     job = FineTune(rasters=(town.raster,), roads=town.roads, model=model, base_model="", steps=1, chip_px=64, **COMPUTE)
     assert isinstance(do(job), Result)
