@@ -208,7 +208,7 @@ def _of_places(costs: RouteCosts, count: int) -> RouteCosts:
 
 
 def _graph(lines: Lines, job: CompareNetworks) -> RoadGraph:
-    lines = lines.with_speeds() if job.before_speed_field and len(lines) else lines
+    lines = lines.with_median_speed() if job.before_speed_field and len(lines) else lines
     return contracted(make_road_graph(lines, job.join_m))
 
 

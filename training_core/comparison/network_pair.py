@@ -17,7 +17,7 @@ from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
-from ..networks.lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
+from ..networks.lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane, with_speeds
 from ..networks.road_graph import RoadGraph, as_drawn
 from .network_shift import measure_shift, move_closer
 
@@ -99,7 +99,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
             raise LabelError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
     _check_overlap(lines, paths)
     if job.before_speed_field:
-        lines = {name: with_speeds_told(each, name, fields[name].speed, reporter) for name, each in lines.items()}
+        lines = {name: with_speeds(each, name, fields[name].speed, reporter) for name, each in lines.items()}
     shift, roads = _align({name: as_drawn(each) for name, each in lines.items()}, job, reporter)
     lines = {name: each.lines for name, each in roads.items()}
     if area is None:

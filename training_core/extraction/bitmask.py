@@ -1,6 +1,6 @@
-"""A mask that takes a bit a pixel: boards of 8 x 8 pixels, as chess programs have them.
+"""Bit-packed mask: one bit a pixel in bitboards of 8 x 8 pixels, as in chess programs.
 
-Knows how to set, move, grow and find pixels, 64 at a time; knows nothing of roads, runs or files.
+Scope: setting, shifting, dilating and finding pixels, 64 at a time. Independent of roads, runs and files.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _FIRST_COLUMN = 0x0101010101010101
 
 @dataclass(frozen=True)
 class BitMask:
-    """A mask of any size. What lies outside of it is not set.
+    """A mask of any size; pixels outside of it are not set.
 
     Parameters
     ----------
     boards : ndarray (board rows + 2, board columns + 2), uint64
-        With a frame of empty boards; the bits beyond the right and the lower border are not set.
+        With a border of empty boards; bits beyond the right and the lower edge of the mask are not set.
     height, width : int
         Size in pixels.
     """
@@ -39,13 +39,13 @@ class BitMask:
 
     @classmethod
     def of(cls, mask: np.ndarray) -> "BitMask":
-        """Return a mask (height, width), bool, in bits."""
+        """Return a mask, (height, width), bool, as bits."""
         bits = cls.empty(*mask.shape)
         bits.write(0, mask)
         return bits
 
     def write(self, first_row: int, strip: np.ndarray) -> None:
-        """Set the rows from `first_row`, a multiple of 8, to those of a strip (rows, width), bool."""
+        """Set the rows from `first_row`, a multiple of 8, to those of a strip, (rows, width), bool."""
         lines = np.packbits(strip, axis=1, bitorder="little")
         board_rows, board_columns = -(-len(lines) // BOARD_PX), lines.shape[1]
         if len(lines) % BOARD_PX:
@@ -82,20 +82,20 @@ class BitMask:
         return (self.boards[board] >> bit & np.uint64(1)).astype(bool)
 
     def with_pixels(self, pixels: np.ndarray) -> "BitMask":
-        """Return the mask with pixels, (n, 2) columns and rows, set as well."""
+        """Return the mask with further pixels set, given by column and row: (n, 2), int64."""
         boards = self.boards.copy()
         board, bit = self._place(*pixels.T)
         np.bitwise_or.at(boards, board, np.uint64(1) << bit)
         return self._like(boards)
 
     def grown(self) -> "BitMask":
-        """Return the mask grown by a pixel in all eight directions, also beyond its border."""
+        """Return the mask dilated by a 3 x 3 square, also beyond its border."""
         across = self.boards | self.moved(1, 0).boards | self.moved(-1, 0).boards
         tall = self._like(across)
         return self._like(across | tall.moved(0, 1).boards | tall.moved(0, -1).boards)
 
     def moved(self, columns: int, rows: int) -> "BitMask":
-        """Return the mask moved to the right and down by whole pixels; what leaves its frame is lost."""
+        """Return the mask shifted to the right and down by whole pixels; pixels shifted out of its border are lost."""
         boards, bits = divmod(rows, BOARD_PX)
         down = _shifted(self.boards, boards, 0)
         if bits:
@@ -115,7 +115,7 @@ class BitMask:
         return self._like(self.boards | other.boards)
 
     def __invert__(self) -> "BitMask":
-        """Every pixel that is not set; also those around the mask."""
+        """Complement, also around the mask."""
         return self._like(~self.boards)
 
     def __bool__(self) -> bool:
@@ -130,7 +130,7 @@ class BitMask:
 
 
 def _shifted(boards: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Return boards moved down and to the right; empty ones come in."""
+    """Return boards shifted down and to the right, filled up with empty ones."""
     shifted = np.zeros_like(boards)
     height, width = boards.shape
     if abs(rows) < height and abs(columns) < width:

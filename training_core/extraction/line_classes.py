@@ -1,9 +1,10 @@
-"""The class and the speed of each line, by what the pixels along it say.
+"""Road class and speed of each line, by a percentile of the classes of the pixels along it.
 
-Knows rasters of classes and graphs over their pixels; knows nothing of networks that tell classes, or of maps.
+Scope: class rasters, and graphs with columns and rows as coordinates. Independent of the model that predicted the
+classes, and of maps.
 
-The speed of a line is the 85th percentile of the speeds that its pixels tell, as Etten, "City-scale road extraction
-from satellite imagery v2", WACV 2020, has it, and its class is the one that this speed is of.
+The speed of a line is the 85th percentile of the speeds of its pixels' classes, as in Van Etten, "City-scale road
+extraction from satellite imagery v2", WACV 2020; its class is the one with that speed.
 """
 
 from __future__ import annotations
@@ -20,50 +21,52 @@ PERCENTILE = 85
 def classes_along(graph: Graph, raster: ClassRaster) -> tuple[np.ndarray, np.ndarray]:
     """Return the class of each line by name, (m,), object, and its speed in km/h, (m,), float64.
 
-    Where no pixel of a line tells one, they are None and not a number.
+    Where no pixel of a line has a class, they are None and NaN.
 
     Parameters
     ----------
     graph : Graph
-        Its lines have a vertex for each pixel that they cross, but where gaps were closed and junctions put right.
+        In columns and rows; its vertices, evenly spaced but in closed gaps and junctions, are the samples.
     raster : ClassRaster
     """
-    points, line = _voters(graph)
+    points, line = _samples(graph)
     numbers = pixels_at(points, raster.height, raster.width, raster.read).astype(np.int64)
     count = len(raster.classes)
-    tells = (numbers >= 1) & (numbers <= count)
-    at = line[tells] * count + numbers[tells] - 1
+    has_class = (numbers >= 1) & (numbers <= count)
+    at = line[has_class] * count + numbers[has_class] - 1
     votes = np.bincount(at, minlength=len(graph.edges) * count).reshape(-1, count)
-    chosen, is_told = elect(votes, np.array([each.speed_kmh for each in raster.classes])), votes.any(axis=1)
+    chosen = percentile_class(votes, np.array([each.speed_kmh for each in raster.classes]))
+    is_known = votes.any(axis=1)
     names, speed_kmh = (
         np.array([getattr(each, part) for each in raster.classes], dtype)[chosen]
         for part, dtype in (("name", object), ("speed_kmh", np.float64))
     )
-    return np.where(is_told, names, None), np.where(is_told, speed_kmh, np.nan)
+    return np.where(is_known, names, None), np.where(is_known, speed_kmh, np.nan)
 
 
-def _voters(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places on the lines that tell their class, (n, 2), and the line of each.
+def _samples(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points at which classes are sampled, (n, 2), and the line of each.
 
-    Not so the lines' ends, which in a junction lie on another road as well; a line without other vertices has its
-    middle.
+    The ends of lines are left out, since in a junction they lie on another road as well; of a line without other
+    vertices it is the middle.
     """
     inner, short = ~graph.is_end, np.flatnonzero(graph.sizes == 2)
     middle = (graph.points[graph.offsets[short]] + graph.points[graph.offsets[short] + 1]) / 2
     return np.concatenate([graph.points[inner], middle]), np.concatenate([graph.owner[inner], short])
 
 
-def elect(votes: np.ndarray, speed_kmh: np.ndarray) -> np.ndarray:
-    """Return the class that the 85th percentile of votes falls on, for each line: (m,), int64, from 0.
+def percentile_class(votes: np.ndarray, speed_kmh: np.ndarray) -> np.ndarray:
+    """Return the class at the 85th percentile of the speeds of each line's pixels: (m,), int64, from 0.
 
-    It is that of the least speed which 85 % of the votes are not above, so always the speed of a class, and never one
-    between two. Of classes with the same speed, which have no order, it is the one with the most votes.
+    It is the class of the least speed which 85 % of the votes do not exceed (the inverted empirical distribution: never
+    between two classes). Of classes with the same speed it is the one with the most votes.
 
     Parameters
     ----------
     votes : ndarray (m, classes), int64
-        How many pixels of each line tell each class.
+        Number of pixels of each class along each line.
     speed_kmh : ndarray (classes,), float64
+        Speed of each class.
     """
     speeds, rank = np.unique(speed_kmh, return_inverse=True)
     by_speed = votes @ (rank.ravel()[:, None] == np.arange(len(speeds)))

@@ -1,7 +1,9 @@
-"""From a raster that shows roads to a clean mask of them, strip by strip.
+"""Road mask: hysteresis thresholding, closing, small patches removed and small holes filled.
 
-Knows the order of steps, and their sizes on the ground; each step is `patches`'. Only a strip at a time is held as an
-array; of the whole image there are runs and bits, so that no step ever sees the border of a strip.
+Scope: road rasters, and the order and sizes of the steps. Independent of skeletons, graphs and maps.
+
+Only one strip at a time is an array; the whole image is held as runs and bits, so that no result depends on where
+strips begin.
 """
 
 from __future__ import annotations
@@ -16,10 +18,21 @@ from .run_lengths import Frame, Runs, between, components, drawn, joined, runs_o
 
 
 def connected_to(likely: Runs, sure: Runs, frame: Frame) -> Runs:
-    """Return the likely road that hangs together with sure road, of which all is likely, too.
+    """Return hysteresis: the patches of likely road that contain sure road.
 
-    This is thresholding with hysteresis, from Canny, "A computational approach to edge detection", IEEE Transactions on
-    Pattern Analysis and Machine Intelligence 8 (1986).
+    The method is that of Canny, "A computational approach to edge detection", IEEE Transactions on Pattern Analysis and
+    Machine Intelligence 8 (1986).
+
+    Parameters
+    ----------
+    likely, sure : Runs
+        Pixels above the lower and above the upper threshold; all sure ones are likely, too.
+    frame : Frame
+        Of the image.
+
+    Returns
+    -------
+    Runs
     """
     patch = components(likely, frame, diagonal=True)
     is_sure = np.zeros(patch.max(initial=-1) + 1, dtype=bool)
@@ -28,16 +41,28 @@ def connected_to(likely: Runs, sure: Runs, frame: Frame) -> Runs:
 
 
 def without_small_patches(road: Runs, smallest_px: float, frame: Frame) -> Runs:
-    """Return the road without patches of fewer pixels."""
+    """Return the road without small connected components.
+
+    Parameters
+    ----------
+    road : Runs
+    smallest_px : float
+        Components of fewer pixels are removed.
+    frame : Frame
+        Of the image.
+
+    Returns
+    -------
+    Runs
+    """
     patch = components(road, frame, diagonal=True)
     return road[(np.bincount(patch, road.sizes) >= smallest_px)[patch]]
 
 
 def with_small_holes_filled(road: Runs, outside: Runs, smallest_px: float, frame: Frame) -> Runs:
-    """Return the road with its holes of fewer pixels filled.
+    """Return the road with its small holes filled.
 
-    A gap that touches ground without data, or the image's border, may be larger than what is seen of it, and is no
-    hole.
+    A gap that touches missing data or the image's border is only partly visible, and no hole.
 
     Parameters
     ----------
@@ -45,41 +70,49 @@ def with_small_holes_filled(road: Runs, outside: Runs, smallest_px: float, frame
     outside : Runs
         Where there are no data, and the frame.
     smallest_px : float
+        Holes of fewer pixels are filled.
     frame : Frame
+        Of the image.
+
+    Returns
+    -------
+    Runs
     """
-    gaps = between(joined(road, outside))
-    gap = components(gaps, frame, diagonal=False)
-    is_small = np.bincount(gap, gaps.sizes) < smallest_px
-    is_small[gap[touches(gaps, outside, frame)]] = False
-    return joined(road, gaps[is_small[gap]])
+    rest = between(joined(road, outside))
+    hole = components(rest, frame, diagonal=False)
+    is_small = np.bincount(hole, rest.sizes) < smallest_px
+    is_small[hole[touches(rest, outside, frame)]] = False
+    return joined(road, rest[is_small[hole]])
 
 
 def closed(road: BitMask, known: BitMask, columns: int, rows: int) -> BitMask:
-    """Return the road with gaps closed that are no wider than so many pixels.
+    """Return the morphological closing of the road, which fills gaps up to a width.
 
-    It is the morphological closing by a disc, or by an ellipse where pixels are not square, as large as the gap and one
-    pixel more. What lies outside of the data counts as if road might be there, so that nothing is closed off from it.
+    The structuring element is a disk, or an ellipse where pixels are not square, one pixel larger than the gap. Beyond
+    the edge of the data road is assumed, so that closing does not erode roads there.
 
     Parameters
     ----------
     road, known : BitMask
+        Where road is, and where there are data.
     columns, rows : int
-        The widest gap along columns and along rows.
+        The widest gap in pixels along columns and along rows.
+
+    Returns
+    -------
+    BitMask
     """
     grown = _grown(road, columns, rows, 1)
     return known & ~_grown(known & ~grown, columns, rows, -1)
 
 
 def _grown(mask: BitMask, columns: int, rows: int, sign: int) -> BitMask:
-    """Return the union of a mask moved to each pixel of an ellipse, which is in a box from 0 to (columns, rows).
-
-    With a sign of -1 it is moved the other way.
-    """
+    """Return the dilation of a mask by an ellipse in a box from 0 to (columns, rows), mirrored with a sign of -1."""
     aside = (2 * np.arange(rows + 1) - rows) / (rows + 1)
     last = ((columns + (columns + 1) * np.sqrt(1 - aside**2)) / 2 + 1e-9).astype(int)
     last = np.maximum(last, (columns + 1) // 2)
     grown, chord, length = BitMask.empty(mask.height, mask.width), mask, 0
-    for row in np.argsort(last).tolist():  # from the shortest chord on, so that each is made from the one before
+    for row in np.argsort(last).tolist():  # from the shortest chord on, each made from the one before
         while length < 2 * last[row] - columns:
             length += 1
             chord = chord | mask.moved(sign * length, 0)
@@ -90,15 +123,21 @@ def _grown(mask: BitMask, columns: int, rows: int, sign: int) -> BitMask:
 def find_road(
     raster: RoadRaster, pixel_m: tuple[float, float], options: NetworkOptions, reporter: Reporter
 ) -> tuple[BitMask, BitMask]:
-    """Return what of a raster is road once it is cleaned, and where there are data.
+    """Return the clean road mask of a raster, and where there are data.
 
     Parameters
     ----------
     raster : RoadRaster
+        A mask or a probability.
     pixel_m : tuple of float
         Ground size of a pixel in meters along columns and along rows.
     options : NetworkOptions
+        Limits in meters and square meters.
     reporter : Reporter
+
+    Returns
+    -------
+    road, known : BitMask
     """
     frame = Frame(raster.height, raster.width)
     road, outside, known = _read(raster, options.hysteresis, frame, reporter.part(0, 0.8))
@@ -113,7 +152,7 @@ def find_road(
 
 
 def _read(raster: RoadRaster, hysteresis: float, frame: Frame, reporter: Reporter) -> tuple[Runs, Runs, BitMask]:
-    """Return the runs of road, those of what is no ground with data, and where there are data."""
+    """Return the runs of road, the runs without data and around the image, and where there are data."""
     known = BitMask.empty(raster.height, raster.width)
     likely, sure, outside = [], [], [frame.around()]
     for first_row, count in raster.strips():

@@ -1,11 +1,12 @@
-"""A mask as the runs of its rows, and which of them hang together.
+"""Run-length encoded masks and their connected components (labeling).
 
-Knows intervals in a flat frame; knows nothing of roads or files. Runs are found strip by strip and take as much memory
-as a mask has sides, so patches that reach through many strips, or around the whole image, are no different from others.
-The method is that of He, Chao and Suzuki, "A run-based two-scan labeling algorithm", IEEE Transactions on Image
-Processing 17 (2008), with the second scan left to a graph's connected components.
+Scope: runs as intervals of positions in a flattened frame. Independent of roads and files.
 
-The frame has a row above and below the image and a column at its right, which also is what lies left of the next row.
+Runs are found strip by strip, and their memory grows with the outline of a mask; so components may reach through many
+strips, or around the whole image. The method is that of He, Chao and Suzuki, "A run-based two-scan labeling algorithm",
+IEEE Transactions on Image Processing 17 (2008), with the second scan left to a graph's connected components.
+
+The frame has a row above and below the image and a column at its right, which is also left of the next row.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 @dataclass(frozen=True)
 class Frame:
-    """The size of an image in pixels, and where its pixels are in the flat frame."""
+    """The size of an image in pixels, and the positions of its pixels in the flattened frame."""
 
     height: int
     width: int
@@ -34,7 +35,7 @@ class Frame:
         return (row + 1) * self.stride
 
     def around(self) -> "Runs":
-        """Return the runs of what lies around the image."""
+        """Return the runs of the frame around the image."""
         right = self.row(0) + self.width + self.stride * np.arange(self.height, dtype=np.int64)
         starts = np.concatenate([[0], right, [self.row(self.height)]])
         stops = np.concatenate([[self.stride], right + 1, [self.row(self.height + 1)]])
@@ -43,7 +44,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of pixels, none touching another in its row: positions from `starts` to before `stops`, (n,), int64."""
+    """Runs of pixels, separated within a row: positions from `starts` to before `stops`, (n,), int64 each."""
 
     starts: np.ndarray
     stops: np.ndarray
@@ -61,7 +62,20 @@ class Runs:
 
 
 def runs_of(strip: np.ndarray, first_row: int, frame: Frame) -> Runs:
-    """Return the runs of a strip (rows, width), bool, that begins at `first_row`."""
+    """Return the runs of a strip of the image.
+
+    Parameters
+    ----------
+    strip : ndarray (rows, width), bool
+    first_row : int
+        Row of the image at which the strip begins.
+    frame : Frame
+        Of the image.
+
+    Returns
+    -------
+    Runs
+    """
     padded = np.zeros((len(strip), frame.stride), dtype=bool)
     padded[:, :-1] = strip
     flat = padded.ravel()
@@ -81,7 +95,21 @@ def runs_at(pixels: np.ndarray, frame: Frame) -> Runs:
 
 
 def drawn(runs: Runs, first_row: int, count: int, frame: Frame) -> np.ndarray:
-    """Return some rows of the image, (count, width), bool, with the runs drawn."""
+    """Return rows of the image with the runs drawn.
+
+    Parameters
+    ----------
+    runs : Runs
+        Of the whole image.
+    first_row, count : int
+        The first row and the number of rows.
+    frame : Frame
+        Of the image.
+
+    Returns
+    -------
+    ndarray (count, width), bool
+    """
     begin, end = frame.row(first_row), frame.row(first_row + count)
     first, last = np.searchsorted(runs.starts, [begin, end])
     bounds = np.column_stack([runs.starts[first:last], runs.stops[first:last]]).ravel()
@@ -90,7 +118,7 @@ def drawn(runs: Runs, first_row: int, count: int, frame: Frame) -> np.ndarray:
 
 
 def joined(*several: Runs) -> Runs:
-    """Return runs that share no pixel as one, in order; where they touch they become one run."""
+    """Return the union of runs that share no pixel, in order; runs that touch in a row are merged."""
     starts = np.concatenate([runs.starts for runs in several])
     stops = np.concatenate([runs.stops for runs in several])
     order = np.argsort(starts, kind="stable")
@@ -105,7 +133,21 @@ def between(runs: Runs) -> Runs:
 
 
 def components(runs: Runs, frame: Frame, diagonal: bool) -> np.ndarray:
-    """Return the number of the connected component of each run, from 0: (n,), int64."""
+    """Return the connected component of each run.
+
+    Parameters
+    ----------
+    runs : Runs
+    frame : Frame
+        Of the image.
+    diagonal : bool
+        8-connectivity; else 4-connectivity.
+
+    Returns
+    -------
+    ndarray (n,), int64
+        Numbers from 0.
+    """
     first, last = _overlaps(runs, runs, frame.stride, int(diagonal))
     begins = np.concatenate([[0], np.cumsum(last - first)])
     below = np.arange(begins[-1]) - np.repeat(begins[:-1] - first, last - first)
@@ -114,7 +156,19 @@ def components(runs: Runs, frame: Frame, diagonal: bool) -> np.ndarray:
 
 
 def touches(runs: Runs, others: Runs, frame: Frame) -> np.ndarray:
-    """Return which runs have a pixel of others beside them, in any of eight directions: (n,), bool."""
+    """Return which runs touch others, in any of eight directions.
+
+    Parameters
+    ----------
+    runs, others : Runs
+        n runs, and those that they may touch.
+    frame : Frame
+        Of the image.
+
+    Returns
+    -------
+    ndarray (n,), bool
+    """
     touched = np.zeros(len(runs), dtype=bool)
     for rows in (-1, 0, 1):
         first, last = _overlaps(runs, others, rows * frame.stride, 1)
@@ -123,7 +177,7 @@ def touches(runs: Runs, others: Runs, frame: Frame) -> np.ndarray:
 
 
 def _overlaps(runs: Runs, others: Runs, step: int, reach: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first and past the last of the others that each run meets, moved by a step and longer by a reach."""
+    """Return the first and past the last of the others that each run, shifted and extended by a reach, overlaps."""
     first = np.searchsorted(others.stops, runs.starts + (step - reach), side="right")
     last = np.searchsorted(others.starts, runs.stops + (step + reach), side="left")
     return first, np.maximum(first, last)

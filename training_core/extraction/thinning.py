@@ -1,9 +1,6 @@
-"""From a road mask to a skeleton one pixel wide.
+"""Thinning: from a mask to its skeleton, one pixel wide and with the same topology.
 
-Knows masks: how to thin them without changing their topology, where a road is cut off by the edge of the data, and how
-far its sides are. Knows nothing of graphs, maps or files.
-
-Foreground is 8-connected, background 4-connected, throughout.
+Scope: masks as bits; foreground is 8-connected, background 4-connected. Independent of roads, graphs and files.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ _Neighbors = Sequence[np.ndarray]
 
 
 def thin(road: np.ndarray, fixed: np.ndarray | None = None) -> np.ndarray:
-    """Return the skeleton of a mask as `thin_bits` does, (height, width), bool, from arrays of the same kind."""
+    """Return the skeleton of a mask as `thin_bits` does; all arrays are (height, width), bool."""
     fixed = np.zeros_like(road) if fixed is None else fixed
     return thin_bits(BitMask.of(road), BitMask.of(fixed)).unpacked()
 
@@ -28,16 +25,16 @@ def thin(road: np.ndarray, fixed: np.ndarray | None = None) -> np.ndarray:
 def thin_bits(road: BitMask, fixed: BitMask) -> BitMask:
     """Return the skeleton of a mask: lines one pixel wide with the mask's components, holes and ends.
 
-    Layers are peeled by the parallel rule A1 of Guo & Hall, "Parallel thinning with two-subiteration algorithms",
-    Communications of the ACM 32 (1989), which keeps thin diagonal roads at their length, where the rule of Zhang and
-    Suen halves it. What remains is then reduced, one pixel of any neighborhood at a time, until no pixel can go: every
-    pixel left is an end, or its removal would break a line or join two gaps.
+    Boundary layers are peeled by the parallel algorithm A1 of Guo & Hall, "Parallel thinning with two-subiteration
+    algorithms", Communications of the ACM 32 (1989), which preserves the length of thin diagonal roads, where that of
+    Zhang and Suen halves it. The rest is reduced, one pixel of any neighborhood at a time, until each pixel left is an
+    end, or its removal would change the topology.
 
     Parameters
     ----------
     road : BitMask
     fixed : BitMask
-        Pixels to keep.
+        Pixels that are never removed.
     """
     boards = road.boards.copy()
     _remove(boards, ~fixed.boards, (_peels_first, _peels_second))
@@ -48,34 +45,34 @@ def thin_bits(road: BitMask, fixed: BitMask) -> BitMask:
 def _remove(boards: np.ndarray, free: np.ndarray, rules: Sequence[Callable[[_Neighbors], np.ndarray]]) -> None:
     """Remove pixels in place, by one rule after the other, until none of them removes any.
 
-    A rule looks only at boards around which something has changed since it looked there before: what it finds is what
-    it would find if it looked everywhere.
+    A rule is evaluated only on boards in whose neighborhood a pixel was removed since its last evaluation there, which
+    gives the same result as evaluating it everywhere.
     """
     flat, free, stride = boards.ravel(), free.ravel(), boards.shape[1]
     around = [row * stride + column for row in (-1, 0, 1) for column in (-1, 0, 1)]
-    is_due = np.full(len(flat), (1 << len(rules)) - 1, dtype=np.uint8)  # a bit for each rule that has yet to look
+    is_due = np.full(len(flat), (1 << len(rules)) - 1, dtype=np.uint8)  # a bit for each rule to be evaluated
     while is_due.any():
         for bit, rule in enumerate(rules):
             at = np.flatnonzero(is_due & (1 << bit))
             is_due &= 0xFF ^ 1 << bit
             at = at[flat[at] != 0]
             chunks = [at[begin : begin + _CHUNK] for begin in range(0, len(at), _CHUNK)]
-            going = [rule(_neighbors(flat, chunk, stride)) & free[chunk] & flat[chunk] for chunk in chunks]
-            for chunk, gone in zip(chunks, going):
-                flat[chunk] &= ~gone
-                changed = chunk[gone != 0]
+            removed = [rule(_neighbors(flat, chunk, stride)) & free[chunk] & flat[chunk] for chunk in chunks]
+            for chunk, bits in zip(chunks, removed):
+                flat[chunk] &= ~bits
+                changed = chunk[bits != 0]
                 for step in around:
                     is_due[changed + step] = (1 << len(rules)) - 1
 
 
 def _neighbors(flat: np.ndarray, at: np.ndarray, stride: int) -> _Neighbors:
-    """Return the eight neighbors p1 ... p8 of Guo & Hall, clockwise from the upper left one, of each pixel of boards.
+    """Return the neighbors p1 ... p8 of Guo & Hall, clockwise from the upper left one, of each pixel of some boards.
 
-    Bit i of the k-th is the k-th neighbor of the pixel of bit i; bits that leave a board come from the next one.
+    Bit i of the k-th array is the k-th neighbor of the pixel of bit i; across a board's border, of the board beside it.
     """
     here, above, below = flat[at], flat[at - stride], flat[at + stride]
     left, right = flat[at - 1], flat[at + 1]
-    down = here << _ROW | above >> _TO_LAST_ROW  # each pixel has what is above it
+    down = here << _ROW | above >> _TO_LAST_ROW  # at each pixel the one above it
     up = here >> _ROW | below << _TO_LAST_ROW
     left_down = left << _ROW | flat[at - stride - 1] >> _TO_LAST_ROW
     left_up = left >> _ROW | flat[at + stride - 1] << _TO_LAST_ROW
@@ -98,14 +95,14 @@ def _from_right(boards: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _is_simple(neighbors: _Neighbors) -> np.ndarray:
-    """Return which pixels hold just one part of their neighborhood together: those whose crossing number C is 1."""
+    """Return the simple pixels, whose removal keeps the topology: those with the crossing number C of 1."""
     p1, p2, p3, p4, p5, p6, p7, p8 = neighbors
     a, b, c, d = ~p2 & (p3 | p4), ~p4 & (p5 | p6), ~p6 & (p7 | p8), ~p8 & (p1 | p2)
     return (a ^ b) & ~(c | d) | (c ^ d) & ~(a | b)
 
 
 def _peelable(neighbors: _Neighbors) -> np.ndarray:
-    """Return which pixels both steps may peel: simple ones with N, the lesser count of neighbor pairs, 2 or 3."""
+    """Return what both subiterations may peel: simple pixels with N, the lesser count of neighbor pairs, 2 or 3."""
     p1, p2, p3, p4, p5, p6, p7, p8 = neighbors
     two_of_first, all_of_first = _counted(p1 | p2, p3 | p4, p5 | p6, p7 | p8)
     two_of_second, all_of_second = _counted(p2 | p3, p4 | p5, p6 | p7, p8 | p1)
@@ -113,7 +110,7 @@ def _peelable(neighbors: _Neighbors) -> np.ndarray:
 
 
 def _counted(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where two or more of four are set, and where all are."""
+    """Return where two or more of four are set, and where all four are."""
     both, others = a & b, c & d
     return both | others | (a | b) & (c | d), both & others
 
@@ -129,7 +126,7 @@ def _peels_second(neighbors: _Neighbors) -> np.ndarray:
 
 
 def _redundant_in(row: int, column: int) -> Callable[[_Neighbors], np.ndarray]:
-    """Return the rule for pixels in every second row and column, no two of which are neighbors."""
+    """Return the rule that removes simple pixels, no ends, in every second row and column: no two are neighbors."""
     chosen = np.uint64(sum(1 << 8 * r + c for r in range(row, 8, 2) for c in range(column, 8, 2)))
 
     def rule(neighbors: _Neighbors) -> np.ndarray:

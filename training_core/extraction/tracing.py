@@ -1,6 +1,6 @@
-"""A skeleton traced into a multigraph: junctions and ends become nodes, runs of pixels become edges.
+"""Tracing: a skeleton as a multigraph, junctions and ends as nodes, chains of pixels as edges.
 
-Scope: skeleton pixels and graphs. Independent of how the skeleton was made.
+Scope: skeleton pixels and graphs with columns and rows as coordinates. Independent of how the skeleton was made.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from ..networks.graph import Graph, contract
 
 
 def trace(skeleton: np.ndarray) -> Graph:
-    """Return the graph of a skeleton, (height, width), bool; see `trace_pixels`."""
+    """Return the graph of a skeleton mask, (height, width), bool; see `trace_pixels`."""
     return trace_pixels(np.argwhere(skeleton)[:, ::-1])
 
 
 def trace_pixels(pixels: np.ndarray) -> Graph:
-    """Return the graph of a skeleton, with its components and its holes as components and cycles.
+    """Return the graph of a skeleton: its components and holes become components and cycles.
 
-    Pixels are linked to their neighbors, and chains of links joined at pixels that have just two. Junction pixels side
-    by side become one node at their mean, unless they surround a hole. A ring without a junction becomes an edge from
-    a node to itself, and a lone pixel a node without edges.
+    Pixels are linked to their neighbors, and links joined to chains at pixels of degree 2. Adjacent junction pixels
+    are contracted to one node at their mean, unless they surround a hole. A ring without a junction becomes an edge
+    from a node to itself, an isolated pixel a node without edges.
 
     Parameters
     ----------
     pixels : ndarray (n, 2), int64
-        Column and row of each pixel, in any order; they form lines one pixel wide. Of other pixels the topology is
-        right, too, but not the shape.
+        Column and row of each pixel, in any order, of lines one pixel wide. Of a thicker mask the topology is right,
+        too, but not the shape.
     """
     stride = pixels[:, 0].max(initial=0) + 1
     pixels = pixels[np.argsort(pixels[:, 1] * stride + pixels[:, 0], kind="stable")]
@@ -39,12 +39,13 @@ def trace_pixels(pixels: np.ndarray) -> Graph:
 
 
 def _pixel_links(pixels: np.ndarray) -> np.ndarray:
-    """Return the links between pixels, as a graph with the components and holes that they have as a mask.
+    """Return links between neighboring pixels that have the topology of the 8-connected mask.
 
-    The mask with 8-connectivity is a complex of pixels, links, and faces where pixels touch all around. A diagonal
-    link beside an orthogonal way collapses with the triangle between them. A block of 2 x 2 pixels is a face with four
-    links, which collapses together with its upper one: from the top down, since a block's lower link may be the upper
-    one of the next.
+    Links between all neighbors would add cycles: three of them form a triangle, and a block of 2 x 2 pixels a square,
+    around which the mask has no hole. In terms of cell complexes these faces are collapsed, each with one link: a
+    triangle with its diagonal link, so that diagonal links are left only where no orthogonal way is beside them; a
+    square with its upper link. Since a square's lower link may be the upper one of the next, squares collapse from the
+    top down.
 
     Parameters
     ----------
@@ -56,9 +57,9 @@ def _pixel_links(pixels: np.ndarray) -> np.ndarray:
     ndarray (m, 2), int64
         Pairs of positions in `pixels`.
     """
-    stride = pixels[:, 0].max(initial=0) + 2  # one column more than there are, so that no row's end meets the next row
+    stride = pixels[:, 0].max(initial=0) + 2  # with an empty column, so that a row's last pixel is not next to a first
     at = pixels[:, 1] * stride + pixels[:, 0]
-    padded, here = np.append(at, -1), np.arange(len(at))  # what stands after all pixels is no one's neighbor
+    padded, here = np.append(at, -1), np.arange(len(at))  # -1, after the last pixel, is a neighbor of none
     lower_left = np.searchsorted(at, at + stride - 1)
     below = lower_left + (padded[lower_left] == at + stride - 1)
     lower_right = below + (padded[below] == at + stride)

@@ -1,6 +1,6 @@
-"""Lines of several layers in one plane of ground meters, with what their fields say of bridges and speeds.
+"""Lines of several layers projected to one plane in meters, with bridges and speeds from their fields.
 
-Knows layers, coordinate systems and fields; knows nothing of how lines are linked.
+Scope: layers, coordinate systems and fields. Independent of how lines are connected.
 
 The plane is the azimuthal equidistant projection around the middle of all the layers. From there distances are exact;
 across that direction they come out too long by c² / 6, where c is the distance from the middle in Earth radii: by
@@ -26,23 +26,23 @@ from ..jobs import METERS_PER_SECOND
 
 LARGEST_RADIUS_M = 200_000.0
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
-# What a field says of a road that is on no bridge. SpaceNet has 1 for a bridge, 2 for none and 3 for not known;
-# OpenStreetMap has yes or a kind of bridge, and its shape files T and F.
+# Values of a bridge field for a road that is not a bridge. SpaceNet has 1 for a bridge, 2 for none and 3 for unknown;
+# OpenStreetMap has yes or a kind of bridge, and its shapefiles T and F.
 _NO_BRIDGE = {"", "no", "n", "false", "f", "none", "nan", "null", "<na>", "unknown"}
 
 
 @dataclass(frozen=True)
 class LineFields:
-    """Which fields of a layer tell what; a field that is empty text tells nothing.
+    """Names of a layer's fields; empty text for none.
 
     Parameters
     ----------
     bridge : str
-        Whether the line is a bridge (or a tunnel): 1, yes, true, or a kind of bridge.
+        Field that says whether the line is a bridge (or a tunnel): 1, yes, true, or a kind of bridge.
     speed : str
-        Speed, a number.
+        Field with the speed, a number.
     speed_unit : str
-        Of `jobs.METERS_PER_SECOND`.
+        A key of `jobs.METERS_PER_SECOND`.
     """
 
     bridge: str = ""
@@ -52,18 +52,18 @@ class LineFields:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines in a plane of ground meters.
+    """Lines in a plane of meters.
 
     Parameters
     ----------
     shapes : ndarray (n,), object
-        Flat `LineString`s, each of some length.
+        Two-dimensional `LineString`s longer than 0.
     feature : ndarray (n,), int64
-        The row of the layer that each is, or is a part of.
+        The row of the layer that each is a part of.
     bridge : ndarray (n,), bool
         Lines that meet others only at their ends.
     speed_mps : ndarray (n,), float64
-        Meters a second; not a number where it is not known.
+        Meters per second; NaN where unknown.
     """
 
     shapes: np.ndarray
@@ -80,21 +80,42 @@ class Lines:
         return shapely.length(self.shapes)
 
     def parted(self, shapes: np.ndarray, line: np.ndarray) -> Lines:
-        """Return parts of lines, with what is known of the line that each is a part of, given by its number."""
+        """Return parts of lines with the attributes of their lines.
+
+        Parameters
+        ----------
+        shapes : ndarray (k,), object
+            LineStrings.
+        line : ndarray (k,), int64
+            The line that each is a part of.
+        """
         return Lines(shapes, self.feature[line], self.bridge[line], self.speed_mps[line])
 
     def moved(self, by_m: np.ndarray) -> Lines:
-        """Return the lines moved east and north."""
+        """Return the lines shifted east and north by meters, (2,), float64."""
         return replace(self, shapes=shapely.transform(self.shapes, lambda points: points + by_m))
 
-    def with_speeds(self) -> Lines:
-        """Return the lines where those without a speed have the median of the others; all must not be without."""
+    def with_median_speed(self) -> Lines:
+        """Return the lines with unknown speeds replaced by the median of the others, at least one of which is known."""
         median = np.nanmedian(self.speed_mps)
         return replace(self, speed_mps=np.where(np.isnan(self.speed_mps), median, self.speed_mps))
 
 
 def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: np.ndarray | None = None) -> Lines:
-    """Return single `LineString`s in meters as Lines; bridges are none, and speeds not known, where not given."""
+    """Return `LineString`s in meters as Lines, each a feature of its own.
+
+    Parameters
+    ----------
+    shapes : ndarray (n,), object
+    bridge : ndarray (n,), bool, optional
+        By default no line is a bridge.
+    speed_mps : ndarray (n,), float64, optional
+        Meters per second; NaN by default.
+
+    Returns
+    -------
+    Lines
+    """
     return Lines(
         np.asarray(shapes, dtype=object),
         np.arange(len(shapes)),
@@ -111,11 +132,16 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
     path, purpose : str
         As for `vectors.read_layer`.
     fields : LineFields
+        The fields that the layer must have.
+
+    Returns
+    -------
+    GeoDataFrame
 
     Raises
     ------
     LabelError
-        The layer cannot be read, holds something else than lines, lacks a field, or lies nowhere on Earth.
+        The layer cannot be read, has geometries other than lines, lacks a field, or lies nowhere on Earth.
     """
     layer = read_layer(path, purpose)
     require_geometry(layer, ("lines",), path, purpose)
@@ -125,7 +151,7 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
 
 
 def _check_place(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
-    """Raise LabelError where a layer does not lie on Earth as a whole."""
+    """Raise LabelError where any vertex of a layer lies outside the domain of its CRS."""
     try:
         on_earth = np.isfinite(shapely.get_coordinates(layer.geometry.to_crs(_GEOGRAPHIC).to_numpy())).all()
     except ProjError:
@@ -138,19 +164,19 @@ def _check_place(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None
 
 
 def shared_plane(*layers: geopandas.GeoDataFrame) -> pyproj.CRS:
-    """Return the plane around the middle of all vertices of some layers, each of which has a CRS of its own.
+    """Return the CRS of the plane around the middle of all vertices of layers in any CRSs.
 
     Raises
     ------
     LabelError
-        Together they reach too far for one plane.
+        The layers reach farther than `LARGEST_RADIUS_M` from their middle.
     """
     places = np.concatenate([shapely.get_coordinates(_project(layer, _GEOGRAPHIC)) for layer in layers])
     longitude, latitude = np.radians(places).T
     directions = np.column_stack(
         [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
     )
-    low, high = directions.min(axis=0), directions.max(axis=0)  # works across the 180th meridian, too
+    low, high = directions.min(axis=0), directions.max(axis=0)  # also across the antimeridian
     x, y, z = (low + high) / 2
     middle = np.degrees([np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))])
     plane = pyproj.CRS.from_dict({"proj": "aeqd", "lon_0": middle[0], "lat_0": middle[1], "datum": "WGS84"})
@@ -169,7 +195,21 @@ def _project(layer: geopandas.GeoDataFrame, crs: pyproj.CRS) -> np.ndarray:
 
 
 def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineFields) -> Lines:
-    """Return a layer's lines in a plane: multi-part lines as their parts, and what has no length left out."""
+    """Return a layer's lines in a plane: multi-part lines as their parts, without lines of zero length.
+
+    Parameters
+    ----------
+    plane : CRS
+        See `shared_plane`.
+    layer : GeoDataFrame
+        Lines in any CRS.
+    fields : LineFields
+        Speeds that are no numbers above 0 are unknown.
+
+    Returns
+    -------
+    Lines
+    """
     shapes, feature = shapely.get_parts(_project(layer, plane), return_index=True)
     shapes = shapely.remove_repeated_points(shapely.force_2d(shapes))
     is_line = shapely.length(shapes) > 0
@@ -181,20 +221,32 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
 
 
 def clipped(lines: Lines, area: BaseGeometry) -> Lines:
-    """Return the parts of lines that lie in an area of the same plane."""
+    """Return the parts of lines within an area in the same plane."""
     inside = shapely.intersection(lines.shapes, area)
     shapes, line = shapely.get_parts(inside, return_index=True)
     kept = (shapely.get_dimensions(shapes) == 1) & (shapely.length(shapes) > 0)
     return lines.parted(shapes[kept], line[kept])
 
 
-def with_speeds_told(lines: Lines, name: str, speed_field: str, reporter: Reporter) -> Lines:
-    """Return lines of which each has a speed, and tell how many had none.
+def with_speeds(lines: Lines, name: str, speed_field: str, reporter: Reporter) -> Lines:
+    """Return lines with unknown speeds replaced by the median of the others, and warn of how many these are.
+
+    Parameters
+    ----------
+    lines : Lines
+    name : str
+        What the lines are, in the plural, for messages.
+    speed_field : str
+    reporter : Reporter
+
+    Returns
+    -------
+    Lines
 
     Raises
     ------
     LabelError
-        None has.
+        All speeds are unknown.
     """
     unknown = np.isnan(lines.speed_mps)
     if len(lines) and unknown.all():
@@ -205,7 +257,7 @@ def with_speeds_told(lines: Lines, name: str, speed_field: str, reporter: Report
         reporter.warning(
             f"{unknown.sum():,} of {len(lines):,} {name} have no speed; they get the median of the others."
         )
-    return lines.with_speeds() if unknown.any() else lines
+    return lines.with_median_speed() if unknown.any() else lines
 
 
 def _is_bridge(value: object) -> bool:
@@ -217,6 +269,6 @@ def _is_bridge(value: object) -> bool:
 
 
 def _positive(values: pandas.Series) -> np.ndarray:
-    """Return numbers, and not a number where there is none above 0."""
+    """Return values as numbers: (n,), float64; NaN where they are no numbers above 0."""
     numbers = pandas.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
     return np.where(np.isfinite(numbers) & (numbers > 0), numbers, np.nan)

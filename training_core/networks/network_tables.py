@@ -1,6 +1,6 @@
 """A road network as tables of lines and nodes with their attributes, and as vector files.
 
-Scope: graphs, columns, and lengths on the ellipsoid. Independent of where the graph came from.
+Scope: graphs, columns, geodesic lengths and travel times. Independent of where the graph came from.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from ..geodata.vectors import write_layers
 from ..jobs import METERS_PER_SECOND
 from .graph import Graph
 
-# Columns of lines of which it is known how fast one drives there, and so how long it takes.
+# Columns of lines with a known speed.
 SPEED, TRAVEL_TIME = "speed_kmh", "travel_time_s"
 
 
 @dataclass(frozen=True)
 class Network:
-    """A road network on the map.
+    """A road network in map coordinates.
 
     Parameters
     ----------
     roads : GeoDataFrame
-        Lines with `length_m` on the ellipsoid, `width_m`, `confidence` from 0 to 1 (empty for a mask), `component`,
-        the number of the connected part they belong to, 1 the longest, and tags of OpenStreetMap; see `tags`. Where
-        classes are told, also `road_class`, `speed_kmh`, at which one usually drives there, and `travel_time_s`.
+        Lines with `length_m` on the ellipsoid, `component`, the number of their connected component, 1 the longest,
+        and the columns given to `to_tables`. Extracted roads have `width_m`, `confidence` from 0 to 1 (empty for a
+        mask) and tags of OpenStreetMap (`osm_tags`), with classes also `road_class`, `speed_kmh`, the usual speed
+        there, and `travel_time_s`.
     nodes : GeoDataFrame
         Junctions and ends, with `degree`, the number of lines that end there, and `component`.
     """
@@ -45,7 +46,7 @@ class Network:
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """Count of lines, their length in meters in all, and count of components."""
+        """Number of lines, their total length in meters, and number of components."""
         return {
             "count": len(self.roads),
             "length_m": float(self.roads["length_m"].sum()),
@@ -54,7 +55,20 @@ class Network:
 
 
 def write_network(found: Network, roads_path: str | Path, nodes_path: str | Path | None) -> dict[str, Any]:
-    """Write a network, to one file where both paths are the same, and return its numbers."""
+    """Write a network to vector files.
+
+    Parameters
+    ----------
+    found : Network
+    roads_path : str or Path
+    nodes_path : str or Path, optional
+        None for no nodes; the same file as the roads gets two layers.
+
+    Returns
+    -------
+    dict of str to Any
+        The network's numbers.
+    """
     files: dict[str, dict[str, geopandas.GeoDataFrame]] = {str(roads_path): {"roads": found.roads}}
     if nodes_path:
         files.setdefault(str(nodes_path), {})["nodes"] = found.nodes
@@ -70,12 +84,15 @@ def to_tables(graph: Graph, place: Callable[[np.ndarray], np.ndarray], crs: Any,
     ----------
     graph : Graph
     place : callable
-        Takes points (n, 2) of the graph to map coordinates.
-    crs
+        From points of the graph, (n, 2), float64, to map coordinates, (n, 2), float64.
+    crs : Any
         The map's CRS, as pyproj takes it.
     columns : mapping of str to array (m,)
-        What is known of each edge; their length and component come before and after it, and the time that it takes
-        to drive along it after its speed.
+        Attributes of the edges. Length and component are put before and after them, travel time after the speed.
+
+    Returns
+    -------
+    Network
     """
     points = place(graph.points)
     length_m = _geodesic_lengths(graph, points, crs)
@@ -90,7 +107,7 @@ def to_tables(graph: Graph, place: Callable[[np.ndarray], np.ndarray], crs: Any,
 
 
 def _with_travel_time(columns: Mapping[str, Any], length_m: np.ndarray) -> dict[str, Any]:
-    """Return columns with the travel time behind the speed, where there is one."""
+    """Return columns with the travel time after the speed, where there is one."""
     timed: dict[str, Any] = {}
     for name, values in columns.items():
         timed[name] = values
@@ -102,7 +119,7 @@ def _with_travel_time(columns: Mapping[str, Any], length_m: np.ndarray) -> dict[
 
 
 def _geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:
-    """Return each line's length in meters on the ellipsoid, (m,) float64, from its map coordinates."""
+    """Return each line's geodesic length in meters, from its map coordinates: (m,), float64."""
     longitude, latitude = map(np.asarray, transform_coordinates(crs, GEOGRAPHIC, *points.T))
     steps = ELLIPSOID.inv(longitude[:-1], latitude[:-1], longitude[1:], latitude[1:])[2]
     is_within = np.diff(graph.owner) == 0
@@ -110,7 +127,7 @@ def _geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:
 
 
 def _rank(component: np.ndarray, length_m: np.ndarray) -> np.ndarray:
-    """Return component numbers from 1, the longest first."""
+    """Return the rank of each node's component, 1 the longest: (n,), int64."""
     number = np.empty(len(length_m), dtype=np.int64)
     number[np.argsort(-length_m, kind="stable")] = np.arange(1, len(length_m) + 1)
     return number[component]

@@ -1,12 +1,12 @@
-"""Lines as a multigraph: cut where they meet, linked where they end, never cut at a bridge.
+"""Noding: lines as a planar multigraph, split where they meet and snapped where they end; bridges are not split.
 
-Knows lines in meters; knows nothing of layers, pixels or scores.
+Scope: lines in meters. Independent of layers, pixels and scores.
 
-- Two lines are cut where they cross, touch or begin to run upon each other.
-- Ends of lines within a tolerance of each other become one node; an end within it of another line cuts that line.
-- A bridge is cut by nothing, and cuts others with its ends alone.
+- Two lines are split where they cross, touch or begin to overlap.
+- Ends of lines within a tolerance of each other become one node; an end within it of another line splits that line.
+- A bridge is never split, and splits others only with its ends.
 - Of edges between the same nodes that lie within the tolerance of each other, the first is kept.
-- Lines, and pieces of them that come back to their node, go where they are no longer than twice the tolerance.
+- Loops no longer than twice the tolerance are dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .graph import EMPTY, Graph, connected, select_edges, select_points
 from .lines import Lines
 from .parallel_arrays import concatenated, ranges
 
-# Crossings as near to each other as this are one: so far apart may rounding put the crossing of three lines.
+# Crossings closer together than this are one: rounding may put the crossing of three lines so far apart.
 _SAME_M = 1e-3
 
 
@@ -36,10 +36,11 @@ class _Segments:
     line : ndarray (p,), int64
         The line of each vertex.
     measure_m : ndarray (p,), float64
-        How far along its line each vertex is.
+        Distance of each vertex from the begin of its line, along it.
     first : ndarray (s,), int64
         The vertex where each segment begins; it ends at the next.
     shapes : ndarray (s,), object
+        The segments as LineStrings.
     """
 
     points: np.ndarray
@@ -49,7 +50,7 @@ class _Segments:
     shapes: np.ndarray
 
     def measures(self, segment: np.ndarray, places: np.ndarray) -> np.ndarray:
-        """Return how far along their lines places on segments are: (k,), float64."""
+        """Return the measures of places on segments, (k, 2), float64, along their lines: (k,), float64."""
         begin = self.first[segment]
         along_m = np.hypot(*(places - self.points[begin]).T)
         return np.minimum(self.measure_m[begin] + along_m, self.measure_m[begin + 1])
@@ -57,7 +58,7 @@ class _Segments:
 
 @dataclass(frozen=True)
 class _Cuts:
-    """Places where lines are cut: on which line, how far along it, where, and the number of the node there."""
+    """Places where lines are split: the line, the measure along it, the coordinates, and the number of the node."""
 
     line: np.ndarray
     measure_m: np.ndarray
@@ -66,13 +67,13 @@ class _Cuts:
 
 
 def node_lines(lines: Lines, tolerance_m: float) -> tuple[Graph, np.ndarray]:
-    """Return the multigraph of lines, in meters, and the line that each edge is a piece of.
+    """Return the multigraph of lines, in meters, and the line that each edge is a part of.
 
     Parameters
     ----------
     lines : Lines
     tolerance_m : float
-        How far an end may lie from what it is meant to meet; above 0.
+        Largest distance at which an end is snapped to another end or to a line; above 0.
 
     Returns
     -------
@@ -102,14 +103,14 @@ def _segments(lines: Lines) -> _Segments:
 
 
 def _line_ends(segments: _Segments) -> _Cuts:
-    """Return the cuts at the ends of the lines, each with a node of its own."""
+    """Return the ends of the lines as cuts, each with a node of its own."""
     starts = np.append(True, np.diff(segments.line) > 0)
     ends = np.sort(np.concatenate([np.flatnonzero(starts), np.flatnonzero(np.append(starts[1:], True))]))
     return _Cuts(segments.line[ends], segments.measure_m[ends], segments.points[ends], np.arange(len(ends)))
 
 
 def _link_ends(ends: _Cuts, tolerance_m: float) -> _Cuts:
-    """Return the ends with one node, at the westernmost of them, for those that a chain of short gaps links."""
+    """Return the ends with one node for each cluster of them, at its westernmost."""
     node = _near_clusters(ends.places, tolerance_m)
     order = np.lexsort((ends.places[:, 1], ends.places[:, 0], node))
     chosen = order[np.unique(node[order], return_index=True)[1]]
@@ -117,13 +118,13 @@ def _link_ends(ends: _Cuts, tolerance_m: float) -> _Cuts:
 
 
 def _near_clusters(places: np.ndarray, distance_m: float) -> np.ndarray:
-    """Return a number, from 0, for each place, the same for those that a chain of gaps up to a distance links."""
+    """Return the single-linkage cluster of each place, from 0, by gaps up to a distance: (k,), int64."""
     pairs = cKDTree(places).query_pairs(distance_m, output_type="ndarray")
     return connected(len(places), pairs.astype(np.int64))
 
 
 def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float) -> _Cuts:
-    """Return the cuts of segments near which a line ends; an end's own line, too, where it comes back to it."""
+    """Return the cuts of segments within the tolerance of an end, also of the end's own line where it comes back."""
     node, first = np.unique(ends.node, return_index=True)
     points = shapely.points(ends.places[first])
     end, near = shapely.STRtree(segments.shapes[may_cut]).query(points, predicate="dwithin", distance=tolerance_m)
@@ -134,7 +135,7 @@ def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, toleranc
 
 
 def _cut_by_crossings(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float) -> _Cuts:
-    """Return the cuts where segments cross or touch; those near an end of a line have that end's node."""
+    """Return the cuts where segments cross, touch or overlap; those near an end of a line have that end's node."""
     shapes = segments.shapes[may_cut]
     one, other = shapely.STRtree(shapes).query(shapes, predicate="intersects")
     one, other = may_cut[one[one < other]], may_cut[other[one < other]]
@@ -156,7 +157,7 @@ def _cut_by_crossings(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tol
 
 
 def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, np.ndarray]:
-    """Return the pieces of lines between cuts as a graph, and the line of each."""
+    """Return the parts of lines between cuts as a graph, and the line of each."""
     line = np.concatenate([cuts.line, segments.line])
     measure_m = np.concatenate([cuts.measure_m, segments.measure_m])
     places = np.concatenate([cuts.places, segments.points])
@@ -174,7 +175,7 @@ def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, n
     number, used = np.unique(np.concatenate([node[begin], node[end]]), return_inverse=True)
     positions = np.empty((len(number), 2))
     positions[used] = np.concatenate([places[begin], places[end]])
-    order = np.lexsort((positions[:, 1], positions[:, 0]))  # from west to east, whatever the order of the lines
+    order = np.lexsort((positions[:, 1], positions[:, 0]))  # from west to east, independent of the order of the lines
     edges = np.argsort(order)[used].reshape(2, -1).T
     graph = Graph(positions[order], edges, points, offsets)
     graph = select_points(graph, ~_repeated(graph))
@@ -183,7 +184,7 @@ def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, n
 
 
 def _beside_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> np.ndarray:
-    """Return which places, sorted along their lines, are where a cut is, or nearly."""
+    """Return which places, sorted along their lines, coincide with a cut but for rounding: (k,), bool."""
     beside = np.zeros(len(line), dtype=bool)
     index = np.arange(len(line))
     before = np.maximum.accumulate(np.where(is_cut, index, 0))
@@ -194,13 +195,13 @@ def _beside_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> 
 
 
 def _repeated(graph: Graph) -> np.ndarray:
-    """Return which vertices are where the one before is, or the end of their edge, as where an end was moved to one."""
+    """Return which vertices coincide with the one before or with their edge's end, as after snapping: (p,), bool."""
     same = np.append(False, (graph.points[1:] == graph.points[:-1]).all(axis=1))
     return same | (np.append(same[1:], False) & np.append(graph.is_end[1:], False))
 
 
 def _without_duplicates(graph: Graph, line: np.ndarray, tolerance_m: float) -> tuple[Graph, np.ndarray]:
-    """Return the graph without edges that lie on an earlier one between the same nodes."""
+    """Return the graph without edges within the tolerance of an earlier one between the same nodes."""
     _, pair, counts = np.unique(np.sort(graph.edges, axis=1), axis=0, return_inverse=True, return_counts=True)
     parallel = np.flatnonzero(counts[pair.ravel()] > 1)
     if not parallel.size:

@@ -1,6 +1,6 @@
-"""Roads as OpenStreetMap would tag them.
+"""OpenStreetMap tags of extracted roads: highway, width and source.
 
-Knows keys and how their values are written; knows nothing of lines or files.
+Scope: keys and how their values are written. Independent of lines and files.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from typing import Optional
 
 import numpy as np
 
-# What is a road of no known class: https://wiki.openstreetmap.org/wiki/Tag:highway%3Droad.
+# A road of unknown class: https://wiki.openstreetmap.org/wiki/Tag:highway%3Droad.
 HIGHWAY, SOURCE = "road", "RoadSeg"
-# What else the key may say of a road or way: https://wiki.openstreetmap.org/wiki/Key:highway.
+# Further values of the key for roads and ways: https://wiki.openstreetmap.org/wiki/Key:highway.
 _LINKED = ("motorway", "trunk", "primary", "secondary", "tertiary")
 HIGHWAYS = frozenset(
     (*_LINKED, *(f"{name}_link" for name in _LINKED), "unclassified", "residential", "living_street", "service",
@@ -21,16 +21,16 @@ HIGHWAYS = frozenset(
 
 
 def osm_tags(width_m: np.ndarray, classes: Optional[np.ndarray] = None) -> dict[str, np.ndarray]:
-    """Return columns of tags for roads of which no more is known than a width, and perhaps a class.
+    """Return columns of tags for roads of a known width and perhaps a known class.
 
-    The speed that is usual on a road is no tag: `maxspeed` is what the law allows there.
+    The usual speed on a road is no tag: `maxspeed` is the legal limit.
 
     Parameters
     ----------
     width_m : ndarray (m,), float64
-        Not a number where it is not known.
+        NaN where unknown.
     classes : ndarray (m,), object, optional
-        What the class of each road is called, or None. Only what OpenStreetMap calls a class, too, becomes a tag.
+        Name of each road's class, or None. Only values of OpenStreetMap's key `highway` become a tag.
 
     Returns
     -------

@@ -1,9 +1,10 @@
-"""A road network as OSMnx has it: numbered nodes, an edge for each direction, and both as a file.
+"""A road network as a directed graph for OSMnx and networkx: tables of nodes and edges, and GraphML.
 
-Knows the names that OSMnx and networkx look for; knows nothing of how lines become a network, or of speeds.
+Scope: names and types of attributes that OSMnx and networkx read. Independent of how lines become a network, and of
+speeds.
 
-What OSMnx has is told by Boeing, "OSMnx: New methods for acquiring, constructing, analyzing, and visualizing complex
-street networks", Computers, Environment and Urban Systems 65 (2017), and by the readers and writers in its module `io`.
+The format is that of Boeing, "OSMnx: New methods for acquiring, constructing, analyzing, and visualizing complex street
+networks", Computers, Environment and Urban Systems 65 (2017), and of the readers and writers in its module `io`.
 """
 
 from __future__ import annotations
@@ -21,27 +22,27 @@ import shapely
 
 from ..system.versions import roadseg_version
 
-# Columns that are made anew, and those of the layer that would be taken for something else.
+# Computed columns, and names of a layer's columns that OSMnx would misread.
 _MADE = ("osmid", "oneway", "reversed", "length", "speed_kph", "travel_time")
 RESERVED = frozenset((*_MADE, "u", "v", "key", "from", "to", "id", "fid", "geometry", "bearing", "grade", "grade_abs"))
 BOTH, ALONG, AGAINST = 0, 1, -1
-# A tenth of a millimeter in degrees, as which places are told: alike for a node and the lines that meet there.
+# Decimals of degrees, a tenth of a millimeter: rounded alike for a node and for the lines that meet there.
 PLACE_DIGITS = 9
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
 class Routable:
-    """A network on which ways can be found.
+    """A routable network: a directed multigraph as tables.
 
     Parameters
     ----------
     nodes : GeoDataFrame
         Points in longitude and latitude with `osmid`, `x`, `y` and `street_count`, the number of roads that end there.
     edges : GeoDataFrame
-        Lines from the node `u` to the node `v`, the one numbered `key` of these, with `osmid`, the number of the
-        feature that each is a part of, `length` in meters, `oneway`, and `reversed`, where it is the way back on a road
-        for both directions; perhaps `speed_kph`, `travel_time` in seconds, and other columns.
+        Lines from node `u` to node `v`, with `key`, their number among these, `osmid`, the number of the feature that
+        each is a part of, `length` in meters, `oneway`, and `reversed`, True for the opposite direction of a two-way
+        road; perhaps `speed_kph`, `travel_time` in seconds, and other columns.
     """
 
     nodes: geopandas.GeoDataFrame
@@ -49,23 +50,27 @@ class Routable:
 
     @property
     def layers(self) -> dict[str, geopandas.GeoDataFrame]:
-        """The tables by the names that they have in a GeoPackage."""
+        """The tables by their layer names in a GeoPackage."""
         return {"nodes": self.nodes, "edges": self.edges}
 
 
 def to_routable(places: np.ndarray, ends: np.ndarray, roads: geopandas.GeoDataFrame, ways: np.ndarray) -> Routable:
-    """Return a network with an edge for each direction in which its roads can be driven.
+    """Return a network with an edge for each allowed direction of each road.
 
     Parameters
     ----------
     places : ndarray (n, 2), float64
         Longitude and latitude of the nodes.
     ends : ndarray (m, 2), int64
-        The nodes where each road begins and ends, as it is drawn.
+        The nodes where each road begins and ends, as drawn.
     roads : GeoDataFrame
-        The roads' lines in longitude and latitude, and the columns that edges shall have.
+        The roads' lines in longitude and latitude, and the columns of the edges.
     ways : ndarray (m,), int64
-        BOTH, ALONG or AGAINST the direction in which each is drawn.
+        BOTH, ALONG or AGAINST the direction in which each road is drawn.
+
+    Returns
+    -------
+    Routable
     """
     along, against = np.flatnonzero(ways != AGAINST), np.flatnonzero(ways != ALONG)
     road = np.concatenate([along, against])
@@ -89,7 +94,7 @@ def to_routable(places: np.ndarray, ends: np.ndarray, roads: geopandas.GeoDataFr
 def write_graphml(network: Routable, path: str | Path) -> None:
     """Write a network as GraphML, as `osmnx.load_graphml` and `networkx.read_graphml` read it.
 
-    All values are text, since OSMnx knows by their names which of them are numbers; shapes are well-known text.
+    All values are text, since OSMnx converts numbers by their names; shapes are well-known text.
 
     Parameters
     ----------
@@ -101,13 +106,13 @@ def write_graphml(network: Routable, path: str | Path) -> None:
     nodes, edges = network.nodes, network.edges
     graph.add_nodes_from(zip(nodes["osmid"].tolist(), _texts(nodes.drop(columns=["osmid", "geometry"]))))
     lines = shapely.to_wkt(edges.geometry.to_numpy(), rounding_precision=PLACE_DIGITS)
-    told = pandas.DataFrame(edges.drop(columns=["u", "v", "key", "geometry"])).assign(geometry=lines)
-    graph.add_edges_from(zip(*(edges[name].tolist() for name in ("u", "v", "key")), _texts(told)))
+    rest = pandas.DataFrame(edges.drop(columns=["u", "v", "key", "geometry"])).assign(geometry=lines)
+    graph.add_edges_from(zip(*(edges[name].tolist() for name in ("u", "v", "key")), _texts(rest)))
     networkx.write_graphml(graph, path)
 
 
 def _texts(table: pandas.DataFrame) -> list[dict[str, str]]:
-    """Return what is known in each row of a table, by the names of its columns."""
+    """Return the values of each row of a table by column names, without missing ones."""
     rows: list[dict[str, str]] = [{} for _ in range(len(table))]
     for name in table.columns:
         key = _text(name)

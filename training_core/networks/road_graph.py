@@ -1,6 +1,6 @@
-"""A road network as a graph measured in meters and seconds, and places on its edges.
+"""Road graph with lengths and travel times; places on it by linear referencing, an edge and a distance along it.
 
-Knows the ways along edges, and where on them the nearest places to points are; knows nothing of layers, scores or
+Scope: positions, headings and times along edges, and the nearest places to points. Independent of layers, scores and
 shortest paths.
 """
 
@@ -19,9 +19,9 @@ from .lines import Lines
 from .noding import node_lines
 from .parallel_arrays import ranges
 
-# Places that are nearer to each other than this are one spot, even where they are on different edges.
+# Places closer together than this are one spot, even on different edges.
 _EQUAL_M = 1e-6
-# Segments whose neighbors are held at once.
+# Segments whose neighbors are in memory at a time.
 _BLOCK = 20_000
 
 
@@ -44,22 +44,22 @@ class Places:
         return len(self.edge)
 
     def select(self, index: np.ndarray | slice) -> Places:
-        """Return some of the places."""
+        """Return the places at some positions, (k,), int64, or where a mask, (n,), bool, is True."""
         return Places(self.edge[index], self.along_m[index])
 
 
 @dataclass(frozen=True)
 class RoadGraph:
-    """A graph in a plane of ground meters, with the line that each step of its edges comes from.
+    """A graph in a plane of meters, with the line that each step of its edges is a part of.
 
     Parameters
     ----------
     graph : Graph
         x and y in meters.
     line : ndarray (p,), int64
-        The line that the step from each vertex to the next lies on; at an edge's last vertex that of the step before.
+        The line of the step from each vertex to the next; at an edge's last vertex that of the step before.
     lines : Lines
-        What is known of these lines.
+        These lines, with their speeds and bridges.
     """
 
     graph: Graph
@@ -67,22 +67,14 @@ class RoadGraph:
     lines: Lines
 
     @cached_property
-    def _step_m(self) -> np.ndarray:
-        """Length of the step from each vertex, 0 from an edge's last: (p,), float64."""
-        steps_m = np.zeros(len(self.graph.points))
-        steps_m[:-1] = np.hypot(*np.diff(self.graph.points, axis=0).T)
-        steps_m[self.graph.offsets[1:] - 1] = 0
-        return steps_m
-
-    @cached_property
     def along_m(self) -> np.ndarray:
         """How far each vertex is from its edge's first node, along the edge: (p,), float64."""
-        return self._summed(self._step_m)
+        return self._summed(self.graph.steps)
 
     @cached_property
     def along_s(self) -> np.ndarray:
-        """The time from its edge's first node to each vertex: (p,), float64; not a number where a speed is unknown."""
-        return self._summed(self._step_m / self.lines.speed_mps[self.line])
+        """The time from its edge's first node to each vertex: (p,), float64; NaN where a speed is unknown."""
+        return self._summed(self.graph.steps / self.lines.speed_mps[self.line])
 
     @property
     def length_m(self) -> np.ndarray:
@@ -91,11 +83,11 @@ class RoadGraph:
 
     @property
     def travel_time_s(self) -> np.ndarray:
-        """Time to travel along each edge: (m,), float64."""
+        """Time to travel along each edge: (m,), float64; NaN where a speed is unknown."""
         return self.along_s[self.graph.offsets[1:] - 1]
 
     def _summed(self, steps: np.ndarray) -> np.ndarray:
-        """Return the sum of the steps before each vertex on its edge; what is not known stays on its edge."""
+        """Return the sum of the steps before each vertex on its edge: NaN from a NaN step on, until the edge's end."""
         begin = self.graph.offsets[:-1][self.graph.owner]
         is_known = np.isfinite(steps)
         total, unknown = (np.cumsum(each) - each for each in (np.where(is_known, steps, 0), (~is_known).astype(int)))
@@ -114,33 +106,45 @@ class RoadGraph:
 
     def _steps_at(self, places: Places) -> tuple[np.ndarray, np.ndarray]:
         """Return the vertex before each place, and the place's share of the step from there: (n,), each."""
-        total_m = np.cumsum(self._step_m) - self._step_m
+        total_m = np.cumsum(self.graph.steps) - self.graph.steps
         begin, last = self.graph.offsets[places.edge], self.graph.offsets[places.edge + 1] - 1
         vertex = np.searchsorted(total_m, total_m[begin] + places.along_m, side="right") - 1
         vertex = np.clip(vertex, begin, last - 1)
-        step_m = self._step_m[vertex]
+        step_m = self.graph.steps[vertex]
         share = np.divide(places.along_m - self.along_m[vertex], step_m, out=np.zeros(len(vertex)), where=step_m > 0)
         return vertex, np.clip(share, 0, 1)
 
     def points_at(self, places: Places) -> np.ndarray:
-        """Return where places are, all of which are somewhere: (n, 2), float64."""
+        """Return the coordinates of places, none of which is nowhere: (n, 2), float64."""
         vertex, share = self._steps_at(places)
         begin, end = self.graph.points[vertex], self.graph.points[vertex + 1]
         return begin + share[:, None] * (end - begin)
 
     def headings_at(self, places: Places) -> np.ndarray:
-        """Return the direction of the edge at places, as vectors of length 1: (n, 2), float64."""
+        """Return the direction of the edge at places, as unit vectors: (n, 2), float64."""
         vertex, _ = self._steps_at(places)
         step = self.graph.points[vertex + 1] - self.graph.points[vertex]
         return step / np.hypot(*step.T)[:, None]
 
     def times_at(self, places: Places) -> np.ndarray:
-        """Return the time to places from the first node of their edge: (n,), float64."""
+        """Return the time from the first node of their edge to places: (n,), float64."""
         vertex, share = self._steps_at(places)
         return self.along_s[vertex] + share * (self.along_s[vertex + 1] - self.along_s[vertex])
 
     def lines_at(self, edge: np.ndarray, begin_m: np.ndarray, end_m: np.ndarray) -> np.ndarray:
-        """Return parts of edges, between two places on each, as lines: (n,), object."""
+        """Return parts of edges as lines.
+
+        Parameters
+        ----------
+        edge : ndarray (n,), int64
+        begin_m, end_m : ndarray (n,), float64
+            How far along its edge each part begins and ends.
+
+        Returns
+        -------
+        ndarray (n,), object
+            LineStrings.
+        """
         first, _ = self._steps_at(Places(edge, begin_m))
         last, _ = self._steps_at(Places(edge, end_m))
         counts = last - first
@@ -153,9 +157,9 @@ class RoadGraph:
         return shapely.linestrings(points[order], indices=owners[order])
 
     def neighbors(self, other: RoadGraph, within_m: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the straight segments that lie within a distance of another graph's, as pairs of both, in blocks.
+        """Yield pairs of straight segments of this and another graph within a distance of each other, in blocks.
 
-        Each is given by the vertex where it begins: (k,), int64, in this graph and in the other.
+        A segment is given by the vertex where it begins: (k,), int64, in this graph and in the other.
         """
         shapes = self._tree.geometries
         for begin in range(0, len(shapes), _BLOCK):
@@ -168,18 +172,24 @@ class RoadGraph:
     ) -> tuple[Places, np.ndarray]:
         """Return the nearest place to each point, and its distance in meters.
 
-        Where that spot is on several edges, as where a bridge passes over a road, that is taken which runs as the
-        point's own road does, or which has a node there where the point is one; then the first.
+        Where that spot is on several edges, as where a bridge passes over a road, the edge with the heading of the
+        point's own road is taken, or one that has a node there where the point is a node; then the first.
 
         Parameters
         ----------
         points : ndarray (n, 2), float64
         within_m : float
-            Where nothing is as near as this, the place is nowhere, and the distance infinite.
+            Largest distance; farther away the place is nowhere.
         headings : ndarray (n, 2), float64, optional
-            The direction of each point's own road as a vector of length 1; not a number for a node of one.
+            Direction of each point's own road as a unit vector; NaN for a node.
         within_degrees : float
-            Where headings are given, edges that run at a larger angle to them are not looked at.
+            Where headings are given, edges at a larger angle to them are left out.
+
+        Returns
+        -------
+        places : Places
+        distance_m : ndarray (n,), float64
+            Infinite for nowhere.
         """
         places = Places(np.full(len(points), -1), np.zeros(len(points)))
         distance_m = np.full(len(points), np.inf)
@@ -206,31 +216,44 @@ class RoadGraph:
         return places, distance_m
 
     def runs_like(self, vertex: np.ndarray, headings: np.ndarray, within_degrees: float) -> np.ndarray:
-        """Return which steps from vertices run at no larger an angle to headings, either way along: (n,), bool."""
+        """Return which steps run within an angle of headings, in either direction.
+
+        Parameters
+        ----------
+        vertex : ndarray (n,), int64
+            Where each step begins.
+        headings : ndarray (n, 2), float64
+            Unit vectors.
+        within_degrees : float
+
+        Returns
+        -------
+        ndarray (n,), bool
+        """
         step = self.graph.points[vertex + 1] - self.graph.points[vertex]
-        return np.abs((step * headings).sum(axis=1)) >= np.cos(np.radians(within_degrees)) * self._step_m[vertex]
+        return np.abs((step * headings).sum(axis=1)) >= np.cos(np.radians(within_degrees)) * self.graph.steps[vertex]
 
     def _project(self, points: np.ndarray, vertex: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the nearest spots to points on the segments after vertices, and how far along the edge they are."""
+        """Return the projections of points onto the segments after vertices, and how far along the edge they are."""
         begin, step = self.graph.points[vertex], self.graph.points[vertex + 1] - self.graph.points[vertex]
-        step_m = self._step_m[vertex]
+        step_m = self.graph.steps[vertex]
         share = np.clip(((points - begin) * step).sum(axis=1) / step_m**2, 0, 1)
         return begin + share[:, None] * step, self.along_m[vertex] + share * step_m
 
     def _unlikeness(
         self, vertex: np.ndarray, edge: np.ndarray, along_m: np.ndarray, headings: np.ndarray | None
     ) -> np.ndarray:
-        """Return how little places are like points with these headings: from 0 to 1, in steps far above rounding."""
+        """Return a cost, 0 to 1, of matching points with these headings to places, rounded so that ties are ties."""
         if headings is None:
             return np.zeros(len(vertex))
         step = self.graph.points[vertex + 1] - self.graph.points[vertex]
-        aside = 1 - np.abs((step * headings).sum(axis=1)) / self._step_m[vertex]
+        aside = 1 - np.abs((step * headings).sum(axis=1)) / self.graph.steps[vertex]
         at_node = (along_m <= _EQUAL_M) | (along_m >= self.length_m[edge] - _EQUAL_M)
         return np.where(np.isnan(headings[:, 0]), ~at_node, np.round(aside, 6))
 
 
 def _first_of_each(group: np.ndarray, *keys: np.ndarray) -> np.ndarray:
-    """Return the index of the first of each group by some keys, of which the first counts most."""
+    """Return the index of the least of each group by keys, the first of which counts most."""
     order = np.lexsort((*keys[::-1], group))
     return order[np.unique(group[order], return_index=True)[1]]
 
@@ -246,13 +269,13 @@ def places_along(roads: RoadGraph, spacing_m: float) -> Places:
 
 
 def make_road_graph(lines: Lines, tolerance_m: float) -> RoadGraph:
-    """Return the graph of lines, cut where they meet; see `noding`. Nodes may have just two edges."""
+    """Return the noded graph of lines; see `noding`. Nodes of degree 2 stay."""
     graph, line = node_lines(lines, tolerance_m)
     return RoadGraph(graph, np.repeat(line, graph.sizes), lines)
 
 
 def as_drawn(lines: Lines) -> RoadGraph:
-    """Return lines as a graph that is cut nowhere and linked nowhere: edge i is line i."""
+    """Return lines as a graph without noding: edge i is line i, with two nodes of its own."""
     points, line = shapely.get_coordinates(lines.shapes, return_index=True)
     offsets = np.concatenate([[0], np.cumsum(shapely.get_num_points(lines.shapes))])
     nodes = points[np.column_stack([offsets[:-1], offsets[1:] - 1]).ravel()]
@@ -261,11 +284,11 @@ def as_drawn(lines: Lines) -> RoadGraph:
 
 
 def contracted(roads: RoadGraph) -> RoadGraph:
-    """Return the graph without nodes of degree 2, but for one in a ring of nothing else; see `graph.join_chains`."""
+    """Return the graph without nodes of degree 2, but for one in each ring of them; see `chains.join_chains`."""
     graph = roads.graph
     chains = find_chains(graph)
     joined = join(graph, chains)
-    reverse = chains.ways % 2 == 1
+    reverse = chains.is_reversed
     begins = np.where(reverse, graph.offsets[chains.edges + 1] - 2, graph.offsets[chains.edges])
     steps = ranges(begins, graph.sizes[chains.edges] - 1, np.where(reverse, -1, 1))
     is_last = np.zeros(len(joined.points), dtype=np.int64)

@@ -1,8 +1,9 @@
 """Shortest paths between places on the edges of a graph, a few sources at a time.
 
-Knows costs of edges, be they meters or seconds; knows nothing of roads or scores. Paths are sought between nodes alone
-(Dijkstra, "A note on two problems in connexion with graphs", 1959), and places put on edges by how far they are from
-both nodes, which is exact: so a graph stays as small as its junctions are few.
+Scope: costs of edges, in meters or seconds. Independent of roads and scores.
+
+Dijkstra's algorithm ("A note on two problems in connexion with graphs", 1959) runs between nodes only; places are added
+by their costs to both nodes of their edge, which is exact and needs no node for a place.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from .road_graph import Places, RoadGraph
 
 @dataclass(frozen=True)
 class Paths:
-    """Places on a graph, and what paths between them need.
+    """Places on a graph, with the costs for shortest paths between them.
 
     Parameters
     ----------
@@ -31,9 +32,9 @@ class Paths:
     along : ndarray (n,), float64
         Cost from the edge's first node to the place.
     ends : ndarray (n, 2), int64
-        Both nodes of the edge.
+        Both nodes of each place's edge.
     away : ndarray (n, 2), float64
-        Cost from the place to either; infinite for nowhere.
+        Cost from the place to either node; infinite for nowhere.
     """
 
     links: csr_array
@@ -48,7 +49,7 @@ class Paths:
         return self.links.shape[0]
 
     def to_nodes(self, sources: np.ndarray, limit: float = np.inf) -> np.ndarray:
-        """Return the cost from places, given by their numbers, to every node: (b, k), float64; infinite beyond a limit.
+        """Return the cost from places, (b,), int64, to every node: (b, k), float64; infinite beyond a limit.
 
         The limit counts from the nodes of the places' edges on.
         """
@@ -59,14 +60,20 @@ class Paths:
         return np.minimum(costs[one] + away[:, :1], costs[other] + away[:, 1:])
 
     def between(self, sources: np.ndarray, to_nodes: np.ndarray, first: int = 0) -> np.ndarray:
-        """Return the cost from places to all places from number `first` on: (b, n - first), float64.
+        """Return the cost from some places to all places from a number on.
 
         Parameters
         ----------
         sources : ndarray (b,), int64
+            Numbers of the places.
         to_nodes : ndarray (b, k), float64
-            Of the sources; see `to_nodes`.
+            Their costs to every node; see `to_nodes`.
         first : int
+            The first target.
+
+        Returns
+        -------
+        ndarray (b, n - first), float64
         """
         ends, away = self.ends[first:], self.away[first:]
         costs = np.take(to_nodes, ends[:, 0], axis=1)
@@ -89,7 +96,7 @@ class Paths:
 
 
 def make_paths(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarray) -> Paths:
-    """Return the paths between places of a graph.
+    """Return what is needed for the shortest paths between places of a graph.
 
     Parameters
     ----------
@@ -100,6 +107,10 @@ def make_paths(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarr
         The edge of each place; -1 for nowhere.
     along : ndarray (n,), float64
         Cost from the edge's first node to the place.
+
+    Returns
+    -------
+    Paths
     """
     ends = graph.edges[edge] if len(graph.edges) else np.zeros((len(edge), 2), dtype=np.int64)
     rest = cost[edge] - along if len(graph.edges) else along
@@ -108,19 +119,31 @@ def make_paths(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarr
 
 
 def _links(graph: Graph, cost: np.ndarray) -> csr_array:
-    """Return the costs between neighbors; of parallel edges the least, and none from a node to itself."""
+    """Return the costs between adjacent nodes as a sparse matrix: the least of parallel edges, none of loops."""
     is_loop = graph.edges[:, 0] == graph.edges[:, 1]
     pairs, costs = np.sort(graph.edges[~is_loop], axis=1), cost[~is_loop]
     order = np.lexsort((costs, pairs[:, 1], pairs[:, 0]))
     pairs, least = np.unique(pairs[order], axis=0, return_index=True)
     costs = costs[order][least]
     both = np.concatenate([pairs, pairs[:, ::-1]])
-    count = max(len(graph.nodes), 1)  # where there is no node, places that are nowhere still need one to be away from
+    count = max(len(graph.nodes), 1)  # places that are nowhere need a node, too
     return csr_array((np.tile(costs, 2), tuple(both.T)), shape=(count, count))
 
 
 def paths_on(roads: RoadGraph, places: Places, by_time: bool) -> Paths:
-    """Return what paths between places of a network need, by length in meters or by time in seconds."""
+    """Return what is needed for the shortest paths between places of a road graph.
+
+    Parameters
+    ----------
+    roads : RoadGraph
+    places : Places
+    by_time : bool
+        Costs are seconds; else meters.
+
+    Returns
+    -------
+    Paths
+    """
     if not by_time:
         return make_paths(roads.graph, roads.length_m, places.edge, places.along_m)
     on_road = places.edge >= 0

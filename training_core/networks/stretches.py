@@ -1,4 +1,4 @@
-"""Parts of edges: where one road network runs within a tolerance of another, and the rest.
+"""Buffer matching: the parts of one road network's edges that lie within a tolerance of another, and the rest.
 
 Scope: road graphs on a plane in meters. Independent of what the parts are compared for.
 """
@@ -12,7 +12,7 @@ import numpy as np
 from .parallel_arrays import concatenated
 from .road_graph import RoadGraph
 
-# What is nearer to the tolerance than this is within it, and gaps shorter than this are none: it is rounding.
+# Rounding: distances up to so much above the tolerance are within it, and gaps shorter than this are none.
 _ROUNDING_M = 1e-6
 
 
@@ -23,8 +23,9 @@ class Stretches:
     Parameters
     ----------
     edge : ndarray (n,), int64
+        The edge of each part.
     begin_m, end_m : ndarray (n,), float64
-        How far along the edge the part begins and ends.
+        How far along its edge the part begins and ends.
     """
 
     edge: np.ndarray
@@ -37,19 +38,24 @@ class Stretches:
 
     @property
     def length_m(self) -> float:
-        """Length of all parts."""
+        """Total length of the parts."""
         return float((self.end_m - self.begin_m).sum())
 
 
 def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float, within_degrees: float = 90.0) -> Stretches:
-    """Return the parts of a network's edges that lie within a tolerance of another network, where it runs alike.
+    """Return the parts of a network's edges within a tolerance of edges of another network with a similar heading.
 
     Parameters
     ----------
     roads, other : RoadGraph
     tolerance_m : float
     within_degrees : float
-        The largest angle between pieces that are compared; a right angle compares all.
+        The largest angle between segments that are compared; 90 compares all.
+
+    Returns
+    -------
+    Stretches
+        Parts of `roads`.
     """
     found = [Stretches(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
     for vertex, other_vertex in roads.neighbors(other, tolerance_m):
@@ -65,7 +71,7 @@ def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float, within_degrees:
 
 
 def rest(roads: RoadGraph, parts: Stretches) -> Stretches:
-    """Return what is left of a network's edges without some parts of them."""
+    """Return the complement: a network's edges without some parts of them."""
     edges = np.arange(len(roads.graph.edges))
     begin = np.concatenate([np.zeros(len(edges)), parts.end_m])
     end = np.concatenate([parts.begin_m, roads.length_m])
@@ -79,16 +85,17 @@ def rest(roads: RoadGraph, parts: Stretches) -> Stretches:
 def _within_capsule(
     begin: np.ndarray, step: np.ndarray, one: np.ndarray, other: np.ndarray, radius_m: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return from where to where straight pieces lie within a radius of others, in meters from where they begin.
+    """Return the interval of each straight segment that lies within a radius of another, in meters from its begin.
 
-    What lies within it are two disks and the rectangle between them; where nothing does, the first is the larger.
+    The buffer of a segment is a capsule, two disks and the rectangle between them; an interval is empty where its begin
+    is larger than its end.
 
     Parameters
     ----------
     begin, step : ndarray (n, 2), float64
-        Where each piece begins, and the way to its end.
+        Begin of each segment, and the vector to its end.
     one, other : ndarray (n, 2), float64
-        Ends of what each is compared with.
+        Both ends of the segment that it is compared with.
     radius_m : float
     """
     length_m = np.hypot(*step.T)
@@ -120,7 +127,7 @@ def _within_disk(
 def _within_band(
     position: np.ndarray, speed: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return from when to when what moves from a position at a speed is between two bounds."""
+    """Return the interval in which position + t * speed lies between two bounds."""
     inside = (position >= low) & (position <= high)
     moves = speed != 0
     speed = np.where(moves, speed, 1)
@@ -135,7 +142,7 @@ def _cross(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def _united(parts: Stretches) -> Stretches:
-    """Return what parts of edges, which may overlap and be in any order, cover together."""
+    """Return the union of parts of edges, which may overlap and be in any order."""
     owner = np.tile(parts.edge, 2)
     place_m = np.concatenate([parts.begin_m, parts.end_m])
     change = np.repeat([1, -1], len(parts.edge))

@@ -1,7 +1,6 @@
-"""The job cleannetwork: a layer of road lines, from anywhere, becomes a network.
+"""The job cleannetwork: a layer of road lines from any source, cleaned to a topologically sound network.
 
-Knows the order of steps from lines to cleaner lines, and what becomes of their fields; each step is a module's of its
-own. Knows nothing of masks.
+Scope: the order of the steps, and how fields are carried over to the parts of lines. Independent of rasters.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ from ..networks.parallel_arrays import ranges
 from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
 
-# Columns that are made anew, and the key of a GeoPackage, of which the parts of a line cannot all be the owner.
-_MADE_ANEW = {"length_m", "component", "fid"}
+# Columns that are computed, and the key of a GeoPackage, which the parts of a line cannot share.
+_RECOMPUTED = {"length_m", "component", "fid"}
 
 
 def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.CleanNetwork`."""
+    """Run the job and return its result; see `jobs.CleanNetwork`."""
     for path in filter(None, (job.roads, job.nodes)):
         check_vector_output(path, 2 if job.nodes == job.roads else 1)
     with Outputs(inputs=[job.lines]) as outputs:
@@ -50,27 +49,32 @@ def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
 
 
 def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Reporter) -> Network:
-    """Return the network of a layer's lines.
+    """Return the clean network of a layer's lines.
 
     Parameters
     ----------
     layer : GeoDataFrame
-        Lines in any CRS. A part of a line has the line's fields, and its direction.
+        Lines in any CRS.
     job : CleanNetwork
-        Its options; paths are not looked at.
+        Its options; paths are not read.
     reporter : Reporter
+
+    Returns
+    -------
+    Network
+        In the layer's CRS. A part of a line has the line's fields and direction.
 
     Raises
     ------
     LabelError
-        The lines lie nowhere on Earth, or too far apart.
+        The lines are too far apart for one plane.
     """
     plane = shared_plane(layer)
     lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))
     graph = clean_lines(lines, job, reporter)
     to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)
-    made_anew = _MADE_ANEW | ({TRAVEL_TIME} if SPEED in layer.columns else set())
-    kept = [name for name in layer.columns if name != layer.geometry.name and name.lower() not in made_anew]
+    recomputed = _RECOMPUTED | ({TRAVEL_TIME} if SPEED in layer.columns else set())
+    kept = [name for name in layer.columns if name != layer.geometry.name and name.lower() not in recomputed]
     rows = layer[kept].iloc[lines.feature[graph.origin]]
     cleaned = to_tables(
         graph,
@@ -107,7 +111,7 @@ def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
 
     surroundings = Surroundings(is_bridge=lambda graph: lines.bridge[graph.origin])
     join = partial(_join, lines.bridge if job.join_lines else np.arange(len(lines)))
-    begin(0, "Cutting lines where they meet")
+    begin(0, "Splitting lines where they meet")
     graph, origin = node_lines(lines, job.join_m)
     graph = join(replace(graph, origin=origin))
     begin(0.4, "Cleaning the network")
@@ -122,7 +126,7 @@ def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
 
 
 def _join(kind: np.ndarray, graph: Graph) -> Graph:
-    """Return the graph with edges that go on in each other made one where their origins are of one kind."""
+    """Return the graph with edges joined at nodes of degree 2 where their origins are of one kind."""
     kinds = np.repeat(kind[graph.origin].astype(np.int64), 2)
     least, most = np.full(len(graph.nodes), len(kind)), np.full(len(graph.nodes), -1)
     np.minimum.at(least, graph.edges.ravel(), kinds)

@@ -1,6 +1,6 @@
-"""The job exportnetwork: a layer of road lines as a graph that other programs find ways in.
+"""The job exportnetwork: a layer of road lines as a routable graph, in GraphML or GeoPackage.
 
-Knows how lines, what their fields say, and files go together; what the graph is like, `routable` knows.
+Scope: fields of the layer for class, speed and one-way streets. Independent of the graph's format (`osmnx_graph`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _PURPOSE = "lines to export"
 _GEOGRAPHIC = "EPSG:4326"
 # Where a layer from OpenStreetMap, or from RoadSeg, has the class of a road.
 _CLASS_FIELD = "highway"
-# What is true of a whole line, and not of its parts.
-_MADE_ANEW = {"length_m", TRAVEL_TIME, "component"}
-# What a field says of a one-way road: OpenStreetMap has yes, no and -1, SpaceNet 1 for one way and 2 for both.
+# True of a whole line, and not of its parts.
+_RECOMPUTED = {"length_m", TRAVEL_TIME, "component"}
+# Values of a one-way field: OpenStreetMap has yes, no and -1, SpaceNet 1 for one way and 2 for both.
 _WAYS = {
     **dict.fromkeys(("yes", "true", "1"), ALONG),
     **dict.fromkeys(("-1", "reverse"), AGAINST),
@@ -42,7 +42,15 @@ _WAYS = {
 
 
 def run(job: ExportNetwork, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.ExportNetwork`."""
+    """Run the job and return its result; see `jobs.ExportNetwork`.
+
+    Raises
+    ------
+    OutputError
+        A path ends in no format that can be written.
+    LabelError
+        As `export_layer`.
+    """
     _check_outputs(job)
     with Outputs(inputs=[job.lines]) as outputs:
         graphml = outputs.stage(job.graphml) if job.graphml else None
@@ -74,21 +82,26 @@ def _fields(job: ExportNetwork) -> LineFields:
 def export_layer(
     layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Reporter
 ) -> tuple[Routable, dict[str, Any]]:
-    """Return the network of a layer's lines, and its numbers.
+    """Return the routable network of a layer's lines, and its numbers.
 
     Parameters
     ----------
     layer : GeoDataFrame
         Lines in any CRS.
     job : ExportNetwork
-        Its options; paths are only named in errors.
+        Its options; paths are only used in errors.
     reporter : Reporter
+
+    Returns
+    -------
+    network : Routable
+    numbers : dict of str to Any
+        Nodes, edges, length and components.
 
     Raises
     ------
     LabelError
-        A field is missing or says what cannot be understood, or the lines have no length, lie nowhere on Earth, or too
-        far apart.
+        A field is missing or has an unknown value, or the lines have no length or are too far apart for one plane.
     """
     class_field = job.lines_class_field or (_CLASS_FIELD if _CLASS_FIELD in layer.columns else "")
     require_fields(layer, (class_field, job.lines_oneway_field), job.lines, _PURPOSE)
@@ -96,7 +109,7 @@ def export_layer(
     lines = lines_in(plane, layer, _fields(job))
     speed_kmh = _speeds_kmh(lines, layer[class_field] if class_field else None, job, reporter)
     ways = _ways(layer, job, reporter)
-    reporter.progress(0, "Cutting lines where they meet")
+    reporter.progress(0, "Splitting lines where they meet")
     graph, line = node_lines(lines, job.join_m)
     graph = replace(graph, origin=line)
     if not len(graph.edges):
@@ -122,7 +135,7 @@ def export_layer(
 def _measured(
     roads: geopandas.GeoDataFrame, columns: dict[str, Any], speed_kmh: Optional[np.ndarray]
 ) -> geopandas.GeoDataFrame:
-    """Return the shapes of roads with some columns, and length, speed and travel time as OSMnx calls them."""
+    """Return the shapes of roads with some columns, and OSMnx' columns for length, speed and travel time."""
     length_m = roads["length_m"].to_numpy()
     columns = {**columns, "length": length_m}
     if speed_kmh is not None:
@@ -132,8 +145,8 @@ def _measured(
 
 
 def _columns(layer: geopandas.GeoDataFrame, feature: np.ndarray, class_field: str) -> dict[str, Any]:
-    """Return what a layer's fields say of its features: the class, and as numbers or text all that is not reserved."""
-    taken = {name: name for name in layer.columns if name.lower() not in {*RESERVED, *_MADE_ANEW, _CLASS_FIELD}}
+    """Return the columns of the edges from a layer's fields: the class, and all that are not reserved."""
+    taken = {name: name for name in layer.columns if name.lower() not in {*RESERVED, *_RECOMPUTED, _CLASS_FIELD}}
     taken.pop(layer.geometry.name, None)
     columns = {}
     for name, source in {**({_CLASS_FIELD: class_field} if class_field else {}), **taken}.items():
@@ -146,38 +159,38 @@ def _columns(layer: geopandas.GeoDataFrame, feature: np.ndarray, class_field: st
 def _speeds_kmh(
     lines: Lines, names: Optional[pandas.Series], job: ExportNetwork, reporter: Reporter
 ) -> Optional[np.ndarray]:
-    """Return the speed of each line, (n,), float64, or None where nothing tells any.
+    """Return the speed of each line, (n,), float64, or None without a speed field and a class field.
 
-    It is what the speed field tells; else what is usual in the line's class; else the median of those that are told.
+    It is that of the speed field; else the usual one of the line's class; else the median of the speed field.
     """
     if not job.lines_speed_field and names is None:
-        reporter.log("Neither speeds nor classes of roads are told: the graph has lengths, and no travel times.")
+        reporter.log("There is no field for speed or road class: edges have lengths, but no travel times.")
         return None
-    told = lines.speed_mps / METERS_PER_SECOND["km/h"]
+    own = lines.speed_mps / METERS_PER_SECOND["km/h"]
     usual = np.full(len(lines), np.nan)
     if names is not None:
         of_feature = [np.nan if pandas.isna(name) else usual_kmh(str(name)) for name in names]
         usual = np.array(of_feature)[lines.feature]
-    rest = np.median(told[np.isfinite(told)]) if np.isfinite(told).any() else OTHER_KMH
-    missing = int((~np.isfinite(told)).sum())
+    rest = np.median(own[np.isfinite(own)]) if np.isfinite(own).any() else OTHER_KMH
+    missing = int((~np.isfinite(own)).sum())
     if missing:
-        reporter.log(f"{missing} of {len(lines)} lines tell no speed: what is usual is taken.")
-    return np.where(np.isfinite(told), told, np.where(np.isfinite(usual), usual, rest))
+        reporter.log(f"{missing} of {len(lines)} lines have no speed: that of their class, or the median, is used.")
+    return np.where(np.isfinite(own), own, np.where(np.isfinite(usual), usual, rest))
 
 
 def _ways(layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Reporter) -> np.ndarray:
-    """Return in which directions each feature can be driven: (n,), int64."""
+    """Return the allowed directions of each feature: (n,), int64, BOTH, ALONG or AGAINST."""
     if not job.lines_oneway_field:
         if "oneway" in layer.columns:
-            reporter.warning("The lines have a field 'oneway' that is not chosen: all roads are for both directions.")
+            reporter.warning("The lines have a field 'oneway', but no one-way field is chosen: all roads are two-way.")
         return np.full(len(layer), BOTH)
     words = [_word(value) for value in layer[job.lines_oneway_field]]
     unknown = sorted(set(words) - set(_WAYS))
     if unknown:
         raise LabelError(
-            f"The field {job.lines_oneway_field!r} of the {_PURPOSE} ({job.lines}) says {unknown[0]!r}, which is no "
-            "direction.",
-            f"It may say {', '.join(filter(None, _WAYS))}, or nothing.",
+            f"The one-way field {job.lines_oneway_field!r} of the {_PURPOSE} ({job.lines}) has the unknown value "
+            f"{unknown[0]!r}.",
+            f"Known values are {', '.join(filter(None, _WAYS))}, and empty.",
         )
     return np.array([_WAYS[word] for word in words], dtype=np.int64)
 

@@ -23,7 +23,7 @@ from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.vectors import check_vector_output, read_area, write_layers
 from ..jobs import ScoreNetwork
-from ..networks.lines import LineFields, clipped, lines_in, read_line_layer, shared_plane, with_speeds_told
+from ..networks.lines import LineFields, clipped, lines_in, read_line_layer, shared_plane, with_speeds
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from ..networks.stretches import Stretches, near, rest
 from ..reports.score_report import NetworkRecord, NetworkSummary, write_network_report
@@ -143,7 +143,7 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
     if not len(lines[PROPOSAL]):
         reporter.warning("There are no proposed roads to score: all scores are 0.")
     if job.truth_speed_field:
-        lines = {name: with_speeds_told(each, name, fields[name].speed, reporter) for name, each in lines.items()}
+        lines = {name: with_speeds(each, name, fields[name].speed, reporter) for name, each in lines.items()}
     graphs = [contracted(make_road_graph(lines[name], job.join_m)) for name in (TRUTH, PROPOSAL)]
     return Networks(*graphs, plane, layers[TRUTH].crs)
 

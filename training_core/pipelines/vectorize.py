@@ -1,7 +1,6 @@
-"""The job vectorize: from a mask or probability to a road network.
+"""The job vectorize: from a mask or probability raster to a road network.
 
-Knows the order of steps from pixels to lines on the map, and what is told of each line; each step is a module's of
-its own. Knows nothing of where a mask comes from.
+Scope: inputs and outputs; the steps are those of `extraction.road_extraction`. Independent of where a mask comes from.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from ..system.outputs import Outputs
 
 
 def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.Vectorize`."""
+    """Run the job and return its result; see `jobs.Vectorize`."""
     for path in filter(None, (job.roads, job.nodes)):
         check_vector_output(path, 2 if job.nodes == job.roads else 1)
     with Outputs(inputs=[job.raster, job.classes]) as outputs:

@@ -18,7 +18,7 @@ from support.graphs import lines
 from support.rasters import NORTH_UP, UTM, write_raster
 from training_core.errors import ImageryError
 from training_core.events import Reporter
-from training_core.extraction.line_classes import classes_along, elect
+from training_core.extraction.line_classes import classes_along, percentile_class
 from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.class_raster import class_array
 from training_core.geodata.grid import Grid
@@ -53,19 +53,19 @@ def extracted(numbers, classes=CLASSES, road=None, **options):
 def test_the_class_is_that_of_the_speed_which_85_percent_of_the_votes_are_not_above():
     speeds = np.array([30.0, 72.0, 50.0])
     votes = np.array([[85, 15, 0], [84, 16, 0], [84, 8, 8], [0, 0, 7], [17, 3, 0], [16, 4, 0]])
-    assert elect(votes, speeds).tolist() == [0, 1, 2, 2, 0, 1]
+    assert percentile_class(votes, speeds).tolist() == [0, 1, 2, 2, 0, 1]
 
 
 def test_of_classes_with_one_speed_the_most_votes_decide():
     speeds = np.array([30.0, 72.0, 30.0])
-    assert elect(np.array([[50, 5, 45], [30, 0, 31], [1, 20, 79]]), speeds).tolist() == [0, 2, 1]
+    assert percentile_class(np.array([[50, 5, 45], [30, 0, 31], [1, 20, 79]]), speeds).tolist() == [0, 2, 1]
 
 
 @given(st.lists(st.integers(0, 30), min_size=3, max_size=3), st.permutations([20.0, 30.0, 50.0]))
 def test_the_speed_is_numpys_percentile_of_the_pixels(votes, speeds):
     if sum(votes):
         expected = np.percentile(np.repeat(speeds, votes), 85, method="inverted_cdf")
-        assert speeds[elect(np.array([votes]), np.array(speeds))[0]] == expected
+        assert speeds[percentile_class(np.array([votes]), np.array(speeds))[0]] == expected
 
 
 def test_each_line_has_its_class_its_speed_and_its_time():

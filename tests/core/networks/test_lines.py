@@ -93,7 +93,7 @@ def test_speeds_have_their_unit_and_unknown_ones_the_median(unit, speed_mps):
     layer = layer_at(10, 50, speed=["36", "fast"])
     lines = lines_in(shared_plane(layer), layer, LineFields(speed="speed", speed_unit=unit))
     assert lines.speed_mps == pytest.approx([speed_mps, np.nan], nan_ok=True)
-    assert lines.with_speeds().speed_mps == pytest.approx([speed_mps, speed_mps])
+    assert lines.with_median_speed().speed_mps == pytest.approx([speed_mps, speed_mps])
 
 
 def test_a_layer_without_the_field_or_of_points_is_refused_by_name(tmp_path):

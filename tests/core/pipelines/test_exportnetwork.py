@@ -91,7 +91,8 @@ def test_a_one_way_road_is_driven_one_way(tmp_path):
     assert sorted(marks) == sorted([("1", "True", "False"), ("3", "True", "False"), *both])
     _, graph = exported(tmp_path, layer, told)
     assert graph.number_of_edges() == 8
-    assert any("'oneway' that is not chosen" in event.message for event in told if isinstance(event, Warning))
+    warnings = [event.message for event in told if isinstance(event, Warning)]
+    assert any("'oneway', but no one-way field is chosen" in message for message in warnings)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ def test_where_speeds_come_from():
     assert speeds(layer) == pytest.approx([*usual, OTHER_KMH])
     field = {"lines_speed_field": "mph", "speed_unit": "mph"}
     assert speeds(layer, told, **field) == pytest.approx([48.28032, *usual[1:], 80.4672])
-    assert any("2 of 4 lines tell no speed" in event.message for event in told if isinstance(event, Log))
+    assert any("2 of 4 lines have no speed" in event.message for event in told if isinstance(event, Log))
     assert speeds(layer.drop(columns="highway"), **field) == pytest.approx([48.28032, 64.37376, 64.37376, 80.4672])
     assert speeds(layer.rename(columns={"highway": "kind"}), lines_class_field="kind") == speeds(layer)
     assert speeds(layer.drop(columns="highway")) is None
@@ -210,7 +211,7 @@ def test_text_that_xml_cannot_hold_does_not_spoil_the_file(tmp_path):
     [
         ({"lines_oneway_field": "one"}, "have no field 'one'"),
         ({"lines_class_field": "class"}, "have no field 'class'"),
-        ({"lines_oneway_field": "way"}, "says 'b', which is no direction"),
+        ({"lines_oneway_field": "way"}, "has the unknown value 'b'"),
         ({"graphml": "graph.xml"}, r"graph\.xml is in no format"),
         ({"geopackage": "graph.geojson"}, r"graph\.geojson can hold only one layer"),
     ],
