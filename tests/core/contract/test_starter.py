@@ -23,8 +23,6 @@ from training_core.jobs import (
 )
 from training_core.models.model_file import load_weights
 
-pytestmark = pytest.mark.usefixtures("enough_memory")
-
 COMPUTE = {"engine": "native", "threads": 1}
 
 
@@ -67,6 +65,7 @@ def test_other_models_are_the_files_that_they_name(planted_starter):
     assert model_path("") == "" and with_model_paths(FineTune(base_model="")).base_model == ""
 
 
+@pytest.mark.usefixtures("enough_memory")
 def test_the_first_run_needs_no_model(planted_starter, town, tmp_path):
     assert Segment().model == ExtractRoads().model == FineTune().base_model == STARTER
     mask = tmp_path / "mask.tif"
@@ -79,6 +78,7 @@ def test_the_first_run_needs_no_model(planted_starter, town, tmp_path):
     assert card.training["base_model"] == planted_starter.name
 
 
+@pytest.mark.usefixtures("enough_memory")
 def test_left_empty_learning_starts_fresh(planted_starter, town, tmp_path):
     model = str(tmp_path / "model.safetensors")
     job = FineTune(rasters=(town.raster,), roads=town.roads, model=model, base_model="", steps=1, chip_px=64, **COMPUTE)
