@@ -188,8 +188,8 @@ def test_without_a_checkpoint_there_is_nothing_to_go_on_from(job, tmp_path):
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(job, tmp_path):
     told = []
-    wanted = job(tmp_path, steps=3, checkpoint_minutes=0)  # after every step
+    wanted = job(tmp_path, steps=20, checkpoint_minutes=0.02)
     checkpoint_path(wanted.model).mkdir()
     (checkpoint_path(wanted.model) / "something").touch()
-    assert finetune.run(wanted, Reporter(told.append))["steps"] == 3
+    assert finetune.run(wanted, Reporter(told.append))["steps"] == 20
     assert any("No checkpoint could be written" in event.message for event in told if isinstance(event, Warning))
