@@ -20,6 +20,7 @@ from ..geodata.pixel_codes import NO_DATA, ROAD
 from ..geodata.tiling import overhead
 from ..geodata.vectors import read_area
 from ..jobs import Segment
+from ..models.model_card import ModelCard
 from ..models.onnx_file import load_runnable
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
@@ -36,11 +37,7 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     skipped = len(targets) - len(missing)
     if skipped:
         reporter.log(f"{skipped} of {len(targets)} images have their mask already.")
-    aoi = read_area(job.aoi) if job.aoi else None
-    # The first image also serves as the sample, so that a job gives the same results when it is resumed.
-    first, rest = targets[0], [target for target in missing if target != targets[0]]
-    sample, *others = (plan_image(raster, aoi, card.input, results) for raster, results in (first, *rest))
-    plans = [sample, *others] if first in missing else others
+    sample, plans = _plan(targets[0], missing, job.aoi, card)
     check_size(plans)
     segmenter = prepare_segmenter(model, card, sample, job, reporter)
     if plans:
@@ -61,6 +58,19 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
         "tile_px": segmenter.core_px,
         "halo_px": segmenter.halo,
     }
+
+
+def _plan(
+    first: tuple[str, Results], missing: list[tuple[str, Results]], aoi: str, card: ModelCard
+) -> tuple[ImagePlan, list[ImagePlan]]:
+    """Return the plan for the first image of all, and those for the missing ones.
+
+    The first image is the sample on which the halo may be measured, so that a resumed job gives the same results.
+    """
+    polygons = read_area(aoi) if aoi else None
+    targets = [first, *(target for target in missing if target != first)]
+    plans = [plan_image(raster, polygons, card.input, results) for raster, results in targets]
+    return plans[0], plans if first in missing else plans[1:]
 
 
 @dataclass

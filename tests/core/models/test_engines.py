@@ -1,5 +1,6 @@
 import sys
 import time
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -8,7 +9,18 @@ from torch.optim import AdamW
 
 from training_core.errors import JobError
 from training_core.learning.losses import road_loss
-from training_core.models.engines import BF16, FP32, IPEX, NATIVE, IpexEngine, NativeEngine, choose_engine, why_not_ipex
+from training_core.models.engines import (
+    BF16,
+    FP32,
+    IPEX,
+    NATIVE,
+    OPENVINO,
+    IpexEngine,
+    NativeEngine,
+    choose_engine,
+    make_engine,
+    why_not_ipex,
+)
 from training_core.models.unet import Architecture, build_unet
 from training_core.system import processor
 
@@ -67,6 +79,14 @@ def logits(unet, engine, images):
     unet.eval()
     with torch.inference_mode():
         return engine.forward(unet, images)
+
+
+@pytest.mark.parametrize("name", [NATIVE, IPEX, OPENVINO])
+def test_an_engine_is_made_anew_from_what_a_checkpoint_keeps(name):
+    engine = make_engine(name, FP32, "asked for")
+    assert (engine.name, engine.precision, engine.reason) == (name, FP32, "asked for")
+    assert make_engine(**asdict(engine)) == engine
+    assert make_engine(name, BF16) != engine
 
 
 def test_the_native_engine_is_always_there(without_ipex):
