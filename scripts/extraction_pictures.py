@@ -32,12 +32,13 @@ from training_core.jobs import Vectorize
 from training_core.networks.chains import join_chains
 from training_core.networks.cleaning import drop_short_components, prune_spurs, simplify
 from training_core.networks.gaps import join_gaps, snap_ends
-from training_core.networks.graph import Graph
+from training_core.networks.graph import Graph, scaled
 from training_core.networks.junctions import merge_crossings, straighten_ends, straighten_junctions
+from training_core.networks.surroundings import Surroundings
 from training_core.scenes.scene import Scene, make_scene
 
 SIZE_PX, RESOLUTION_M, SEED, LAYOUT = 512, 0.5, 3, "organic"
-PIXEL_M = (RESOLUTION_M, RESOLUTION_M)
+PIXEL_M = np.array([RESOLUTION_M, RESOLUTION_M])
 PICTURE_PX = 600
 # The parts that are shown: first column, first row and side in pixels of the scene.
 PART, CLOSE_UP = (60, 60, 200), (120, 140, 80)
@@ -100,36 +101,33 @@ def draw_network(folder: Path, image: np.ndarray, raster: RoadRaster, options: V
     options : Vectorize
     """
     road, known = draw_mask(folder, raster, options)
-    clearance_m = Clearance(road, known, PIXEL_M)
-    ends = BitMask.empty(SIZE_PX, SIZE_PX).with_pixels(cut_ends(road, known, clearance_m))
+    clearance = Clearance(road, known, PIXEL_M)
+    ends = BitMask.empty(SIZE_PX, SIZE_PX).with_pixels(cut_ends(road, known, clearance))
     skeleton = thin_bits(road, ends)
     below = colored((road.unpacked(), LIGHT), ground=WHITE)
     save(folder / "5_skeleton.png", colored((road.unpacked(), LIGHT), (skeleton.unpacked(), LINE), ground=WHITE))
-    traced = trace_pixels(skeleton.pixels())
+    traced = scaled(trace_pixels(skeleton.pixels()), PIXEL_M)
     save(folder / "6_graph.png", below, (traced, LINE), nodes=traced)
-    pruned = prune_spurs(traced, PIXEL_M, options.spur_m, clearance_m.width_m, ends.at)
-    save(folder / "7_spurs.png", below, (traced, OLD), (pruned, LINE), nodes=pruned)
-    smooth_lines = thin_out(smooth(pruned))
-    centered = center(
-        smooth_lines, between_pixels(raster, road), lambda points: clearance_m.width_m(points) / RESOLUTION_M
+    surroundings = Surroundings(
+        clearance_m=clearance,
+        width_m=clearance.width_m,
+        is_data_edge=lambda points: ends.at(points / PIXEL_M),
+        half_pixel_m=RESOLUTION_M / 2,
     )
-    centered = straighten_ends(centered, PIXEL_M, clearance_m, ends.at)
+    pruned = prune_spurs(traced, options.spur_m, surroundings)
+    save(folder / "7_spurs.png", below, (traced, OLD), (pruned, LINE), nodes=pruned)
+    centered = center(thin_out(smooth(pruned)), between_pixels(raster, road, PIXEL_M), surroundings)
+    centered = straighten_ends(centered, surroundings)
     pale = gray(1 - raster.read(0, SIZE_PX)[0] / 2)
     save(folder / "8_centered.png", pale, (pruned, OLD), (centered, LINE), part=CLOSE_UP)
-    joined = join_gaps(centered, PIXEL_M, options.gap_m, options.gap_angle, ends.at, always)
-    joined = join_chains(snap_ends(joined, PIXEL_M, options.snap_m, ends.at, always))
-    joined = prune_spurs(joined, PIXEL_M, options.spur_m, clearance_m.width_m, ends.at)
+    joined = join_gaps(centered, options.gap_m, options.gap_angle, surroundings)
+    joined = join_chains(snap_ends(joined, options.snap_m, surroundings))
+    joined = prune_spurs(joined, options.spur_m, surroundings)
     save(folder / "9_gaps.png", below, (joined, NEW), (centered, LINE), nodes=joined)
-    straight = straighten_junctions(joined, PIXEL_M, clearance_m, ends.at)
-    merged = merge_crossings(straight, PIXEL_M, clearance_m)
+    merged = merge_crossings(straighten_junctions(joined, surroundings), surroundings)
     save(folder / "10_junctions.png", below, (joined, OLD), (merged, LINE), nodes=merged)
-    network = simplify(drop_short_components(merged, PIXEL_M, options.min_length_m), PIXEL_M, options.simplify_m)
+    network = simplify(drop_short_components(merged, options.min_length_m), options.simplify_m)
     save(folder / "11_network.png", image, (network, NEW), nodes=network)
-
-
-def always(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return that each gap, from (n, 2) to (n, 2), may be joined: (n,), bool."""
-    return np.ones(len(starts), dtype=bool)
 
 
 def gray(values: np.ndarray) -> np.ndarray:
@@ -171,9 +169,10 @@ def save(
     axes = figure.add_axes((0, 0, 1, 1))
     axes.imshow(pixels, interpolation="nearest")
     for graph, color in lines:
+        graph = scaled(graph, 1 / PIXEL_M)
         axes.add_collection(LineCollection(np.split(graph.points, graph.offsets[1:-1]), linewidths=3.5, colors=color))
     if nodes is not None:
-        axes.scatter(*nodes.nodes.T, s=70, color=NODE, zorder=3)
+        axes.scatter(*(nodes.nodes / PIXEL_M).T, s=70, color=NODE, zorder=3)
     axes.set(xlim=(left - 0.5, left + side_px - 0.5), ylim=(top + side_px - 0.5, top - 0.5))
     axes.set_axis_off()
     figure.savefig(path)

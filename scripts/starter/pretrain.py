@@ -118,19 +118,19 @@ class Run:
         return loss
 
     def _keep(self) -> None:
-        metadata = {"step": str(self.step), "elapsed_s": str(self.elapsed_s), "recipe": json.dumps(asdict(self.recipe))}
+        told = {"step": str(self.step), "elapsed_s": str(self.elapsed_s), "recipe": json.dumps(asdict(self.recipe))}
         beside = self._checkpoint.with_suffix(".part")
-        save_file(self.trainer.state(), beside, metadata=metadata)
+        save_file(self.trainer.state(), beside, metadata=told)
         beside.replace(self._checkpoint)
 
     def _resume(self) -> None:
         with safe_open(self._checkpoint, framework="pt") as file:
-            metadata = file.metadata()
-            former = Recipe(**{**json.loads(metadata["recipe"]), "steps": self.recipe.steps})
+            told = file.metadata()
+            former = Recipe(**{**json.loads(told["recipe"]), "steps": self.recipe.steps})
             if json.dumps(asdict(former)) != json.dumps(asdict(self.recipe)):
                 raise SystemExit(f"{self._checkpoint} is of another recipe; move it away to start afresh.")
             self.trainer.restore({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
-        self.step, self.elapsed_s = int(metadata["step"]), float(metadata["elapsed_s"])
+        self.step, self.elapsed_s = int(told["step"]), float(told["elapsed_s"])
         print(f"resuming from step {self.step}", flush=True)
 
 
