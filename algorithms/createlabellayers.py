@@ -1,4 +1,4 @@
-"""Processing algorithm *Create label layers*: an empty GeoPackage to digitize roads and areas of interest in."""
+"""Create label layers: a GeoPackage to draw roads and areas of interest in, ready for a training."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
             image_parameter(
                 self.INPUT,
                 self.tr("Image"),
-                self.tr("Image to draw roads on: a raster or mesh layer. The label layers get its CRS."),
+                self.tr("The image on which roads will be drawn: a raster or mesh layer. The layers get its CRS."),
             )
         )
         width = label_layers.WIDTH
@@ -62,20 +62,20 @@ class CreateLabelLayers(RoadSegAlgorithm):
                 minValue=width.option.minimum,
                 maxValue=width.option.maximum,
             ),
-            self.tr("Default width in the form; it can be changed for each road."),
+            self.tr("Width that the form begins with; it can be changed for each road."),
         )
         self._add(
             QgsProcessingParameterString(self.CLASSES, self.tr("Road classes"), _CLASSES, optional=True),
             self.tr(
-                "Classes offered in the form, separated by commas: kinds of roads, surfaces, or whatever is visible in "
-                "the image. Roads may have no class."
+                "Classes that the form offers, separated by commas: kinds of roads, surfaces, or whatever can be seen "
+                "in the image. A road may be left without one."
             ),
         )
         self._add(
             QgsProcessingParameterExtent(self.EXTENT, self.tr("Extent"), optional=True),
             self.tr(
-                "Initial rectangle of the area of interest. Without it, the layer is empty: add polygons once every "
-                "road in them is drawn."
+                "Rectangle that the area of interest begins with. Without it that layer is empty: outline the ground "
+                "once every road in it is drawn."
             ),
         )
         output = QgsProcessingParameterVectorDestination(
@@ -84,7 +84,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
         output.setSupportsNonFileBasedOutput(False)
         self._add(
             output,
-            self.tr("GeoPackage to create, with the layers roads and aoi. Existing files are never overwritten."),
+            self.tr("The GeoPackage to make, with the layers roads and aoi. A file that is there is never replaced."),
         )
         self.addOutput(
             QgsProcessingOutputVectorLayer(
@@ -106,19 +106,19 @@ class CreateLabelLayers(RoadSegAlgorithm):
 
     def shortDescription(self) -> str:
         """Return the tooltip in the toolbox."""
-        return self.tr("Create layers for drawing roads and an area of interest, ready for training.")
+        return self.tr("Make layers to draw roads and an area of interest in, ready for a training.")
 
     def shortHelpString(self) -> str:
         """Return the help."""
         what = self.tr(
-            "Creates a GeoPackage with two layers: roads, for tracing road center-lines, with a form for class, width "
-            "and certainty; and aoi, for polygons in which every road is drawn. Fine-tune a model takes them with "
-            "road_class as road class field, width_m as road width field and sure as sure field."
+            "Makes a GeoPackage with two layers: roads, to trace the middle of roads in, with a form for class, width "
+            "and whether one is sure; and aoi, to outline the ground within which every road is drawn. Fine-tune a "
+            "model takes them with road_class as road class field, width_m as road width field and sure as sure field."
         )
         return help_text(what, self.parameterDefinitions())
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
-        """Check that the layers can be created without overwriting a file."""
+        """Say whether such layers can be made, and that no file would be replaced."""
         try:
             layer = image_layer(self, self.INPUT, parameters, context)
             fine, message = super().checkParameterValues(parameters, context)
@@ -135,7 +135,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
     def _prepare(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> None:
-        """Read CRS and extent of the image, in the main thread."""
+        """Look at the image, which belongs to the main thread."""
         layer = image_layer(self, self.INPUT, parameters, context)
         self._wanted = label_layers.LabelLayers(
             layer.crs(),
@@ -147,7 +147,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Write the layers, and load them into the project if requested."""
+        """Write the layers, and have those loaded that are wanted on the map."""
         destination = self.parameterAsOutputLayer(parameters, self.OUTPUT, context)
         path = os.path.abspath(destination)
         label_layers.write_label_layers(path, self._wanted, context.transformContext(), self.tr)
@@ -156,14 +156,13 @@ class CreateLabelLayers(RoadSegAlgorithm):
         if sink_destination(parameters.get(self.OUTPUT), context) == QgsProcessing.TEMPORARY_OUTPUT:
             feedback.pushWarning(
                 self.tr(
-                    "The label layers are in a temporary file, which is deleted when QGIS is closed. Choose a file to "
-                    "keep them."
+                    "The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels."
                 )
             )
         feedback.pushInfo(
             self.tr(
-                "Trace road center-lines in the layer roads, and add polygons to the layer aoi in which every road is "
-                "drawn. Save the edits of both layers, and run Fine-tune a model."
+                "Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which "
+                "every road is drawn. Save the edits of both, and run Fine-tune a model."
             )
         )
         return {self.OUTPUT: uris[label_layers.ROADS], self.AOI: uris[label_layers.AOI]}
@@ -171,7 +170,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
     def _area(
         self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext
     ) -> Optional[QgsGeometry]:
-        """Return the initial area of interest or None; raise RoadSegError if it is invalid."""
+        """Return what the area of interest begins with, or None; raise RoadSegError where it makes no sense."""
         work_area.check_image_crs(layer)
         extent = extent_on(layer, self, self.EXTENT, parameters, context)
         if extent is None:
@@ -180,7 +179,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
         return shape.intersection(QgsGeometry.fromRect(work_area.on_layer(shape.boundingBox(), layer)))
 
     def _load(self, destination: str, uris: dict[str, str], context: QgsProcessingContext) -> None:
-        """If the destination would be loaded, load both of its layers instead, roads on top."""
+        """Where the destination would be loaded, have both of its layers loaded in its place, the roads on top."""
         waiting = context.layersToLoadOnCompletion()
         details = waiting.pop(destination, None)
         if details is None:
@@ -196,5 +195,5 @@ class CreateLabelLayers(RoadSegAlgorithm):
 
 
 def _split(classes: str) -> list[str]:
-    """Return the unique classes in a comma-separated text, in order."""
+    """Return the classes in a text, each once, in order."""
     return list(dict.fromkeys(name.strip() for name in classes.split(",") if name.strip()))

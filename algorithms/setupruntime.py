@@ -1,4 +1,4 @@
-"""Processing algorithm *Set up runtime*: install the Python environment of the worker, unless it exists."""
+"""Set up runtime: build the Python environment that computes, or find that it is there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
 
 
 class SetUpRuntime(RoadSegAlgorithm):
-    """Package sources in; a Python with all packages out."""
+    """Where the packages come from in; a working Python out."""
 
     group_id = "runtime"
     keywords = "install,python,environment,pip,dependencies,pytorch,torch"
@@ -44,31 +44,29 @@ class SetUpRuntime(RoadSegAlgorithm):
             QgsProcessingParameterEnum(
                 self.REQUIREMENTS, self.tr("Packages"), names, False, _default_requirements(), usesStaticStrings=True
             ),
-            self.tr(
-                "Package set: ipex is PyTorch 2.8 with the Intel extension, for Linux; native is the newest PyTorch."
-            ),
+            self.tr("Which PyTorch: ipex is version 2.8 with the Intel extension, for Linux; native is the newest."),
         )
         self._add(
             QgsProcessingParameterString(self.EXTRA_INDEX_URL, self.tr("Extra index URL"), optional=True),
-            self.tr("Additional package index, such as PyTorch's index of CPU-only builds."),
+            self.tr("A package index beside the usual one, such as one that has CPU-only builds of PyTorch."),
         )
         self._add(
             QgsProcessingParameterString(self.INDEX_URL, self.tr("Index URL"), optional=True),
-            self.tr("Package index to use instead of the default, such as your organization's mirror."),
+            self.tr("A package index instead of the usual one, such as your organization's mirror."),
         )
         self._add(
             QgsProcessingParameterFile(
                 self.WHEELS, self.tr("Folder of wheels"), QgsProcessingParameterFile.Behavior.Folder, optional=True
             ),
-            self.tr("Folder with all packages as wheels, for offline installation; no package index is used then."),
+            self.tr("A folder that holds all packages, for a machine without internet; no index is asked then."),
         )
         self._add(
-            QgsProcessingParameterBoolean(self.FORCE, self.tr("Rebuild"), False),
-            self.tr("Replace an existing runtime, even if it works."),
+            QgsProcessingParameterBoolean(self.FORCE, self.tr("Build anew"), False),
+            self.tr("Replace a runtime that is there, even where it works."),
         )
         self._add(
             QgsProcessingParameterFile(self.PYTHON, self.tr("Base Python"), optional=True),
-            self.tr("Python interpreter to build the runtime with; by default that of QGIS or one on the PATH."),
+            self.tr("The Python to build upon; where none is given, QGIS' own or one on the PATH is taken."),
             advanced=True,
         )
         self.addOutput(QgsProcessingOutputString(self.PYTHON, self.tr("The runtime's Python")))
@@ -90,21 +88,21 @@ class SetUpRuntime(RoadSegAlgorithm):
 
     def shortDescription(self) -> str:
         """Return the tooltip in the toolbox."""
-        return self.tr("Install the Python environment that RoadSeg computes in, unless it exists.")
+        return self.tr("Build the Python environment in which RoadSeg computes, or find that it is there.")
 
     def shortHelpString(self) -> str:
         """Return the help."""
         what = self.tr(
-            "Installs the Python environment that RoadSeg computes in, outside of QGIS and of the plugin's folder. It "
-            "is needed once, downloads several gigabytes, and takes a few minutes. An existing runtime that works is "
-            "kept."
+            "Builds the Python environment in which RoadSeg computes, outside of QGIS and of this plugin's folder. "
+            "It is needed once, downloads up to some gigabytes, and takes some minutes. "
+            "A runtime that is there and works is kept."
         )
         return help_text(what, self.parameterDefinitions())
 
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Find a working runtime, or build one."""
+        """Find a runtime that works, or build one."""
         requirements = runtime.REQUIREMENT_SETS[self.parameterAsEnumString(parameters, self.REQUIREMENTS, context)]
         sources = build.Sources(
             self.parameterAsString(parameters, self.INDEX_URL, context),

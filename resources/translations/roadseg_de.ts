@@ -32,7 +32,7 @@
         <translation>Ordner mit Wheel-Paketen</translation>
     </message>
     <message>
-        <source>Rebuild</source>
+        <source>Build anew</source>
         <translation>Neu aufbauen</translation>
     </message>
     <message>
@@ -940,12 +940,12 @@
         <translation>openstreetmap,änderung,unterschied,vergleich,fehlend,aktualisieren,karte,deep learning,arbeitsablauf,straße</translation>
     </message>
     <message>
-        <source>Trace road center-lines in the layer roads, and add polygons to the layer aoi in which every road is drawn. Save the edits of both layers, and run Fine-tune a model.</source>
-        <translation>Zeichnen Sie im Layer roads Straßenachsen nach, und fügen Sie im Layer aoi Polygone hinzu, in denen jede Straße gezeichnet ist. Speichern Sie die Änderungen beider Layer, und führen Sie Modell nachtrainieren aus.</translation>
+        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Zeichnen Sie im Layer roads die Mitte von Straßen nach, und umranden Sie im Layer aoi das Gebiet, in dem jede Straße gezeichnet ist. Speichern Sie die Änderungen beider, und führen Sie Modell nachtrainieren aus.</translation>
     </message>
     <message>
-        <source>The label layers are in a temporary file, which is deleted when QGIS is closed. Choose a file to keep them.</source>
-        <translation>Die Layer liegen in einer temporären Datei, die beim Schließen von QGIS gelöscht wird. Wählen Sie eine Datei, um sie zu behalten.</translation>
+        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Die Layer liegen in einer temporären Datei, die mit dem Schließen von QGIS verschwindet. Nennen Sie eine Datei, um Gezeichnetes zu behalten.</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>

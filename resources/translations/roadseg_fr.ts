@@ -32,7 +32,7 @@
         <translation>Dossier de paquets wheel</translation>
     </message>
     <message>
-        <source>Rebuild</source>
+        <source>Build anew</source>
         <translation>Recréer</translation>
     </message>
     <message>
@@ -940,12 +940,12 @@
         <translation>openstreetmap,changement,différence,comparer,manquant,mise à jour,carte,apprentissage profond,chaîne de traitement,route</translation>
     </message>
     <message>
-        <source>Trace road center-lines in the layer roads, and add polygons to the layer aoi in which every road is drawn. Save the edits of both layers, and run Fine-tune a model.</source>
-        <translation>Tracez les axes des routes dans la couche roads et ajoutez à la couche aoi des polygones où toutes les routes sont dessinées. Enregistrez les modifications des deux couches, puis lancez Affiner un modèle.</translation>
+        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Tracez l'axe des routes dans la couche roads et délimitez dans la couche aoi le terrain dans lequel toutes les routes sont dessinées. Enregistrez les modifications des deux, puis exécutez Affiner un modèle.</translation>
     </message>
     <message>
-        <source>The label layers are in a temporary file, which is deleted when QGIS is closed. Choose a file to keep them.</source>
-        <translation>Les couches d'étiquettes sont dans un fichier temporaire, supprimé à la fermeture de QGIS. Choisissez un fichier pour les conserver.</translation>
+        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Les couches sont dans un fichier temporaire, qui disparaît à la fermeture de QGIS. Indiquez un fichier pour conserver ce qui est dessiné.</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>

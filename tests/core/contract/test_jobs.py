@@ -1,5 +1,3 @@
-"""Job definitions: validation of required fields, types, ranges and choices; JSON serialization."""
-
 import dataclasses
 import json
 import math
@@ -29,7 +27,7 @@ from training_core.jobs import (
 FIELDS = [(job, field) for job in JOBS.values() for field in job.option_fields()]
 NUMBERS = [(job, field) for job, field in FIELDS if field.item_type in (int, float)]
 
-# The required options of each job.
+# The least that each job wants.
 FILLED = {
     "finetune": {
         "rasters": ["image.tif"],
@@ -78,7 +76,7 @@ def with_value(job, field, value):
 
 
 @pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
-def test_every_field_has_a_label_a_help_and_a_plain_type(job):
+def test_every_field_says_what_it_is(job):
     assert job.title and job.__doc__
     for field in job.option_fields():
         assert field.option.label and field.option.help.endswith("."), field.name
@@ -87,7 +85,7 @@ def test_every_field_has_a_label_a_help_and_a_plain_type(job):
 
 
 @pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
-def test_the_required_options_suffice(job):
+def test_the_least_that_a_job_wants_is_enough(job):
     job_ = from_options(job, FILLED[job.name])
     job_.validate()
     for field in job.option_fields():
@@ -129,7 +127,7 @@ def test_a_number_out_of_its_range_is_refused_with_the_range(item):
 
 @pytest.mark.parametrize("item", [item for item in NUMBERS if item[1].item_type is float], ids=name)
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_nan_and_infinity_are_out_of_every_range(item, value):
+def test_what_is_no_number_is_out_of_every_range(item, value):
     with pytest.raises(JobError, match=rf"\({item[1].name}\)"):
         with_value(*item, value)
 
@@ -158,7 +156,7 @@ def test_an_empty_path_in_a_list_is_missing():
 
 
 @pytest.mark.parametrize("item", [item for item in FIELDS if item[1].option.choices], ids=name)
-def test_an_unknown_choice_is_refused_with_the_known_ones(item):
+def test_an_unknown_choice_is_refused_with_those_that_are(item):
     job, field = item
     with pytest.raises(JobError, match=rf"\({field.name}\) is 'abacus'") as refusal:
         with_value(job, field, "abacus")
@@ -171,12 +169,12 @@ def test_an_unknown_field_is_named(job):
         from_options(job, {**FILLED[job.name], "colour": "red"})
 
 
-def test_integers_are_accepted_as_floats():
+def test_whole_numbers_serve_where_fractions_do():
     assert from_options(FineTune, {**FILLED["finetune"], "minutes": 3}).minutes == 3.0
 
 
 @pytest.mark.parametrize("halo", ["auto", "exact", "0", "128", "4096"])
-def test_a_halo_is_auto_exact_or_a_number(halo):
+def test_a_halo_is_a_word_or_a_number(halo):
     assert from_options(Segment, {**FILLED["segment"], "halo": halo}).halo == halo
 
 
@@ -196,7 +194,7 @@ def test_another_halo_is_refused(halo):
         ({"model": "m", "rasters": ["a.tif"], "folder": "f", "probability": "p.tif"}, r"\(probability\)"),
     ],
 )
-def test_segment_needs_one_image_with_an_output_or_several_with_a_folder(options, message):
+def test_segment_wants_one_image_with_an_output_or_several_with_a_folder(options, message):
     with pytest.raises(JobError, match=message):
         from_options(Segment, options)
 
@@ -216,12 +214,12 @@ def test_two_outputs_in_one_file_are_refused(job, options):
         from_options(job, {**FILLED[job.name], **options})
 
 
-def test_exporting_a_network_needs_an_output():
+def test_a_network_is_not_exported_to_nowhere():
     with pytest.raises(JobError, match=r"nothing to write.*\(graphml\).*\(geopackage\)"):
         from_options(ExportNetwork, {"lines": "lines.gpkg"})
 
 
-def test_vector_outputs_may_share_a_file():
+def test_layers_may_share_a_file():
     assert from_options(Vectorize, {"raster": "mask.tif", "roads": "out.gpkg", "nodes": "out.gpkg"}).nodes == "out.gpkg"
 
 
@@ -243,21 +241,21 @@ def values_of(field):
 
 
 def any_options(job):
-    """Return options of a job without outputs, which might be the same file, and with images in one way only."""
+    """Options of a job, outputs left out that could fall together, and images given in one way only."""
     fields = [field for field in job.option_fields() if field.option.kind not in OUTPUT_KINDS]
     fields = [field for field in fields if job is not Segment or field.name not in ("rasters", "folder")]
     given_ = st.fixed_dictionaries({}, optional={field.name: values_of(field) for field in fields})
     return given_.map(lambda options: (job, {**FILLED[job.name], **options}))
 
 
-def test_a_path_that_is_not_utf_8_survives():
+def test_a_path_in_no_encoding_survives():
     path = os.fsdecode(b"stra\xdfe.tif")
     job = Vectorize(raster=path, roads="roads.gpkg")
     assert from_json(job.to_json().encode("utf-8").decode("utf-8")).raster == path
 
 
 @given(st.sampled_from(list(JOBS.values())).flatmap(any_options))
-def test_a_job_survives_json(job_and_options):
+def test_a_job_travels_as_json(job_and_options):
     job = from_options(*job_and_options)
     text = job.to_json()
     assert from_json(text.encode("utf-8").decode("utf-8")) == job
@@ -287,14 +285,14 @@ def test_a_job_survives_json(job_and_options):
     ],
     ids=lambda text: text[:30],
 )
-def test_an_invalid_job_file_is_refused(text):
+def test_what_is_no_job_file_is_refused(text):
     with pytest.raises(JobError, match="not a RoadSeg job file") as refusal:
         from_json(text)
     assert refusal.value.remedy
 
 
 @pytest.mark.parametrize("version", [0, 2, "1", None])
-def test_a_job_file_of_another_version_is_refused(version):
+def test_a_job_file_of_another_version_says_so(version):
     document = {**json.loads(Vectorize(raster="mask.tif", roads="roads.gpkg").to_json()), "version": version}
     with pytest.raises(JobError, match=f"version {version}.*reads version 1"):
         from_json(json.dumps(document))

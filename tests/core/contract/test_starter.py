@@ -59,7 +59,7 @@ def test_every_model_may_be_the_starter(planted_starter):
         assert STARTER in field.option.help
 
 
-def test_other_models_are_paths(planted_starter):
+def test_other_models_are_the_files_that_they_name(planted_starter):
     job = Segment(raster="image.tif", mask="mask.tif", model="./starter")
     assert with_model_paths(job) == job
     assert model_path("") == "" and with_model_paths(FineTune(base_model="")).base_model == ""
@@ -77,7 +77,7 @@ def test_the_first_run_needs_no_model(planted_starter, town, tmp_path):
     assert card.training["base_model"] == planted_starter.name
 
 
-def test_without_a_base_model_training_starts_from_random_weights(planted_starter, town, tmp_path):
+def test_left_empty_learning_starts_fresh(planted_starter, town, tmp_path):
     model = str(tmp_path / "model.safetensors")
     job = FineTune(rasters=(town.raster,), roads=town.roads, model=model, base_model="", steps=1, chip_px=64, **COMPUTE)
     assert isinstance(do(job), Result)
