@@ -139,7 +139,7 @@ class Reporter:
         low, high = self._span
         return self._like(self._sink, (low + start * (high - low), low + end * (high - low)))
 
-    def heard_by(self, listener: Callable[[Event], None]) -> "Reporter":
+    def with_listener(self, listener: Callable[[Event], None]) -> "Reporter":
         """Return a reporter like this one that also sends its events to a listener."""
 
         def sink(event: Event) -> None:

@@ -143,7 +143,7 @@ class Job:
             OptionField(field.name, types[field.name], field.default, field.metadata["option"])
             for field in dataclasses.fields(cls)
         ]
-        return sorted(fields, key=_need)
+        return sorted(fields, key=_dialog_order)
 
     def validate(self) -> None:
         """Check every field, and that no two outputs are the same file.
@@ -180,7 +180,7 @@ def _paragraphs(job_type: type[Job]) -> list[str]:
     return [" ".join(paragraph.split()) for paragraph in str(inspect.getdoc(job_type)).split("\n\n")]
 
 
-def _need(field: OptionField) -> tuple[bool, bool, bool, bool]:
+def _dialog_order(field: OptionField) -> tuple[bool, bool, bool, bool]:
     option_ = field.option
     return option_.advanced, not option_.required, option_.kind not in _LAYERS, option_.kind != FIELD
 

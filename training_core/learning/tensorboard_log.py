@@ -57,7 +57,7 @@ def logged(reporter: Reporter, folder: str, model: str, options: Mapping[str, An
                     log.close()
                     reporter.warning(f"The TensorBoard log {log.run} ends here, it cannot be written ({_why(error)}).")
 
-        yield reporter.heard_by(hear)
+        yield reporter.with_listener(hear)
 
 
 class TensorBoardLog:

@@ -135,9 +135,9 @@ def test_cancellation_reaches_every_part():
 def test_a_listener_gets_the_events_of_every_part_beside_the_sink():
     first, second = [], []
     reporter = Reporter(first.append)
-    heard_by_both = reporter.part(0.5, 1).heard_by(second.append)
-    heard_by_both.part(0.5, 1).progress(0, eta_s=1)
-    heard_by_both.warning("look out")
+    both = reporter.part(0.5, 1).with_listener(second.append)
+    both.part(0.5, 1).progress(0, eta_s=1)
+    both.warning("look out")
     reporter.log("of the first alone")
     assert second == [events.Progress(0.75, "", 1), events.Warning("look out")]
     assert first == [*second, events.Log("of the first alone")]
