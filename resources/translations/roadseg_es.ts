@@ -948,12 +948,12 @@
         <translation>openstreetmap,cambio,diferencia,comparar,falta,actualizar,mapa,aprendizaje profundo,flujo de trabajo,vía</translation>
     </message>
     <message>
-        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
-        <translation>Trace en la capa roads el eje de las vías y delimite en la capa aoi el terreno en el que todas las vías están dibujadas. Guarde los cambios de ambas y ejecute Ajustar un modelo.</translation>
+        <source>Trace road center-lines in the layer roads, and outline in the layer aoi the area of interest within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Trace en la capa roads el eje de las vías y delimite en la capa aoi el área de interés en la que todas las vías están dibujadas. Guarde los cambios de ambas y ejecute Ajustar un modelo.</translation>
     </message>
     <message>
-        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
-        <translation>Las capas están en un archivo temporal, que desaparece al cerrar QGIS. Indique un archivo para conservar lo dibujado.</translation>
+        <source>The layers are in a temporary file, which is deleted when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Las capas están en un archivo temporal, que se borra al cerrar QGIS. Indique un archivo para conservar lo dibujado.</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
@@ -1004,16 +1004,16 @@
         <translation>Automático</translation>
     </message>
     <message>
-        <source>The Python in which RoadSeg computes. Set up runtime builds one; name another here only if it has all of the packages.</source>
-        <translation>El Python en el que calcula RoadSeg. «Configurar el entorno de ejecución» crea uno; indique otro solo si tiene todos los paquetes.</translation>
+        <source>The Python environment in which RoadSeg computes. Set up runtime builds one; choose another only if it has all of the packages.</source>
+        <translation>El entorno de Python en el que calcula RoadSeg. «Configurar el entorno de ejecución» crea uno; elija otro solo si tiene todos los paquetes.</translation>
     </message>
     <message>
-        <source>What a Job May Take</source>
-        <translation>Lo que puede ocupar una tarea</translation>
+        <source>Resource Limits</source>
+        <translation>Límites de recursos</translation>
     </message>
     <message>
-        <source>They count where an algorithm's own threads and memory are left at 0.</source>
-        <translation>Se aplican donde los hilos y la memoria propios de un algoritmo se dejan en 0.</translation>
+        <source>They apply where an algorithm's own threads and memory are 0.</source>
+        <translation>Se aplican donde los hilos y la memoria propios de un algoritmo son 0.</translation>
     </message>
     <message>
         <source>Files</source>
@@ -1036,8 +1036,8 @@
         <translation>Memoria</translation>
     </message>
     <message>
-        <source>The variable {name} is set, and counts first.</source>
-        <translation>La variable {name} está definida y tiene prioridad.</translation>
+        <source>The environment variable {name} is set, and takes precedence.</source>
+        <translation>La variable de entorno {name} está definida y tiene prioridad.</translation>
     </message>
     <message>
         <source>Fine-tune a model, then extract roads; all is filled in.</source>
@@ -1068,8 +1068,8 @@
         <translation>El campo {field} de {layer} no se usa; elíjalo como {label} si lo es.</translation>
     </message>
     <message>
-        <source>Stopped, as you wished; the best so far is in {files}</source>
-        <translation>Detenido, como se pidió; lo mejor hasta ahora está en {files}</translation>
+        <source>Stopped as requested; the best model so far is in {files}</source>
+        <translation>Detenido como se pidió; el mejor modelo hasta ahora está en {files}</translation>
     </message>
     <message>
         <source>(no class)</source>
@@ -1088,8 +1088,8 @@
         <translation>Seguro de que es una vía</translation>
     </message>
     <message>
-        <source>More lines like these are left out.</source>
-        <translation>Se omiten más líneas como estas.</translation>
+        <source>Further lines of output are omitted.</source>
+        <translation>Se omiten más líneas de salida.</translation>
     </message>
     <message>
         <source>settings</source>
@@ -1112,20 +1112,20 @@
         <translation>falta</translation>
     </message>
     <message>
-        <source>The setting {key} is {value}; {taken} is taken.</source>
-        <translation>El ajuste {key} es {value}; se toma {taken}.</translation>
+        <source>The setting {key} is {value}, beyond its limits; {taken} is used.</source>
+        <translation>El ajuste {key} es {value}, fuera de sus límites; se usa {taken}.</translation>
     </message>
     <message>
-        <source>{path} is no program. Choose a Python, or none.</source>
-        <translation>{path} no es un programa. Elija un Python, o ninguno.</translation>
+        <source>{path} is not an executable file. Choose a Python interpreter, or none.</source>
+        <translation>{path} no es un archivo ejecutable. Elija un intérprete de Python, o ninguno.</translation>
     </message>
     <message>
-        <source>{path} is no folder. Choose another one, or none.</source>
+        <source>{path} is not a folder. Choose another one, or none.</source>
         <translation>{path} no es una carpeta. Elija otra, o ninguna.</translation>
     </message>
     <message>
-        <source>The setting {key} is {text}, which is no number; it is not used.</source>
-        <translation>El ajuste {key} es {text}, que no es un número; no se usa.</translation>
+        <source>The setting {key} is {text}, which is not a number; it is ignored.</source>
+        <translation>El ajuste {key} es {text}, que no es un número; se ignora.</translation>
     </message>
     <message>
         <source>The style cannot be written beside {file} ({reason}).</source>

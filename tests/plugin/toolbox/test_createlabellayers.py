@@ -94,7 +94,7 @@ def test_what_is_drawn_is_never_lost(image, tmp_path):
             assert layer.addFeature(feature)
         del layer
     told = failure("createlabellayers", {"INPUT": str(image), "OUTPUT": str(path)})
-    assert f"{path} is there already" in told and "Choose another name" in told
+    assert f"{path} exists already" in told and "Choose another name" in told
     assert opened(path, "roads").featureCount() == opened(path, "aoi").featureCount() == 1
 
 
@@ -113,7 +113,7 @@ def test_a_temporary_file_is_warned_of(image):
     ear = Ear()
     result = run("createlabellayers", {"INPUT": str(image), "OUTPUT": "TEMPORARY_OUTPUT"}, ear)
     assert QgsVectorLayer(result["OUTPUT"], "", "ogr").isValid()
-    assert "which goes when QGIS is closed" in ear.text
+    assert "which is deleted when QGIS is closed" in ear.text
 
 
 def test_a_layer_without_crs_is_refused(image, tmp_path):
