@@ -206,7 +206,7 @@ def open_result(path: Path) -> QgsVectorLayer:
     """
     layer = QgsVectorLayer(str(path), path.stem, "ogr")
     if not layer.isValid():
-        raise WorkerError(f"The worker reported a layer {path.stem}, but {path} cannot be opened.")
+        raise WorkerError(f"The worker reported the layer {path.stem}, but has not written it.")
     return layer
 
 

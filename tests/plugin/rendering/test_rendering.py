@@ -101,7 +101,7 @@ def test_missing_tiles_are_no_data(tmp_path, source):
     expected = (columns < hole.xMaximum())[None, :] & (rows < hole.yMaximum())[:, None]
     differs = (values[3] == 0) != expected
     assert differs.mean() < 0.005  # at the border alone
-    assert "not there: no data" in ear.text
+    assert "do not exist: nodata" in ear.text
     assert color_of(values, 5, 5) == (LAND.red(), LAND.green(), LAND.blue())
 
 

@@ -101,7 +101,7 @@ def test_what_is_drawn_is_never_lost(image, tmp_path):
 @pytest.mark.parametrize("name", ["labels.shp", "labels"])
 def test_only_a_geopackage_holds_forms_and_styles(image, tmp_path, name):
     told = failure("createlabellayers", {"INPUT": str(image), "OUTPUT": str(tmp_path / name)})
-    assert "End it in .gpkg" in told and not (tmp_path / name).exists()
+    assert "Use the extension .gpkg" in told and not (tmp_path / name).exists()
 
 
 def test_a_folder_that_is_not_there_is_told_before_the_work(image, tmp_path):
