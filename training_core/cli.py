@@ -67,7 +67,9 @@ def _plain(value: Any) -> str:
 
 
 _SEVERAL = "Takes several values side by side, or is repeated."
-_SEVERAL_FILES = 'A folder or a quoted pattern ("tiles/*.tif", "tiles/**/*.tif") gives all of its rasters.'
+_SEVERAL_FILES = (
+    'A folder stands for its rasters, a quoted pattern ("tiles/*.tif", "tiles/**/*.tif") for the files it matches.'
+)
 
 
 def _click_option(field: OptionField) -> click.Option:
