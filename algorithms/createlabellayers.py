@@ -31,7 +31,7 @@ _CLASSES = "motorway, primary, secondary, tertiary, residential, unclassified, s
 
 
 class CreateLabelLayers(RoadSegAlgorithm):
-    """An image in; layers to draw its roads and an area of interest in out."""
+    """Input: an image. Output: empty layers for its roads and area of interest."""
 
     group_id = "training"
     keywords = "draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road"
@@ -176,8 +176,8 @@ class CreateLabelLayers(RoadSegAlgorithm):
         extent = extent_on(layer, self, self.EXTENT, parameters, context)
         if extent is None:
             return None
-        shape = work_area.common_shape(extent, None, layer, context)
-        return shape.intersection(QgsGeometry.fromRect(work_area.on_layer(shape.boundingBox(), layer)))
+        shape = work_area.intersection(extent, None, layer, context)
+        return shape.intersection(QgsGeometry.fromRect(work_area.clip_to_layer(shape.boundingBox(), layer)))
 
     def _load(self, destination: str, uris: dict[str, str], context: QgsProcessingContext) -> None:
         """If the destination would be loaded, load both of its layers instead, roads on top."""

@@ -1,1 +1,1 @@
-"""The plugin: provider, parameters, runtime, worker client, layers, styles. Knows QGIS; computes nothing."""
+"""The QGIS side of RoadSeg: provider, parameters, layers, runtime, worker client. It computes nothing itself."""

@@ -1,4 +1,7 @@
-"""Where the documentation lies: in the repository that the plugin's metadata name. Knows addresses only."""
+"""URLs of the documentation, in the repository that metadata.txt names.
+
+Scope: addresses. Independent of QGIS.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ _PAGES = "blob/main/docs/algorithms"
 
 
 def page_url(algorithm: str) -> str:
-    """Return the address of an algorithm's page."""
+    """Return the URL of an algorithm's page."""
     return f"{_repository()}/{_PAGES}/{algorithm}.md"
 
 

@@ -1,4 +1,7 @@
-"""Where the plugin's own files lie, and where it makes others. Knows folders only."""
+"""Paths of the plugin's own files, and of the folder for its data.
+
+Scope: paths. Independent of what the files hold.
+"""
 
 from pathlib import Path
 
@@ -11,5 +14,5 @@ GROUP_ICONS = RESOURCES / "icons"  # one for each group of the toolbox, named fo
 
 
 def data_folder() -> Path:
-    """Return the folder of what RoadSeg makes for itself: in the person's data folder, outside QGIS and its plugins."""
+    """Return the folder for RoadSeg's own data: in the user's data folder, outside of QGIS and its plugins."""
     return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation), "roadseg")

@@ -1,6 +1,6 @@
-"""The plugin as QGIS loads it: registers the Processing provider and adds the menu, and takes both back.
+"""Entry point of the plugin: registers the Processing provider, adds the menu, and removes both.
 
-Knows when they come and go; knows nothing of what they offer.
+Scope: loading and unloading. Independent of what provider and menu offer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Optional
 from qgis.core import QgsApplication, QgsProcessingAlgorithm
 
 from .toolbox.provider import RoadSegProvider
-from .translation import speak
+from .translation import set_locale
 
 
 class RoadSegPlugin:
@@ -20,7 +20,7 @@ class RoadSegPlugin:
     Parameters
     ----------
     iface : QgisInterface, optional
-        The window; None in qgis_process.
+        The window; None without one, as in qgis_process.
     algorithms : sequence of QgsProcessingAlgorithm types
         What the provider offers.
     """
@@ -30,7 +30,7 @@ class RoadSegPlugin:
         self._algorithms = algorithms
         self.provider: Optional[RoadSegProvider] = None
         self._menu: Optional[Any] = None
-        speak(QgsApplication.locale())
+        set_locale(QgsApplication.locale())
 
     def initProcessing(self) -> None:
         """Register the provider; qgis_process calls this alone."""
@@ -47,7 +47,7 @@ class RoadSegPlugin:
         self._menu.add()
 
     def unload(self) -> None:
-        """Take the menu out of the window, and the provider out of the registry, which deletes it."""
+        """Remove the menu from the window, and the provider from the registry, which deletes it."""
         if self._menu is not None:
             self._menu.remove()
             self._menu = None

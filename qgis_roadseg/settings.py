@@ -1,6 +1,6 @@
-"""What a person has set for RoadSeg in QGIS: the only place that knows the settings, their keys and their limits.
+"""RoadSeg's settings in QGIS: their keys, defaults, limits and validation.
 
-Knows QgsSettings and what of the settings can be; knows nothing of dialogs, nor of what the settings bring about.
+Scope: QgsSettings. Independent of the settings page, and of what the settings affect.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ KEY = "roadseg"
 
 @dataclass(frozen=True)
 class Settings:
-    """RoadSeg's settings; the defaults mean that the person has set nothing.
+    """RoadSeg's settings; the defaults mean that nothing is set.
 
     Parameters
     ----------
     python : str
-        The Python that computes, instead of the managed runtime's.
+        Path of the Python interpreter to compute with; empty for the managed runtime's.
     threads : int
-        Processor cores that a job may use which does not say so itself; 0 are all.
+        Processor cores for jobs that set no threads of their own; 0 for all.
     memory_gb : float
-        Memory that such a job may take; 0 leaves it to the job.
+        Memory in GB for jobs that set none of their own; 0 leaves it to the job.
     models_folder : str
-        Where the person keeps models.
+        Folder of the user's models; empty for none.
     """
 
     python: str = ""
@@ -40,48 +40,50 @@ class Settings:
     models_folder: str = ""
 
     def variables(self) -> dict[str, str]:
-        """Return the environment variables that tell a worker what it may take; those that are set count first."""
+        """Return environment variables with the limits for a worker, but for those that the environment sets."""
         limits = {THREADS_VARIABLE: self.threads, MEMORY_VARIABLE: self.memory_gb}
         return {name: str(value) for name, value in limits.items() if value and not os.environ.get(name)}
 
-    def refusals(self) -> list[str]:
-        """Return, for the person, what of these settings cannot be."""
-        told = []
+    def problems(self) -> list[str]:
+        """Return a message for each invalid setting."""
+        found = []
         if self.python and not (os.path.isfile(self.python) and os.access(self.python, os.X_OK)):
-            told.append(tr("{path} is no program. Choose a Python, or none.").format(path=self.python))
+            found.append(
+                tr("{path} is not an executable file. Choose a Python interpreter, or none.").format(path=self.python)
+            )
         if self.models_folder and not os.path.isdir(self.models_folder):
-            told.append(tr("{path} is no folder. Choose another one, or none.").format(path=self.models_folder))
-        return told
+            found.append(tr("{path} is not a folder. Choose another one, or none.").format(path=self.models_folder))
+        return found
 
 
 def most_threads() -> int:
-    """Return how many cores there are."""
+    """Return the number of processor cores."""
     return os.cpu_count() or 1
 
 
 def most_memory_gb() -> float:
-    """Return the largest memory that a job takes for one."""
+    """Return the largest memory limit, in GB, that a job accepts."""
     return next(field.option.maximum for field in SegmentOptions.option_fields() if field.name == "memory_gb")
 
 
-def load(tell: Callable[[str], None] = lambda text: None) -> Settings:
-    """Return the settings as they are kept; what is beyond its limits there is taken at them.
+def load(warn: Callable[[str], None] = lambda text: None) -> Settings:
+    """Return the stored settings, clamped to their limits.
 
     Parameters
     ----------
-    tell : callable
-        Hears, in words, of what was not taken as it is kept.
+    warn : callable
+        Called with a message for each value that is invalid or was clamped.
     """
     kept = QgsSettings()
     values = {field.name: kept.value(f"{KEY}/{field.name}") for field in fields(Settings)}
     texts = {name: str(values[name] or "") for name in ("python", "models_folder")}
     return _within(
-        Settings(**texts, threads=_number(values, "threads", tell), memory_gb=_number(values, "memory_gb", tell)), tell
+        Settings(**texts, threads=_number(values, "threads", warn), memory_gb=_number(values, "memory_gb", warn)), warn
     )
 
 
 def save(settings: Settings) -> None:
-    """Keep settings, within their limits; what is at its default is not kept."""
+    """Store settings, clamped to their limits; defaults are not stored."""
     kept = QgsSettings()
     for name, value in asdict(_within(settings)).items():
         if value:
@@ -90,26 +92,26 @@ def save(settings: Settings) -> None:
             kept.remove(f"{KEY}/{name}")
 
 
-def _number(values: dict[str, Any], name: str, tell: Callable[[str], None]) -> Any:
+def _number(values: dict[str, Any], name: str, warn: Callable[[str], None]) -> Any:
     kind, text = type(getattr(Settings, name)), values[name]
     try:
         return kind(text or 0)
     except ValueError:
-        tell(
-            tr("The setting {key} is {text}, which is no number; it is not used.").format(
+        warn(
+            tr("The setting {key} is {text}, which is not a number; it is ignored.").format(
                 key=f"{KEY}/{name}", text=text
             )
         )
         return kind()
 
 
-def _within(settings: Settings, tell: Callable[[str], None] = lambda text: None) -> Settings:
-    """Return the settings with numbers that are within their limits."""
+def _within(settings: Settings, warn: Callable[[str], None] = lambda text: None) -> Settings:
+    """Return the settings with their numbers clamped to the limits."""
     for name, most in (("threads", most_threads()), ("memory_gb", most_memory_gb())):
         value = getattr(settings, name)
-        taken = min(max(type(value)(), value), type(value)(most))  # what is no number at all becomes 0
+        taken = min(max(type(value)(), value), type(value)(most))  # NaN becomes 0
         if taken != value:
-            told = tr("The setting {key} is {value}; {taken} is taken.")
-            tell(told.format(key=f"{KEY}/{name}", value=value, taken=taken))
+            message = tr("The setting {key} is {value}, beyond its limits; {taken} is used.")
+            warn(message.format(key=f"{KEY}/{name}", value=value, taken=taken))
             settings = replace(settings, **{name: taken})
     return settings

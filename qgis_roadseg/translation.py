@@ -1,6 +1,6 @@
-"""RoadSeg's words in the person's language: Qt's sources of translations, read as they are.
+"""Translation of RoadSeg's texts, read from Qt's translation sources (.ts) without compiling them.
 
-Knows where the languages lie and which one is spoken; knows none of the words.
+Scope: languages, and the one in use. Independent of the texts.
 """
 
 from __future__ import annotations
@@ -13,39 +13,45 @@ from .paths import RESOURCES
 
 FOLDER = RESOURCES / "translations"
 
-_spoken: dict[str, str] = {}
+_translations: dict[str, str] = {}
 
 
 def languages() -> list[str]:
-    """Return the codes of the languages that there are translations for: de, es ..."""
+    """Return the codes of the languages with a translation: de, es ..."""
     return sorted(path.stem.partition("_")[2] for path in FOLDER.glob("roadseg_*.ts"))
 
 
 def source(language: str) -> Path:
-    """Return the file of a language's translations."""
+    """Return the path of a language's translation source."""
     return FOLDER / f"roadseg_{language}.ts"
 
 
-def speak(locale: str) -> None:
-    """Speak the language of a locale such as de_AT from now on; English where there is no translation."""
-    language = locale.partition("_")[0]
-    _spoken.clear()
-    if language in languages():
-        _spoken.update(read_translations(source(language)))
-
-
-def tr(text: str) -> str:
-    """Return a text in the language that is spoken; the text itself where it has no translation."""
-    return _spoken.get(text, text)
-
-
-def read_translations(path: Path) -> dict[str, str]:
-    """Return a file's finished translations by their English texts.
+def set_locale(locale: str) -> None:
+    """Use the language of a locale such as de_AT from now on; English where it has no translation.
 
     Raises
     ------
     ValueError
-        The file is no translation source.
+        The language's file is not a translation source.
+    """
+    language = locale.partition("_")[0]
+    _translations.clear()
+    if language in languages():
+        _translations.update(read_translations(source(language)))
+
+
+def tr(text: str) -> str:
+    """Return a text's translation into the language in use; the text itself where it has none."""
+    return _translations.get(text, text)
+
+
+def read_translations(path: Path) -> dict[str, str]:
+    """Return a file's finished translations by source text.
+
+    Raises
+    ------
+    ValueError
+        The file is not a translation source.
     """
     reader, found, text = QXmlStreamReader(path.read_bytes()), {}, ""
     while not reader.atEnd():
@@ -58,5 +64,5 @@ def read_translations(path: Path) -> dict[str, str]:
             if finished and translation:
                 found[text] = translation
     if reader.hasError():
-        raise ValueError(f"{path} is no source of translations: {reader.errorString()}")
+        raise ValueError(f"{path} is not a translation source: {reader.errorString()}")
     return found

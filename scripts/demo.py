@@ -1,7 +1,7 @@
-"""The whole way on one image, through QGIS' own command line client: fine-tune, segment, vectorize, and a map of it.
+"""End-to-end demo on one image with qgis_process: fine-tune, segment, vectorize, and render a map.
 
-Without an image, a scene is generated; the roads of its western half are given as if a person had drawn them, and the
-eastern half shows what was learned.
+Without an image, a scene is generated; the roads of its western half serve as labels, and the eastern half is held out
+for scoring.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAP_WIDTH_PX = 1400
 
 @dataclass
 class Material:
-    """What the demo works on."""
+    """Inputs of the demo."""
 
     image: Path
     roads: Path
@@ -62,7 +62,7 @@ def main() -> None:
 
 @contextmanager
 def timed(step: str) -> Iterator[None]:
-    """Tell how long a step took."""
+    """Report how long a step took."""
     say(f"{step} ...")
     began = time.monotonic()
     yield
@@ -70,7 +70,7 @@ def timed(step: str) -> Iterator[None]:
 
 
 def generate_scene() -> Material:
-    """Write a scene, its roads, and the areas where they count as drawn and where they are kept for scoring."""
+    """Write a scene, its roads, the area of interest to train on, and the held-out area."""
     image, roads = FOLDER / "scene.tif", FOLDER / "scene_roads.gpkg"
     core("makescene", raster=image, roads=roads, size_px=SCENE_PX, seed=SCENE_SEED, layout="mixed")
     dataset = gdal.Open(str(image))
@@ -89,7 +89,7 @@ def generate_scene() -> Material:
 
 
 def core(job: str, **options: Any) -> dict[str, Any]:
-    """Run a job that QGIS offers no algorithm for, by the core's command line, and return its result."""
+    """Run a job by the core's command line, and return its result."""
     flags = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]
     python = (ROOT / "build" / "runtime-python.txt").read_text().strip()
     env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHONPATH", "PYTHONHOME"))}

@@ -1,7 +1,7 @@
-"""QGIS' window, on a screen that nobody sees, with a fresh profile: it acts a story out and tells what was seen.
+"""QGIS' window under Xvfb with a fresh profile: runs a scripted session (story) and returns what it recorded.
 
-Knows how such a QGIS is started, watched and ended; what is done in it is known to `tests/gui/story.py`. Run by itself,
-it makes the tutorial's pictures.
+Scope: starting, watching and ending of QGIS. Independent of what is done in it; see `tests/gui/story.py`. Run by
+itself, it makes the tutorial's pictures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headless import BUILD, ROOT, environment, say
 
 STORY = ROOT / "tests" / "gui"
 SCREEN = "1600x1000x24"
-# What of a settings file makes QGIS load the plugin, as the plugin manager's tick does, and be quiet.
+# Settings that enable the plugin, as the plugin manager does, and switch off the start-up dialogs.
 SETTINGS = """[PythonPlugins]
 processing=true
 roadseg=true
@@ -44,8 +44,8 @@ def screen() -> Iterator[str]:
     server = subprocess.Popen(command, pass_fds=[send], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     os.close(send)
     try:
-        with os.fdopen(receive) as told:
-            number = told.readline().strip()
+        with os.fdopen(receive) as pipe:
+            number = pipe.readline().strip()
         if not number:
             raise SystemExit("Xvfb did not start.")
         yield f":{number}"
@@ -55,16 +55,26 @@ def screen() -> Iterator[str]:
 
 
 def act(folder: Path, plan: dict[str, Any], limit_s: float) -> dict[str, Any]:
-    """Start QGIS, have it act the story out, and return what it saw.
+    """Start QGIS, run the story in it, and return what it recorded.
 
     Parameters
     ----------
     folder : Path
-        For the profile, the person's data and the pictures; made where it is missing.
+        For profile, user data and pictures; created if missing.
     plan : dict
-        What the story is told with, as `story.py` says.
+        Parameters of the story; see `story.py`.
     limit_s : float
-        After so long QGIS ends itself; a little later it is ended.
+        Time limit in seconds, after which QGIS ends itself; 30 s later it is killed.
+
+    Returns
+    -------
+    dict
+        What the story recorded, and `exit_status`.
+
+    Raises
+    ------
+    RuntimeError
+        QGIS ended without a record.
     """
     profile = folder / "profiles" / "profiles" / "default"
     (profile / "python" / "plugins").mkdir(parents=True)
@@ -89,7 +99,7 @@ def act(folder: Path, plan: dict[str, Any], limit_s: float) -> dict[str, Any]:
             status = _run(command, environment(**variables), log, limit_s + 30)
     if not seen.is_file():
         tail = (folder / "qgis.log").read_text(errors="replace")[-4000:]
-        raise RuntimeError(f"QGIS ended ({status}) without a word of what it saw:\n{tail}")
+        raise RuntimeError(f"QGIS ended ({status}) without a record:\n{tail}")
     return {**json.loads(seen.read_text()), "exit_status": status}
 
 
@@ -104,7 +114,7 @@ def _run(command: list[str], env: dict[str, str], log: Any, limit_s: float) -> i
 
 
 def timings(seen: dict[str, Any]) -> str:
-    """Return a table of what took how long, and of how long QGIS did not answer meanwhile."""
+    """Return a table of the steps' durations, and of the longest time without response in each."""
     rows = [
         f"{name:<16}{each['seconds']:>8.1f} s{each['longest_gap_s']:>8.2f} s" for name, each in seen["steps"].items()
     ]

@@ -1,7 +1,7 @@
-"""QGIS' command line client, run as a person runs it, with a profile of the project's own.
+"""qgis_process, run headless with a profile of the project's own.
 
-The profile lies in build/ and holds a link to this checkout as the plugin `roadseg`, so nothing of the person's own
-QGIS is touched. For the demo, the set-up and the end-to-end tests; no part of the plugin.
+The profile in build/ links this checkout as the plugin `roadseg`, so the user's own QGIS stays untouched. For the demo,
+the set-up and the end-to-end tests; no part of the plugin.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class AlgorithmError(Exception):
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return the environment of a headless QGIS with the project's profile, which is made where it is missing."""
+    """Return the environment of a headless QGIS with the project's profile, which is created if missing."""
     profile = BUILD / "qgis-profile"
     plugins = profile / "profiles" / "default" / "python" / "plugins"
     plugins.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def environment(**variables: str) -> dict[str, str]:
         "PATH": os.pathsep.join(["/usr/bin", os.environ.get("PATH", os.defpath)]),
         "QGIS_CUSTOM_CONFIG_PATH": str(profile),
         "QT_QPA_PLATFORM": "offscreen",
-        "LC_ALL": "C.UTF-8",  # so that messages are English, whatever the person speaks
+        "LC_ALL": "C.UTF-8",  # so that messages are English in any locale
         "XDG_RUNTIME_DIR": os.environ.get("XDG_RUNTIME_DIR", str(runtime_dir)),
         "PYTHONDONTWRITEBYTECODE": "1",
         **variables,
@@ -46,7 +46,7 @@ def environment(**variables: str) -> dict[str, str]:
 
 
 def qgis_process(*arguments: str, text: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run qgis_process with the plugin enabled and return what it printed."""
+    """Run qgis_process with the plugin enabled, and return its status and output."""
     env = environment(**variables)
     marker = Path(env["QGIS_CUSTOM_CONFIG_PATH"]) / "enabled"
     if not marker.exists():
@@ -57,6 +57,20 @@ def qgis_process(*arguments: str, text: str = "", **variables: str) -> subproces
 
 def run(algorithm: str, parameters: dict[str, Any], **variables: str) -> dict[str, Any]:
     """Run an algorithm and return its results.
+
+    Parameters
+    ----------
+    algorithm : str
+        Its id: roadseg:segment.
+    parameters : dict
+        The parameters' values.
+    **variables : str
+        Environment variables.
+
+    Returns
+    -------
+    dict
+        The outputs' values by name.
 
     Raises
     ------
@@ -71,5 +85,5 @@ def run(algorithm: str, parameters: dict[str, Any], **variables: str) -> dict[st
 
 
 def say(message: str) -> None:
-    """Tell the person at the terminal something, at once."""
+    """Print a message to standard error, unbuffered."""
     print(message, file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
-"""What the plugin hub (plugins.qgis.org) and QGIS' own installer refuse in a plugin's zip, or warn of.
+"""Rules of the plugin hub (plugins.qgis.org) and of QGIS' installer on a plugin's zip.
 
-Knows rules on size, structure, names and metadata; what the code does is for `scanners.py`.
+Scope: size, structure, file names, metadata. Independent of the code; `scanners.py` checks that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BINARIES = (
 
 
 def complaints(path: Path) -> list[str]:
-    """Return what is wrong with a zip, in sentences; nothing where the hub takes it."""
+    """Return a sentence per violated rule; none if the hub accepts the zip."""
     size = path.stat().st_size
     if size > LARGEST_BYTES:
         return [f"It has {size:,} bytes, {size - LARGEST_BYTES:,} more than the hub takes."]
@@ -37,7 +37,7 @@ def complaints(path: Path) -> list[str]:
             found = [*_about_structure(package.namelist()), *_about_files(package.infolist())]
             return found or list(_about_metadata(package))
     except zipfile.BadZipFile:
-        return ["It is no zip."]
+        return ["It is not a zip file."]
 
 
 def _about_structure(names: list[str]) -> Iterator[str]:
@@ -92,11 +92,11 @@ def _about_values(general: dict[str, str]) -> Iterator[str]:
     wrong = {
         **{f"metadata.txt has no {key}.": not general.get(key, "").strip() for key in REQUIRED},
         **{
-            f"{key} is no address in the web.": address.scheme not in ("http", "https") or "." not in address.netloc
+            f"{key} is not a web address.": address.scheme not in ("http", "https") or "." not in address.netloc
             for key, address in addresses.items()
         },
         **{
-            f"{key} is no version of QGIS.": not re.fullmatch(r"\d+\.\d+(\.\d+)?", general.get(key, ""))
+            f"{key} is not a version of QGIS.": not re.fullmatch(r"\d+\.\d+(\.\d+)?", general.get(key, ""))
             for key in ("qgisMinimumVersion", "qgisMaximumVersion")
         },
         "The word plugin is in the name.": "plugin" in general.get("name", "").lower(),

@@ -32,7 +32,7 @@ def main() -> int:
 
         plugin = classFactory(None)
         plugin.initProcessing()
-        translation.speak("en")
+        translation.set_locale("en")
         processing_models.write_models()
         algorithms = [algorithm.create() for algorithm in make_algorithms(ALGORITHMS)]
         texts = find_texts(algorithms)

@@ -1,6 +1,6 @@
 """Bandit and detect-secrets over unpacked code, stricter than the plugin hub, which blocks on what they find.
 
-Every rule counts, whatever its severity, and no comment in the code switches one off. Knows the two tools only.
+Every rule counts, whatever its severity, and no comment in the code switches one off. Scope: the two tools.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def bandit(folder: Path) -> list[str]:
-    """Return what Bandit finds in a folder's Python files, and the files that it cannot read."""
+    """Return Bandit's findings in a folder's Python files, and the files that it cannot read."""
     report = _run(folder, "bandit", "--recursive", ".", "--format", "json", "--quiet", "--ignore-nosec")
     unread = [f"{error['filename']}: {error['reason']}" for error in report["errors"]]
     found = [
@@ -24,7 +24,7 @@ def bandit(folder: Path) -> list[str]:
 
 
 def secrets(folder: Path) -> list[str]:
-    """Return what detect-secrets takes for a secret in a folder's files; none is tried out on the network."""
+    """Return the secrets that detect-secrets finds in a folder's files; none is verified online."""
     allowed_by_comment = "detect_secrets.filters.allowlist.is_line_allowlisted"
     report = _run(
         folder, "detect_secrets", "scan", "--all-files", "--no-verify", "--disable-filter", allowed_by_comment
@@ -42,7 +42,7 @@ def _run(folder: Path, module: str, *arguments: str) -> dict[str, Any]:
     Raises
     ------
     RuntimeError
-        It failed, which is something else than that it found something.
+        The tool itself failed, apart from findings.
     """
     done = subprocess.run([sys.executable, "-m", module, *arguments], cwd=folder, capture_output=True, text=True)
     if not done.stdout:

@@ -1,8 +1,8 @@
-"""Builds the runtime through the plugin's own algorithm, where it is missing, and prints its Python's path."""
+"""Builds the runtime with the plugin's own algorithm, if there is none, and prints the path of its Python."""
 
 from __future__ import annotations
 
 from headless import run, say
 
-say("Checking the runtime; where it is missing, it is built now (about 7 GB, some minutes) ...")
+say("Checking the runtime; if it is missing, it is built now (about 7 GB, some minutes) ...")
 print(run("roadseg:setupruntime", {})["PYTHON"])

@@ -1,6 +1,6 @@
-"""The command line: one command a job, its options made from the job's fields.
+"""Command line interface (click): one command per job, its options made from the job's fields.
 
-Knows click, the terminal and the worker; knows nothing of what a job does.
+Scope: options, expansion of input files, the terminal. Independent of what a job does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .system.processor import prepare_process
 
 
 class Terminal:
-    """Shows events to a person: a progress bar, the log above it, a summary at the end."""
+    """Shows events on a terminal: a progress bar, the log above it, a summary of the result."""
 
     def __init__(self) -> None:
         self.console = Console(stderr=True)
@@ -67,7 +67,9 @@ def _plain(value: Any) -> str:
 
 
 _SEVERAL = "Takes several values side by side, or is repeated."
-_SEVERAL_FILES = 'A folder or a quoted pattern ("tiles/*.tif", "tiles/**/*.tif") gives all of its rasters.'
+_SEVERAL_FILES = (
+    'A folder stands for its rasters, a quoted pattern ("tiles/*.tif", "tiles/**/*.tif") for the files it matches.'
+)
 
 
 def _click_option(field: OptionField) -> click.Option:
@@ -160,7 +162,7 @@ def _with_flags_repeated(arguments: list[str], several: set[str]) -> list[str]:
 
 
 def _refuse(error: RoadSegError) -> NoReturn:
-    """Tell a client why its job was not begun, and end the process."""
+    """Write an error event for a client, and exit."""
     worker.line_sink(worker.claim_stdout())(worker.explain(error, events.Reporter()))
     sys.exit(worker.EXIT_FAILED)
 

@@ -1,7 +1,7 @@
-"""Runs one job in this process and tells of it as events.
+"""Worker: runs one job in this process and reports it as events.
 
-Knows signals, pipes and how failures become messages for a person; knows nothing of what a job does. The module that
-does a job bears the job's name and has a function `run(job, reporter) -> dict`.
+Scope: signals, pipes, heartbeats, exceptions as error messages. Independent of what a job does: `pipelines.<job name>`
+has a function `run(job, reporter) -> dict`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .system import limits, shutdown
 from .system.outputs import NO_ROOM
 
 HEARTBEAT_S = 2.0
-# How long a job may take to end once its client has closed the pipe: to come to its next tile or step, to finish what
-# must not be cut off, or, where it keeps the best of what it has done, to write that.
+# Time limits after the client has closed the pipe: for the next tile or step, for uninterruptible sections, and, if the
+# job keeps the best model so far, for writing it.
 PATIENCE_S, GRACE_S, FINISH_S = 2.0, 20.0, 620.0
 EXIT_FAILED, EXIT_CANCELLED = 1, 130
 
 
 def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
-    """Do the job and return its result: paths and numbers under plain names."""
+    """Run the job and return its result: paths and numbers by name."""
     job.validate()
     job = with_model_paths(job)
     limits.check()
@@ -43,7 +43,22 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
 
 
 def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> int:
-    """Do the job, tell of it to `sink`, ending in a result or an error, and return the process's exit status."""
+    """Run the job with heartbeats; its last event is a result or an error.
+
+    Parameters
+    ----------
+    job : Job
+        What to run.
+    sink : callable
+        Called with each event, from two threads.
+    cancelled : threading.Event
+        Set to stop the job at its next tile or step.
+
+    Returns
+    -------
+    int
+        The exit status: 0, EXIT_FAILED or EXIT_CANCELLED.
+    """
     stopped = threading.Event()
     heart = threading.Thread(target=_beat, args=(sink, stopped), daemon=True)
     heart.start()
@@ -51,7 +66,7 @@ def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> 
     try:
         last: Event = events.Result(execute(job, reporter))
         status = 0
-    except BaseException as error:  # whatever it is, a person must read it
+    except BaseException as error:  # any exception must reach the user as an event
         last = explain(error, reporter)
         status = EXIT_CANCELLED if last.code == Cancelled.code else EXIT_FAILED
     stopped.set()
@@ -61,7 +76,7 @@ def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> 
 
 
 def explain(error: BaseException, reporter: Reporter) -> events.Error:
-    """Return the event that tells a person of an error; the traceback of an unforeseen one goes to the log."""
+    """Return an exception as an error event; the traceback of an unexpected one goes to the log."""
     if isinstance(error, KeyboardInterrupt):
         error = Cancelled()
     if isinstance(error, RoadSegError):
@@ -69,19 +84,19 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
     reporter.log("".join(traceback.format_exception(type(error), error, error.__traceback__)))
     if isinstance(error, MemoryError) or "not enough memory" in str(error) or "can't allocate memory" in str(error):
         return events.Error(
-            "resources", "There is too little memory for this.", "Lower the tile size, chip size or batch size."
+            "resources", "There is not enough memory for this job.", "Lower the tile size, chip size or batch size."
         )
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return events.Error("output", "The disk is full.", "Make room, or choose another folder for the outputs.")
     return events.Error(
         "unexpected",
-        f"Something went wrong that RoadSeg did not foresee: {type(error).__name__}: {error}",
+        f"Unexpected error: {type(error).__name__}: {error}",
         "The log has the details; please report them with it.",
     )
 
 
 def run_for_client(job: Job) -> NoReturn:
-    """Do the job for a client: events on the standard output alone, cancelled when the standard input closes."""
+    """Run the job for a client: only events on standard output; closing standard input cancels."""
     cancelled = threading.Event()
     sink = line_sink(claim_stdout())
     if hasattr(os, "setpgid") and os.getpid() != os.getsid(0):
@@ -91,13 +106,13 @@ def run_for_client(job: Job) -> NoReturn:
     threading.Thread(target=_watch_stdin, args=(cancelled, sink, patience_s), daemon=True).start()
     status = run(job, sink, cancelled)
     sys.stderr.flush()
-    os._exit(status)  # without the seconds in which libraries take down what goes with the process anyway
+    os._exit(status)  # skips the libraries' teardown, which takes seconds
 
 
 def claim_stdout() -> IO[str]:
-    """Return the real standard output for events, and send every other print of this process to standard error.
+    """Return a stream to the real standard output for events, and redirect all other output to standard error.
 
-    What UTF-8 does not hold, half of a file name that is in no encoding, goes as the escape that JSON has for it.
+    Undecodable bytes of file names (surrogates) are written as JSON escapes.
     """
     sys.stdout.flush()
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace", newline="\n")
@@ -106,7 +121,7 @@ def claim_stdout() -> IO[str]:
 
 
 def line_sink(stream: IO[str]) -> Callable[[Event], None]:
-    """Return a function that writes each event as one line, from any thread; a reader that has gone is no error."""
+    """Return a thread-safe function that writes each event as a line of JSON; a closed reader is no error."""
     lock = threading.Lock()
 
     def write(event: Event) -> None:
@@ -121,14 +136,14 @@ def line_sink(stream: IO[str]) -> Callable[[Event], None]:
 
 
 def listen_to_signals(cancelled: threading.Event) -> None:
-    """Let an interrupt or a polite request to end stop the job at its next tile or step."""
+    """Have SIGINT and SIGTERM stop the job at its next tile or step."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: cancelled.set())
 
 
 def _watch_stdin(cancelled: threading.Event, sink: Callable[[Event], None], patience_s: float) -> None:
-    """Cancel when the client closes its end, or dies; end the process where the job does not heed that soon."""
-    with contextlib.suppress(OSError):  # there is no standard input
+    """Cancel when the client closes standard input or dies; exit if the job does not stop in time."""
+    with contextlib.suppress(OSError):  # standard input is closed
         while os.read(0, 4096):
             pass
     cancelled.set()

@@ -1,1 +1,1 @@
-"""What of RoadSeg is only there in a window; nothing outside of this folder imports it, but the plugin as it starts."""
+"""The GUI beside Processing: menu, toolbar, settings page, demo; only the plugin imports it, if there is a window."""

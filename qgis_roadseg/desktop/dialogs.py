@@ -1,6 +1,6 @@
-"""An algorithm's dialog, opened from a menu or a message; and messages with something to do about them.
+"""Dialogs of algorithms, and messages with a button in the message bar.
 
-Knows Processing's dialogs and the message bar; knows no single algorithm but the one that sets up the runtime.
+Scope: Processing's dialogs, the message bar. Independent of single algorithms but Set up runtime.
 """
 
 from __future__ import annotations
@@ -19,43 +19,55 @@ SET_UP = "setupruntime"
 
 
 def open_dialog(window: QgisInterface, algorithm: str) -> None:
-    """Open an algorithm's dialog, with what the project says to begin with; or say why it cannot run yet.
+    """Open an algorithm's dialog with the project's initial values; or show why it cannot run yet.
 
     Parameters
     ----------
     window : QgisInterface
         QGIS' window.
     algorithm : str
-        The algorithm's id without its provider's.
+        The algorithm's id without the provider: segment.
     """
     able, why = QgsApplication.processingRegistry().algorithmById(f"roadseg:{algorithm}").canExecute()
     if not able:
-        tell_missing_runtime(window, why)
+        show_missing_runtime(window, why)
         return
     start = demo_project.starting_values(QgsProject.instance(), algorithm)
     processing.execAlgorithmDialog(f"roadseg:{algorithm}", start)
 
 
-def tell_missing_runtime(window: QgisInterface, why: str) -> None:
-    """Say that there is no runtime, and offer to set it up."""
+def show_missing_runtime(window: QgisInterface, why: str) -> None:
+    """Show why there is no runtime, with a button that sets it up."""
     button = (tr("Set up runtime…"), lambda: open_dialog(window, SET_UP))
-    tell(window, why, Qgis.MessageLevel.Warning, button)
+    show_message(window, why, Qgis.MessageLevel.Warning, button)
 
 
-def tell(
+def show_message(
     window: QgisInterface,
     text: str,
     level: Qgis.MessageLevel = Qgis.MessageLevel.Info,
     button: "tuple[str, Callable[[], None]] | None" = None,
 ) -> None:
-    """Show a message above the map; one with a button (its words, and what it does) stays until it is closed."""
+    """Show a message in the message bar; one with a button stays until it is closed.
+
+    Parameters
+    ----------
+    window : QgisInterface
+        QGIS' window.
+    text : str
+        The message.
+    level : Qgis.MessageLevel
+        Its severity.
+    button : tuple of str and callable, optional
+        The button's label, and what it does.
+    """
     bar = window.messageBar()
     if button is None:
         bar.pushMessage("RoadSeg", text, level)
         return
-    words, act = button
-    message, pushed = bar.createMessage("RoadSeg", text), QPushButton(words)
-    # No function here holds the message: in a ring, Python takes both for garbage while the button can still be seen.
+    label, act = button
+    message, pushed = bar.createMessage("RoadSeg", text), QPushButton(label)
+    # No closure may hold the message: Python would collect the reference cycle while the button is still visible.
     pushed.clicked.connect(message.dismiss)
     pushed.clicked.connect(act)
     message.layout().addWidget(pushed)

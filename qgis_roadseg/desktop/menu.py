@@ -1,6 +1,6 @@
-"""RoadSeg's menu under Raster, its toolbar and its page of settings: put into a window, and taken out again.
+"""RoadSeg's menu under Raster, its toolbar and its settings page: added to a window, and removed.
 
-Knows which entries there are, and their icons; knows nothing of what they open.
+Scope: entries and icons. Independent of what they open.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from ..layers import demo_project
 from ..paths import ICON
 from ..runtime import runtime
 from ..translation import tr
-from .demo import Trial
+from .demo import Demo
 from .dialogs import SET_UP, open_dialog
 from .settings_page import PAGE, SettingsPageFactory
 
 NAME = "RoadSeg"
-# The algorithms that most people need most often, each with an icon of QGIS' or, where it has none, RoadSeg's own.
+# The most used algorithms, each with an icon of QGIS; without one, RoadSeg's own.
 ALGORITHMS = {
     "finetune": "/mActionCaptureLine.svg",
     "segment": "/mIconRaster.svg",
@@ -33,32 +33,32 @@ ALGORITHMS = {
 
 
 class Menu:
-    """What RoadSeg adds to a window of QGIS.
+    """RoadSeg's part of a QGIS window.
 
     Parameters
     ----------
     window : QgisInterface
         QGIS' window.
     demo_folder : Path, optional
-        Where the demo lies; none means in the person's data folder.
+        Folder of the demo; None for the one in the user's data folder.
     """
 
     def __init__(self, window: QgisInterface, demo_folder: Optional[Path] = None) -> None:
         self._window = window
-        self._trial = Trial(window, demo_folder or demo_project.folder())
+        self._demo = Demo(window, demo_folder or demo_project.folder())
         self._factory = SettingsPageFactory()
         self._actions: list[QAction] = []
         self._status: Optional[QAction] = None
         self._toolbar: Optional[QToolBar] = None
 
     def add(self) -> None:
-        """Put all of it into the window; the algorithms must be registered by now."""
+        """Add all of it to the window; the algorithms must be registered by now."""
         algorithms = [self._algorithm_action(name, icon) for name, icon in ALGORITHMS.items()]
         self._status = self._action("runtime", "", "/mIconPythonFile.svg", lambda: open_dialog(self._window, SET_UP))
         self._actions = [
             *algorithms,
             self._separator(),
-            self._action("try", tr("Try it on a generated scene"), "/mActionPlay.svg", self._trial.start),
+            self._action("try", tr("Try it on a generated scene"), "/mActionPlay.svg", self._demo.start),
             self._separator(),
             self._status,
             self._action("settings", tr("Settings…"), "/mActionOptions.svg", self._show_settings),
@@ -69,13 +69,13 @@ class Menu:
         self._toolbar.setObjectName("RoadSegToolBar")  # by which QGIS remembers its place
         self._toolbar.addActions(algorithms)
         self._window.registerOptionsWidgetFactory(self._factory)
-        self._window.rasterMenu().aboutToShow.connect(self._tell_status)
-        self._tell_status()
+        self._window.rasterMenu().aboutToShow.connect(self._update_status)
+        self._update_status()
 
     def remove(self) -> None:
-        """Take all of it out of the window."""
-        self._trial.stop()
-        self._window.rasterMenu().aboutToShow.disconnect(self._tell_status)
+        """Remove all of it from the window."""
+        self._demo.stop()
+        self._window.rasterMenu().aboutToShow.disconnect(self._update_status)
         self._window.unregisterOptionsWidgetFactory(self._factory)
         self._window.mainWindow().removeToolBar(self._toolbar)
         self._toolbar.deleteLater()
@@ -102,9 +102,9 @@ class Menu:
         separator.setSeparator(True)
         return separator
 
-    def _tell_status(self) -> None:
+    def _update_status(self) -> None:
         status = runtime.status()
-        self._status.setText(tr("Runtime: {status}…").format(status=status.words))
+        self._status.setText(tr("Runtime: {status}…").format(status=status.text))
         self._status.setStatusTip(str(status.python or ""))
         icon = "/mIconSuccess.svg" if status.is_ready else "/mIconWarning.svg"
         self._status.setIcon(QgsApplication.getThemeIcon(icon))

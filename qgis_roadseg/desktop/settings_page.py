@@ -1,6 +1,6 @@
 """RoadSeg's page in QGIS' options dialog.
 
-Knows its widgets; what the settings are, and which can be, is known to `settings`.
+Scope: widgets. Independent of keys and validation; see `settings`.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ PAGE = "roadsegOptions"
 
 
 class SettingsPageFactory(QgsOptionsWidgetFactory):
-    """Makes the page whenever the options dialog is opened."""
+    """Creates the page whenever the options dialog is opened."""
 
     def __init__(self) -> None:
         super().__init__("RoadSeg", QIcon(str(ICON)), PAGE)
 
     def createWidget(self, parent: QWidget) -> "SettingsPage":
-        """Return a page with the settings as they are."""
+        """Return a page with the stored settings."""
         return SettingsPage(parent)
 
 
 class SettingsPage(QgsOptionsPageWidget):
-    """RoadSeg's settings, to be changed."""
+    """The page with RoadSeg's settings."""
 
     def __init__(self, parent: "QWidget | None" = None) -> None:
         super().__init__(parent)
@@ -53,9 +53,9 @@ class SettingsPage(QgsOptionsPageWidget):
         self.memory_gb.setDecimals(1)
         self.memory_gb.setSuffix(" GB")
         self.memory_gb.setClearValue(0, tr("Automatic"))
-        self.refusal = QLabel()
-        self.refusal.setWordWrap(True)
-        self.refusal.setStyleSheet("color: red")
+        self.problem = QLabel()
+        self.problem.setWordWrap(True)
+        self.problem.setStyleSheet("color: red")
         self._lay_out()
         self._show(settings.load())
         for field in (self.python, self.models_folder):
@@ -63,7 +63,7 @@ class SettingsPage(QgsOptionsPageWidget):
         self.isValid()
 
     def settings(self) -> settings.Settings:
-        """Return the settings as they stand on the page."""
+        """Return the settings that the page shows."""
         return settings.Settings(
             self.python.filePath().strip(),
             self.threads.value(),
@@ -72,14 +72,14 @@ class SettingsPage(QgsOptionsPageWidget):
         )
 
     def isValid(self) -> bool:
-        """Say whether the settings can be; what cannot is told on the page."""
-        refusals = self.settings().refusals()
-        self.refusal.setText("\n".join(refusals))
-        self.refusal.setVisible(bool(refusals))
-        return not refusals
+        """Return whether all settings are valid; the page shows what is not."""
+        problems = self.settings().problems()
+        self.problem.setText("\n".join(problems))
+        self.problem.setVisible(bool(problems))
+        return not problems
 
     def apply(self) -> None:
-        """Keep the settings; QGIS calls this when the person accepts the dialog."""
+        """Store the settings; QGIS calls this when the user accepts the dialog."""
         if self.isValid():
             settings.save(self.settings())
 
@@ -92,20 +92,20 @@ class SettingsPage(QgsOptionsPageWidget):
     def _lay_out(self) -> None:
         computing = _group(
             tr("Runtime"),
-            [(tr("Status"), _note(_told(runtime.status()))), (tr("Python"), self.python)],
+            [(tr("Status"), _note(_status_text(runtime.status()))), (tr("Python"), self.python)],
             tr(
-                "The Python in which RoadSeg computes. Set up runtime builds one; name another here only if it has all "
-                "of the packages."
+                "The Python environment in which RoadSeg computes. Set up runtime builds one; choose another only if "
+                "it has all of the packages."
             ),
         )
         if os.environ.get(runtime.VARIABLE):
             computing.layout().addRow(
-                _note(tr("The variable {name} is set, and counts first.").format(name=runtime.VARIABLE))
+                _note(tr("The environment variable {name} is set, and takes precedence.").format(name=runtime.VARIABLE))
             )
         limits = _group(
-            tr("What a Job May Take"),
+            tr("Resource Limits"),
             [(tr("Threads"), self.threads), (tr("Memory"), self.memory_gb)],
-            tr("They count where an algorithm's own threads and memory are left at 0."),
+            tr("They apply where an algorithm's own threads and memory are 0."),
         )
         files = _group(
             tr("Files"),
@@ -114,7 +114,7 @@ class SettingsPage(QgsOptionsPageWidget):
         )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        for part in (computing, limits, files, self.refusal):
+        for part in (computing, limits, files, self.problem):
             layout.addWidget(part)
         layout.addStretch()
 
@@ -137,8 +137,8 @@ def _group(title: str, rows: "list[tuple[str, QWidget]]", note: str) -> QGroupBo
     return group
 
 
-def _told(status: runtime.Status) -> str:
-    return "\n".join(filter(None, (status.words, str(status.python or ""))))
+def _status_text(status: runtime.Status) -> str:
+    return "\n".join(filter(None, (status.text, str(status.python or ""))))
 
 
 def _note(text: str) -> QLabel:

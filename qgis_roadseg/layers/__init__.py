@@ -1,1 +1,1 @@
-"""QGIS' layers in and out: images, labels, results, styles."""
+"""QGIS layers as inputs and outputs of jobs: images, labels, results, styles."""

@@ -1,6 +1,6 @@
-"""A project to try RoadSeg on: a generated scene, of which one half is drawn, and what to begin its algorithms with.
+"""The demo project: a generated scene, roads drawn in one half of it, and initial values of the algorithms' dialogs.
 
-Knows layers, their looks and the project file; knows no window, and nothing of how a scene comes about.
+Scope: layers, symbols, the project file. Independent of the window, and of how a scene is generated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..paths import data_folder
 from ..translation import tr
 from . import exchange
 
-# What the makescene job is asked for: with this seed and the layout mixed, streets of all kinds lie in both halves.
+# Values for makescene: with this seed and the layout mixed, both halves hold streets of all kinds.
 SCENE = {"SIZE_PX": 2048, "SEED": 3, "LAYOUT": "mixed"}
 MINUTES = 2
 
@@ -42,12 +42,12 @@ _AREA = {"style": "no", "outline_color": "255,255,255", "outline_width": "0.6", 
 
 
 def folder() -> Path:
-    """Return where the demo lies."""
+    """Return the folder of the demo."""
     return data_folder() / "demo"
 
 
 def files(folder: Path) -> dict[str, Path]:
-    """Return the demo's files by what they are; the project comes last, so that where it is, all are."""
+    """Return the demo's paths by content; the project comes last, as it is written last."""
     names = {
         "image": "scene.tif",
         "true": "true_roads.gpkg",
@@ -58,12 +58,12 @@ def files(folder: Path) -> dict[str, Path]:
 
 
 def is_made(folder: Path) -> bool:
-    """Whether the demo is there, with all of its files."""
+    """Return whether all files of the demo exist."""
     return all(path.is_file() for path in files(folder).values())
 
 
 def make(folder: Path) -> Path:
-    """Make the project of a scene that lies in the folder, and return its file.
+    """Make the project of the scene in a folder, and return the project's path.
 
     Raises
     ------
@@ -83,13 +83,13 @@ def make(folder: Path) -> Path:
         (true, QgsLineSymbol.createSimple(_TRUE)),
         (area, QgsFillSymbol.createSimple(_AREA)),
     ):
-        layer.setRenderer(QgsSingleSymbolRenderer(symbol))  # in place of the style that lies beside a result
+        layer.setRenderer(QgsSingleSymbolRenderer(symbol))  # in place of the style file beside a result
     _write_project([image, true, drawn, area], true, folder)
     return paths["project"]
 
 
 def starting_values(project: QgsProject, algorithm: str) -> dict[str, Any]:
-    """Return what a project says an algorithm's dialog begins with; nothing in any other than the demo."""
+    """Return an algorithm's initial parameter values that are stored in a project; none but in the demo."""
     text, _ = project.readEntry(_SCOPE, algorithm)
     try:
         values = json.loads(text or "{}")
@@ -104,7 +104,7 @@ def _western_half(extent: QgsRectangle) -> QgsGeometry:
 
 
 def _write_parts(source: QgsVectorLayer, shape: QgsGeometry, path: Path) -> None:
-    """Write what of a layer's lines lies in a shape."""
+    """Write a layer's lines, clipped to a shape."""
     options = QgsVectorFileWriter.SaveVectorOptions()
     options.driverName, options.layerName = "GPKG", path.stem
     fields = exchange.result_fields(source)

@@ -1,6 +1,6 @@
-"""Layers on their way to the worker and back: rasters as paths, features as GeoPackages.
+"""Exchange of layers with the worker: rasters as paths, features as GeoPackages.
 
-Knows QGIS' layers, sources and sinks; knows nothing of what the worker does with them.
+Scope: QGIS' layers, sources and sinks. Independent of what the worker does with them.
 """
 
 from __future__ import annotations
@@ -29,47 +29,53 @@ from qgis.PyQt.QtCore import QMetaType
 
 from ...training_core.errors import ImageryError, LabelError, OutputError, WorkerError
 
-# Beside numbers and dates, what a field of any format can hold; lists and maps only some can.
+# Field types that every format can hold, beside numbers and dates; lists and maps are not among them.
 _PLAIN_TYPES = (QMetaType.Type.QString, QMetaType.Type.Bool)
 
 
 def why_no_file(layer: QgsMapLayer) -> str:
-    """Return why only QGIS can open a layer, in words that follow its name; empty where GDAL can by a path."""
+    """Return why only QGIS can open a layer, as a phrase after its name; empty where GDAL opens it by a path."""
     source = layer.source()
     if not isinstance(layer, QgsRasterLayer):
         return "has no pixels of its own"
     if layer.providerType() != "gdal":
         return f"comes from {layer.providerType()}"
     if "|" in source:
-        return f"is opened with options of its own ({source.partition('|')[2]})"
+        return f"is opened with extra options ({source.partition('|')[2]})"
     if source.startswith("PG:"):
-        return "lies in a database"
+        return "is in a database"
     if source.startswith("/vsimem/"):
-        return "lies in QGIS' memory"
-    return "needs a login that QGIS keeps" if "authcfg=" in source else ""
+        return "is in QGIS' memory"
+    return "needs a login stored in QGIS" if "authcfg=" in source else ""
 
 
 def raster_path(layer: QgsMapLayer) -> str:
-    """Return what GDAL opens the layer by, whatever the working directory: a path, or the name of a subdataset.
+    """Return the layer's dataset name for GDAL, with an absolute path: that path, or the name of a subdataset.
 
     Raises
     ------
     ImageryError
-        The layer is none of GDAL's, is opened in a way that a path cannot tell, or is a file of several rasters.
+        GDAL cannot open the layer by a dataset name, or the file holds several rasters.
     """
     if not isinstance(layer, QgsRasterLayer):
         check_no_container(layer.source())
     why = why_no_file(layer)
     if why:
         raise ImageryError(
-            f"The layer {layer.name()} {why}, which takes QGIS to read.",
-            "Export the ground that you need to a GeoTIFF file (the layer's menu, Export, Save As) and choose that.",
+            f"The layer {layer.name()} {why}: only QGIS can read it.",
+            "Export the area that you need to a GeoTIFF file (the layer's menu, Export, Save As) and choose that.",
         )
     return _absolute(layer.source())
 
 
 def check_no_container(path: str) -> None:
-    """Raise ImageryError where a file, which is no raster, holds several: the person must say which one is meant."""
+    """Check that a file is not a container of several rasters, of which the user must choose one.
+
+    Raises
+    ------
+    ImageryError
+        It is.
+    """
     inner = QgsProviderRegistry.instance().querySublayers(path) if os.path.isfile(path) else []
     rasters = [one.uri() for one in inner if one.type() == Qgis.LayerType.Raster and one.uri() != path]
     if rasters:
@@ -78,7 +84,7 @@ def check_no_container(path: str) -> None:
 
 
 def _absolute(source: str) -> str:
-    """Return a source with its file's whole path, which is a part of the name of a subdataset: NETCDF:"a.nc":red."""
+    """Return a source with an absolute path, also within the name of a subdataset: NETCDF:"a.nc":red."""
     if os.path.exists(source):
         return os.path.abspath(source)
     for part in source.replace('"', ":").split(":")[1:]:
@@ -88,13 +94,19 @@ def _absolute(source: str) -> str:
 
 
 def check_crs(source: QgsFeatureSource) -> None:
-    """Raise LabelError where a source has no coordinate reference system."""
+    """Check that a source has a coordinate reference system.
+
+    Raises
+    ------
+    LabelError
+        It has none.
+    """
     if not source.sourceCrs().isValid():
         raise LabelError(f"The layer {source.sourceName()} has no coordinate reference system.", "Set the layer's CRS.")
 
 
 def plain_fields(source: QgsFeatureSource) -> list[str]:
-    """Return the names of a source's fields that a GeoPackage can hold, but for one that is the key of its rows."""
+    """Return the names of a source's fields that a GeoPackage can hold, without its primary key fid."""
     return [
         field.name()
         for field in source.fields()
@@ -103,14 +115,14 @@ def plain_fields(source: QgsFeatureSource) -> list[str]:
 
 
 def write_source(source: QgsFeatureSource, fields: list[str], path: Path, context: QgsProcessingContext) -> None:
-    """Write a source's features, as selected and filtered, to a new GeoPackage.
+    """Write a source's features, selection and filter applied, to a new GeoPackage.
 
     Parameters
     ----------
     source : QgsFeatureSource
         Lines or polygons; curves are written as straight segments.
     fields : list of str
-        The fields that the worker needs; others are left out, as some cannot be written.
+        Names of the fields to write; some others could not be.
     path : Path
         The file to write.
     context : QgsProcessingContext
@@ -144,14 +156,31 @@ def write_source(source: QgsFeatureSource, fields: list[str], path: Path, contex
     del writer  # which closes the file
     if failed:
         raise LabelError(
-            f"The layer {name} cannot be handed on: {message}", "Export it to a GeoPackage and choose that."
+            f"The layer {name} cannot be written to a GeoPackage: {message}", "Export it yourself and choose that file."
         )
 
 
 def write_shape(
     shape: QgsGeometry, crs: QgsCoordinateReferenceSystem, path: Path, context: QgsProcessingContext
 ) -> None:
-    """Write one shape of polygons to a new GeoPackage."""
+    """Write one polygon or multipolygon to a new GeoPackage.
+
+    Parameters
+    ----------
+    shape : QgsGeometry
+        The polygon or multipolygon.
+    crs : QgsCoordinateReferenceSystem
+        Its CRS.
+    path : Path
+        The file to write.
+    context : QgsProcessingContext
+        Processing's context.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written.
+    """
     options = QgsVectorFileWriter.SaveVectorOptions()
     options.driverName, options.layerName = "GPKG", path.stem
     feature, multiple = QgsFeature(), QgsGeometry(shape)
@@ -168,21 +197,21 @@ def write_shape(
 
 
 def open_result(path: Path) -> QgsVectorLayer:
-    """Return the layer that the worker has written.
+    """Open a layer that the worker has written.
 
     Raises
     ------
     WorkerError
-        There is none.
+        It cannot be opened.
     """
     layer = QgsVectorLayer(str(path), path.stem, "ogr")
     if not layer.isValid():
-        raise WorkerError(f"The worker has not written the {path.stem} it spoke of.")
+        raise WorkerError(f"The worker reported the layer {path.stem}, but has not written it.")
     return layer
 
 
 def result_fields(layer: QgsVectorLayer) -> QgsFields:
-    """Return the layer's fields without the key that its file format has added."""
+    """Return the layer's fields without the primary key that its file format has added."""
     fields = QgsFields(layer.fields())
     for index in sorted(layer.primaryKeyAttributes(), reverse=True):
         fields.remove(index)
@@ -190,7 +219,22 @@ def result_fields(layer: QgsVectorLayer) -> QgsFields:
 
 
 def copy_features(layer: QgsVectorLayer, fields: QgsFields, sink: QgsFeatureSink) -> bool:
-    """Copy the layer's features to a sink of these fields; say whether all went well."""
+    """Copy a layer's features to a sink.
+
+    Parameters
+    ----------
+    layer : QgsVectorLayer
+        Where to copy from.
+    fields : QgsFields
+        The sink's fields, all of which the layer has.
+    sink : QgsFeatureSink
+        Where to copy to.
+
+    Returns
+    -------
+    bool
+        Whether every feature was written.
+    """
     names = fields.names()
     for feature in layer.getFeatures():
         copied = QgsFeature(fields)
@@ -202,12 +246,12 @@ def copy_features(layer: QgsVectorLayer, fields: QgsFields, sink: QgsFeatureSink
 
 
 def check_destination(destination: str) -> None:
-    """Find out before the work, rather than after it, that a sink's file could not be written.
+    """Check before the work that a sink's file can be written.
 
     Raises
     ------
     OutputError
-        The destination is a path whose folder is missing or must not be written to.
+        The destination is a path in a folder that is missing or not writable.
     """
     if os.path.isabs(destination):
         folder = os.path.dirname(destination)

@@ -1,6 +1,6 @@
-"""Layers that can be images: the parameter that takes one, what was given for it, and an extent on it.
+"""Image parameters of algorithms: raster and mesh layers, and an extent on them.
 
-Knows rasters and meshes as Processing names them; knows nothing of what is done with their pixels.
+Scope: Processing's parameters and their values. Independent of the layers' pixels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,22 @@ from . import exchange, work_area
 
 
 def image_parameter(name: str, label: str, help_text: str) -> QgsProcessingParameterMapLayer:
-    """Return a parameter that takes rasters, and layers that can only be painted."""
+    """Return a parameter that takes raster and mesh layers.
+
+    Parameters
+    ----------
+    name : str
+        The parameter's name.
+    label : str
+        Its label in the dialog.
+    help_text : str
+        Its tooltip and help.
+
+    Returns
+    -------
+    QgsProcessingParameterMapLayer
+        The parameter, which is required.
+    """
     kinds = [QgsProcessing.SourceType.TypeRaster, QgsProcessing.SourceType.TypeMesh]
     parameter = QgsProcessingParameterMapLayer(name, label, types=kinds)
     parameter.setHelp(help_text)
@@ -33,14 +48,30 @@ def image_parameter(name: str, label: str, help_text: str) -> QgsProcessingParam
 def image_layer(
     algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
 ) -> QgsMapLayer:
-    """Return the raster or mesh layer that was given for such a parameter.
+    """Return the raster or mesh layer that is the value of an image parameter.
+
+    Parameters
+    ----------
+    algorithm : QgsProcessingAlgorithm
+        The algorithm that has the parameter.
+    name : str
+        The parameter's name.
+    parameters : dict
+        The algorithm's parameter values by name.
+    context : QgsProcessingContext
+        Processing's context.
+
+    Returns
+    -------
+    QgsMapLayer
+        A QgsRasterLayer or a QgsMeshLayer.
 
     Raises
     ------
     QgsProcessingException
-        There is none.
+        The value is no layer that QGIS can open.
     ImageryError
-        It is a layer of another kind, or a file that holds several rasters.
+        It is a layer of another type, or a file that holds several rasters.
     """
     layer = algorithm.parameterAsRasterLayer(parameters, name, context)
     if layer is not None:
@@ -50,7 +81,7 @@ def image_layer(
     if layer is None:
         raise QgsProcessingException(algorithm.invalidRasterError(parameters, name))
     if not isinstance(layer, QgsMeshLayer):
-        raise ImageryError(f"The layer {layer.name()} is no image.", "Choose a raster or mesh layer.")
+        raise ImageryError(f"The layer {layer.name()} is not an image.", "Choose a raster or mesh layer.")
     return layer
 
 
@@ -61,7 +92,31 @@ def extent_on(
     parameters: dict[str, Any],
     context: QgsProcessingContext,
 ) -> Optional[QgsGeometry]:
-    """Return the extent that was given for a parameter, if any, in the layer's CRS; see `area.check_extent`."""
+    """Return the value of an extent parameter, transformed to a layer's CRS.
+
+    Parameters
+    ----------
+    layer : QgsMapLayer
+        The layer to whose CRS to transform.
+    algorithm : QgsProcessingAlgorithm
+        The algorithm that has the parameter.
+    name : str
+        The parameter's name.
+    parameters : dict
+        The algorithm's parameter values by name.
+    context : QgsProcessingContext
+        Processing's context.
+
+    Returns
+    -------
+    QgsGeometry or None
+        A polygon; None if no extent is given.
+
+    Raises
+    ------
+    JobError
+        The extent is infinite or empty; see `work_area.check_extent`.
+    """
     if parameters.get(name) in (None, ""):
         return None
     work_area.check_extent(algorithm.parameterAsExtent(parameters, name, context))

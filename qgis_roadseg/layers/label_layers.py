@@ -1,6 +1,6 @@
-"""The layers to draw labels in, in one GeoPackage: fields that a training takes, forms and styles.
+"""Label layers to digitize roads and areas of interest in: one GeoPackage with fields, forms and styles.
 
-Knows layers, forms and files; knows nothing of Processing. What is drawn is precious, so no file is ever replaced.
+Scope: layers, forms, files. Independent of Processing. Labels are precious, so no file is ever replaced.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ROADS, AOI = "roads", "aoi"
 # Named as the fields of RoadSeg's own layers of roads are.
 CLASS_FIELD, WIDTH_FIELD, SURE_FIELD = "road_class", "width_m", "sure"
 WIDTH = next(field for field in LabelOptions.option_fields() if field.name == "width_m")
-# As the provider of layers in memory has it: geometry and fields.
+# Definitions for the memory provider: geometry type and fields.
 _KINDS = {
     ROADS: f"LineString?field={CLASS_FIELD}:string&field={WIDTH_FIELD}:double&field={SURE_FIELD}:bool",
     AOI: "Polygon",
@@ -44,17 +44,18 @@ _SUFFIX = ".gpkg"
 
 @dataclass(frozen=True)
 class LabelLayers:
-    """What label layers are to be like.
+    """Properties of label layers.
 
     Parameters
     ----------
     crs : QgsCoordinateReferenceSystem
+        The CRS of both layers.
     classes : list of str
-        The classes of roads that the form offers, beside none.
+        Road classes that the form offers, beside no class.
     width_m : float
-        The width that a new road begins with.
+        Default width of a new road in meters.
     area : QgsGeometry, optional
-        What the area of interest begins with.
+        Initial area of interest, in the CRS; None for an empty layer.
     """
 
     crs: QgsCoordinateReferenceSystem
@@ -64,17 +65,25 @@ class LabelLayers:
 
 
 def layer_uri(path: str, name: str) -> str:
-    """Return what QGIS opens a layer of a GeoPackage by."""
+    """Return the URI of a layer in a GeoPackage."""
     return f"{path}|layername={name}"
 
 
 def check_new(path: str) -> None:
-    """Raise OutputError where a path is no GeoPackage's, or where a file is there, which may hold drawn labels."""
+    """Check that a path has a GeoPackage's extension, and that no file exists there, which may hold labels.
+
+    Raises
+    ------
+    OutputError
+        Either is not so.
+    """
     if not path.lower().endswith(_SUFFIX):
-        raise OutputError(f"Label layers are a GeoPackage, but {path} is named for something else.", "End it in .gpkg.")
+        raise OutputError(
+            f"Label layers are a GeoPackage, but {path} has another extension.", "Use the extension .gpkg."
+        )
     if os.path.lexists(path):
         raise OutputError(
-            f"{path} is there already, and what is drawn in it would be lost.",
+            f"{path} exists already, and the labels in it would be lost.",
             "Choose another name, or delete the file yourself.",
         )
 
@@ -82,7 +91,7 @@ def check_new(path: str) -> None:
 def write_label_layers(
     path: str, wanted: LabelLayers, transforms: QgsCoordinateTransformContext, tr: Callable[[str], str]
 ) -> None:
-    """Write a GeoPackage with a layer of roads and one of areas of interest, which bring their forms and styles along.
+    """Write a GeoPackage with a roads layer and an area of interest layer, with their forms and styles.
 
     Styles and forms are stored in the table `layer_styles` as the layers' defaults, so QGIS finds them wherever the
     file is opened. The file appears whole or not at all.
@@ -90,11 +99,13 @@ def write_label_layers(
     Parameters
     ----------
     path : str
-        The file, which must not be there yet.
+        The file, which must not exist.
     wanted : LabelLayers
+        What to write.
     transforms : QgsCoordinateTransformContext
+        The project's coordinate transforms.
     tr : callable
-        Puts the form's labels in the person's language.
+        Translates the form's labels.
 
     Raises
     ------
@@ -132,7 +143,7 @@ def _write_tables(path: str, wanted: LabelLayers, transforms: QgsCoordinateTrans
 
 
 def _store_form(path: str, name: str, make_form: Callable[[QgsVectorLayer], None]) -> None:
-    """Give a layer its style and form, and store both in its file."""
+    """Store a layer's style and form in its file, as the default."""
     layer = QgsVectorLayer(layer_uri(path, name), name, "ogr")
     message, loaded = layer.loadNamedStyle(str(RESOURCES / "styles" / f"{_STYLES[name]}.qml"))
     if loaded:
@@ -167,7 +178,7 @@ def _make_road_form(layer: QgsVectorLayer, wanted: LabelLayers, tr: Callable[[st
 
 
 def _make_area_form(layer: QgsVectorLayer) -> None:
-    """Ask nothing of a polygon that is drawn: there is nothing to say of it."""
+    """Suppress the form: an area of interest has no attributes."""
     _hide_key(layer)
     form = layer.editFormConfig()
     form.setSuppress(QgsEditFormConfig.FeatureFormSuppress.SuppressOn)

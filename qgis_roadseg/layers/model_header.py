@@ -1,7 +1,7 @@
-"""What QGIS' process reads of a model file: the ground resolution that it learned from.
+"""Ground resolution of a model, read from the header of its safetensors file without torch.
 
-Knows where it stands in the header of a safetensors file; knows nothing of weights. A model file is untrusted input:
-lengths are checked before anything is read, and what makes no sense is no resolution.
+Scope: the header. Independent of weights. A model file is untrusted input: lengths are checked before reading, and an
+implausible value counts as missing.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Optional, Union
 
 LENGTH_BYTES = 8
-# The header of a network of some hundred tensors takes some 50 kB.
+# The header of a model of some hundred tensors takes some 50 kB.
 LARGEST_HEADER_BYTES = 10_000_000
 
 
 def read_resolution_m(path: Union[str, Path]) -> Optional[float]:
-    """Return the ground size, in meters, of the pixels a model learned from; None where the file does not tell it."""
+    """Return the ground size, in meters, of the pixels a model was trained on; None if not stated."""
     try:
         header = json.loads(_read_header(Path(path)))
         resolution_m = json.loads(header["__metadata__"]["roadseg"])["roadseg:resolution_m"]

@@ -1,6 +1,6 @@
-"""How results look on the map, what they are called there and where.
+"""Styles of results, and their names and group in the layer tree.
 
-Knows the style files in resources/styles; knows nothing of where results come from.
+Scope: style files in resources/styles, Processing's loading of layers. Independent of how results are computed.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from ..paths import RESOURCES
 from ..translation import tr
 
 GROUP = "RoadSeg"
-_GROUPS_SINCE = 33200  # before, Processing knows one group for all results, which the person sets
+_GROUPS_SINCE = 33200  # older versions have one group for all results, in the user's settings
 
-# Styles of which there is another one for lines that tell their class.
+# Styles with a categorized variant, for lines with a class.
 _BY_CLASS = {"roads": "roadsbyclass"}
 
-# Processing does not keep post-processors alive, so this does: one a destination.
+# Keeps post-processors alive, which Processing does not: one per destination.
 _POST_PROCESSORS: dict[str, QgsProcessingLayerPostProcessorInterface] = {}
 
 
 class StylePostProcessor(QgsProcessingLayerPostProcessorInterface):
-    """Gives a loaded result its style.
+    """Applies a style to a loaded result.
 
     Parameters
     ----------
     load : callable
-        Loads the style into a layer; returns a message and whether that went well, as QGIS' own functions do.
+        Applies the style to a layer; returns a message and whether it succeeded, as QGIS' functions do.
     """
 
     def __init__(self, load: Callable[[QgsMapLayer], tuple[str, bool]]) -> None:
@@ -51,7 +51,17 @@ class StylePostProcessor(QgsProcessingLayerPostProcessorInterface):
     def postProcessLayer(
         self, layer: QgsMapLayer, context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> None:
-        """Load the style; Processing calls this in the main thread."""
+        """Load the style; Processing calls this in the main thread.
+
+        Parameters
+        ----------
+        layer : QgsMapLayer
+            The loaded result.
+        context : QgsProcessingContext
+            Processing's context.
+        feedback : QgsProcessingFeedback
+            Receives a warning if the style cannot be loaded.
+        """
         message, loaded = self._load(layer)
         if loaded:
             layer.triggerRepaint()
@@ -59,36 +69,36 @@ class StylePostProcessor(QgsProcessingLayerPostProcessorInterface):
             feedback.pushWarning(message)
 
 
-def arrive(destination: str, label: str, made_of: str, context: QgsProcessingContext) -> None:
-    """Say what a result is called in the layer tree, and put it into RoadSeg's group, where it is to be loaded.
+def set_name_and_group(destination: str, label: str, source_name: str, context: QgsProcessingContext) -> None:
+    """Set the name and the group that a result gets in the layer tree, if it is loaded.
 
-    A name that the person has chosen by naming the file stays, where QGIS is set to name layers for files.
+    Where QGIS is set to name layers after files, it uses the file's name instead.
 
     Parameters
     ----------
     destination : str
         The layer's destination, as Processing names it.
     label : str
-        What the result is.
-    made_of : str
-        The name of the layer that it is made of; empty where there is no single one.
+        The label of the output.
+    source_name : str
+        The name of the input layer; empty if there are several or none.
     context : QgsProcessingContext
         Processing's context.
     """
     if context.willLoadLayerOnCompletion(destination):
         details = context.layerToLoadOnCompletionDetails(destination)
-        details.name = f"{label} ({made_of})" if made_of else label
+        details.name = f"{label} ({source_name})" if source_name else label
         if Qgis.QGIS_VERSION_INT >= _GROUPS_SINCE:
             details.groupName = GROUP
 
 
-def origin(layer_name: str) -> str:
-    """Return what results of a layer are made of: of a result that is called "Road mask (Bonn)", Bonn; else the layer.
+def source_name_of(layer_name: str) -> str:
+    """Return the source's name in the name of a result, Bonn for "Road mask (Bonn)"; else the layer's name itself.
 
     Parameters
     ----------
     layer_name : str
-        What the layer is called in the person's project.
+        The layer's name in the project.
     """
     for job_type in jobs.JOBS.values():
         for field in job_type.option_fields():
@@ -99,25 +109,25 @@ def origin(layer_name: str) -> str:
 
 
 def use_stored_style(destination: str, context: QgsProcessingContext) -> None:
-    """Style a result, where it is loaded, by what is stored in its own file, which Processing does not look for."""
+    """Have a loaded result styled by the default style in its file, which Processing does not look for."""
     if context.willLoadLayerOnCompletion(destination):
         _set_post_processor(destination, StylePostProcessor(lambda layer: layer.loadDefaultStyle()), context)
 
 
 def fitting_style(style_name: str, layer: QgsVectorLayer) -> str:
-    """Return the name of the style that fits what a layer holds.
+    """Return the name of the style to use for a layer: by class where its lines have several classes.
 
     Parameters
     ----------
     style_name : str
-        The style where the layer tells no classes.
+        The style for a layer without classes.
     layer : QgsVectorLayer
-        It gets the style by class where there is one.
+        The result; the style by class is applied to it for the test.
 
     Returns
     -------
     str
-        The style by class, where the lines are of several of those that it knows; else the style as named.
+        The style by class, where the lines have at least two of its classes; else `style_name`.
     """
     by_class = _BY_CLASS.get(style_name)
     if by_class is None:
@@ -132,7 +142,7 @@ def fitting_style(style_name: str, layer: QgsVectorLayer) -> str:
 def set_style(
     destination: str, style_name: str, context: QgsProcessingContext, feedback: QgsProcessingFeedback
 ) -> None:
-    """Style a result when it is loaded, and beside its file for those who load it later.
+    """Have a result styled when it is loaded, and write the style file beside it for later.
 
     Models and qgis_process run no post-processors, but QGIS finds a style file beside a layer's file.
 
@@ -145,7 +155,7 @@ def set_style(
     context : QgsProcessingContext
         Processing's context.
     feedback : QgsProcessingFeedback
-        Is told where the style cannot be written.
+        Receives a warning if the style file cannot be written.
     """
     style = _file_of(style_name)
     if context.willLoadLayerOnCompletion(destination):
@@ -164,7 +174,7 @@ def _file_of(style_name: str) -> Path:
 
 
 def _put_beside(file: Path, style: Path) -> None:
-    """Put a style beside a file, whole or not at all; one that is not as RoadSeg ships it may be the person's own."""
+    """Write a style file beside a file atomically, but never over the user's own: one that RoadSeg does not ship."""
     beside = file.with_suffix(".qml")
     if beside.exists() and beside.read_bytes() not in (each.read_bytes() for each in style.parent.glob("*.qml")):
         return

@@ -1,6 +1,6 @@
-"""The ground to work on: an extent and an area of interest, taken together as one shape in an image's CRS.
+"""The work area: the intersection of extent and area of interest, in an image's CRS.
 
-Knows geometries, and which extents make no sense; knows nothing of pixels.
+Scope: geometries, and the validation of extents. Independent of pixels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,13 @@ _CHOOSE_EXTENT = "Choose an extent on the layer, such as that of the map."
 
 
 def check_extent(extent: QgsRectangle) -> None:
-    """Raise JobError where an extent, in whatever CRS, is infinite or empty."""
+    """Check that an extent, in any CRS, is finite and not empty.
+
+    Raises
+    ------
+    JobError
+        It is infinite or empty.
+    """
     if not extent.isFinite():
         raise JobError("The extent (EXTENT) is infinite.", _CHOOSE_EXTENT)
     if extent.isEmpty():
@@ -32,18 +38,24 @@ def check_extent(extent: QgsRectangle) -> None:
 
 
 def check_image_crs(layer: QgsMapLayer) -> None:
-    """Raise ImageryError where an image has no coordinate reference system."""
+    """Check that an image has a coordinate reference system.
+
+    Raises
+    ------
+    ImageryError
+        It has none.
+    """
     if not layer.crs().isValid():
         raise ImageryError(f"The layer {layer.name()} has no coordinate reference system.", "Set the layer's CRS.")
 
 
-def common_shape(
+def intersection(
     extent: Optional[QgsGeometry],
     source: Optional[QgsFeatureSource],
     layer: QgsMapLayer,
     context: QgsProcessingContext,
 ) -> QgsGeometry:
-    """Return the ground that lies in the extent and in the area of interest, where both are given.
+    """Return the extent, the area of interest, or the intersection of both, as given.
 
     Parameters
     ----------
@@ -52,21 +64,21 @@ def common_shape(
     source : QgsFeatureSource, optional
         The area of interest: polygons in any CRS.
     layer : QgsMapLayer
-        The image that the work is about.
+        The image.
     context : QgsProcessingContext
         Processing's context.
 
     Returns
     -------
     QgsGeometry
-        One polygon or several, in the layer's CRS.
+        A polygon or multipolygon, in the layer's CRS.
 
     Raises
     ------
     ImageryError
         The layer has no CRS.
     JobError, LabelError
-        Extent and area of interest, or the two and the layer, have no ground in common.
+        Extent, area of interest and layer do not overlap, or the area of interest has no polygons.
     """
     check_image_crs(layer)
     shapes = [] if extent is None else [extent]
@@ -92,13 +104,13 @@ def _shape_of(source: QgsFeatureSource, layer: QgsMapLayer, context: QgsProcessi
 
 
 def _polygons(geometry: QgsGeometry) -> QgsGeometry:
-    """Return the polygons of a geometry without the points and lines at which shapes may touch."""
+    """Return the polygons of a geometry, without points and lines where shapes only touch."""
     parts = geometry.asGeometryCollection()
     return QgsGeometry.collectGeometry([part for part in parts if part.type() == Qgis.GeometryType.Polygon])
 
 
-def on_layer(bounds: QgsRectangle, layer: QgsMapLayer) -> QgsRectangle:
-    """Return the part of bounds, in a layer's CRS, that the layer covers as far as it is known."""
+def clip_to_layer(bounds: QgsRectangle, layer: QgsMapLayer) -> QgsRectangle:
+    """Return bounds, in a layer's CRS, clipped to the layer's extent, where that is finite."""
     whole = layer.extent()
     return bounds.intersect(whole) if whole.isFinite() and not whole.isEmpty() else bounds
 
@@ -106,8 +118,8 @@ def on_layer(bounds: QgsRectangle, layer: QgsMapLayer) -> QgsRectangle:
 def _check_bounds(bounds: QgsRectangle, layer: QgsMapLayer, source: Optional[QgsFeatureSource]) -> None:
     what = "extent (EXTENT)" if source is None else f"area of interest ({source.sourceName()})"
     if not bounds.isFinite():
-        raise JobError(f"The {what} has no place in the CRS of the layer {layer.name()}.", _CHOOSE_EXTENT)
-    if on_layer(bounds, layer).isEmpty():
+        raise JobError(f"The {what} cannot be transformed to the CRS of the layer {layer.name()}.", _CHOOSE_EXTENT)
+    if clip_to_layer(bounds, layer).isEmpty():
         raise JobError(
             f"The {what} lies outside of the layer {layer.name()}.", "Check both coordinate systems, or choose another."
         )

@@ -1,1 +1,1 @@
-"""Layers that are no file, rendered into one."""
+"""Rendering of layers that GDAL cannot open by a path, such as web maps and meshes, to a GeoTIFF."""

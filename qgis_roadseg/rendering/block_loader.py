@@ -1,6 +1,6 @@
-"""Blocks of pixels from a provider, surely: tried again where a download fails, and given up with words.
+"""Loading blocks of pixels from a raster provider, with retries after failed downloads.
 
-Knows what providers tell of failures, which is little; knows nothing of where the pixels go.
+Scope: providers and their errors. Independent of what the pixels are for.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from qgis.core import QgsProcessingFeedback, QgsRasterBlock, QgsRasterBlockFeedb
 from qgis.PyQt.QtCore import Qt
 
 from ...training_core.errors import Cancelled, ImageryError
-from .provider_errors import Complaints, Downloads
+from .provider_errors import LogErrors, RequestErrors
 
-# What a message shall not hold, since there may be a key in it.
+# URLs may hold a key, so messages must not hold them.
 _ADDRESS = re.compile(r"\w+://\S+")
-# How long to wait before each new attempt: servers are busy at times, and connections break.
+# Waits before each retry, in seconds: servers are busy at times, and connections break.
 WAITS_S = (1.0, 5.0, 15.0)
 
 
@@ -30,7 +30,7 @@ class BlockLoader:
     layer_name : str
         For messages.
     feedback : QgsProcessingFeedback
-        Says whether the person stopped it.
+        Receives a line per retry, and says whether the user canceled.
     """
 
     def __init__(self, provider: QgsRasterDataProvider, layer_name: str, feedback: QgsProcessingFeedback) -> None:
@@ -44,18 +44,32 @@ class BlockLoader:
 
     @property
     def missing(self) -> int:
-        """How many tiles were asked for and are not there."""
+        """Number of tiles that were requested and do not exist."""
         return len(self._missing)
 
     def load(self, band: int, extent: QgsRectangle, width: int, height: int) -> QgsRasterBlock:
-        """Return a block of pixels; where there is nothing, it has no data.
+        """Return a block of pixels; where the layer has none, the block is nodata.
+
+        Parameters
+        ----------
+        band : int
+            Number of the band, from 1.
+        extent : QgsRectangle
+            The block's extent in the layer's CRS.
+        width, height : int
+            The block's size in pixels.
+
+        Returns
+        -------
+        QgsRasterBlock
+            The pixels, in the provider's data type.
 
         Raises
         ------
         Cancelled
-            The person stopped it.
+            The user stopped it.
         ImageryError
-            The block could not be loaded whole, however often it was tried.
+            The block is incomplete after all retries.
         """
         for wait_s in (*self._waits_s, None):
             block, failures = self._try(band, extent, width, height)
@@ -66,28 +80,28 @@ class BlockLoader:
                 self._wait(wait_s)
         more = f", and {len(failures) - 1:,} more" if len(failures) > 1 else ""
         raise ImageryError(
-            f"The layer {self._layer_name} could not be loaded whole: {failures[0]}{more}.",
-            "Check the connection, and whether the map shows the layer there; then run it again, "
+            f"The layer {self._layer_name} could not be loaded completely: {failures[0]}{more}.",
+            "Check the connection, and whether QGIS shows the layer there; then run it again, "
             "perhaps with a smaller extent.",
         )
 
     def _try(self, band: int, extent: QgsRectangle, width: int, height: int) -> tuple[QgsRasterBlock, list[str]]:
-        """Return a block and what kept it from being whole."""
+        """Return a block, and the errors that leave it incomplete."""
         cancel = QgsRasterBlockFeedback()
         self._feedback.canceled.connect(cancel.cancel, Qt.ConnectionType.DirectConnection)
         try:
-            with Downloads(self._is_tiled) as downloads, Complaints() as complaints:
+            with RequestErrors(self._is_tiled) as requests, LogErrors() as logged:
                 self._check_cancelled()
                 block = self._provider.block(band, extent, width, height, cancel)
         finally:
             self._feedback.canceled.disconnect(cancel.cancel)
         self._check_cancelled()
-        self._missing |= downloads.missing
-        failures = downloads.failures + complaints.heard
-        if not failures and not downloads.missing:  # of which a provider may complain
+        self._missing |= requests.missing
+        failures = requests.failures + logged.messages
+        if not failures and not requests.missing:  # which a provider may report as errors
             failures = cancel.errors()
         if not failures and not block.isValid():
-            failures = [self._provider.lastError() or "the provider gives no pixels"]
+            failures = [self._provider.lastError() or "the provider returns no pixels"]
         return block, [_ADDRESS.sub("…", failure) for failure in failures]
 
     def _wait(self, seconds: float) -> None:

@@ -1,6 +1,6 @@
-"""Layers that have no pixels of their own, which are meshes, as pictures: painted as they are styled.
+"""Mesh layers as raster providers: painted as they are styled.
 
-Knows how QGIS paints a layer; knows nothing of which ground is wanted, or what for.
+Scope: QGIS' map rendering. Independent of the extent that is rendered, and of its use.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from qgis.PyQt.QtXml import QDomDocument
 
 
 def provider_of(layer: Union[QgsRasterLayer, QgsMeshLayer]) -> QgsRasterDataProvider:
-    """Return a provider of a layer's pixels for another thread, made in the layer's own."""
+    """Return a provider of a layer's pixels for use in another thread; call it in the layer's thread."""
     return layer.dataProvider().clone() if isinstance(layer, QgsRasterLayer) else PaintedLayer(layer)
 
 
 class PaintedLayer(QgsRasterDataProvider):
-    """A provider of pictures of a layer, whose pixels no provider has.
+    """A raster provider that paints a layer.
 
-    It paints a copy of the layer, with its style as it is now and at any scale, in the thread that asks for blocks.
+    It paints a copy of the layer, with its current style and at any scale, in the thread that requests blocks.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class PaintedLayer(QgsRasterDataProvider):
         super().__init__()
         self._layer = _copy(layer)
         self._layer.setScaleBasedVisibility(False)
-        self._layer.moveToThread(None)  # where it is free to be taken by the thread that paints
+        self._layer.moveToThread(None)  # so that the thread that paints can take it
 
     def crs(self) -> QgsCoordinateReferenceSystem:
         """Return the layer's CRS."""
@@ -56,7 +56,7 @@ class PaintedLayer(QgsRasterDataProvider):
         return self._layer.extent()
 
     def isValid(self) -> bool:
-        """Say whether the layer is valid."""
+        """Return whether the layer is valid."""
         return self._layer.isValid()
 
     def name(self) -> str:
@@ -64,15 +64,15 @@ class PaintedLayer(QgsRasterDataProvider):
         return "painted"
 
     def description(self) -> str:
-        """Return what it is to a person."""
-        return "Pictures of a layer"
+        """Return a description for users."""
+        return "Images painted of a layer"
 
     def bandCount(self) -> int:
-        """Return 1: a picture holds its colors in one band."""
+        """Return 1: one ARGB band holds all colors."""
         return 1
 
     def dataType(self, band: int) -> Qgis.DataType:
-        """Return the type of a picture's pixels."""
+        """Return the data type of the pixels."""
         return Qgis.DataType.ARGB32_Premultiplied
 
     def block(
@@ -83,7 +83,24 @@ class PaintedLayer(QgsRasterDataProvider):
         height: int,
         feedback: Optional[QgsRasterBlockFeedback] = None,
     ) -> QgsRasterBlock:
-        """Return what the layer looks like there; transparent where it is not."""
+        """Return the painted layer; transparent where it has nothing.
+
+        Parameters
+        ----------
+        band : int
+            Always 1.
+        extent : QgsRectangle
+            The block's extent in the layer's CRS.
+        width, height : int
+            The block's size in pixels.
+        feedback : QgsRasterBlockFeedback, optional
+            Receives errors, and can cancel.
+
+        Returns
+        -------
+        QgsRasterBlock
+            ARGB pixels, premultiplied.
+        """
         if self._layer.thread() is None:
             self._layer.moveToThread(QThread.currentThread())
         image = QImage(width, height, QImage.Format.Format_ARGB32_Premultiplied)
@@ -113,7 +130,7 @@ class PaintedLayer(QgsRasterDataProvider):
 
 
 def _copy(layer: QgsMeshLayer) -> QgsMeshLayer:
-    """Return a layer like this, as a project would keep it: a mesh's own clone lacks style and added data."""
+    """Return a copy of the layer, by its XML: a mesh's clone() lacks style and extra datasets."""
     document, context = QDomDocument(), QgsReadWriteContext()
     element = document.createElement("maplayer")
     layer.writeLayerXml(element, document, context)

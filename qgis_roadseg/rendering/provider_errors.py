@@ -13,21 +13,21 @@ from qgis.PyQt.QtCore import Qt
 from qgis.PyQt.QtNetwork import QNetworkReply, QNetworkRequest
 
 _NOT_THERE = (QNetworkReply.NetworkError.ContentNotFoundError, QNetworkReply.NetworkError.ContentGoneError)
-# What servers answer with in place of a picture to tell of an error.
-_WORDS = ("text/", "application/json", "application/xml", "application/vnd.ogc.se_xml")
+# Content types of servers' error messages, where an image is expected.
+_TEXT_TYPES = ("text/", "application/json", "application/xml", "application/vnd.ogc.se_xml")
 # The headings in the log under which a critical message means that pixels could not be read.
 _HEADINGS = ("PostGIS",)
 
 
-class Downloads:
-    """Listens to the downloads of this thread. A context manager.
+class RequestErrors:
+    """Context manager that collects the failed network requests of this thread.
 
-    A request that failed and then succeeded, as providers try several times, has not failed.
+    A request that succeeded on a retry has not failed.
 
     Parameters
     ----------
     is_tiled : bool
-        Whether the service has tiles, of which some may not be there; where it has none, that is a failure too.
+        Whether the service has tiles, of which some may not exist; elsewhere, "not found" is a failure.
     """
 
     def __init__(self, is_tiled: bool) -> None:
@@ -35,7 +35,7 @@ class Downloads:
         self._failed: dict[str, str] = {}
         self._missing: set[str] = set()
 
-    def __enter__(self) -> "Downloads":
+    def __enter__(self) -> "RequestErrors":
         self._manager = QgsNetworkAccessManager.instance()
         self._manager.finished[QgsNetworkReplyContent].connect(self._hear)
         return self
@@ -45,12 +45,12 @@ class Downloads:
 
     @property
     def failures(self) -> list[str]:
-        """What failed, in words that hold the server's name, but not the address: that may hold a key."""
+        """A message per failed request, with the server's name; the whole URL may hold a key."""
         return list(self._failed.values())
 
     @property
     def missing(self) -> frozenset[str]:
-        """The addresses at which nothing is."""
+        """The URLs that were not found."""
         return frozenset(self._missing)
 
     def _hear(self, reply: QgsNetworkReplyContent) -> None:
@@ -59,36 +59,36 @@ class Downloads:
         if self._is_tiled and reply.error() in _NOT_THERE:
             self._missing.add(address)
             return
-        why = _why_failed(reply)
-        if why:
-            self._failed[address] = f"{url.host() or 'the file'}: {why}"
+        cause = _failure(reply)
+        if cause:
+            self._failed[address] = f"{url.host() or 'the file'}: {cause}"
         else:
             self._failed.pop(address, None)
 
 
-def _why_failed(reply: QgsNetworkReplyContent) -> str:
+def _failure(reply: QgsNetworkReplyContent) -> str:
     status = reply.attribute(QNetworkRequest.Attribute.HttpStatusCodeAttribute)
     if reply.error() == QNetworkReply.NetworkError.OperationCanceledError:
-        return "no answer in time"
+        return "timeout"
     if reply.error() != QNetworkReply.NetworkError.NoError:
         return f"HTTP status {status}" if status else reply.errorString()
     content_type = bytes(reply.rawHeader(b"Content-Type")).decode("latin-1").lower()
     is_redirect = status is not None and 300 <= status < 400
-    if content_type.startswith(_WORDS) and not is_redirect:
-        return f"the answer is no picture, but {content_type}"
+    if content_type.startswith(_TEXT_TYPES) and not is_redirect:
+        return f"the answer is not an image, but {content_type}"
     return ""
 
 
-class Complaints:
-    """Listens to the critical messages of this thread. A context manager."""
+class LogErrors:
+    """Context manager that collects the critical messages of this thread in QGIS' log."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.messages: list[str] = []
 
-    def __enter__(self) -> "Complaints":
+    def __enter__(self) -> "LogErrors":
         self._thread = threading.get_ident()
         self._signal = QgsApplication.messageLog().messageReceived[str, str, Qgis.MessageLevel]
-        self._signal.connect(self._hear, Qt.ConnectionType.DirectConnection)  # in the thread that complains
+        self._signal.connect(self._hear, Qt.ConnectionType.DirectConnection)  # in the thread that logs
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -97,4 +97,4 @@ class Complaints:
     def _hear(self, message: str, heading: str, level: Qgis.MessageLevel) -> None:
         is_ours = threading.get_ident() == self._thread
         if is_ours and heading in _HEADINGS and level == Qgis.MessageLevel.Critical:
-            self.heard.append(message.partition("\n")[0].rstrip("."))  # a query may follow
+            self.messages.append(message.partition("\n")[0].rstrip("."))  # a query may follow

@@ -1,6 +1,6 @@
-"""Layers that are no file, as files: QGIS itself renders the wanted ground to a GeoTIFF for the worker.
+"""Rendering of a layer's extent to a GeoTIFF for the worker, block by block at a given ground resolution.
 
-Knows providers of rasters, ground resolution and disks; knows nothing of what the pixels are for.
+Scope: raster providers, ground resolution, disk space. Independent of what the pixels are for.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from ...training_core.errors import ImageryError, OutputError, ResourceError
 from .block_loader import BlockLoader
 
 LARGEST_GIGAPIXELS = 20
-# What a provider is asked for at once, if it gives that much; a multiple of the file's own tiles.
+# Side of the blocks requested from a provider that allows it; a multiple of the file's tiles.
 BLOCK_PX = 1024
 WEB_TILE_PX = 256
 STORAGE = ["TILED=YES", "COMPRESS=DEFLATE", "ZLEVEL=1", "BIGTIFF=IF_SAFER"]
-# How many of its pixels a provider may look at, along a side, to make one.
+# Limit of source pixels per rendered pixel, along a side.
 LARGEST_OVERSAMPLING = 32.0
-# A layer whose finest pixels are so many times the model's shows less than the model has learned to see.
+# Ratio of the layer's finest pixels to the model's above which roads may be missed.
 TOO_COARSE = 1.5
 _CAN_RESAMPLE = QgsRasterDataProvider.ProviderCapability.ProviderHintCanPerformProviderResampling
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The pixels that are wanted of a layer.
+    """The pixel grid to render a layer on.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Frame:
 
     @property
     def size(self) -> str:
-        """The size in words."""
+        """The size as text for messages."""
         return f"{self.width:,} x {self.height:,} px at {self.resolution_m:g} m on the ground"
 
 
@@ -83,16 +83,34 @@ def make_frame(
     resolution_m: float,
     transforms: QgsCoordinateTransformContext,
 ) -> Frame:
-    """Return the pixels that cover an extent, to half a pixel at its right and lower border.
+    """Return the pixel grid that covers an extent, to half a pixel at its right and lower border.
 
-    They are square in units of the CRS, as providers of web tiles take for granted, and nowhere coarser than asked for;
-    how long a unit is on the ground is measured on the WGS 84 ellipsoid, at the extent's center. In degrees they are
+    Pixels are square in units of the CRS, as providers of web tiles expect, and nowhere coarser than `resolution_m`;
+    the length of a unit on the ground is measured on the WGS 84 ellipsoid, at the extent's center. In degrees they are
     longer on the ground from south to north than from west to east.
+
+    Parameters
+    ----------
+    layer_name : str
+        For messages.
+    crs : QgsCoordinateReferenceSystem
+        The layer's.
+    extent : QgsRectangle
+        What to cover, in that CRS.
+    resolution_m : float
+        Ground resolution in meters per pixel.
+    transforms : QgsCoordinateTransformContext
+        The project's coordinate transforms.
+
+    Returns
+    -------
+    Frame
+        The grid; at least one pixel.
 
     Raises
     ------
     ImageryError
-        The CRS has no place on Earth there.
+        The extent is outside of the CRS' area of validity.
     """
     x_m, y_m = _measure_m(extent, crs, transforms)
     if not (0 < x_m < math.inf and 0 < y_m < math.inf):
@@ -109,7 +127,7 @@ def make_frame(
 def _measure_m(
     extent: QgsRectangle, crs: QgsCoordinateReferenceSystem, transforms: QgsCoordinateTransformContext
 ) -> tuple[float, float]:
-    """Return width and height of an extent in ground meters, as if all of it were like its center."""
+    """Return width and height of an extent in ground meters, at the scale of its center."""
     measure = QgsDistanceArea()
     measure.setSourceCrs(crs, transforms)
     measure.setEllipsoid("WGS84")
@@ -120,19 +138,28 @@ def _measure_m(
 
 
 def check_size(frame: Frame, layer: QgsMapLayer, folder: Union[str, Path]) -> None:
-    """Find out before the work that a frame is absurdly large, or larger than the disk of temporary files.
+    """Check before the work that a frame is of a reasonable size, and fits on the disk for temporary files.
+
+    Parameters
+    ----------
+    frame : Frame
+        What to render.
+    layer : QgsMapLayer
+        The layer, for the bytes per pixel.
+    folder : str or Path
+        The folder for temporary files.
 
     Raises
     ------
     ResourceError
-        It is; the message has the numbers.
+        It is too large; the message has the numbers.
     """
     pixels = frame.width * frame.height
     tiles = -(-frame.width // WEB_TILE_PX) * -(-frame.height // WEB_TILE_PX)
     what = f"{pixels / 1e9:,.2f} gigapixels of the layer {frame.layer_name} ({frame.size}, some {tiles:,} web tiles)"
     if pixels > LARGEST_GIGAPIXELS * 1e9:
         raise ResourceError(
-            f"That would be {what}; {LARGEST_GIGAPIXELS} are the most.",
+            f"That would be {what}; at most {LARGEST_GIGAPIXELS} are allowed.",
             "Choose a smaller extent or area of interest, and check the model's ground resolution.",
         )
     gigabytes, free_gigabytes = pixels * _bytes_per_px(layer) / 1e9, shutil.disk_usage(folder).free / 1e9
@@ -153,28 +180,28 @@ def _bytes_per_px(layer: QgsMapLayer) -> int:
 
 
 def render(provider: QgsRasterDataProvider, frame: Frame, path: Path, feedback: QgsProcessingFeedback) -> None:
-    """Write a frame of a layer to a GeoTIFF, block by block.
+    """Render a frame of a layer to a GeoTIFF, block by block.
 
-    Pictures become red, green, blue and alpha, data what the provider gives. Where the layer has nothing, such as a
-    web tile that is not there, the file has no data.
+    Images become red, green, blue and alpha; data keep the provider's bands and type. Where the layer has nothing, such
+    as a missing web tile, the file has no data.
 
     Parameters
     ----------
     provider : QgsRasterDataProvider
-        A provider of this thread's own.
+        A provider that only this thread uses.
     frame : Frame
-        What is wanted of it.
+        What to render.
     path : Path
-        The file to write; where this raises, what is there is to be thrown away.
+        The file to write; delete it if this raises.
     feedback : QgsProcessingFeedback
-        Hears of progress, and says whether the person stopped it.
+        Receives progress, and says whether the user canceled.
 
     Raises
     ------
     Cancelled
-        The person stopped it.
+        The user stopped it.
     ImageryError
-        The layer could not be loaded whole.
+        The layer could not be loaded completely.
     OutputError
         The file cannot be written.
     """
@@ -191,13 +218,13 @@ def render(provider: QgsRasterDataProvider, frame: Frame, path: Path, feedback: 
                     raise _not_written(frame, path)
             feedback.setProgress(100 * number / len(windows))
     finally:
-        sip.delete(file)  # which closes it, whoever still holds it
+        sip.delete(file)  # which closes it, even if referenced elsewhere
     if loader.missing:
-        feedback.pushInfo(f"{loader.missing:,} tiles of the layer {frame.layer_name} are not there: no data.")
+        feedback.pushInfo(f"{loader.missing:,} tiles of the layer {frame.layer_name} do not exist: nodata.")
 
 
 def _interpolate(provider: QgsRasterDataProvider) -> None:
-    """Have a provider average what it makes coarser, and interpolate what it makes finer."""
+    """Have a provider average when downsampling, and interpolate when upsampling."""
     provider.enableProviderResampling(True)
     provider.setZoomedInResamplingMethod(QgsRasterDataProvider.ResamplingMethod.Bilinear)
     provider.setZoomedOutResamplingMethod(QgsRasterDataProvider.ResamplingMethod.Average)
@@ -207,29 +234,29 @@ def _interpolate(provider: QgsRasterDataProvider) -> None:
 def _load_bands(
     loader: BlockLoader, provider: QgsRasterDataProvider, window: QRect, frame: Frame
 ) -> Iterator[tuple[int, QgsRasterBlock]]:
-    """Yield the bands of a window as they go into the file, each with its number there."""
+    """Yield the bands of a window, each with its number in the file."""
     for band in range(1, provider.bandCount() + 1):
         block = loader.load(band, _extent_of(window, frame), window.width(), window.height())
-        if _is_picture(provider):
+        if _is_image(provider):
             yield from enumerate(_color_parts(block), 1)
         else:
             yield band, block
 
 
-def _is_picture(provider: QgsRasterDataProvider) -> bool:
+def _is_image(provider: QgsRasterDataProvider) -> bool:
     return provider.dataType(1) in (Qgis.DataType.ARGB32, Qgis.DataType.ARGB32_Premultiplied)
 
 
 def _create_file(provider: QgsRasterDataProvider, frame: Frame, path: Path) -> QgsRasterDataProvider:
-    is_picture = _is_picture(provider)
-    bands, data_type = (4, Qgis.DataType.Byte) if is_picture else (provider.bandCount(), _data_type(provider))
+    is_image = _is_image(provider)
+    bands, data_type = (4, Qgis.DataType.Byte) if is_image else (provider.bandCount(), _data_type(provider))
     writer = QgsRasterFileWriter(str(path))
     writer.setOutputFormat("GTiff")
     writer.setCreateOptions(STORAGE)
     file = writer.createMultiBandRaster(data_type, frame.width, frame.height, frame.extent, frame.crs, bands)
     if file is None or not file.isValid():
         raise _not_written(frame, path)
-    if not is_picture and provider.sourceHasNoDataValue(1):
+    if not is_image and provider.sourceHasNoDataValue(1):
         file.setNoDataValue(1, provider.sourceNoDataValue(1))  # of all bands, in this format
     file.setEditable(True)
     return file
@@ -260,7 +287,7 @@ def _extent_of(window: QRect, frame: Frame) -> QgsRectangle:
 
 
 def _color_parts(block: QgsRasterBlock) -> list[QgsRasterBlock]:
-    """Return a picture's red, green, blue and alpha as bytes."""
+    """Return an ARGB block's red, green, blue and alpha as byte blocks."""
     width, height = block.width(), block.height()
     image = block.image().convertToFormat(QImage.Format.Format_RGBA8888)
     pixels = bytes(image.constBits().asarray(4 * width * height))
@@ -274,6 +301,6 @@ def _warn_of_coarse_pixels(provider: QgsRasterDataProvider, frame: Frame, feedba
     finest = min(provider.nativeResolutions(), default=0.0) / (frame.extent.width() / frame.width)
     if finest > TOO_COARSE:
         feedback.pushWarning(
-            f"The layer {frame.layer_name} has pixels of {finest * frame.resolution_m:.2g} m at its finest, where the "
-            f"model has {frame.resolution_m:g} m: roads may be missed."
+            f"The finest pixels of the layer {frame.layer_name} are {finest * frame.resolution_m:.2g} m, those of the "
+            f"model {frame.resolution_m:g} m: roads may be missed."
         )

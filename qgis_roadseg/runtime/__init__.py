@@ -1,1 +1,1 @@
-"""The runtime's Python and the worker process in it."""
+"""The runtime, a Python environment of its own: found, built, and run as a worker process."""

@@ -1,6 +1,6 @@
-"""How a managed runtime is built: beside its place, checked, then put there; or not at all.
+"""Build of a managed runtime: in a temporary folder, checked, then renamed into place (atomic).
 
-Knows uv, venv, pip and folders; knows nothing of what the runtime is for.
+Scope: uv, venv, pip, folders. Independent of what the runtime is for.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from ...training_core.errors import Cancelled, RuntimeEnvironmentError
 from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
 from .runtime import REQUIREMENT_SETS, RequirementSet, check, interpreter, managed_set, named, preferred_sets
 
-_TELL_VERSION = "import sys; print(*sys.version_info[:2])"
+_PRINT_VERSION = "import sys; print(*sys.version_info[:2])"
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the packages come from; what is empty is left to the configuration of pip or uv.
+    """Package indexes or wheels to install from; empty fields leave it to the configuration of pip or uv.
 
     Parameters
     ----------
     index_url : str
         A package index instead of the configured one.
     extra_index_url : str
-        A package index beside it, such as one of CPU-only builds.
+        An additional package index, such as one of CPU-only builds.
     wheels : str
-        A folder of wheels to use instead of any index.
+        Path of a folder of wheels to use instead of any index.
     """
 
     index_url: str = ""
@@ -97,10 +97,10 @@ def set_up(
             os.utime(requirements.folder)  # the one set up last is the one used
             return python, versions
         except RuntimeEnvironmentError as error:
-            feedback.pushWarning(f"{error.message}\nIt is built anew.")
+            feedback.pushWarning(f"{error.message}\nIt is rebuilt.")
     versions = build(requirements, sources, base, feedback)
     if named_python is not None:
-        feedback.pushWarning(f"{named_python} is named as the runtime's Python, and counts before the one built now.")
+        feedback.pushWarning(f"{named_python} is named as the runtime's Python, and takes precedence over this one.")
     return python, versions
 
 
@@ -114,31 +114,36 @@ def build(
     requirements : RequirementSet
         What to install.
     sources : Sources
-        Where from.
+        Where to install from.
     base : Path, optional
-        The Python to build upon; None looks for one.
+        The Python to build upon; None searches for one.
     feedback : QgsProcessingFeedback
-        Hears of the steps and of what the tools print, and may stop them.
+        Receives progress and the tools' output, and can cancel.
+
+    Returns
+    -------
+    dict of str to str
+        Versions by package, that of Python first.
 
     Raises
     ------
     RuntimeEnvironmentError
-        A step failed; nothing is left of it.
+        A step failed; nothing is left behind.
     Cancelled
-        The person stopped it; nothing is left of it.
+        The user stopped it; nothing is left behind.
     """
     base = find_base(requirements, base)
     if sources.wheels and not Path(sources.wheels).is_dir():
         raise RuntimeEnvironmentError(f"The folder of wheels {sources.wheels} does not exist.")
-    with _workplace(requirements.folder) as folder:
-        _tell(feedback, 5, f"Making an environment with {base}")
+    with _build_folder(requirements.folder) as folder:
+        _report(feedback, 5, f"Making an environment with {base}")
         steps = _uv_steps if _uses_uv() else _pip_steps
         make, install = steps(base, folder, [*sources.arguments(), "-r", str(requirements.file)])
         run_to_end(make[0], make[1:], feedback.pushConsoleInfo, feedback.isCanceled)
-        _tell(feedback, 10, "Installing packages; this takes some minutes")
-        with _telling_of_wheels(sources, requirements, base):
+        _report(feedback, 10, "Installing packages; this takes some minutes")
+        with _explaining_wheels(sources, requirements, base):
             run_to_end(install[0], install[1:], feedback.pushConsoleInfo, feedback.isCanceled)
-        _tell(feedback, 90, "Checking")
+        _report(feedback, 90, "Checking")
         return check(interpreter(folder), requirements.modules, feedback.isCanceled)
 
 
@@ -180,7 +185,7 @@ def find_base(requirements: RequirementSet, base: Optional[Path]) -> Path:
     remedy = f" Or choose {' or '.join(others)} under Packages." if others else ""
     if base is not None:
         raise RuntimeEnvironmentError(
-            f"{base} is no Python {_range(requirements)}, as the packages of {requirements.name} need it.",
+            f"{base} is not a Python {_range(requirements)}, as the packages of {requirements.name} need it.",
             f"Name another one under Base Python, or none.{remedy}",
         )
     raise RuntimeEnvironmentError(
@@ -204,9 +209,9 @@ def _installed_pythons(requirements: RequirementSet) -> list[Path]:
 
 
 def _version(python: Path) -> tuple[int, ...]:
-    """Return the Python's version, or nothing where it does not run."""
+    """Return the Python's major and minor version; empty where it does not run."""
     try:
-        return tuple(map(int, run_to_end(python, ["-I", "-B", "-c", _TELL_VERSION]).split()))
+        return tuple(map(int, run_to_end(python, ["-I", "-B", "-c", _PRINT_VERSION]).split()))
     except (RuntimeEnvironmentError, ValueError):
         return ()
 
@@ -221,15 +226,15 @@ def _range(requirements: RequirementSet) -> str:
 
 
 def _uses_uv() -> bool:
-    # uv does not read pip's configuration: where that says by variables from where to install, pip is the one to obey.
-    says_where = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CONFIG_FILE", "PIP_NO_INDEX")
-    return shutil.which("uv") is not None and not any(os.environ.get(name) for name in says_where)
+    # uv ignores pip's configuration: where that names an index by a variable, pip is used.
+    variables = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CONFIG_FILE", "PIP_NO_INDEX")
+    return shutil.which("uv") is not None and not any(os.environ.get(name) for name in variables)
 
 
 def _uv_steps(base: Path, folder: Path, what: list[str]) -> tuple[list[str], list[str]]:
     lead = [str(base), "-I", "-c", RUN_PROGRAM] if POSIX else []
     uv = [*lead, str(shutil.which("uv"))]
-    # As pip does, take the best version of all indexes, not of the first that knows the package.
+    # As pip does, take the best version of all indexes, not of the first one with the package.
     options = ["--no-progress", "--index-strategy", "unsafe-best-match"]
     return (
         [*uv, "venv", "--no-progress", "--python", str(base), str(folder)],
@@ -246,8 +251,8 @@ def _pip_steps(base: Path, folder: Path, what: list[str]) -> tuple[list[str], li
 
 
 @contextmanager
-def _telling_of_wheels(sources: Sources, requirements: RequirementSet, base: Path) -> Iterator[None]:
-    """Add to the error of an installation from a folder of wheels how that folder is filled."""
+def _explaining_wheels(sources: Sources, requirements: RequirementSet, base: Path) -> Iterator[None]:
+    """Add to the error of an installation from a folder of wheels how to fill that folder."""
     try:
         yield
     except RuntimeEnvironmentError as error:
@@ -263,12 +268,12 @@ def _telling_of_wheels(sources: Sources, requirements: RequirementSet, base: Pat
 
 
 @contextmanager
-def _workplace(final: Path) -> Iterator[Path]:
-    """Give a folder to build in, which becomes `final` where all goes well and is removed where it does not."""
+def _build_folder(final: Path) -> Iterator[Path]:
+    """Yield a folder to build in, which is renamed to `final` on success and removed on failure."""
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise RuntimeEnvironmentError(f"{final.parent} cannot be made ({error.strerror}).") from error
+        raise RuntimeEnvironmentError(f"{final.parent} cannot be created ({error.strerror}).") from error
     lock = QLockFile(str(final.with_name(f".{final.name}.lock")))
     lock.setStaleLockTime(0)  # a lock is stale when its process has gone, however long a build takes
     if not lock.tryLock(0):
@@ -302,7 +307,7 @@ def _replace(final: Path, built: Path) -> None:
     shutil.rmtree(former, ignore_errors=True)
 
 
-def _tell(feedback: QgsProcessingFeedback, progress: float, text: str) -> None:
+def _report(feedback: QgsProcessingFeedback, progress: float, text: str) -> None:
     if feedback.isCanceled():
         raise Cancelled()
     feedback.setProgress(progress)

@@ -1,6 +1,6 @@
-"""The QGIS side of the contract: gives a job to a worker process and returns its result.
+"""Client of the worker process: starts it with a job, reads its events, cancels it, detects its death.
 
-Knows how the worker is started, heard, stopped, and found dead; knows nothing of what a job does.
+Scope: the QGIS side of the contract. Independent of what a job does.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from ...training_core import events
 from ...training_core.errors import Cancelled, RoadSegError, RuntimeEnvironmentError, WorkerError
 from ...training_core.jobs import Job
 from ..paths import ROOT
-from .feedback import Narrator
-from .process import LAST_WORDS, POSIX, ChildProcess, Ending
+from .feedback import EventFeedback
+from .process import LAST_LINES, POSIX, ChildProcess, Ending
 from .temporary import working_folder
 
 SILENCE_S = 300.0
-# A stopped job that keeps its best model so far has to end a step, which may be long, and to write some 100 MB.
+# A canceled job that keeps its best model so far ends its step, which may be long, and writes some 100 MB.
 GRACE_S, FINISH_S = 15.0, 600.0
 
-# Nothing of the person's own packages, no waiting in buffers, nothing written into the plugin's folder, UTF-8 whatever
-# the locale. -m puts the working directory, the plugin's folder, on the module path.
+# No user site-packages, no buffering, no bytecode in the plugin's folder, UTF-8 in any locale. -m puts the working
+# directory, the plugin's folder, on the module path.
 WORKER = ("-s", "-u", "-B", "-X", "utf8", "-m", "training_core", "run")
 
-# Where the worker and its libraries put temporary files; so what one leaves that was ended goes, too.
+# Variables of the temporary folder of the worker and its libraries, so that what a killed worker leaves is removed.
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")
 
 _ERRORS = {error_type.code: error_type for error_type in RoadSegError.__subclasses__()}
@@ -44,17 +44,17 @@ class WorkerClient:
     python : str or Path
         The runtime's Python.
     feedback : QgsProcessingFeedback
-        Hears of progress, and says whether the person stopped the job.
+        Receives progress, and says whether the user canceled.
     folder : Path
         The folder that holds the package `training_core`.
     silence_s : float
-        Seconds without any event, heartbeats too, after which a worker counts as dead.
+        Seconds without any event, heartbeats included, after which a worker counts as dead.
     grace_s : float
-        Seconds that a worker has to end by itself, after it was asked to or has sent its last event.
+        Seconds for a worker to exit by itself, after its cancellation or its last event.
     finish_s : float
-        Seconds that it has after it was asked to, where the job keeps the best of what it has done.
+        Seconds for it after its cancellation, if the job keeps the best model so far.
     variables : mapping of str to str, optional
-        Environment variables for the worker, beside QGIS' own or in their place.
+        Environment variables for the worker, added to QGIS' or replacing them.
     """
 
     def __init__(
@@ -76,92 +76,92 @@ class WorkerClient:
         self._variables = dict(variables or {})
 
     def run(self, job: Job) -> dict[str, Any]:
-        """Do the job and return its result: paths and numbers under plain names.
+        """Run the job and return its result: paths and numbers by name.
 
-        A job that the person stopped may still have a result, where it keeps the best of what it has done.
+        A canceled job may still have a result, if it keeps the best model so far.
 
         Raises
         ------
         Cancelled
-            The person stopped the job, and there is no result.
+            The user stopped the job, and there is no result.
         WorkerError
             The worker died, hung, or ended without a result.
         RoadSegError
-            Whatever the job itself found wrong.
+            The job failed; the class is by the error's code.
         """
         with working_folder() as folder:
             job_file = folder / "job.json"
             job_file.write_text(job.to_json(), encoding="utf-8")
             variables = {**self._variables, **dict.fromkeys(TEMPORARY, str(folder))}
             with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder, variables) as process:
-                conversation = _Conversation(process, Narrator(self._feedback))
-                self._attend(conversation, keeps_best=getattr(job, "keep_best", False))
+                session = _WorkerSession(process, EventFeedback(self._feedback))
+                self._supervise(session, keeps_best=getattr(job, "keep_best", False))
                 ending = process.ending
-        last = conversation.last
+        last = session.last
         if isinstance(last, events.Result):
             return last.result
         if isinstance(last, events.Error):
             raise _error_of(last)
         if self._feedback.isCanceled():
             raise Cancelled()
-        raise _why_it_died(ending, conversation.last_words)
+        raise _death(ending, session.last_lines)
 
-    def _attend(self, conversation: "_Conversation", keeps_best: bool) -> None:
-        """Listen until the worker has ended, or has to be ended."""
+    def _supervise(self, session: "_WorkerSession", keeps_best: bool) -> None:
+        """Read the worker's events until it has exited or is killed."""
         patience_s = self._finish_s if keeps_best else self._grace_s
-        asked_s: Optional[float] = None  # when its input was closed, which asks it to end
-        while conversation.goes_on():
+        closed_s: Optional[float] = None  # when its input was closed, which asks it to exit
+        while session.poll():
             now = time.monotonic()
-            is_silent = now - conversation.heard_s > self._silence_s
-            if asked_s is None and (self._feedback.isCanceled() or conversation.last is not None):
-                asked_s = now
-                conversation.process.close_input()
-                if keeps_best and conversation.last is None:
-                    self._feedback.pushInfo("Stopping: the step under way is finished, and the best so far written.")
-            if asked_s is not None:
-                has_ended = conversation.last is not None
-                deadline_s = conversation.heard_s + self._grace_s if has_ended else asked_s + patience_s
+            is_silent = now - session.last_event_s > self._silence_s
+            if closed_s is None and (self._feedback.isCanceled() or session.last is not None):
+                closed_s = now
+                session.process.close_input()
+                if keeps_best and session.last is None:
+                    self._feedback.pushInfo("Stopping: the current step is finished and the best model so far written.")
+            if closed_s is not None:
+                has_ended = session.last is not None
+                deadline_s = session.last_event_s + self._grace_s if has_ended else closed_s + patience_s
                 if now > deadline_s or is_silent:
-                    conversation.process.kill()
+                    session.process.kill()
             elif is_silent:
                 raise WorkerError(
-                    f"The worker has given no sign of life for {self._silence_s:g} s and was ended.",
+                    f"The worker has not responded for {self._silence_s:g} s and was killed.",
                     "Run it again; if it stops again, lower the tile size, chip size or batch size, "
                     "and close other programs.",
                 )
 
 
-class _Conversation:
-    """What one worker has said so far."""
+class _WorkerSession:
+    """The output of one worker so far."""
 
-    def __init__(self, process: ChildProcess, narrator: Narrator) -> None:
+    def __init__(self, process: ChildProcess, feedback: EventFeedback) -> None:
         self.process = process
-        self.heard_s = time.monotonic()
+        self.last_event_s = time.monotonic()
         self.last: Union[events.Result, events.Error, None] = None
-        self.last_words: deque[str] = deque(maxlen=LAST_WORDS)
-        self._narrator = narrator
+        self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
+        self._feedback = feedback
 
-    def goes_on(self) -> bool:
-        """Listen for a moment; say whether the worker was still there before it."""
+    def poll(self) -> bool:
+        """Read what there is to read; return whether the worker was still running before."""
         was_running = self.process.is_running
         lines = self.process.poll()
         for line in lines.out:
-            self._hear(line)
+            self._decode(line)
         for line in lines.err:
-            self.last_words.append(line)
-            self._narrator.tell_foreign(line)
+            self.last_lines.append(line)
+            self._feedback.report_output(line)
         return was_running
 
-    def _hear(self, line: str) -> None:
+    def _decode(self, line: str) -> None:
         event = events.decode(line)
         if event is None or self.last is not None:  # the last event is followed by none
-            self._narrator.tell_foreign(line)
+            self._feedback.report_output(line)
             return
-        self.heard_s = time.monotonic()
+        self.last_event_s = time.monotonic()
         if isinstance(event, (events.Result, events.Error)):
             self.last = event
         else:
-            self._narrator.tell(event)
+            self._feedback.report(event)
 
 
 def _error_of(event: events.Error) -> RoadSegError:
@@ -172,13 +172,13 @@ def _error_of(event: events.Error) -> RoadSegError:
     return error
 
 
-def _why_it_died(ending: Ending, last_words: Sequence[str]) -> RoadSegError:
+def _death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
     if POSIX and ending == Ending(signal.SIGKILL, by_signal=True):
         return WorkerError(
-            "The system ended the worker, most likely because it ran out of memory.",
+            "The system killed the worker, most likely because memory ran out.",
             "Lower the tile size, chip size or batch size, or close other programs.",
         )
-    if any(line.startswith("ModuleNotFoundError") for line in last_words):
-        return RuntimeEnvironmentError(f"The runtime is incomplete ({last_words[-1]}).", "Run Set up runtime.")
+    if any(line.startswith("ModuleNotFoundError") for line in last_lines):
+        return RuntimeEnvironmentError(f"The runtime is incomplete ({last_lines[-1]}).", "Run Set up runtime.")
     how = f"crashed (signal {ending.code})" if ending.by_signal else f"ended without a result (status {ending.code})"
-    return WorkerError("\n".join([f"The worker {how}.", *last_words]))
+    return WorkerError("\n".join([f"The worker {how}.", *last_lines]))

@@ -1,14 +1,14 @@
-"""What of QGIS' environment a process of another Python may see.
+"""Environment variables for a process of another Python, without those of QGIS.
 
-Knows environment variables; knows no process.
+Scope: environment variables. Independent of processes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# QGIS sets these for its own Python, libraries and data; in another Python they load the wrong ones. A name is
-# dropped where it begins so. What tells of networks stays: proxies, certificates (SSL_*), pip's own settings (PIP_*).
+# Prefixes of the variables that QGIS sets for its own Python, libraries and data; in another Python they load the wrong
+# ones. Those for the internet stay: proxies, certificates (SSL_*), pip's settings (PIP_*).
 FOREIGN = (
     "PYTHON", "__PYVENV", "VIRTUAL_ENV", "CONDA_",
     "PROJ_", "GDAL_", "OGR_", "GEOTIFF_",

@@ -1,6 +1,6 @@
-"""A child process: its lines as they come, its end, and the end of all that it started.
+"""Child processes: output read line by line, exit status, and killing of the whole process group.
 
-Knows QProcess, pipes and signals; knows nothing of what the process does. Works in a thread without an event loop.
+Scope: QProcess, pipes, signals. Independent of what the process does. Works in a thread without an event loop.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from ...training_core.errors import Cancelled, RuntimeEnvironmentError
 from .environment import cleaned
 
 POLL_MS = 100
-LAST_WORDS = 20
+LAST_LINES = 20
 LONGEST_LINE = 1 << 20
 POSIX = os.name == "posix"
 
-# What a Python runs first that is to end with all that it starts: it leads a process group of its own, which kill()
-# reaches, and ends the group where the process that has started it goes.
+# Prologue of a Python that is to end with all of its children: it leads a process group, which kill() reaches, and
+# kills the group when its parent has gone.
 _LEAD = """
 import os, runpy, sys, threading, time
 
@@ -45,12 +45,12 @@ RUN_PROGRAM = f"{_LEAD}\nsys.exit(os.spawnv(os.P_WAIT, sys.argv[1], sys.argv[1:]
 
 
 class LineReader:
-    """Makes lines of the bytes that come in, wherever they are cut.
+    """Splits a stream of bytes into lines, however the bytes are chunked.
 
     Parameters
     ----------
     longest : int
-        Bytes of a line that are kept; the rest of a longer one is dropped.
+        Limit of a line in bytes; the rest of a longer one is dropped.
     """
 
     def __init__(self, longest: int = LONGEST_LINE) -> None:
@@ -58,7 +58,7 @@ class LineReader:
         self._begun = b""
 
     def feed(self, data: bytes) -> list[str]:
-        """Return the lines that these bytes complete."""
+        """Return the lines that these bytes complete, decoded as UTF-8."""
         first, *others = data.split(b"\n")
         if not others:
             self._begun += first[: self._longest - len(self._begun)]
@@ -69,7 +69,7 @@ class LineReader:
         return [self._text(line) for line in lines]
 
     def rest(self) -> list[str]:
-        """Return the last line where it has no end."""
+        """Return the unterminated last line, if any."""
         line, self._begun = self._begun, b""
         return [self._text(line)] if line else []
 
@@ -78,7 +78,7 @@ class LineReader:
 
 
 class Lines(NamedTuple):
-    """What a process has said on its two outputs."""
+    """Lines of standard output and standard error."""
 
     out: list[str]
     err: list[str]
@@ -98,13 +98,13 @@ class ChildProcess:
     Parameters
     ----------
     program : str or Path
-        What to run; a Python that is to lead its own process group runs RUN_MODULE, or sees to that itself.
+        What to run; a Python that does not lead its own process group by itself runs RUN_MODULE.
     arguments : sequence of str
         Its arguments.
     folder : Path, optional
         Its working directory.
     variables : mapping of str to str, optional
-        Environment variables that it gets beside QGIS' own, or in their place.
+        Environment variables, added to QGIS' or replacing them.
 
     Raises
     ------
@@ -143,7 +143,7 @@ class ChildProcess:
 
     @property
     def is_running(self) -> bool:
-        """Whether the process had not ended when it was last polled."""
+        """Whether the process was running when it was last polled."""
         return self._process.state() != QProcess.ProcessState.NotRunning
 
     @property
@@ -153,11 +153,11 @@ class ChildProcess:
         return Ending(self._process.exitCode(), crashed and POSIX)
 
     def poll(self) -> Lines:
-        """Wait a moment for output, and return the lines there are."""
+        """Wait for output for at most POLL_MS, and return its lines."""
         before = time.monotonic()
-        heard = self._process.waitForReadyRead(POLL_MS)
-        if not heard and self.is_running and time.monotonic() - before < POLL_MS / 2000:
-            self._process.waitForFinished(POLL_MS)  # it has closed its output, for which there is no waiting
+        has_output = self._process.waitForReadyRead(POLL_MS)
+        if not has_output and self.is_running and time.monotonic() - before < POLL_MS / 2000:
+            self._process.waitForFinished(POLL_MS)  # its output is closed, so waitForReadyRead does not wait
         lines = Lines(
             self._readers[0].feed(bytes(self._process.readAllStandardOutput())),
             self._readers[1].feed(bytes(self._process.readAllStandardError())),
@@ -171,7 +171,7 @@ class ChildProcess:
         self._process.closeWriteChannel()
 
     def kill(self) -> None:
-        """End the process at once, with its children; on POSIX also those it left behind in its process group."""
+        """Kill the process with its children; on POSIX the whole process group, orphans included."""
         if POSIX:
             _kill_group(self._id)
         elif self.is_running:
@@ -182,8 +182,8 @@ class ChildProcess:
 
 
 def _kill_group(leader: int) -> None:
-    # A process group bears its leader's number for as long as it has members, and no new process gets that number.
-    # Where the process leads none there is nothing to find.
+    # A process group keeps its leader's id as long as it has members, and no new process gets that id. Where the
+    # process leads no group, none is found.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
 
@@ -194,17 +194,33 @@ def run_to_end(
     on_line: Callable[[str], None] = lambda line: None,
     is_cancelled: Callable[[], bool] = lambda: False,
 ) -> str:
-    """Run a program, hand on its lines, and return its standard output.
+    """Run a program to its end, and return its standard output.
+
+    Parameters
+    ----------
+    program : str or Path
+        What to run.
+    arguments : sequence of str
+        Its arguments.
+    on_line : callable
+        Called with each line of both outputs as it comes.
+    is_cancelled : callable
+        Polled; returns whether the user canceled.
+
+    Returns
+    -------
+    str
+        The lines of standard output.
 
     Raises
     ------
     Cancelled
-        The person stopped it; it and its children are gone.
+        The user stopped it; it and its children are killed.
     RuntimeEnvironmentError
-        It cannot be started or has failed; the message ends in its last words.
+        It cannot be started or has failed; the message ends in its last lines.
     """
     out: list[str] = []
-    last_words: deque[str] = deque(maxlen=LAST_WORDS)
+    last_lines: deque[str] = deque(maxlen=LAST_LINES)
     with ChildProcess(program, arguments) as process:
         process.close_input()
         running = True
@@ -213,12 +229,12 @@ def run_to_end(
             lines = process.poll()
             out += lines.out
             for line in lines.out + lines.err:
-                last_words.append(line)
+                last_lines.append(line)
                 on_line(line)
             if is_cancelled():
                 raise Cancelled()
         ending = process.ending
     if ending.code or ending.by_signal:
-        how = f"was ended by signal {ending.code}" if ending.by_signal else f"failed with status {ending.code}"
-        raise RuntimeEnvironmentError(f"{program} {how}:\n" + "\n".join(last_words))
+        how = f"was killed by signal {ending.code}" if ending.by_signal else f"failed with status {ending.code}"
+        raise RuntimeEnvironmentError(f"{program} {how}:\n" + "\n".join(last_lines))
     return "\n".join(out)

@@ -1,6 +1,6 @@
-"""The Python environment that computes: where it lies, and whether it works.
+"""The runtime, the Python environment that computes: its location, requirement sets, and a check of its packages.
 
-Knows its place, its requirement sets and its modules; knows nothing of how it is built.
+Scope: paths, requirement sets, modules. Independent of how it is built.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ MODULES = (
     "timm", "tensorboardX", "networkx", "onnx", "onnxruntime", "openvino",
 )  # fmt: skip
 
-_TELL_VERSIONS = """
+_PRINT_VERSIONS = """
 import importlib, json, platform, sys
-sys.modules["openvino_telemetry"] = None  # which tells OpenVINO's makers of its use
+sys.modules["openvino_telemetry"] = None  # OpenVINO's telemetry
 versions = {"python": platform.python_version()}
 for name in sys.argv[1:]:
     versions[name] = str(getattr(importlib.import_module(name), "__version__", ""))
@@ -45,16 +45,16 @@ print(json.dumps(versions))
 
 @dataclass(frozen=True)
 class RequirementSet:
-    """What a runtime is made of.
+    """Packages of a runtime.
 
     Parameters
     ----------
     name : str
         Its file is resources/runtime/<name>.txt.
     modules : tuple of str
-        What must be importable.
+        Names of the modules that must be importable.
     pythons : tuple
-        The oldest and the newest Python that all its packages exist for.
+        The oldest and the newest Python for which all packages exist, as (major, minor).
     """
 
     name: str
@@ -68,7 +68,7 @@ class RequirementSet:
 
     @property
     def folder(self) -> Path:
-        """The managed environment's folder; other requirements make another name."""
+        """The managed environment's folder, whose name holds a hash of the requirements."""
         requirements = self.file.read_bytes() + self.file.with_name("common.txt").read_bytes()
         return managed_folder() / f"{self.name}-{hashlib.sha256(requirements).hexdigest()[:12]}"
 
@@ -94,24 +94,24 @@ def managed_folder() -> Path:
 
 
 def interpreter(environment: Path) -> Path:
-    """Return where the Python of a virtual environment lies."""
+    """Return the path of a virtual environment's Python."""
     return environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def named() -> Optional[Path]:
-    """Return the Python that the person has named: by the variable ROADSEG_PYTHON, else by the setting."""
+    """Return the Python that the user has named: by the variable ROADSEG_PYTHON, else in the settings; else None."""
     value = os.environ.get(VARIABLE) or load().python
     return Path(value) if value else None
 
 
 def managed_set() -> Optional[RequirementSet]:
-    """Return what the managed environment is made of; of several, the one which was set up last."""
+    """Return the requirement set of the managed environment; of several, the one set up last; None without one."""
     built = [each for each in REQUIREMENT_SETS.values() if interpreter(each.folder).is_file()]
     return max(built, key=lambda each: each.folder.stat().st_mtime) if built else None
 
 
 def managed() -> Optional[Path]:
-    """Return the managed environment's Python."""
+    """Return the managed environment's Python; None without one."""
     requirements = managed_set()
     return interpreter(requirements.folder) if requirements else None
 
@@ -135,33 +135,34 @@ def find() -> Path:
 
 @dataclass(frozen=True)
 class Status:
-    """Whether there is a runtime, and which.
+    """State of the runtime.
 
     Parameters
     ----------
     is_ready : bool
-    words : str
-        In few words for the person, without a path.
+        Whether there is one; its packages are not checked.
+    text : str
+        For the user, short and without a path.
     python : Path, optional
-        The Python that it is about, where there is one or one is named.
+        Its Python, or the one that is named but missing.
     """
 
     is_ready: bool
-    words: str
+    text: str
     python: Optional[Path] = None
 
 
 def status() -> Status:
-    """Return whether there is a runtime; whether its packages work is not tried."""
+    """Return the state of the runtime, without importing its packages."""
     python = named()
     if python is not None:
         named_in = VARIABLE if os.environ.get(VARIABLE) else tr("settings")
-        words = tr("ready ({packages})") if python.is_file() else tr("missing ({packages})")
-        return Status(python.is_file(), words.format(packages=named_in), python)
+        text = tr("ready ({packages})") if python.is_file() else tr("missing ({packages})")
+        return Status(python.is_file(), text.format(packages=named_in), python)
     requirements = managed_set()
     if requirements is not None:
-        words = tr("ready ({packages})").format(packages=requirements.name)
-        return Status(True, words, interpreter(requirements.folder))
+        text = tr("ready ({packages})").format(packages=requirements.name)
+        return Status(True, text, interpreter(requirements.folder))
     is_outdated = any(managed_folder().glob("*-*"))
     return Status(False, tr("of another version of RoadSeg") if is_outdated else tr("missing"))
 
@@ -169,14 +170,28 @@ def status() -> Status:
 def check(
     python: Path, modules: Iterable[str] = MODULES, is_cancelled: Callable[[], bool] = lambda: False
 ) -> dict[str, str]:
-    """Import the modules in a process of that Python, and return their versions, Python's own first.
+    """Import the modules in a process of that Python, and return their versions.
+
+    Parameters
+    ----------
+    python : Path
+        The Python to check.
+    modules : iterable of str
+        The modules that must be importable.
+    is_cancelled : callable
+        Polled; returns whether the user canceled.
+
+    Returns
+    -------
+    dict of str to str
+        Versions by module, that of Python first; empty where a module states none.
 
     Raises
     ------
     RuntimeEnvironmentError
         The Python does not start, or cannot import one of them.
     """
-    arguments = ["-I", "-B", "-c", _TELL_VERSIONS, *modules]
+    arguments = ["-I", "-B", "-c", _PRINT_VERSIONS, *modules]
     try:
         last_line = run_to_end(python, arguments, is_cancelled=is_cancelled).splitlines()[-1]
         return json.loads(last_line)

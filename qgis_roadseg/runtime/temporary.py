@@ -1,6 +1,6 @@
-"""A folder for the files of one run, which goes when the run ends; what a killed QGIS has left goes with the next run.
+"""Temporary folder of a run, removed at its end; leftovers of a killed QGIS are removed by the next run.
 
-Knows folders and the locks that tell whether they are in use; knows nothing of what is in them.
+Scope: folders, and the lock files of those in use. Independent of their content.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _PREFIX, _LOCK = "roadseg-run-", ".lock"
 
 @contextmanager
 def working_folder() -> Iterator[Path]:
-    """Give a new, empty folder that nobody else may read; it is removed at the end.
+    """Yield a new, empty folder that no other user can read; it is removed at the end.
 
     Raises
     ------
     OutputError
-        It cannot be made.
+        The folder cannot be created.
     """
     root = Path(tempfile.gettempdir())
     _remove_leftovers(root)
     folder = root / f"{_PREFIX}{uuid.uuid4().hex}"
-    lock = _lock_of(folder)  # before the folder is there, so that nobody takes it for a leftover
+    lock = _lock_of(folder)  # before the folder exists, so that no other run takes it for a leftover
     try:
         lock.tryLock(0)
         folder.mkdir(mode=0o700)
     except OSError as error:
         lock.unlock()
         raise OutputError(
-            f"The temporary folder {folder} cannot be made ({error.strerror}).", "Make room on its disk."
+            f"The temporary folder {folder} cannot be created ({error.strerror}).", "Make room on its disk."
         ) from error
     try:
         yield folder

@@ -1,1 +1,1 @@
-"""What RoadSeg is in the Processing toolbox: provider, algorithms, parameters."""
+"""RoadSeg in the Processing toolbox: provider, algorithms, parameters."""

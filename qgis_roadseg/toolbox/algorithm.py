@@ -1,7 +1,6 @@
-"""What every RoadSeg algorithm shares in Processing's eyes.
+"""Base of all algorithms: group, tags, icon, translation, help, and errors reported to Processing.
 
-Knows how an algorithm is made anew, grouped, translated, pictured and helped with, and how a refusal is told; knows
-nothing of what one does.
+Scope: QgsProcessingAlgorithm. Independent of what a single algorithm does.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ..documentation import page_url
 from ..paths import GROUP_ICONS
 from ..translation import tr
 
-# The groups of the toolbox by their ids, which, like those of the algorithms, stay for ever.
+# The groups of the toolbox by id; ids of groups and algorithms never change.
 GROUPS = {
     "runtime": "Runtime",
     "training": "Training",
@@ -35,21 +34,21 @@ GROUPS = {
 
 
 class InToolbox:
-    """How the toolbox shows what RoadSeg has, whether written in Python or made in Model Designer.
+    """Metadata of an algorithm in the toolbox, whether written in Python or made in Model Designer.
 
     Attributes
     ----------
     group_id : str
         One of GROUPS.
     keywords : str
-        Words, separated by commas, that the toolbox also finds it by.
+        Search terms of the toolbox, separated by commas.
     """
 
     group_id: str
     keywords: str
 
     def tr(self, text: str) -> str:
-        """Return the text in the person's language."""
+        """Return the text in the user's language."""
         return tr(text)
 
     def group(self) -> str:
@@ -61,11 +60,11 @@ class InToolbox:
         return self.group_id
 
     def tags(self) -> list[str]:
-        """Return the words that the toolbox also finds the algorithm by."""
+        """Return further search terms of the toolbox."""
         return self.tr(self.keywords).split(",")
 
     def helpUrl(self) -> str:
-        """Return the address of the algorithm's page, which the dialog's button opens."""
+        """Return the URL of the algorithm's page, which the dialog's help button opens."""
         return page_url(self.name())
 
     def icon(self) -> QIcon:
@@ -73,7 +72,7 @@ class InToolbox:
         return QIcon(self.svgIconPath())
 
     def svgIconPath(self) -> str:
-        """Return the icon as a file."""
+        """Return the path of the icon."""
         return str(GROUP_ICONS / f"{self.group_id}.svg")
 
 
@@ -81,29 +80,63 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
     """An algorithm of the RoadSeg provider, written in Python."""
 
     def createInstance(self) -> "RoadSegAlgorithm":
-        """Return a new one, as Processing wants one a run."""
+        """Return a new instance, as Processing wants one per run."""
         return type(self)()
 
     def prepareAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> bool:
-        """Look at what belongs to the main thread; what is wrong there is told when the work begins.
+        """Resolve what belongs to the main thread, such as layers; an error is raised later, by processAlgorithm.
 
-        QGIS takes a preparation that fails for a person who cancels, and would leave out the rest of a batch.
+        QGIS takes a failed preparation for a cancellation by the user, and would skip the rest of a batch.
+
+        Parameters
+        ----------
+        parameters : dict
+            The parameter values by name.
+        context : QgsProcessingContext
+            Processing's context.
+        feedback : QgsProcessingFeedback
+            Receives progress, log and warnings, and can cancel.
+
+        Returns
+        -------
+        bool
+            Always True.
         """
         try:
             self._prepare(parameters, context, feedback)
-            self._refusal = ""
+            self._preparation_error = ""
         except (RoadSegError, QgsProcessingException) as error:
-            self._refusal = str(error)
+            self._preparation_error = str(error)
         return True
 
     def processAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Do the work, or say why it cannot be done."""
-        if self._refusal:
-            raise QgsProcessingException(self._refusal)
+        """Run the algorithm.
+
+        Parameters
+        ----------
+        parameters : dict
+            The parameter values by name.
+        context : QgsProcessingContext
+            Processing's context.
+        feedback : QgsProcessingFeedback
+            Receives progress, log and warnings, and can cancel.
+
+        Returns
+        -------
+        dict
+            The outputs' values by name.
+
+        Raises
+        ------
+        QgsProcessingException
+            The preparation or the run failed; the message is that of the RoadSegError.
+        """
+        if self._preparation_error:
+            raise QgsProcessingException(self._preparation_error)
         try:
             return self._work(parameters, context, feedback)
         except RoadSegError as error:
@@ -118,12 +151,12 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Do what the algorithm is for, and return the outputs' values."""
+        """Run the algorithm, and return the outputs' values."""
 
 
 def help_text(what: str, parameters: Iterable[QgsProcessingParameterDefinition]) -> str:
-    """Return the help for the dialog and for qgis_process: what the algorithm does, and what each parameter is.
+    """Return the help for the dialog and for qgis_process: a description, and the help of each parameter.
 
-    The short description is no part of it: it would stand there twice in qgis_process, which shows both.
+    The short description is left out, as qgis_process shows both.
     """
     return "\n\n".join([what, *(f"{parameter.description()}: {parameter.help()}" for parameter in parameters)])

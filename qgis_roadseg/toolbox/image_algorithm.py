@@ -1,6 +1,6 @@
-"""An algorithm on one image, which may be any raster or mesh layer, and may be limited to an extent.
+"""Algorithms on one image, which may be any raster or mesh layer, within an extent and an area of interest.
 
-Knows how image, extent, area of interest and model go together; leaves to others how pixels come about.
+Scope: how image, extent, area of interest and model combine. Independent of rendering; see `rendering`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ AOI_FIELD, RASTER_FIELD = "aoi", "raster"
 
 @dataclass(frozen=True)
 class Scope:
-    """What of a layer to work on.
+    """Part of a layer to work on.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class Scope:
     crs : QgsCoordinateReferenceSystem
         The layer's.
     shape : QgsGeometry, optional
-        The ground, in that CRS; none means as the area of interest says.
+        The work area in that CRS; None leaves it to the area of interest.
     frame : rendering.Frame, optional
-        What QGIS renders of the layer; none means that the worker reads the layer's file.
+        The pixel grid on which QGIS renders the layer; None if the worker reads the layer's file.
     """
 
     layer_name: str
@@ -67,8 +67,8 @@ class ImageAlgorithm(JobAlgorithm):
             (
                 QgsProcessingParameterExtent(EXTENT, self.tr("Extent"), optional=True),
                 self.tr(
-                    "Rectangle to which the work is limited, along with the area of interest. "
-                    "A layer that is no file, such as a web map, needs one of the two."
+                    "Rectangle to process, combined with the area of interest. "
+                    "A layer that is not a file, such as a web map, needs one of the two."
                 ),
             ),
             (
@@ -80,9 +80,7 @@ class ImageAlgorithm(JobAlgorithm):
                     minValue=0.0,
                     maxValue=1000.0,
                 ),
-                self.tr(
-                    "Size on the ground of the pixels in which a layer that is no file is taken; 0 takes the model's."
-                ),
+                self.tr("Ground resolution at which a layer that is not a file is rendered; 0 uses the model's."),
             ),
         ]
         for parameter, help_text in own:
@@ -95,9 +93,9 @@ class ImageAlgorithm(JobAlgorithm):
         return sorted(parameters, key=lambda parameter: (parameter.isDestination(), bool(parameter.flags() & rare)))
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
-        """Say whether the job could be done with these values, and whether extent and layer go together."""
+        """Return whether the values are valid, and extent and layer overlap, with a message if not."""
         try:
-            self._layer(parameters, context)  # first, since Processing itself does not say which file is not there
+            self._layer(parameters, context)  # first, as Processing does not name a missing file
             fine, message = super().checkParameterValues(parameters, context)
             if fine:
                 self._find_scope(parameters, context)
@@ -108,23 +106,23 @@ class ImageAlgorithm(JobAlgorithm):
     def _prepare(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> None:
-        """See JobAlgorithm; a layer that is rendered gives a provider for the other thread."""
+        """See JobAlgorithm; also make a provider for the other thread, if the layer is rendered."""
         self._scope = self._find_scope(parameters, context)
         if self._scope.frame is not None:
             self._provider = mesh_painting.provider_of(self._layer(parameters, context))
         super()._prepare(parameters, context, feedback)
         if self._scope.shape is not None:
-            self._sources[AOI_FIELD] = None  # it is a part of the shape
+            self._sources[AOI_FIELD] = None  # the shape includes it
 
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Do the job; rendering the layer, where it is no file, is the first of two steps."""
+        """Run the job; if the layer is rendered, that is the first of two steps."""
         steps = feedback if self._scope.frame is None else QgsProcessingMultiStepFeedback(2, feedback)
         return super()._work(parameters, context, steps)
 
     def _find_scope(self, parameters: dict[str, Any], context: QgsProcessingContext) -> Scope:
-        """Return what of the layer to work on; raise RoadSegError where that makes no sense or is too much."""
+        """Return the part of the layer to work on; raise RoadSegError if there is none, or it is too large."""
         layer = self._layer(parameters, context)
         why_no_file = exchange.why_no_file(layer)
         extent = extent_on(layer, self, EXTENT, parameters, context)
@@ -133,10 +131,10 @@ class ImageAlgorithm(JobAlgorithm):
         source = self.parameterAsSource(parameters, AOI, context)
         if extent is None and source is None:
             raise JobError(
-                f"The layer {layer.name()} {why_no_file}, and nothing tells what part of it is wanted.",
-                "Give an extent (EXTENT) or an area of interest (AOI).",
+                f"The layer {layer.name()} {why_no_file}, and neither an extent nor an area of interest is given.",
+                "Give one of them (EXTENT, AOI).",
             )
-        shape = work_area.common_shape(extent, source, layer, context)
+        shape = work_area.intersection(extent, source, layer, context)
         frame = self._make_frame(layer, shape, parameters, context) if why_no_file else None
         return Scope(layer.name(), layer.crs(), shape, frame)
 
@@ -146,7 +144,7 @@ class ImageAlgorithm(JobAlgorithm):
     def _make_frame(
         self, layer: QgsMapLayer, shape: QgsGeometry, parameters: dict[str, Any], context: QgsProcessingContext
     ) -> rendering.Frame:
-        extent = work_area.on_layer(shape.boundingBox(), layer)
+        extent = work_area.clip_to_layer(shape.boundingBox(), layer)
         resolution_m = self._resolution_m(layer, parameters, context)
         frame = rendering.make_frame(layer.name(), layer.crs(), extent, resolution_m, context.transformContext())
         rendering.check_size(frame, layer, tempfile.gettempdir())
@@ -157,7 +155,7 @@ class ImageAlgorithm(JobAlgorithm):
         resolution_m = self.parameterAsDouble(parameters, RESOLUTION_M, context) or read_resolution_m(model_path(model))
         if resolution_m is None:
             raise ModelFileError(
-                f"The model {model} does not tell at which ground resolution the layer {layer.name()} is to be taken.",
+                f"The model {model} does not state the ground resolution at which to render the layer {layer.name()}.",
                 "Check the file, or give the ground resolution of web maps (RESOLUTION_M).",
             )
         return resolution_m
@@ -190,7 +188,7 @@ class ImageAlgorithm(JobAlgorithm):
 
 
 def _of_any_layer(parameter: QgsProcessingParameterDefinition) -> QgsProcessingParameterMapLayer:
-    """Return a parameter that takes what the given one takes, and layers that can only be painted."""
+    """Return a parameter like the given one that takes mesh layers, too."""
     return image_parameter(parameter.name(), parameter.description(), parameter.help())
 
 

@@ -1,7 +1,7 @@
-"""An algorithm that gives a job to the worker; each says by a few constants what is its own.
+"""Algorithms that run a job in the worker, each defined by a few class attributes.
 
-Knows Processing's life of an algorithm: parameters, preparation in the main thread, work in another, results. Knows no
-single job.
+Scope: Processing's life cycle: parameters, preparation in the main thread, work in another, results. Independent of
+single jobs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ...training_core.errors import OutputError, RoadSegError
 from ...training_core.jobs import Job, OptionField, from_options
 from .. import settings
 from ..layers import exchange
-from ..layers.styles import arrive, fitting_style, origin, set_style
+from ..layers.styles import fitting_style, set_name_and_group, set_style, source_name_of
 from ..runtime import runtime
 from ..runtime.client import WorkerClient
 from ..runtime.temporary import working_folder
@@ -36,24 +36,24 @@ from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_p
 
 
 class JobAlgorithm(RoadSegAlgorithm):
-    """An algorithm that gives a job to the worker.
+    """An algorithm that runs a job in the worker.
 
     Attributes
     ----------
     job_type : type of Job
-        The job, which also gives the name, the title, the parameters and the help.
+        The job; name, title, parameters and help are made from it.
     renamed : mapping of str to str
-        Fields whose parameters do not bear the field's name in capitals.
+        Parameter names by field, where they are not the field's name in capitals.
     omitted : sequence of str
         Fields without a parameter.
     created : sequence of str
-        Fields of outputs that may be left out, but are written where the person does not say so.
+        Fields of optional outputs that are created by default.
     whole : sequence of str
-        Fields of vector layers that are handed on with all of their fields, not with those alone that are chosen.
+        Fields of vector layers of which the worker needs all attributes, not only the chosen ones.
     numbers, words : mapping of str to str
-        Keys of the worker's result with their labels; the key in capitals, with _ for a dot, names the output.
+        Labels by key of the worker's result; the output's name is the key in capitals, with _ for a dot.
     styles : mapping of str to str
-        Fields of outputs with the names of their styles.
+        Names of the styles by output field.
     """
 
     job_type: ClassVar[type[Job]]
@@ -90,11 +90,11 @@ class JobAlgorithm(RoadSegAlgorithm):
         return self.tr(self.job_type.summary())
 
     def shortHelpString(self) -> str:
-        """Return the help, made from what the job says of itself and of its fields."""
+        """Return the help, made from the job's description and the help of its fields."""
         return help_text(self.tr(self.job_type.description()), self.parameterDefinitions())
 
     def canExecute(self) -> tuple[bool, str]:
-        """Say whether there is a runtime, and what to do where there is none."""
+        """Return whether there is a runtime, with a message and remedy if not."""
         try:
             runtime.find()
         except RoadSegError as error:
@@ -102,7 +102,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         return True, ""
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
-        """Say whether the job could be done with these values; layers and files are looked into later."""
+        """Return whether the values are valid, with a message if not; layers and files are opened later."""
         fine, message = super().checkParameterValues(parameters, context)
         if not fine:
             return False, message
@@ -132,12 +132,12 @@ class JobAlgorithm(RoadSegAlgorithm):
             field.name: self.parameterAsSource(parameters, self._name(field), context)
             for field in self._fields(jobs.VECTOR)
         }
-        self._made_of = self._name_of_input(parameters, context)
+        self._source_name = self._name_of_input(parameters, context)
 
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Do the job in a worker process and hand its results to Processing."""
+        """Run the job in a worker process, and pass its results to Processing."""
         with working_folder() as folder:
             return self._do(parameters, context, feedback, folder)
 
@@ -161,8 +161,10 @@ class JobAlgorithm(RoadSegAlgorithm):
             raise QgsProcessingException(self._with_layer_names(str(error), str(folder))) from error
         destinations = {**files, **sinks}
         if answer.get("stopped"):
-            told = ", ".join(destinations.values())
-            feedback.pushInfo(self.tr("Stopped, as you wished; the best so far is in {files}").format(files=told))
+            files_text = ", ".join(destinations.values())
+            feedback.pushInfo(
+                self.tr("Stopped as requested; the best model so far is in {files}").format(files=files_text)
+            )
         styles = {
             name: fitting_style(style, exchange.open_result(Path(results[name]))) if name in results else style
             for name, style in self.styles.items()
@@ -170,30 +172,30 @@ class JobAlgorithm(RoadSegAlgorithm):
         }
         for name, destination in destinations.items():
             label = self.parameterDefinition(parameter_name(name, self.renamed)).description()
-            arrive(destination, label, self._made_of, context)
+            set_name_and_group(destination, label, self._source_name, context)
             if name in styles:
                 set_style(destination, styles[name], context, feedback)
         outputs = {parameter_name(name, self.renamed): path for name, path in destinations.items()}
         return {**outputs, **{_output_name(key): _look_up(answer, key) for key in (*self.numbers, *self.words)}}
 
     def _name_of_input(self, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
-        """Return what the results are made of, as `styles.origin` has it; empty where it is none, or several."""
+        """Return the name of the input layer, or of the source of a result; empty if there are several or none."""
         if self.parameterDefinition(INPUT) is None:
             return ""
         layer = self.parameterAsLayer(parameters, INPUT, context)
         if layer is not None:
-            return origin(layer.name())
+            return source_name_of(layer.name())
         source = next(
             (self._sources[field.name] for field in self._fields(jobs.VECTOR) if self._name(field) == INPUT), None
         )
-        return "" if source is None else origin(source.sourceName())
+        return "" if source is None else source_name_of(source.sourceName())
 
     def _make_parameters(self) -> list[QgsProcessingParameterDefinition]:
-        """Return the parameters, the outputs last."""
+        """Return the parameters, outputs last."""
         return make_parameters(self._fields(), self.renamed, self.created, self.tr)
 
     def _fields(self, *kinds: str) -> list[OptionField]:
-        """Return the job's fields that have a parameter, of these kinds or of any."""
+        """Return the job's fields that have a parameter, of these kinds; of any kind if none is given."""
         fields = [field for field in self.job_type.option_fields() if field.name not in self.omitted]
         return [field for field in fields if not kinds or field.option.kind in kinds]
 
@@ -239,12 +241,12 @@ class JobAlgorithm(RoadSegAlgorithm):
         folder: Path,
         feedback: QgsProcessingFeedback,
     ) -> dict[str, str]:
-        """Write what was given, and is no file that the worker could open, to files; return them by their fields."""
+        """Write vector inputs to GeoPackages for the worker; return their paths by field."""
         paths = {}
         for field in self._fields(jobs.VECTOR):
             source: Optional[QgsProcessingFeatureSource] = self._sources[field.name]
             if source is not None:
-                self._tell_unused(field, source, parameters, context, feedback)
+                self._report_unused(field, source, parameters, context, feedback)
                 path = folder / f"{field.name}.gpkg"
                 exchange.write_source(source, self._columns(field, source, parameters, context), path, context)
                 paths[field.name] = str(path)
@@ -257,7 +259,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         parameters: dict[str, Any],
         context: QgsProcessingContext,
     ) -> list[str]:
-        """Return the fields of a source that are handed on to the worker."""
+        """Return the names of a source's fields that the worker needs."""
         if field.name in self.whole:
             return exchange.plain_fields(source)
         chosen = [
@@ -267,7 +269,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         ]
         return list(dict.fromkeys(filter(None, chosen)))  # one may have been chosen twice
 
-    def _tell_unused(
+    def _report_unused(
         self,
         field: OptionField,
         source: QgsProcessingFeatureSource,
@@ -275,7 +277,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         context: QgsProcessingContext,
         feedback: QgsProcessingFeedback,
     ) -> None:
-        """Tell of a source's field that is named as if it were meant for a parameter that was left empty."""
+        """Report a source's field with the usual name of a parameter that was left empty."""
         for other in self._fields(jobs.FIELD):
             parameter = self._parameter(other)
             names = usual_names(other)
@@ -288,7 +290,7 @@ class JobAlgorithm(RoadSegAlgorithm):
                 )
 
     def _output_files(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, str]:
-        """Return the paths of the wanted outputs that the worker writes in their place."""
+        """Return the paths of the requested outputs that the worker writes itself, by field."""
         paths = {
             field.name: self.parameterAsOutputLayer(parameters, self._name(field), context)
             for field in self._fields(jobs.RASTER_OUTPUT)
@@ -298,7 +300,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         return {name: path for name, path in paths.items() if path}
 
     def _fill_sink(self, field_name: str, path: str, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
-        """Copy lines or points of the worker to where Processing wants them, and return their destination."""
+        """Copy features of the worker to Processing's sink, and return its destination."""
         name, layer = parameter_name(field_name, self.renamed), exchange.open_result(Path(path))
         fields = exchange.result_fields(layer)
         sink, destination = self.parameterAsSink(parameters, name, context, fields, layer.wkbType(), layer.sourceCrs())

@@ -1,6 +1,6 @@
-"""Where a person keeps models: which file a dialog begins with.
+"""Default model files in dialogs, from the models folder of the settings.
 
-Knows the models folder of the settings and the files in it; knows nothing of what is in them.
+Scope: the names and times of files. Independent of their content.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _OUTPUT_SUFFIXES = {jobs.MODEL_OUTPUT: MODEL_SUFFIX, jobs.ONNX_OUTPUT: ONNX_SUFF
 
 
 def suggestion(field: OptionField, folder: str) -> Optional[str]:
-    """Return the path that a dialog begins with for a field; None where it begins empty.
+    """Return the default path of a model field in a dialog; None for no default.
 
     Parameters
     ----------
     field : OptionField
         Any field of a job.
     folder : str
-        The models folder, or nothing.
+        The models folder; empty for none.
     """
     if not folder or not Path(folder).is_dir():
         return None
@@ -38,15 +38,15 @@ def suggestion(field: OptionField, folder: str) -> Optional[str]:
 
 
 def newest_model(folder: Path) -> Optional[Path]:
-    """Return the model file in a folder that was written last."""
+    """Return the newest model file in a folder; None without one."""
     written = {}
     for path in folder.glob(f"*{MODEL_SUFFIX}"):
-        with contextlib.suppress(OSError):  # it may have gone since
+        with contextlib.suppress(OSError):  # it may be deleted since
             written[path] = path.stat().st_mtime
     return max(written, key=written.__getitem__, default=None)
 
 
 def free_path(folder: Path, suffix: str) -> Path:
-    """Return a path for a new file in a folder: model, else model 2, and so on."""
+    """Return an unused path in a folder: model, else model 2, and so on."""
     names = (folder / f"model{'' if number == 1 else f' {number}'}{suffix}" for number in count(1))
     return next(path for path in names if not path.exists())

@@ -1,6 +1,6 @@
-"""A job's fields as QGIS parameters, and the parameters' values as the job's options.
+"""A job's fields as Processing parameters, and parameter values as options of the job.
 
-Knows the kinds of fields and the parameter types that fit them; knows no single job beyond the names of its fields.
+Scope: kinds of fields and the parameter types that fit them. Independent of single jobs but the names of their fields.
 """
 
 from __future__ import annotations
@@ -37,14 +37,13 @@ INPUT = "INPUT"
 MODEL_FILTER = "RoadSeg model (*.safetensors)"
 ONNX_FILTER = "ONNX model (*.onnx)"
 ANY_MODEL_FILTER = "RoadSeg model (*.safetensors *.onnx)"
-ANY_FILTER = "Any file (*)"  # what is no model gets the worker's own message, which says more than Processing's
+ANY_FILTER = "Any file (*)"  # for another file, the worker's message says more than Processing's
 HTML_FILTER = "HTML file (*.html)"
 JSON_FILTER = "JSON file (*.json)"
 GRAPHML_FILTER = "GraphML file (*.graphml)"
 GEOPACKAGE_FILTER = "GeoPackage (*.gpkg)"
 
-# Which geometries a vector field takes or gives, and which of its fields a field chooses: by name, as the job does not
-# tell.
+# Geometry types of vector fields, and data types of attribute fields, by name, as the job does not state them.
 _POLYGON, _LINE, _POINT = (
     QgsProcessing.SourceType.TypeVectorPolygon,
     QgsProcessing.SourceType.TypeVectorLine,
@@ -99,7 +98,7 @@ _FIELD_TYPES = {
 
 
 def parameter_name(field_name: str, renamed: Mapping[str, str]) -> str:
-    """Return the parameter's name: the field's in capitals, where it is not renamed."""
+    """Return the parameter's name: the field's in capitals, unless renamed."""
     return renamed.get(field_name, field_name.upper())
 
 
@@ -116,11 +115,16 @@ def make_parameters(
     fields : collection of OptionField
         The fields that the algorithm shows.
     renamed : mapping of str to str
-        Parameter names of the fields that do not bear their own in capitals.
+        Parameter names by field, where they are not the field's name in capitals.
     created : collection of str
-        Fields that are outputs which may be left out, but are written where the person does not say so.
+        Fields of optional outputs that are created by default.
     translate : callable
-        Puts labels and helps in the person's language.
+        Translates labels and help.
+
+    Returns
+    -------
+    list of QgsProcessingParameterDefinition
+        In the order of the dialog.
     """
     parameters = [_make_parameter(field, renamed, field.name in created, translate) for field in fields]
     return sorted(parameters, key=lambda parameter: (parameter.isDestination(), parameter.name() != INPUT))
@@ -169,7 +173,7 @@ def _field(field: OptionField, common: dict[str, Any], renamed: Mapping[str, str
 
 
 def _layer_of(field_name: str) -> str:
-    """Return the layer whose fields a field chooses among: the one that its name begins with, or else the roads."""
+    """Return the layer field that an attribute field belongs to: the prefix of its name, or else roads."""
     owner = field_name.partition("_")[0]
     return owner if owner in _SOURCE_TYPES else "roads"
 
@@ -184,13 +188,13 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
         **common, types=_SOURCE_TYPES[field.name]
     ),
     jobs.FIELD: _field,
-    # A Band parameter belongs to one raster layer; beside several it stays empty and complains.
+    # A Band parameter belongs to one raster layer; with several it stays empty and is invalid.
     jobs.BANDS: lambda field, common, renamed: QgsProcessingParameterString(**common),
-    # The starter is a word without an ending, which the filter must let through.
+    # The value "starter" has no file extension, so the filter must allow any.
     jobs.MODEL: lambda field, common, renamed: QgsProcessingParameterFile(
         **common, fileFilter=f"{ANY_MODEL_FILTER};;{ANY_FILTER}", defaultValue=field.default or None
     ),
-    # A folder of logs is one that is there and grows; as a destination, it would be a new one each time.
+    # An existing folder for logs; as a destination, it would be a new one each time.
     jobs.FOLDER: lambda field, common, renamed: QgsProcessingParameterFile(
         **common, behavior=QgsProcessingParameterFile.Behavior.Folder
     ),
@@ -220,14 +224,14 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
 
 
 def usual_names(field: OptionField) -> set[str]:
-    """Return how layers often name, in lower case, what a field chooses: width_m, width, road_width."""
+    """Return usual names, in lower case, of the attribute that a field chooses: width_m, width, road_width."""
     name = field.option.usual
     bare = name.removesuffix("_m")
     return {name, bare, f"road_{bare}"} if name else set()
 
 
 def is_plain(field: OptionField) -> bool:
-    """Whether the field's value is a number or words, and neither a layer nor an output."""
+    """Return whether the field's value is a number or a text, neither a layer nor an output."""
     return field.option.kind in ("", jobs.FIELD, jobs.BANDS, jobs.MODEL, jobs.FOLDER)
 
 
@@ -237,7 +241,7 @@ def read_plain(
     values: dict[str, Any],
     context: QgsProcessingContext,
 ) -> Any:
-    """Return the value of a plain field as the job wants it.
+    """Return the value of a plain field in the type that the job expects.
 
     Parameters
     ----------
@@ -246,9 +250,19 @@ def read_plain(
     definition : QgsProcessingParameterDefinition
         Its parameter.
     values : dict
-        The values of all parameters, as Processing hands them to the algorithm.
+        The values of all parameters by name.
     context : QgsProcessingContext
         Processing's context.
+
+    Returns
+    -------
+    str, int, float, bool or tuple of int
+        The value, of the field's type; paths are absolute.
+
+    Raises
+    ------
+    JobError
+        The text of a list of numbers is invalid.
     """
     read = QgsProcessingParameters
     if field.option.choices:
@@ -276,7 +290,7 @@ def _numbers(field: OptionField, text: str) -> tuple[int, ...]:
 
 
 def sink_destination(value: Any, context: QgsProcessingContext) -> str:
-    """Return where a sink's features shall go, as text; empty where that is unsaid."""
+    """Return the destination of a sink as text; empty if none is given."""
     if isinstance(value, QgsProcessingOutputLayerDefinition):
         return value.sink.valueAsString(context.expressionContext(), "")[0]
     return value or ""

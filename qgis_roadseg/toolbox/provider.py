@@ -33,7 +33,7 @@ class RoadSegProvider(QgsProcessingProvider):
         self._types = types
 
     def loadAlgorithms(self) -> None:
-        """Add every algorithm, whether or not there is a runtime to run it."""
+        """Add every algorithm, with or without a runtime."""
         for algorithm in make_algorithms(self._types):
             self.addAlgorithm(algorithm)
 
@@ -50,13 +50,13 @@ class RoadSegProvider(QgsProcessingProvider):
         return QIcon(str(ICON))
 
     def svgIconPath(self) -> str:
-        """Return the icon as a file."""
+        """Return the path of the icon."""
         return str(ICON)
 
     def supportedOutputRasterLayerExtensions(self) -> list[str]:
-        """Return the one raster format that the worker writes."""
+        """Return the only raster format that the worker writes."""
         return ["tif"]
 
     def defaultRasterFileExtension(self) -> str:
-        """Return the extension of a raster that is given no name."""
+        """Return the extension of temporary rasters."""
         return "tif"

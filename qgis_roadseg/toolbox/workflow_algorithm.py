@@ -1,6 +1,6 @@
-"""An algorithm that is a chain of others, made in Model Designer's format, with the words and names of RoadSeg's own.
+"""Workflows: models of Model Designer in resources/models as translated algorithms of the provider.
 
-Knows how a file in resources/models becomes an algorithm; knows nothing of what it does.
+Scope: loading, translation and naming of models. Independent of what they do.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from qgis.core import (
     QgsProcessingParameterDefinition,
 )
 
-from ..layers.styles import arrive
+from ..layers.styles import set_name_and_group
 from ..paths import RESOURCES
 from .algorithm import InToolbox, help_text
 from .parameters import INPUT
 
 FOLDER = RESOURCES / "models"
 
-# Keys of a model's help, beside the names of its parameters; Model Designer knows the first two.
+# Keys of a model's help, beside its parameters' names; Model Designer uses the first two.
 SUMMARY, DESCRIPTION, KEYWORDS = "SHORT_DESCRIPTION", "ALG_DESC", "KEYWORDS"
 
 
 def workflow_names() -> list[str]:
-    """Return the names of the models that there are."""
+    """Return the names of all models."""
     return sorted(path.stem for path in FOLDER.glob("*.model3"))
 
 
 class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
     """A model of resources/models as an algorithm of RoadSeg.
 
-    Its steps are found where their providers are registered; made before, it lacks its outputs.
+    The providers of its steps must be registered before it is made, or it lacks its outputs.
 
     Parameters
     ----------
     name : str
-        The id, and the file's name without its ending.
+        The id, which is the file's name without its extension.
     """
 
     group_id = "workflows"
@@ -47,7 +47,7 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
         super().__init__()
         self._name = name
         self.fromFile(str(FOLDER / f"{name}.model3"))
-        self.setSourceFilePath("")  # else QGIS would offer to edit what an update of the plugin replaces
+        self.setSourceFilePath("")  # else QGIS would offer to edit the file, which an update of the plugin replaces
         words = self.helpContent()
         self.keywords = words[KEYWORDS]
         outputs = {output.name(): output for output in self.outputDefinitions()}
@@ -63,11 +63,11 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
                 parameter.setHelp(self.tr(words[parameter.name()]))
 
     def createInstance(self) -> "WorkflowAlgorithm":
-        """Return a new one, as Processing wants one a run."""
+        """Return a new instance, as Processing wants one per run."""
         return WorkflowAlgorithm(self._name)
 
     def canExecute(self) -> tuple[bool, str]:
-        """Say whether every step can be run, and what to do where one cannot."""
+        """Return whether every step can be run, with a message and remedy if not."""
         able, message = super().canExecute()
         for step in self.childAlgorithms().values():
             if able:
@@ -77,25 +77,55 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
     def prepareAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> bool:
-        """Find out what the image is called, while in the thread of the layers."""
+        """Keep the image's name, in the main thread.
+
+        Parameters
+        ----------
+        parameters : dict
+            The parameter values by name.
+        context : QgsProcessingContext
+            Processing's context.
+        feedback : QgsProcessingFeedback
+            Receives progress, log and warnings, and can cancel.
+
+        Returns
+        -------
+        bool
+            Whether the model can run.
+        """
         layer = self.parameterAsLayer(parameters, INPUT, context)
-        self._made_of = "" if layer is None else layer.name()
+        self._source_name = "" if layer is None else layer.name()
         return super().prepareAlgorithm(parameters, context, feedback)
 
     def processAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Run the steps; what one of them needs from another is made whether or not the person wants it."""
+        """Run the steps; intermediate outputs are made even if they are not requested.
+
+        Parameters
+        ----------
+        parameters : dict
+            The parameter values by name.
+        context : QgsProcessingContext
+            Processing's context.
+        feedback : QgsProcessingFeedback
+            Receives progress, log and warnings, and can cancel.
+
+        Returns
+        -------
+        dict
+            The outputs' values by name.
+        """
         needed = {each.name(): each.defaultValue() for each in self.destinationParameterDefinitions()}
         wanted = {name: value for name, value in parameters.items() if value is not None}
         filled = {name: value for name, value in needed.items() if value is not None}
         results = super().processAlgorithm({**filled, **wanted}, context, feedback)
         for parameter in self.destinationParameterDefinitions():
-            arrive(results.get(parameter.name(), ""), parameter.description(), self._made_of, context)
+            set_name_and_group(results.get(parameter.name(), ""), parameter.description(), self._source_name, context)
         return results
 
     def name(self) -> str:
-        """Return the id, which the file is named for."""
+        """Return the id, which is the file's name."""
         return self._name
 
     def displayName(self) -> str:
@@ -107,10 +137,10 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
         return self.tr(self.helpContent()[SUMMARY])
 
     def shortHelpString(self) -> str:
-        """Return the help, made as that of any of RoadSeg's algorithms."""
+        """Return the help, in the form of the other algorithms'."""
         return help_text(self.tr(self.helpContent()[DESCRIPTION]), self.parameterDefinitions())
 
 
 def _output_key(parameter: QgsProcessingParameterDefinition) -> str:
-    """Return the name that the model gives an output; QGIS would make one of its label, which may be translated."""
+    """Return the output's name in the model; QGIS derives one from the label, which may be translated."""
     return parameter.metadata()["_modelChildOutputName"]

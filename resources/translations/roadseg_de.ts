@@ -184,6 +184,10 @@
         <translation>Warm-up</translation>
     </message>
     <message>
+        <source>Gradient clipping</source>
+        <translation>Gradientenbegrenzung</translation>
+    </message>
+    <message>
         <source>Weight averaging</source>
         <translation>Mittelung der Gewichte (EMA)</translation>
     </message>
@@ -1008,15 +1012,15 @@
         <translation>Automatisch</translation>
     </message>
     <message>
-        <source>The Python in which RoadSeg computes. Set up runtime builds one; name another here only if it has all of the packages.</source>
-        <translation>Das Python, in dem RoadSeg rechnet. „Laufzeitumgebung einrichten“ baut eines; ein anderes nur angeben, wenn es alle Pakete hat.</translation>
+        <source>The Python environment in which RoadSeg computes. Set up runtime builds one; choose another only if it has all of the packages.</source>
+        <translation>Die Python-Umgebung, in der RoadSeg rechnet. „Laufzeitumgebung einrichten“ baut eine; eine andere nur wählen, wenn sie alle Pakete hat.</translation>
     </message>
     <message>
-        <source>What a Job May Take</source>
-        <translation>Was eine Aufgabe beanspruchen darf</translation>
+        <source>Resource Limits</source>
+        <translation>Grenzen für Ressourcen</translation>
     </message>
     <message>
-        <source>They count where an algorithm's own threads and memory are left at 0.</source>
+        <source>They apply where an algorithm's own threads and memory are 0.</source>
         <translation>Sie gelten, wo Threads und Arbeitsspeicher eines Algorithmus auf 0 stehen.</translation>
     </message>
     <message>
@@ -1040,8 +1044,8 @@
         <translation>Arbeitsspeicher</translation>
     </message>
     <message>
-        <source>The variable {name} is set, and counts first.</source>
-        <translation>Die Variable {name} ist gesetzt und geht vor.</translation>
+        <source>The environment variable {name} is set, and takes precedence.</source>
+        <translation>Die Umgebungsvariable {name} ist gesetzt und hat Vorrang.</translation>
     </message>
     <message>
         <source>Generated scene</source>
@@ -1072,8 +1076,8 @@
         <translation>Der Stil kann nicht neben {file} geschrieben werden ({reason}).</translation>
     </message>
     <message>
-        <source>More lines like these are left out.</source>
-        <translation>Weitere Zeilen wie diese werden ausgelassen.</translation>
+        <source>Further lines of output are omitted.</source>
+        <translation>Weitere Ausgabezeilen werden ausgelassen.</translation>
     </message>
     <message>
         <source>settings</source>
@@ -1096,20 +1100,20 @@
         <translation>fehlt</translation>
     </message>
     <message>
-        <source>The setting {key} is {value}; {taken} is taken.</source>
-        <translation>Die Einstellung {key} ist {value}; genommen wird {taken}.</translation>
+        <source>The setting {key} is {value}, beyond its limits; {taken} is used.</source>
+        <translation>Die Einstellung {key} ist {value} und überschreitet ihre Grenzen; {taken} wird verwendet.</translation>
     </message>
     <message>
-        <source>{path} is no program. Choose a Python, or none.</source>
-        <translation>{path} ist kein Programm. Ein Python wählen oder keines.</translation>
+        <source>{path} is not an executable file. Choose a Python interpreter, or none.</source>
+        <translation>{path} ist keine ausführbare Datei. Einen Python-Interpreter wählen oder keinen.</translation>
     </message>
     <message>
-        <source>{path} is no folder. Choose another one, or none.</source>
+        <source>{path} is not a folder. Choose another one, or none.</source>
         <translation>{path} ist kein Ordner. Einen anderen wählen oder keinen.</translation>
     </message>
     <message>
-        <source>The setting {key} is {text}, which is no number; it is not used.</source>
-        <translation>Die Einstellung {key} ist {text}, was keine Zahl ist; sie gilt nicht.</translation>
+        <source>The setting {key} is {text}, which is not a number; it is ignored.</source>
+        <translation>Die Einstellung {key} ist {text}, was keine Zahl ist; sie wird ignoriert.</translation>
     </message>
     <message>
         <source>the extent</source>
@@ -1120,8 +1124,8 @@
         <translation>Das Feld {field} von {layer} wird nicht verwendet; wählen Sie es als {label}, wenn es eines ist.</translation>
     </message>
     <message>
-        <source>Stopped, as you wished; the best so far is in {files}</source>
-        <translation>Wie gewünscht angehalten; das bisher Beste liegt in {files}</translation>
+        <source>Stopped as requested; the best model so far is in {files}</source>
+        <translation>Wie gewünscht angehalten; das bisher beste Modell liegt in {files}</translation>
     </message>
 </context>
 </TS>

@@ -184,6 +184,10 @@
         <translation>Calentamiento (warm-up)</translation>
     </message>
     <message>
+        <source>Gradient clipping</source>
+        <translation>Recorte del gradiente</translation>
+    </message>
+    <message>
         <source>Weight averaging</source>
         <translation>Promedio de pesos (EMA)</translation>
     </message>
@@ -1008,16 +1012,16 @@
         <translation>Automático</translation>
     </message>
     <message>
-        <source>The Python in which RoadSeg computes. Set up runtime builds one; name another here only if it has all of the packages.</source>
-        <translation>El Python en el que calcula RoadSeg. «Configurar el entorno de ejecución» crea uno; indique otro solo si tiene todos los paquetes.</translation>
+        <source>The Python environment in which RoadSeg computes. Set up runtime builds one; choose another only if it has all of the packages.</source>
+        <translation>El entorno de Python en el que calcula RoadSeg. «Configurar el entorno de ejecución» crea uno; elija otro solo si tiene todos los paquetes.</translation>
     </message>
     <message>
-        <source>What a Job May Take</source>
-        <translation>Lo que puede ocupar una tarea</translation>
+        <source>Resource Limits</source>
+        <translation>Límites de recursos</translation>
     </message>
     <message>
-        <source>They count where an algorithm's own threads and memory are left at 0.</source>
-        <translation>Se aplican donde los hilos y la memoria propios de un algoritmo se dejan en 0.</translation>
+        <source>They apply where an algorithm's own threads and memory are 0.</source>
+        <translation>Se aplican donde los hilos y la memoria propios de un algoritmo son 0.</translation>
     </message>
     <message>
         <source>Files</source>
@@ -1040,8 +1044,8 @@
         <translation>Memoria</translation>
     </message>
     <message>
-        <source>The variable {name} is set, and counts first.</source>
-        <translation>La variable {name} está definida y tiene prioridad.</translation>
+        <source>The environment variable {name} is set, and takes precedence.</source>
+        <translation>La variable de entorno {name} está definida y tiene prioridad.</translation>
     </message>
     <message>
         <source>Generated scene</source>
@@ -1072,8 +1076,8 @@
         <translation>El estilo no se puede escribir junto a {file} ({reason}).</translation>
     </message>
     <message>
-        <source>More lines like these are left out.</source>
-        <translation>Se omiten más líneas como estas.</translation>
+        <source>Further lines of output are omitted.</source>
+        <translation>Se omiten más líneas de salida.</translation>
     </message>
     <message>
         <source>settings</source>
@@ -1096,20 +1100,20 @@
         <translation>falta</translation>
     </message>
     <message>
-        <source>The setting {key} is {value}; {taken} is taken.</source>
-        <translation>El ajuste {key} es {value}; se toma {taken}.</translation>
+        <source>The setting {key} is {value}, beyond its limits; {taken} is used.</source>
+        <translation>El ajuste {key} es {value}, fuera de sus límites; se usa {taken}.</translation>
     </message>
     <message>
-        <source>{path} is no program. Choose a Python, or none.</source>
-        <translation>{path} no es un programa. Elija un Python, o ninguno.</translation>
+        <source>{path} is not an executable file. Choose a Python interpreter, or none.</source>
+        <translation>{path} no es un archivo ejecutable. Elija un intérprete de Python, o ninguno.</translation>
     </message>
     <message>
-        <source>{path} is no folder. Choose another one, or none.</source>
+        <source>{path} is not a folder. Choose another one, or none.</source>
         <translation>{path} no es una carpeta. Elija otra, o ninguna.</translation>
     </message>
     <message>
-        <source>The setting {key} is {text}, which is no number; it is not used.</source>
-        <translation>El ajuste {key} es {text}, que no es un número; no se usa.</translation>
+        <source>The setting {key} is {text}, which is not a number; it is ignored.</source>
+        <translation>El ajuste {key} es {text}, que no es un número; se ignora.</translation>
     </message>
     <message>
         <source>the extent</source>
@@ -1120,8 +1124,8 @@
         <translation>El campo {field} de {layer} no se usa; elíjalo como {label} si lo es.</translation>
     </message>
     <message>
-        <source>Stopped, as you wished; the best so far is in {files}</source>
-        <translation>Detenido, como se pidió; lo mejor hasta ahora está en {files}</translation>
+        <source>Stopped as requested; the best model so far is in {files}</source>
+        <translation>Detenido como se pidió; el mejor modelo hasta ahora está en {files}</translation>
     </message>
 </context>
 </TS>

@@ -184,6 +184,10 @@
         <translation>Échauffement (warm-up)</translation>
     </message>
     <message>
+        <source>Gradient clipping</source>
+        <translation>Écrêtage du gradient</translation>
+    </message>
+    <message>
         <source>Weight averaging</source>
         <translation>Moyenne des poids (EMA)</translation>
     </message>
@@ -1008,16 +1012,16 @@
         <translation>Automatique</translation>
     </message>
     <message>
-        <source>The Python in which RoadSeg computes. Set up runtime builds one; name another here only if it has all of the packages.</source>
-        <translation>Le Python dans lequel RoadSeg calcule. « Installer l'environnement d'exécution » en crée un ; n'en indiquez un autre que s'il a tous les paquets.</translation>
+        <source>The Python environment in which RoadSeg computes. Set up runtime builds one; choose another only if it has all of the packages.</source>
+        <translation>L'environnement Python dans lequel RoadSeg calcule. « Installer l'environnement d'exécution » en crée un ; n'en choisissez un autre que s'il a tous les paquets.</translation>
     </message>
     <message>
-        <source>What a Job May Take</source>
-        <translation>Ce qu'une tâche peut occuper</translation>
+        <source>Resource Limits</source>
+        <translation>Limites de ressources</translation>
     </message>
     <message>
-        <source>They count where an algorithm's own threads and memory are left at 0.</source>
-        <translation>Ils valent là où les fils d'exécution et la mémoire d'un algorithme sont laissés à 0.</translation>
+        <source>They apply where an algorithm's own threads and memory are 0.</source>
+        <translation>Elles s'appliquent là où les fils d'exécution et la mémoire d'un algorithme valent 0.</translation>
     </message>
     <message>
         <source>Files</source>
@@ -1040,8 +1044,8 @@
         <translation>Mémoire</translation>
     </message>
     <message>
-        <source>The variable {name} is set, and counts first.</source>
-        <translation>La variable {name} est définie et l'emporte.</translation>
+        <source>The environment variable {name} is set, and takes precedence.</source>
+        <translation>La variable d'environnement {name} est définie et a la priorité.</translation>
     </message>
     <message>
         <source>Generated scene</source>
@@ -1072,8 +1076,8 @@
         <translation>Le style ne peut pas être écrit à côté de {file} ({reason}).</translation>
     </message>
     <message>
-        <source>More lines like these are left out.</source>
-        <translation>D'autres lignes semblables sont omises.</translation>
+        <source>Further lines of output are omitted.</source>
+        <translation>Les lignes de sortie suivantes sont omises.</translation>
     </message>
     <message>
         <source>settings</source>
@@ -1096,20 +1100,20 @@
         <translation>absent</translation>
     </message>
     <message>
-        <source>The setting {key} is {value}; {taken} is taken.</source>
-        <translation>Le réglage {key} vaut {value} ; {taken} est pris.</translation>
+        <source>The setting {key} is {value}, beyond its limits; {taken} is used.</source>
+        <translation>Le réglage {key} vaut {value}, hors de ses limites ; {taken} est utilisé.</translation>
     </message>
     <message>
-        <source>{path} is no program. Choose a Python, or none.</source>
-        <translation>{path} n'est pas un programme. Choisissez un Python, ou aucun.</translation>
+        <source>{path} is not an executable file. Choose a Python interpreter, or none.</source>
+        <translation>{path} n'est pas un fichier exécutable. Choisissez un interpréteur Python, ou aucun.</translation>
     </message>
     <message>
-        <source>{path} is no folder. Choose another one, or none.</source>
+        <source>{path} is not a folder. Choose another one, or none.</source>
         <translation>{path} n'est pas un dossier. Choisissez-en un autre, ou aucun.</translation>
     </message>
     <message>
-        <source>The setting {key} is {text}, which is no number; it is not used.</source>
-        <translation>Le réglage {key} vaut {text}, qui n'est pas un nombre ; il n'est pas utilisé.</translation>
+        <source>The setting {key} is {text}, which is not a number; it is ignored.</source>
+        <translation>Le réglage {key} vaut {text}, qui n'est pas un nombre ; il est ignoré.</translation>
     </message>
     <message>
         <source>the extent</source>
@@ -1120,8 +1124,8 @@
         <translation>Le champ {field} de {layer} n’est pas utilisé ; choisissez-le comme {label} si c’en est un.</translation>
     </message>
     <message>
-        <source>Stopped, as you wished; the best so far is in {files}</source>
-        <translation>Arrêté comme demandé ; le meilleur résultat jusqu'ici est dans {files}</translation>
+        <source>Stopped as requested; the best model so far is in {files}</source>
+        <translation>Arrêté comme demandé ; le meilleur modèle jusqu'ici est dans {files}</translation>
     </message>
 </context>
 </TS>

@@ -89,11 +89,11 @@ def test_files_that_are_refused(tmp_path, change, complaint):
         *((key, "", f"has no {key}") for key in ("name", "description", "version", "author", "email")),
         ("name", "Roads Plugin", "word plugin"),
         ("author", "Somebody/Nobody", "slash"),
-        ("homepage", "roads", "homepage is no address"),
-        ("repository", "http://repo", "repository is no address"),
-        ("tracker", "file:///roads", "tracker is no address"),
-        ("qgisMinimumVersion", "3", "qgisMinimumVersion is no version"),
-        ("qgisMaximumVersion", "any", "qgisMaximumVersion is no version"),
+        ("homepage", "roads", "homepage is not a web address"),
+        ("repository", "http://repo", "repository is not a web address"),
+        ("tracker", "file:///roads", "tracker is not a web address"),
+        ("qgisMinimumVersion", "3", "qgisMinimumVersion is not a version"),
+        ("qgisMaximumVersion", "any", "qgisMaximumVersion is not a version"),
         ("hasProcessingProvider", "True", "hasProcessingProvider is not yes"),
         ("about", "Finds roads.", "external dependencies"),
         ("about", "Finds 99 % of roads. External dependencies: none.", "cannot be read"),
@@ -123,7 +123,10 @@ def test_an_executable_file_is_refused(tmp_path):
 
 def test_one_byte_too_many_is_refused(tmp_path):
     path = tmp_path / "large.zip"
-    for length, complaints in ((25_000_000, ["It is no zip."]), (25_000_001, ["It has 25,000,001 bytes, 1 more than"])):
+    for length, complaints in (
+        (25_000_000, ["It is not a zip file."]),
+        (25_000_001, ["It has 25,000,001 bytes, 1 more than"]),
+    ):
         with path.open("wb") as file:
             file.truncate(length)
         (found,) = hub.complaints(path)

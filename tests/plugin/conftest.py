@@ -64,7 +64,10 @@ def play_runtime(tmp_path, monkeypatch):
     def make(lines, folder="Läufer mit Leerzeichen"):
         python = tmp_path / folder / "python"
         python.parent.mkdir(parents=True)
-        python.write_text(f"#!{sys.executable}\n{PLAY}{lines}", encoding="utf-8")
+        script = python.with_suffix(".py")
+        script.write_text(PLAY + lines, encoding="utf-8")
+        # By way of the shell, as the path after #! must not hold a space, and the checkout's may.
+        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n', encoding="utf-8")
         python.chmod(python.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("ROADSEG_PYTHON", str(python))
         return python

@@ -51,7 +51,7 @@ def test_loaded_and_unloaded_twice_it_leaves_nothing(tmp_path):
     told = told_by(
         """
 import roadseg
-from tests.plugin.window import Window, entries, left_behind
+from tests.plugin.support.window import Window, entries, left_behind
 window, told = Window(), []
 for _ in range(2):
     plugin = roadseg.classFactory(window)

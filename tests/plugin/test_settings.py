@@ -60,9 +60,11 @@ def test_a_python_or_a_folder_that_is_not_there_is_refused(tmp_path):
     text = tmp_path / "notes.txt"
     text.touch()
     for python in ("/no/such/python", str(tmp_path), str(text)):
-        assert Settings(python=python).refusals() == [f"{python} is no program. Choose a Python, or none."]
-    assert Settings(models_folder=str(text)).refusals() == [f"{text} is no folder. Choose another one, or none."]
-    assert Settings(sys.executable, models_folder=str(tmp_path)).refusals() == []
+        assert Settings(python=python).problems() == [
+            f"{python} is not an executable file. Choose a Python interpreter, or none."
+        ]
+    assert Settings(models_folder=str(text)).problems() == [f"{text} is not a folder. Choose another one, or none."]
+    assert Settings(sys.executable, models_folder=str(tmp_path)).problems() == []
 
 
 def test_variables_of_the_environment_count_before_the_settings(monkeypatch):

@@ -25,14 +25,14 @@ UNITS = {"GB": "Go", "MB": "Mo"}  # where a language has its own
 
 @pytest.fixture
 def english():
-    translation.speak("en_US")
+    translation.set_locale("en_US")
     yield
-    translation.speak("en_US")
+    translation.set_locale("en_US")
 
 
 @pytest.fixture(scope="module")
 def texts():
-    translation.speak("en_US")
+    translation.set_locale("en_US")
     return find_texts([algorithm.create() for algorithm in make_algorithms(ALGORITHMS)])
 
 
@@ -78,7 +78,7 @@ def test_every_kind_of_text_wants_a_translation(texts):
         "Road width (m)",  # a parameter, with its unit
         "Largest displacement (m)",
         "Validation F1",  # an output
-        "Stopped, as you wished; the best so far is in {files}",  # a message
+        "Stopped as requested; the best model so far is in {files}",  # a message
         "score,accuracy,iou,f1,precision,recall,validate,test,deep learning,road",
     }
     assert wanted <= set(texts)
@@ -123,5 +123,5 @@ def test_an_unfinished_translation_is_none(tmp_path):
 def test_a_file_that_is_no_source_is_refused(tmp_path):
     path = tmp_path / "roadseg_de.ts"
     path.write_text("<TS><context>", "utf-8")
-    with pytest.raises(ValueError, match="no source of translations"):
+    with pytest.raises(ValueError, match="not a translation source"):
         translation.read_translations(path)

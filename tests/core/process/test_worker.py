@@ -272,7 +272,7 @@ def test_what_nobody_foresaw_is_told_and_its_traceback_goes_to_the_log(tmp_path)
     [
         ("refuse", "labels", "The drawn roads (straße.gpkg) have no features."),
         ("full", "output", "disk is full"),
-        ("memory", "resources", "too little memory"),
+        ("memory", "resources", "not enough memory"),
         ("leave", "unexpected", "SystemExit"),
     ],
 )

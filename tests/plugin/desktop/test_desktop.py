@@ -157,13 +157,13 @@ def test_the_page_shows_and_keeps_the_settings(tmp_path):
 
 def test_the_page_refuses_what_cannot_be_with_a_word():
     page = SettingsPage()
-    assert page.isValid() and page.refusal.isHidden()
+    assert page.isValid() and page.problem.isHidden()
     page.threads.setValue(1)
     page.python.setFilePath("/no/such/python")
     page.models_folder.setFilePath("/no/such/folder")
-    assert not page.isValid() and not page.refusal.isHidden()
-    assert "/no/such/python is no program" in page.refusal.text()
-    assert "/no/such/folder is no folder" in page.refusal.text()
+    assert not page.isValid() and not page.problem.isHidden()
+    assert "/no/such/python is not an executable file" in page.problem.text()
+    assert "/no/such/folder is not a folder" in page.problem.text()
     page.apply()
     assert QgsSettings().value("roadseg/threads") is None
 

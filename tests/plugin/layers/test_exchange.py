@@ -100,7 +100,7 @@ def test_a_layer_without_crs_is_named(context, tmp_path):
 
 
 def test_a_source_that_cannot_be_written_is_named(drawn, context, tmp_path):
-    with pytest.raises(LabelError, match="Straßen gezeichnet cannot be handed on"):
+    with pytest.raises(LabelError, match="Straßen gezeichnet cannot be written"):
         exchange.write_source(source_of(drawn.id(), context), [], tmp_path / "missing" / "roads.gpkg", context)
 
 
@@ -148,9 +148,7 @@ def test_rasters_of_other_providers_are_refused():
 def test_rasters_with_options_are_refused(image):
     layer = QgsRasterLayer(f"{image}|option:NUM_THREADS=2", "Bild")
     assert layer.isValid()
-    with pytest.raises(
-        ImageryError, match=r"The layer Bild is opened with options of its own \(option:NUM_THREADS=2\)"
-    ):
+    with pytest.raises(ImageryError, match=r"The layer Bild is opened with extra options \(option:NUM_THREADS=2\)"):
         exchange.raster_path(layer)
 
 
@@ -158,11 +156,11 @@ def test_rasters_in_memory_or_behind_a_login_are_refused(image):
     from osgeo import gdal
 
     gdal.FileFromMemBuffer("/vsimem/bild.tif", image.read_bytes())
-    with pytest.raises(ImageryError, match="The layer Bild lies in QGIS' memory"):
+    with pytest.raises(ImageryError, match="The layer Bild is in QGIS' memory"):
         exchange.raster_path(QgsRasterLayer("/vsimem/bild.tif", "Bild"))
     gdal.Unlink("/vsimem/bild.tif")
     layer = QgsRasterLayer("/vsicurl/http://127.0.0.1:1/bild.tif authcfg='a1b2c3d'", "Bild")
-    with pytest.raises(ImageryError, match="The layer Bild needs a login that QGIS keeps"):
+    with pytest.raises(ImageryError, match="The layer Bild needs a login stored in QGIS"):
         exchange.raster_path(layer)
 
 
@@ -187,7 +185,7 @@ def test_rasters_within_an_archive_are_handed_on_as_they_stand(image, tmp_path):
 
 def test_a_raster_in_a_database_takes_qgis(qgis_app):
     layer = QgsRasterLayer("PG:host=127.0.0.1 port=1 table=bild", "Bild")
-    assert exchange.why_no_file(layer) == "lies in a database"
+    assert exchange.why_no_file(layer) == "is in a database"
 
 
 def test_rasters_on_a_server_are_handed_on_as_they_stand():

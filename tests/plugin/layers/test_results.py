@@ -12,7 +12,7 @@ from qgis.core import (
     QgsRenderContext,
     QgsVectorLayer,
 )
-from roadseg.qgis_roadseg.layers.styles import origin, set_style
+from roadseg.qgis_roadseg.layers.styles import set_style, source_name_of
 from roadseg.qgis_roadseg.paths import RESOURCES
 
 from ..support.acting import Ear, memory_layer, run, run_in_task
@@ -182,9 +182,9 @@ def test_roads_of_a_mask_are_named_for_the_image(play_runtime, image, tmp_path, 
 
 
 def test_only_what_roadseg_itself_has_named_is_named_for_what_it_is_made_of():
-    assert origin("Road probability (Bonn (2019))") == "Bonn (2019)"
+    assert source_name_of("Road probability (Bonn (2019))") == "Bonn (2019)"
     for name in ("Bonn (2019)", "Road mask", "Road mask of Bonn (2019)", "Road mask (a) b", ""):
-        assert origin(name) == name
+        assert source_name_of(name) == name
 
 
 def test_a_bad_row_of_a_batch_is_told_and_the_others_are_done(play_runtime, image, tmp_path, model, batch):

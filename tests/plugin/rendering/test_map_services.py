@@ -76,5 +76,5 @@ def test_a_map_service_is_rendered_in_pieces_that_it_gives(tmp_path, map_service
 )
 def test_a_map_service_that_fails_is_an_error(tmp_path, map_service, answer):
     layer = wms_layer(map_service(lambda query: answer))
-    with pytest.raises(ImageryError, match="The layer Luftbild could not be loaded whole"):
+    with pytest.raises(ImageryError, match="The layer Luftbild could not be loaded completely"):
         render(layer, tmp_path / "image.tif", extent=TEN_M)

@@ -101,7 +101,7 @@ def test_missing_tiles_are_no_data(tmp_path, source):
     expected = (columns < hole.xMaximum())[None, :] & (rows < hole.yMaximum())[:, None]
     differs = (values[3] == 0) != expected
     assert differs.mean() < 0.005  # at the border alone
-    assert "not there: no data" in ear.text
+    assert "do not exist: nodata" in ear.text
     assert color_of(values, 5, 5) == (LAND.red(), LAND.green(), LAND.blue())
 
 
@@ -149,7 +149,7 @@ def test_it_can_be_stopped_while_a_server_keeps_it_waiting(tmp_path):
 
 
 def test_a_server_that_is_not_there_is_an_error_and_no_black_picture(tmp_path):
-    with pytest.raises(ImageryError, match=r"The layer Kacheln could not be loaded whole: 127\.0\.0\.1: Connection"):
+    with pytest.raises(ImageryError, match=r"Kacheln could not be loaded completely: 127\.0\.0\.1: Connection"):
         render(tile_layer(NOTHING), tmp_path / "image.tif")
 
 
@@ -158,7 +158,7 @@ def test_a_server_that_is_not_there_is_an_error_and_no_black_picture(tmp_path):
     [
         ((500, "text/plain", b"broken"), "HTTP status 500"),
         ((403, "text/plain", b"no key"), "HTTP status 403"),
-        ((200, "text/html", b"<p>Log in</p>"), "the answer is no picture, but text/html"),
+        ((200, "text/html", b"<p>Log in</p>"), "the answer is not an image, but text/html"),
     ],
 )
 def test_a_server_that_refuses_is_an_error_that_keeps_the_key_to_itself(tmp_path, answer, told):
@@ -272,7 +272,7 @@ def test_an_absurd_size_is_refused_with_its_numbers(tmp_path):
         rendering.check_size(frame, layer, tmp_path)
     pixels = frame.width * frame.height
     assert pixels > 20e9
-    for number in (f"{pixels / 1e9:,.2f} gigapixels", f"{frame.width:,} x", "0.5 m", "web tiles", "20 are the most"):
+    for number in (f"{pixels / 1e9:,.2f} gigapixels", f"{frame.width:,} x", "0.5 m", "web tiles", "at most 20"):
         assert number in str(caught.value)
 
 
@@ -288,7 +288,7 @@ def test_more_than_the_disk_has_is_refused_with_its_numbers(tmp_path, monkeypatc
 def test_a_layer_that_is_coarser_than_the_model_is_warned_of(tmp_path):
     ear = Ear()
     render(tile_layer(paint_tiles(tmp_path)), tmp_path / "image.tif", ear, resolution_m=0.1)
-    assert "The layer Kacheln has pixels of 0.36 m at its finest, where the model has 0.1 m" in ear.text
+    assert "The finest pixels of the layer Kacheln are 0.36 m, those of the model 0.1 m" in ear.text
     assert UNITS_PER_PX * math.cos(math.radians(LATITUDE)) == pytest.approx(0.36, abs=0.005)
 
 
@@ -321,7 +321,7 @@ class GoneDatabase(QgsRasterDataProvider):
 
 def test_a_database_that_is_gone_is_an_error_and_no_black_picture(tmp_path):
     frame = frame_of(tile_layer(NOTHING))
-    told = "The layer Kacheln could not be loaded whole: Error fetching tile index from backend. Check"
+    told = "The layer Kacheln could not be loaded completely: Error fetching tile index from backend. Check"
     with pytest.raises(ImageryError, match=told):
         rendering.render(GoneDatabase("PostGIS"), frame, tmp_path / "image.tif", Ear())
     rendering.render(GoneDatabase("Others"), frame, tmp_path / "image.tif", Ear())  # which is none of our business

@@ -103,7 +103,7 @@ def test_an_arcgis_map_server(tmp_path):
 
 def test_an_arcgis_map_server_that_fails(tmp_path):
     with serve(map_server(lambda query: (500, "text/plain", b""))) as address:
-        with pytest.raises(ImageryError, match="The layer Luftbild could not be loaded whole"):
+        with pytest.raises(ImageryError, match="The layer Luftbild could not be loaded completely"):
             render(map_server_layer(address), tmp_path / "image.tif")
 
 
@@ -203,5 +203,5 @@ def test_a_coverage_service_that_fails_later(tmp_path):
     with serve_coverage(get_coverage) as address:
         layer = coverage_layer(address)
         is_broken.set()
-        with pytest.raises(ImageryError, match="The layer Höhen could not be loaded whole: 127.0.0.1: HTTP status 502"):
+        with pytest.raises(ImageryError, match="Höhen could not be loaded completely: 127.0.0.1: HTTP status 502"):
             render(layer, tmp_path / "image.tif")

@@ -71,7 +71,7 @@ def test_a_runtime_is_built_from_wheels_and_works_where_it_lies(tiny, tmp_path, 
     loud = Ear()
     assert set_up(tiny, sources, None, False, loud) == (python, versions)
     assert "No module named 'tiny'" in loud.text
-    assert "built anew" in loud.text
+    assert "rebuilt" in loud.text
 
 
 def test_a_failing_installation_leaves_nothing(tiny, tmp_path, ear):
@@ -101,7 +101,7 @@ def test_a_cancelled_installation_leaves_nothing(tiny, tmp_path):
 
 def test_a_base_that_does_not_fit(tiny, ear):
     for base in ("/bin/true", "/no/such/python"):
-        with pytest.raises(RuntimeEnvironmentError, match=rf"{base} is no Python 3.9 to 3.99"):
+        with pytest.raises(RuntimeEnvironmentError, match=rf"{base} is not a Python 3.9 to 3.99"):
             set_up(tiny, Sources(), Path(base), False, ear)
     too_new = RequirementSet("tiny", ("tiny",), ((3, 98), (3, 99)))
     with pytest.raises(RuntimeEnvironmentError, match=r"no Python 3.98 to 3.99 to build"):
@@ -164,7 +164,10 @@ def test_without_a_choice_the_packages_that_are_installed_are_kept(only_python, 
 def test_packages_that_are_chosen_and_cannot_be_had_are_an_error(only_python):
     python = only_python("3 14")
     ipex = runtime.REQUIREMENT_SETS["ipex"]
-    for base, words in ((None, "There is no Python 3.10 to 3.13 .*ipex"), (python, "is no Python 3.10 to 3.13.*ipex")):
+    for base, words in (
+        (None, "no Python 3.10 to 3.13 .*ipex"),
+        (python, "is not a Python 3.10 to 3.13.*ipex"),
+    ):
         with pytest.raises(RuntimeEnvironmentError, match=words) as why:
             build.find_base(ipex, base)
         assert "Or choose native under Packages." in why.value.remedy
@@ -176,9 +179,9 @@ def test_packages_that_are_chosen_and_cannot_be_had_are_an_error(only_python):
 
 def test_two_builds_at_once(tiny, ear):
     with (
-        build._workplace(tiny.folder),
+        build._build_folder(tiny.folder),
         pytest.raises(RuntimeEnvironmentError, match="being built by another"),
-        build._workplace(tiny.folder),
+        build._build_folder(tiny.folder),
     ):
         pass
 

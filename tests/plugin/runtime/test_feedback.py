@@ -1,58 +1,58 @@
-from roadseg.qgis_roadseg.runtime.feedback import Narrator
+from roadseg.qgis_roadseg.runtime.feedback import EventFeedback
 from roadseg.training_core import events
 
 
 def test_the_bar_follows_every_event_and_the_text_is_seldom(ear):
-    narrator = Narrator(ear, every_s=60)
+    shown = EventFeedback(ear, every_s=60)
     for tile in range(101):
-        narrator.tell(events.Progress(tile / 100, f"Tile {tile}", 100 - tile))
+        shown.report(events.Progress(tile / 100, f"Tile {tile}", 100 - tile))
     assert ear.progress() == 100
     assert ear.told == ["Tile 0, about 2 min left"]
 
 
 def test_a_training_is_told_with_step_loss_pace_and_time_left(ear):
-    Narrator(ear).tell(events.Progress(0.4, "Step 120: loss 0.087, 2.31 images/s", 200.0))
+    EventFeedback(ear).report(events.Progress(0.4, "Step 120: loss 0.087, 2.31 images/s", 200.0))
     assert ear.told == ["Step 120: loss 0.087, 2.31 images/s, about 3 min left"]
 
 
 def test_a_new_stage_is_told_at_once_and_stages_without_end_are_not(ear):
-    narrator = Narrator(ear, every_s=60)
+    shown = EventFeedback(ear, every_s=60)
     for message in ("Reading", "Checking", "Step 1: loss 0.5", "Step 2: loss 0.25", "Writing the report"):
-        narrator.tell(events.Progress(0.5, message))
+        shown.report(events.Progress(0.5, message))
     assert ear.told == ["Reading", "Checking", "Step 1: loss 0.5", "Writing the report"]
     for number in range(1000):
-        narrator.tell(events.Progress(0.5, "a" * number))
+        shown.report(events.Progress(0.5, "a" * number))
     assert len(ear.told) < 60
 
 
 def test_a_step_and_a_validation_are_told_once(ear):
-    narrator = Narrator(ear, every_s=0)
+    shown = EventFeedback(ear, every_s=0)
     step, validation = "Step 7: loss 0.123, 2.31 images/s", "Step 7: validation F1 0.700, IoU 0.540 at threshold 0.45"
     for name in ("loss", "learning_rate", "images_per_s"):
-        narrator.tell(events.Metric(name, 0.123456, 7))
-    narrator.tell(events.Progress(0.1, step))
+        shown.report(events.Metric(name, 0.123456, 7))
+    shown.report(events.Progress(0.1, step))
     for name in ("validation_f1", "validation_iou"):
-        narrator.tell(events.Metric(name, 0.7, 7))
-    narrator.tell(events.Log(validation))
-    narrator.tell(events.Metric("loss", 0.1, 8))
+        shown.report(events.Metric(name, 0.7, 7))
+    shown.report(events.Log(validation))
+    shown.report(events.Metric("loss", 0.1, 8))
     assert ear.told == [step, validation]
 
 
 def test_logs_and_warnings_are_all_told(ear):
-    narrator = Narrator(ear)
-    narrator.tell(events.Log("one"))
-    narrator.tell(events.Warning("two"))
-    narrator.tell_foreign("three")
-    narrator.tell(events.Heartbeat())
+    shown = EventFeedback(ear)
+    shown.report(events.Log("one"))
+    shown.report(events.Warning("two"))
+    shown.report_output("three")
+    shown.report(events.Heartbeat())
     assert ear.told == ["one", "two", "three"]
 
 
 def test_a_flood_of_events_and_foreign_lines_does_not_hold_up_qgis(ear):
     moves = []
     ear.progressChanged.connect(moves.append)
-    narrator = Narrator(ear, every_s=60)
+    shown = EventFeedback(ear, every_s=60)
     for step in range(50_000):
-        narrator.tell(events.Progress(step / 50_000, f"Step {step}"))
-        narrator.tell_foreign("a library's print")
+        shown.report(events.Progress(step / 50_000, f"Step {step}"))
+        shown.report_output("a library's print")
     assert len(moves) <= 1001 and moves[-1] == 100
-    assert len(ear.told) == 102 and ear.told[-1] == "More lines like these are left out."
+    assert len(ear.told) == 102 and ear.told[-1] == "Further lines of output are omitted."

@@ -66,5 +66,5 @@ def test_what_a_killed_process_has_left_goes_with_the_next_run(root, monkeypatch
 
 def test_a_folder_that_cannot_be_made_is_told(root, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(root / "missing"))
-    with pytest.raises(OutputError, match=r"missing.* cannot be made .*Make room"), working_folder():
+    with pytest.raises(OutputError, match=r"missing.* cannot be created .*Make room"), working_folder():
         pass

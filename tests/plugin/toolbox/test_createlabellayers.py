@@ -94,14 +94,14 @@ def test_what_is_drawn_is_never_lost(image, tmp_path):
             assert layer.addFeature(feature)
         del layer
     told = failure("createlabellayers", {"INPUT": str(image), "OUTPUT": str(path)})
-    assert f"{path} is there already" in told and "Choose another name" in told
+    assert f"{path} exists already" in told and "Choose another name" in told
     assert opened(path, "roads").featureCount() == opened(path, "aoi").featureCount() == 1
 
 
 @pytest.mark.parametrize("name", ["labels.shp", "labels"])
 def test_only_a_geopackage_holds_forms_and_styles(image, tmp_path, name):
     told = failure("createlabellayers", {"INPUT": str(image), "OUTPUT": str(tmp_path / name)})
-    assert "End it in .gpkg" in told and not (tmp_path / name).exists()
+    assert "Use the extension .gpkg" in told and not (tmp_path / name).exists()
 
 
 def test_a_folder_that_is_not_there_is_told_before_the_work(image, tmp_path):

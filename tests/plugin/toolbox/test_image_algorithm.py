@@ -226,7 +226,10 @@ def test_the_resolution_can_be_given(tiles, seen, values, tmp_path):
     onnx.write_bytes(b"\x08\x07\x12\x07pytorch")
     wanted = {**values, "INPUT": tiles, "EXTENT": in_mercator(ALL), "MODEL": str(onnx)}
     told = refusal(wanted)
-    assert "model.onnx does not tell at which ground resolution the layer Kacheln" in told and "RESOLUTION_M" in told
+    assert (
+        "model.onnx does not state the ground resolution at which to render the layer Kacheln" in told
+        and "RESOLUTION_M" in told
+    )
     segment({**wanted, "RESOLUTION_M": 1.0})
     assert gdal.Open(str(seen / "raster.tif")).RasterXSize == pytest.approx(280, abs=2)
 
@@ -242,9 +245,7 @@ def test_the_starter_tells_its_resolution_too(tiles, seen, values, tmp_path, mon
 
 def test_a_web_map_without_an_extent_is_refused(tiles, seen, values):
     told = refusal({**values, "INPUT": tiles})
-    assert (
-        "The layer Kacheln comes from wms, and nothing tells what part of it is wanted. Give an extent (EXTENT)" in told
-    )
+    assert "The layer Kacheln comes from wms, and neither an extent nor an area of interest is given." in told
 
 
 FAR = QgsReferencedRectangle(QgsRectangle(400000, 3059985, 400005, 3060000), UTM)
@@ -286,7 +287,7 @@ def test_an_absurd_extent_is_refused_with_its_numbers(tiles, seen, values):
 def test_a_service_that_is_not_there_leaves_nothing(seen, values, temporary):
     layer = tile_layer("http://127.0.0.1:1/{z}/{x}/{y}.png")
     told = refusal({**values, "INPUT": layer, "EXTENT": in_mercator(ALL)})
-    assert "The layer Kacheln could not be loaded whole: 127.0.0.1: Connection refused" in told
+    assert "The layer Kacheln could not be loaded completely: 127.0.0.1: Connection refused" in told
     assert not os.path.exists(values["MASK"]) and not (seen / "job.json").exists()
     assert list(temporary.iterdir()) == []
 
@@ -346,7 +347,7 @@ def test_a_mesh_in_a_task_of_its_own(mesh, seen, values, qgis_app):
 
 
 def test_what_a_mesh_lacks_is_said(mesh, seen, values, tmp_path):
-    assert "The layer Gelände has no pixels of its own, and nothing tells" in refusal({**values, "INPUT": mesh})
+    assert "The layer Gelände has no pixels of its own, and neither an extent" in refusal({**values, "INPUT": mesh})
     extent = QgsReferencedRectangle(SQUARE, UTM)
     told = refusal({**values, "INPUT": write_mesh(tmp_path / "nowhere.2dm"), "EXTENT": extent})
     assert "The layer nowhere has no coordinate reference system. Set the layer's CRS." in told
@@ -355,7 +356,7 @@ def test_what_a_mesh_lacks_is_said(mesh, seen, values, tmp_path):
 
 def test_a_layer_that_is_no_image_is_refused(seen, values):
     told = refusal({**values, "INPUT": polygons("Gebiet", MERCATOR, ALL)})
-    assert "The layer Gebiet is no image. Choose a raster or mesh layer." in told
+    assert "The layer Gebiet is not an image. Choose a raster or mesh layer." in told
 
 
 def test_a_file_of_several_rasters_is_not_taken_for_a_mesh(image, seen, values, tmp_path):

@@ -21,7 +21,7 @@ OPTIONAL = QgsProcessingParameterDefinition.Flag.FlagOptional
 
 @pytest.fixture(scope="module")
 def algorithms(provider):
-    translation.speak("en_US")
+    translation.set_locale("en_US")
     return [algorithm.create() for algorithm in make_algorithms(ALGORITHMS)]
 
 

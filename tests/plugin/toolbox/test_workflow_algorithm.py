@@ -38,7 +38,7 @@ def play_of(parts):
 
 @pytest.mark.parametrize("name", processing_models.MODELS)
 def test_the_files_are_those_that_the_algorithms_make(name):
-    translation.speak("en_US")
+    translation.set_locale("en_US")
     there = QgsProcessingModelAlgorithm()
     assert there.fromFile(str(FOLDER / f"{name}.model3"))
     assert there.toVariant() == processing_models.make_model(name).toVariant(), "run `make docs`"
@@ -129,7 +129,7 @@ def test_in_a_task_of_its_own_each_result_is_loaded_with_its_style(play_runtime,
 @pytest.mark.parametrize("language", ["de", "es", "fr"])
 def test_a_model_speaks_the_persons_language_and_keeps_its_ids(language):
     def told(spoken):
-        translation.speak(spoken)
+        translation.set_locale(spoken)
         one = WorkflowAlgorithm("maproads").create()
         known = [*one.parameterDefinitions(), *one.outputDefinitions()]
         labels = {each.name(): each.description() for each in known}
