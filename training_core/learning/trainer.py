@@ -111,14 +111,14 @@ class Trainer:
 
     def weights(self) -> dict[str, Tensor]:
         """Return a copy of the network's weights as they are validated and stored: the average, where there is one."""
-        with self._averaged():
-            return _copies(self._network.state_dict())
+        average = self._average.weights() if self._average else {}
+        return _copies({**self._network.state_dict(), **average})
 
     def validate(self, images: list[LabeledImage]) -> Confusion:
         """Return how the network does on the labels kept apart."""
         confusion = Confusion()
         self._network.eval()
-        with self._averaged():
+        with self._average.in_place() if self._average else nullcontext():
             for image in images:
                 predictor = Predictor(self._network, self._engine, image.bands)
                 for tile, found in predict_tiles(predictor, window_reader(image), validation_tiles(image)):
@@ -137,7 +137,7 @@ class Trainer:
             if "step" in group:  # where some optimizers count
                 tensors[f"group.{index}"] = torch.as_tensor(group["step"])
         if self._average:
-            tensors |= {f"average.{name}": tensor for name, tensor in self._average.state().items()}
+            tensors |= {f"average.{name}": tensor for name, tensor in self._average.state_dict().items()}
         return _copies(tensors)
 
     def restore(self, state: dict[str, Tensor]) -> None:
@@ -162,10 +162,7 @@ class Trainer:
             groups[int(index)]["step"] = int(tensor)
         self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
         if self._average:
-            self._average.restore(_under("average.", state))
-
-    def _averaged(self):
-        return self._average.in_place() if self._average else nullcontext()
+            self._average.load_state_dict(_under("average.", state))
 
     def _set_training_mode(self) -> None:
         set_training_mode(self._network, self._recipe.frozen_stages, self._recipe.batch_norm)

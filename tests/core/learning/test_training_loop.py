@@ -236,3 +236,16 @@ def test_weights_trained_with_ipex_are_those_of_a_plain_network(image, precision
     sweeps = [[scores.f1 for scores in one.validate([image]).sweep()] for one in others]
     assert max(sweeps[0]) > 0.3
     np.testing.assert_allclose(*sweeps, atol=0.03 if precision == "fp32" else 0.1)
+
+
+@pytest.mark.skipif(why_not_ipex() is not None, reason="the Intel extension is not installed")
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_ipex_averages_weights_in_fp32(image, precision):
+    trainer, (chips, labels) = new_trainer(Engine("ipex", precision), averaging=0.5), next(batches(image))
+    name = "decoder.blocks.0.conv1.0.weight"
+    expected = trainer.weights()[name]
+    for step in range(1, 5):
+        trainer.step(chips, labels, 0.001)
+        expected = expected.lerp(trainer.state()[f"network.{name}"], 1 - min(0.5, step / (step + 9)))
+    torch.testing.assert_close(trainer.weights()[name], expected, rtol=0, atol=1e-7)
+    assert trainer.validate([image]).count and torch.equal(trainer.state()[f"average.{name}"], trainer.weights()[name])
