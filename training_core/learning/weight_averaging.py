@@ -51,15 +51,15 @@ class WeightAverage:
             self._set_live(held)
 
     def weights(self) -> dict[str, Tensor]:
-        """Return the average by name, each tensor in its parameter's shape and float32; not a copy."""
+        """Return the average, not a copy, by name: (...), float32."""
         return self._mean
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Return the average, each tensor in its parameter's shape and float32, and `updates`, 0-d, int64."""
+        """Return the average by name, (...), float32, and the number of updates, 0-d, int64."""
         return {**self._mean, "updates": torch.tensor(self._updates)}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        """Resume from a state: tensors as `state_dict` returns them, in their parameters' shapes and float32.
+        """Resume from a state, tensors (...) of float32 and a 0-d int64, as `state_dict` returns it.
 
         Raises
         ------

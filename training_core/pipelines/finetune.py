@@ -173,7 +173,7 @@ def _prepare(setup: Setup, model: nn.Module, former: Optional[Checkpoint], repor
     if former is None:
         return Training(trainer, images, job, reporter)
     try:
-        trainer.restore(former.state)
+        trainer.load_state_dict(former.state)
     except (KeyError, IndexError, ValueError, RuntimeError) as error:
         raise JobError("The checkpoint does not fit the network.", "Run it without resume.") from error
     text = f"Resumed at step {former.history.step}, after {former.history.elapsed_s / 60:.1f} min of training."

@@ -102,7 +102,7 @@ def test_patience_ends_a_training_that_gets_no_better(image):
     training = new_training(image, steps=200, learning_rate=1e-9, patience=1)
     training.run(batches(image))
     assert [step for step, *_ in training.history.validations] == [20, 40]
-    assert any("Ended early" in note for note in training.history.notes)
+    assert any("Early stopping" in note for note in training.history.notes)
 
 
 def test_a_nan_loss_ends_it_with_a_remedy(image):
@@ -132,16 +132,16 @@ def test_the_best_until_then_outlives_a_nan_loss(image):
     training = new_training(image, Reporter(told.append), steps=40)
     training.run(broken())
     assert training.history.step == 25 and training.best is not None
-    assert any("The best model until then is kept" in event.message for event in told if isinstance(event, Warning))
+    assert any("The best model so far is kept" in event.message for event in told if isinstance(event, Warning))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_no_step_is_taken_on_a_nan_or_infinite_loss(image, value):
     trainer, (chips, labels) = new_trainer(averaging=0.9), next(batches(image))
     trainer.step(chips, labels, 0.01)
-    before = trainer.state()
+    before = trainer.state_dict()
     assert not np.isfinite(trainer.step(np.full_like(chips, value), labels, 0.01))
-    after = trainer.state()
+    after = trainer.state_dict()
     changed = {name for name in after if not torch.equal(after[name], before[name])}
     assert all("running" in name or "tracked" in name for name in changed)  # statistics of the forward pass
     assert not any(name.startswith(("average.", "optimizer.")) for name in changed)
@@ -170,12 +170,12 @@ def test_the_same_steps_give_the_same_weights_also_from_a_state(image, optimizer
     for _ in range(2):
         first.step(chips, labels, 0.001)
     second = new_trainer(**options)
-    second.restore(first.state())
+    second.load_state_dict(first.state_dict())
     for _ in range(2):
         second.step(chips, labels, 0.001)
     assert whole.weights().keys() == second.weights().keys()
-    state = second.state()
-    for name, tensor in whole.state().items():
+    state = second.state_dict()
+    for name, tensor in whole.state_dict().items():
         torch.testing.assert_close(tensor, state[name], rtol=0, atol=1e-6, msg=name)
 
 
@@ -246,6 +246,7 @@ def test_ipex_averages_weights_in_fp32(image, precision):
     expected = trainer.weights()[name]
     for step in range(1, 5):
         trainer.step(chips, labels, 0.001)
-        expected = expected.lerp(trainer.state()[f"network.{name}"], 1 - min(0.5, step / (step + 9)))
+        expected = expected.lerp(trainer.state_dict()[f"network.{name}"], 1 - min(0.5, step / (step + 9)))
     torch.testing.assert_close(trainer.weights()[name], expected, rtol=0, atol=1e-7)
-    assert trainer.validate([image]).count and torch.equal(trainer.state()[f"average.{name}"], trainer.weights()[name])
+    assert trainer.validate([image]).count
+    assert torch.equal(trainer.weights()[name], trainer.state_dict()[f"average.{name}"])

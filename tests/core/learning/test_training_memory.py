@@ -118,7 +118,7 @@ def test_recomputing_is_done_where_it_is_wished(short_of_memory):
 def test_no_more_is_taken_than_the_settings_allow(short_of_memory, monkeypatch):
     short_of_memory(10**12)
     monkeypatch.setenv("ROADSEG_MEMORY_GB", "0.1")
-    with pytest.raises(ResourceError, match=r"0\.1 GB can be had"):
+    with pytest.raises(ResourceError, match=r"only 0\.1 GB are available"):
         plan()
 
 
