@@ -32,7 +32,7 @@ def told(rasters, roads, aoi="", options=OPTIONS):
 def test_a_good_drawing_is_told_of_and_not_warned_of(town):
     logs, warnings = told([town.raster], town.roads, town.aoi)
     (log,) = logs
-    assert re.search(r"town\.tif: 192 x 192 px at 1\.00 m, [\d,]+ px to learn from, [\d.]+% of them road", log)
+    assert re.search(r"town\.tif: 192 x 192 px at 1\.00 m, [\d,]+ labeled px, [\d.]+% of them road", log)
     share = float(re.search(r"([\d.]+)% of them road", log)[1])
     assert share == pytest.approx(100 * true_roads().mean(), abs=6)
     assert warnings == []
@@ -46,12 +46,12 @@ def test_hardly_any_road_is_warned_of(tmp_path):
     roads = write_layer(tmp_path / "roads.gpkg", *tracks)
     aoi = write_layer(tmp_path / "aoi.gpkg", on_map(box(0, 0, 600, 600)))
     _, warnings = told([raster], roads, aoi, LabelOptions(width_m=4.0))
-    assert len(warnings) == 1 and re.search(r"Only 0\.\d\d% of the labeled ground of land\.tif is road", warnings[0])
+    assert len(warnings) == 1 and re.search(r"Only 0\.\d\d% of the labeled pixels of land\.tif are road", warnings[0])
 
 
 def test_hardly_anything_but_road_is_warned_of(town):
     _, warnings = told([town.raster], town.roads, "", LabelOptions(width_m=40.0, background_m=2.0))
-    assert any(re.search(r"\d\d% of the labeled ground of town\.tif is road.*width", message) for message in warnings)
+    assert any(re.search(r"\d\d% of the labeled pixels of town\.tif are road.*width", message) for message in warnings)
 
 
 def test_roads_outside_of_the_area_are_counted(town, tmp_path):
@@ -59,7 +59,7 @@ def test_roads_outside_of_the_area_are_counted(town, tmp_path):
     _, warnings = told([town.raster], town.roads, aoi)
     total_m = sum(road.length for road in ROADS)
     outside_m = SIDE_PX + 2 * (SIDE_PX - 90)  # the road across, and what is south of row 90
-    found = re.search(r"([\d,]+) m of the ([\d,]+) m of road in town_roads\.gpkg lie outside of half\.gpkg, (\d) of 4",
+    found = re.search(r"([\d,]+) m of the ([\d,]+) m of road in town_roads\.gpkg lie outside half\.gpkg, (\d) of 4",
                       warnings[0])  # fmt: skip
     # Ground meters are 0.04 % apart from those of UTM.
     assert float(found[1].replace(",", "")) == pytest.approx(outside_m, rel=0.01)
@@ -77,7 +77,7 @@ def test_road_polygons_outside_of_the_area_are_counted_by_their_length(tmp_path)
 
 def test_when_all_roads_lie_outside_of_the_area_that_is_the_refusal(town, tmp_path):
     aoi = write_layer(tmp_path / "field.gpkg", on_map(box(60, 110, 130, 180)))
-    with pytest.raises(LabelError, match=r"4 of town_roads\.gpkg lie on the image, but outside of field\.gpkg"):
+    with pytest.raises(LabelError, match=r"4 of town_roads\.gpkg lie on the image, but outside field\.gpkg"):
         told([town.raster], town.roads, aoi)
 
 
@@ -97,7 +97,7 @@ def test_polygons_of_the_area_without_roads_are_named(town, tmp_path):
     ]
     aoi = write_layer(tmp_path / "places.gpkg", *map(on_map, places))
     _, warnings = told([town.raster], town.roads, aoi)
-    assert any("2 of 5 polygons of places.gpkg hold no drawn road (number 2, 4)" in message for message in warnings)
+    assert any("2 of 5 polygons of places.gpkg contain no drawn road (number 2, 4)" in message for message in warnings)
 
 
 def test_few_roads_are_warned_of(town, tmp_path):
@@ -117,11 +117,11 @@ WINDS = {
     "west": (-30, 0), "south-west": (-21, -21), "south": (0, -30), "south-east": (21, -21),
 }  # fmt: skip
 # The 45 degrees between neighboring winds allow for half of that, which at 30 m is some 11 m.
-OFFSET = r"The roads in {} seem to lie about (\d+) m to the {} of the roads in {}\. "
+OFFSET = r"The roads in {} seem to be offset by about (\d+) m to the {} from the roads in {}\. "
 
 
 def offsets(warnings):
-    return [message for message in warnings if "seem to lie" in message]
+    return [message for message in warnings if "seem to be offset" in message]
 
 
 @pytest.mark.parametrize("wind", WINDS)

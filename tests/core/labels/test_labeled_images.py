@@ -71,7 +71,7 @@ def test_one_or_two_roads_are_enough_where_they_are_long(town, tmp_path, count):
 
 def test_a_single_short_road_is_refused_with_the_reason(town, tmp_path):
     roads = write_layer(tmp_path / "roads.gpkg", on_map(LineString([(72, 80), (86, 80)])))
-    with pytest.raises(LabelError, match=r"too little drawn road.*Draw roads in more places"):
+    with pytest.raises(LabelError, match=r"Too few roads are drawn.*Draw roads in more places"):
         split_for_validation(read(town.raster, roads, town.aoi), 0.2, 256, 0)
 
 

@@ -137,7 +137,7 @@ def test_a_stop_before_any_validation_still_gives_a_validated_model(job, tmp_pat
 def stopped_once(job, tmp_path_factory):
     """A folder with the checkpoint of a run that was stopped, to copy."""
     folder, (reporter, _) = tmp_path_factory.mktemp("stopped"), stopping_after(1)
-    with pytest.raises(Cancelled, match="with resume goes on"):
+    with pytest.raises(Cancelled, match="with resume continues"):
         finetune.run(job(folder), reporter)
     return folder
 
@@ -160,7 +160,7 @@ def test_it_goes_on_only_with_the_same_job(job, stopped, town):
     assert checkpoint_path(str(stopped / "model.safetensors")).exists()
     told = []
     finetune.run(job(stopped, steps=2), Reporter(told.append))
-    assert any("is replaced, since resume was not asked for" in e.message for e in told if isinstance(e, Warning))
+    assert any("is replaced, since resume is off" in e.message for e in told if isinstance(e, Warning))
 
 
 def test_an_option_that_a_checkpoint_lacks_had_its_default():

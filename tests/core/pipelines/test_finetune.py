@@ -79,7 +79,7 @@ def test_the_report_stands_beside_it(learned):
     assert files(Path(learned.model).parent) == ["report.html", "town model.safetensors"]
 
 
-def test_it_tells_of_its_way(learned):
+def test_it_reports_its_progress(learned):
     fractions = [event.fraction for event in learned.told if isinstance(event, Progress)]
     assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] > 0.9
     metrics = {event.name for event in learned.told if isinstance(event, Metric)}
@@ -143,7 +143,9 @@ def test_an_image_far_coarser_than_the_base_model_is_not_enlarged(town, tmp_path
     base, told = plant_model(tmp_path / "base.safetensors", resolution_m=0.2), []
     _, _, card = fine_tune(tmp_path, Reporter(told.append), **on_town(town, base_model=base))
     assert card.resolution_m == pytest.approx(1.0, rel=0.01)
-    assert any(isinstance(event, Warning) and "at its own resolution" in event.message for event in told)
+    assert any(
+        isinstance(event, Warning) and "trained at the image's own resolution" in event.message for event in told
+    )
 
 
 def test_the_base_models_resolution_is_kept_unless_asked_otherwise(town, tmp_path):
@@ -195,9 +197,9 @@ def test_a_band_that_is_not_there_is_refused(town, tmp_path):
     assert files(tmp_path) == []
 
 
-def test_too_few_roads_to_keep_some_apart_are_refused(town, tmp_path):
+def test_too_few_roads_to_hold_some_out_are_refused(town, tmp_path):
     roads = write_layer(tmp_path / "roads.gpkg", on_map(LineString([(50, 50), (51, 50)])))
-    with pytest.raises(LabelError, match="too little drawn road"):
+    with pytest.raises(LabelError, match="Too few roads are drawn"):
         fine_tune(tmp_path / "out", **on_town(town, roads=roads))
 
 

@@ -169,7 +169,7 @@ def test_labeled_ground_is_left_alone_and_suggestions_keep_away_from_it(tmp_path
     area = write_layer(tmp_path / "aoi.gpkg", box(X + 10, Y - 60, X + 60, Y - 10), crs=UTM)
     job = job_on(tmp_path, probability, count=3)
     run(job, Reporter())
-    assert geopandas.read_file(job.suggestions).geometry[0].bounds[0] == X  # all are worth the same
+    assert geopandas.read_file(job.suggestions).geometry[0].bounds[0] == X  # all have the same score
     for spread in (0.0, 1.0):
         run(replace(job, labeled=area, spread=spread), Reporter())
         found = geopandas.read_file(job.suggestions)
@@ -195,7 +195,7 @@ def test_where_the_model_is_sure_nothing_is_suggested_and_that_is_told(tmp_path)
     told = []
     job = job_on(tmp_path, np.zeros((200, 200)))
     assert run(job, Reporter(told.append))["suggested"] == 0
-    assert any(isinstance(event, Warning) and "0 of 10 patches" in event.message for event in told)
+    assert any(isinstance(event, Warning) and "Only 0 of 10 patches" in event.message for event in told)
     assert geopandas.read_file(job.suggestions).empty
 
 
@@ -222,7 +222,7 @@ def test_ground_that_is_nowhere_known_for_a_whole_patch_is_refused(tmp_path):
 
 def test_a_mask_is_refused(tmp_path):
     mask = write_raster(tmp_path / "mask.tif", np.eye(200, dtype=np.uint8))
-    with pytest.raises(ImageryError, match=r"mask.tif is a mask, which does not tell how sure") as refused:
+    with pytest.raises(ImageryError, match=r"mask.tif is a mask, which holds no uncertainty") as refused:
         run(SuggestLabels(raster=mask, suggestions=str(tmp_path / "s.gpkg")), Reporter())
     assert "probability" in refused.value.remedy
 
