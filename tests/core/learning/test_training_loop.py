@@ -25,7 +25,7 @@ ARCHITECTURE = Architecture(encoder="resnet18", in_channels=1)
 
 @pytest.fixture
 def image():
-    """Ground on which a bright stripe is road; the lower half of it is kept apart."""
+    """An image in which a bright stripe is road; its lower half is held out."""
     values = np.full((1, 128, 128), 50, np.uint8)
     values[:, :, 40:60] = 200
     label = (values[0] > 100).astype(np.uint8)
@@ -59,28 +59,28 @@ def new_training(image, reporter=None, trainer=None, **options):
 
 
 def test_training_ends_with_its_time_and_keeps_the_best(image):
-    told = []
-    training = new_training(image, Reporter(told.append), minutes=3 / 60, averaging=0.9)
+    events = []
+    training = new_training(image, Reporter(events.append), minutes=3 / 60, averaging=0.9)
     training.run(batches(image))
     history, best = training.history, training.best
     assert 3 <= history.elapsed_s < 30 and history.images_seen == 2 * history.step == 2 * len(history.steps)
     assert best.scores.f1 == max(scores.f1 for _, _, scores in history.validations)
     assert best.confusion.scores(best.threshold) == best.scores
-    names = {event.name for event in told if isinstance(event, Metric)}
+    names = {event.name for event in events if isinstance(event, Metric)}
     assert names == {"loss", "learning_rate", "images_per_s", "validation_f1", "validation_iou"}
     assert sum(history.timings_s.values()) == pytest.approx(history.elapsed_s, abs=2)
 
 
 def test_training_makes_just_the_steps_it_is_given(image):
-    told = []
-    training = new_training(image, Reporter(told.append), steps=40, averaging=0.9)
+    events = []
+    training = new_training(image, Reporter(events.append), steps=40, averaging=0.9)
     training.run(batches(image))
     assert [step for step, *_ in training.history.steps] == list(range(1, 41))
     assert [step for step, *_ in training.history.validations] == [20, 40]
     assert training.best.scores.f1 > 0.4  # all road would give 0.27
     rates = [rate for *_, rate in training.history.steps]
     assert max(rates) == pytest.approx(0.001, rel=0.01) and rates[-1] < 0.1 * max(rates)
-    fractions = [event.fraction for event in told if isinstance(event, Progress)]
+    fractions = [event.fraction for event in events if isinstance(event, Progress)]
     assert fractions == sorted(fractions)
 
 
@@ -128,11 +128,11 @@ def test_the_best_until_then_outlives_a_nan_loss(image):
         chips, labels = next(batches(image))
         yield np.full_like(chips, np.nan), labels
 
-    told = []
-    training = new_training(image, Reporter(told.append), steps=40)
+    events = []
+    training = new_training(image, Reporter(events.append), steps=40)
     training.run(broken())
     assert training.history.step == 25 and training.best is not None
-    assert any("The best model so far is kept" in event.message for event in told if isinstance(event, Warning))
+    assert any("The best model so far is kept" in event.message for event in events if isinstance(event, Warning))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -183,7 +183,7 @@ def test_batches_that_are_added_up_weigh_by_their_labels(image):
     chips, labels = next(batches(image, 2))
     labels = labels.copy()
     labels[1, :, 30:] = 255
-    frozen = {"batch_norm": "frozen", "base_model": "b"}  # or it would tell one batch from two
+    frozen = {"batch_norm": "frozen", "base_model": "b"}  # live statistics depend on the batch size
     whole, parts = new_trainer(batch_size=2, **frozen), new_trainer(batch_size=1, **frozen)
     assert parts.step(chips, labels, 0.01) == pytest.approx(whole.step(chips, labels, 0.01), rel=0.05)
     assert parts.step(chips[:1], labels[:1], 0.01) == pytest.approx(whole.step(chips[:1], labels[:1], 0.01), rel=0.05)
