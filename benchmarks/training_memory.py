@@ -117,7 +117,7 @@ def measure(configuration: Configuration) -> dict[str, float]:
         trainer.step(chips[number], labels[number], 1e-4)
         seconds.append(time.perf_counter() - began)
         if number == 1:
-            kept += [*trainer.weights().values(), *trainer.state().values()]
+            kept += [*trainer.weights().values(), *trainer.state_dict().values()]
             kept += [tensor.contiguous() for tensor in kept if not tensor.is_contiguous()]
     return {
         "estimate_mb": footprint.peak_bytes(batch_size, chip_px, accumulation) / 1e6,

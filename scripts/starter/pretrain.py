@@ -25,7 +25,7 @@ from training_core.geodata.pixel_codes import IGNORE
 from training_core.geodata.rasters import Band
 from training_core.jobs import RecipeOptions
 from training_core.labels.labeled_images import LabeledImage
-from training_core.learning.history import Trained, judge
+from training_core.learning.history import Trained, best_at_threshold
 from training_core.learning.optimizers import rate_at
 from training_core.learning.trainer import Trainer
 from training_core.models.engines import NativeEngine, choose_precision
@@ -61,7 +61,7 @@ def train(recipe: Recipe, model: Path, compact: Path) -> None:
     run = Run(recipe, model.with_suffix(".checkpoint"))
     run.to_the_end()
     unseen = [as_labeled(world) for world in make_worlds(recipe, range(-recipe.scenes, 0))]
-    best = judge(run.trainer.weights(), run.trainer.validate(unseen))
+    best = best_at_threshold(run.trainer.weights(), run.trainer.validate(unseen))
     weights, described = best.weights, card(run, best, unseen)
     save_model(model, weights, described)
     save_compact_model(compact, weights, described)
@@ -120,7 +120,7 @@ class Run:
     def _keep(self) -> None:
         told = {"step": str(self.step), "elapsed_s": str(self.elapsed_s), "recipe": json.dumps(asdict(self.recipe))}
         beside = self._checkpoint.with_suffix(".part")
-        save_file(self.trainer.state(), beside, metadata=told)
+        save_file(self.trainer.state_dict(), beside, metadata=told)
         beside.replace(self._checkpoint)
 
     def _resume(self) -> None:
@@ -129,7 +129,7 @@ class Run:
             former = Recipe(**{**json.loads(told["recipe"]), "steps": self.recipe.steps})
             if json.dumps(asdict(former)) != json.dumps(asdict(self.recipe)):
                 raise SystemExit(f"{self._checkpoint} is of another recipe; move it away to start afresh.")
-            self.trainer.restore({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+            self.trainer.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
         self.step, self.elapsed_s = int(told["step"]), float(told["elapsed_s"])
         print(f"resuming from step {self.step}", flush=True)
 

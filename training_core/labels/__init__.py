@@ -1,1 +1,1 @@
-"""Drawn roads as labels: read, checked, split, and where to draw next. Imports geodata."""
+"""Labels from drawn roads: reading, checks, validation split, and which patches to label next. Imports geodata."""

@@ -1,6 +1,6 @@
-"""What may be wrong with drawn roads, told before anything is learned from them.
+"""Label checks before training: class balance, roads outside the area of interest, empty polygons, label offset.
 
-Knows what people do wrong in drawing, and how to say it; knows nothing of networks.
+Scope: common mistakes in drawing, and their warnings. Independent of the model.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ LARGEST_SHARE_OUTSIDE = 0.05
 ENOUGH_ROADS = 3
 # Measuring an offset takes up to some seconds an image.
 MOST_MEASURED_IMAGES = 8
-MOST_NUMBERS_TOLD = 10
-_WINDS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
+MOST_NUMBERS_SHOWN = 10
+_DIRECTIONS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
 
 
 def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
-    """Tell how much there is to learn from, and warn of what is probably not as the person meant it.
+    """Log how much is labeled, and warn of probable mistakes in the labels.
 
-    Warned of are shares of road out of the ordinary, roads outside of the area of interest, polygons of it without a
-    road, very few roads, and roads that lie off those in the image. What makes learning impossible has been refused
-    before, in `examples`.
+    Warned of are unusual shares of road, roads outside the area of interest, polygons of it without a road, very few
+    roads, and roads that are offset from those in the image. What makes training impossible has been refused before,
+    in `labeled_images`.
 
     Parameters
     ----------
@@ -42,10 +42,11 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
     drawing : Drawing
         What they were labeled with.
     reporter : Reporter
+        Takes the log lines and warnings.
     """
     counts = [count_labels(image.training) for image in images]
     for image, (labeled, road) in zip(images, counts):
-        _tell_balance(image, labeled, road, reporter)
+        _report_balance(image, labeled, road, reporter)
     grid = images[0].grid
     roads = ground_shapes(drawing.roads, grid)
     if drawing.aoi is not None:
@@ -59,22 +60,23 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
         _warn_of_offset(images[number], drawing, reporter)
 
 
-def _tell_balance(image: LabeledImage, labeled: int, road: int, reporter: Reporter) -> None:
+def _report_balance(image: LabeledImage, labeled: int, road: int, reporter: Reporter) -> None:
     name, share = Path(image.name).name, road / max(labeled, 1)
     reporter.log(
         f"{name}: {image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
-        f"{labeled:,} px to learn from, {share:.1%} of them road"
+        f"{labeled:,} labeled px, {share:.1%} of them road"
     )
     low, high = USUAL_ROAD_SHARE
     if share < low:
         reporter.warning(
-            f"Only {share:.2%} of the labeled ground of {name} is road. If it shows more roads, draw them too, since "
-            "what is not drawn counts as background; else a smaller area of interest around the roads learns faster."
+            f"Only {share:.2%} of the labeled pixels of {name} are road. If the image shows more roads, draw them, "
+            "since what is not drawn counts as background; else a smaller area of interest around the roads trains "
+            "faster."
         )
     elif share > high:
         reporter.warning(
-            f"{share:.0%} of the labeled ground of {name} is road, which leaves little to tell it from. Check the road "
-            "width, and let the area of interest hold ground beside the roads."
+            f"{share:.0%} of the labeled pixels of {name} are road, which leaves little background. Check the road "
+            "width, and extend the area of interest to land beside the roads."
         )
 
 
@@ -86,14 +88,14 @@ def _warn_of_roads_outside(roads: np.ndarray, areas: np.ndarray, drawing: Drawin
     outside_m = length_m.sum() - inside_m.sum()
     if outside_m > LARGEST_SHARE_OUTSIDE * length_m.sum():
         reporter.warning(
-            f"{outside_m:,.0f} m of the {length_m.sum():,.0f} m of road in {drawing.roads_name} lie outside of "
-            f"{drawing.aoi_name}, {(inside_m == 0).sum()} of {len(roads)} roads wholly; nothing is learned from them. "
+            f"{outside_m:,.0f} m of the {length_m.sum():,.0f} m of road in {drawing.roads_name} lie outside "
+            f"{drawing.aoi_name}, {(inside_m == 0).sum()} of {len(roads)} roads entirely; they are not trained on. "
             "Where every road is drawn, extend the area of interest."
         )
 
 
 def _lengths_m(shapes: np.ndarray, width_m: float) -> np.ndarray:
-    """Return the lengths of lines, and of areas what makes them up at a width."""
+    """Return the lengths of lines, and of polygons their area divided by a width: (n,), float64."""
     return np.where(shapely.get_dimensions(shapes) == 2, shapely.area(shapes) / width_m, shapely.length(shapes))
 
 
@@ -101,32 +103,32 @@ def _warn_of_empty_polygons(
     roads: np.ndarray, areas: np.ndarray, images: list[LabeledImage], drawing: Drawing, reporter: Reporter
 ) -> None:
     tree = shapely.STRtree(roads)
-    is_seen = shapely.intersects(areas, _seen_ground(images))
+    is_on_image = shapely.intersects(areas, _image_extent(images))
     empty = [number for number, area in enumerate(areas, 1) if not len(tree.query(area, predicate="intersects"))]
-    empty = [number for number in empty if is_seen[number - 1]]
+    empty = [number for number in empty if is_on_image[number - 1]]
     if empty:
-        numbers = ", ".join(map(str, empty[:MOST_NUMBERS_TOLD])) + (" ..." if len(empty) > MOST_NUMBERS_TOLD else "")
+        numbers = ", ".join(map(str, empty[:MOST_NUMBERS_SHOWN])) + (" ..." if len(empty) > MOST_NUMBERS_SHOWN else "")
         reporter.warning(
-            f"{len(empty)} of {len(areas)} polygons of {drawing.aoi_name} hold no drawn road (number {numbers}): "
-            "all that is in them is taken for background. Draw the roads that are there, or remove the polygons."
+            f"{len(empty)} of {len(areas)} polygons of {drawing.aoi_name} contain no drawn road (number {numbers}): "
+            "everything in them counts as background. Draw the roads that are there, or remove the polygons."
         )
 
 
 def _warn_of_few_roads(roads: np.ndarray, images: list[LabeledImage], drawing: Drawing, reporter: Reporter) -> None:
-    ground = _seen_ground(images)
+    area = _image_extent(images)
     if drawing.aoi is not None:
-        ground = ground.intersection(shapely.union_all(ground_shapes(drawing.aoi, images[0].grid)))
-    used = roads[is_sure(drawing.roads, drawing.options) & shapely.intersects(roads, ground)]
+        area = area.intersection(shapely.union_all(ground_shapes(drawing.aoi, images[0].grid)))
+    used = roads[is_sure(drawing.roads, drawing.options) & shapely.intersects(roads, area)]
     count = int(shapely.get_num_geometries(used).sum())
     if count < ENOUGH_ROADS:
         reporter.warning(
-            f"Only {count} of the roads in {drawing.roads_name} can be learned from. At least {ENOUGH_ROADS}, better "
-            "ten of all kinds and in different places, teach far more."
+            f"Only {count} of the roads in {drawing.roads_name} can be used for training. Draw at least "
+            f"{ENOUGH_ROADS}, better ten of all kinds in different places."
         )
 
 
-def _seen_ground(images: list[LabeledImage]) -> BaseGeometry:
-    """Return the labeled parts of all images, in the ground meters of the first."""
+def _image_extent(images: list[LabeledImage]) -> BaseGeometry:
+    """Return the union of the labeled parts of all images, in the ground meters of the first."""
     grid = images[0].grid
     outlines = [geopandas.GeoDataFrame(geometry=[image.grid.outline], crs=image.grid.crs) for image in images]
     return shapely.union_all([shape for outline in outlines for shape in ground_shapes(outline, grid)])
@@ -137,10 +139,11 @@ def _warn_of_offset(image: LabeledImage, drawing: Drawing, reporter: Reporter) -
     if offset_m is None:
         return
     east_m, north_m = offset_m
-    wind = round(math.atan2(north_m, east_m) / (math.pi / 4)) % len(_WINDS)
+    direction = round(math.atan2(north_m, east_m) / (math.pi / 4)) % len(_DIRECTIONS)
     distance_m = math.hypot(east_m, north_m)
     reporter.warning(
-        f"The roads in {drawing.roads_name} seem to lie about {distance_m:.0f} m to the {_WINDS[wind]} of the roads "
-        f"in {Path(image.name).name}. Check the coordinate systems of both, or move the layer about {distance_m:.0f} m "
-        f"to the {_WINDS[wind - 4]}: what is learned from shifted roads is wrong."
+        f"The roads in {drawing.roads_name} seem to be offset by about {distance_m:.0f} m to the "
+        f"{_DIRECTIONS[direction]} from the roads in {Path(image.name).name}. Check the coordinate systems of both, or "
+        f"move the layer about {distance_m:.0f} m to the {_DIRECTIONS[direction - 4]}: a model trained on offset roads "
+        "is wrong."
     )

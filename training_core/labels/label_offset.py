@@ -1,18 +1,18 @@
-"""How far drawn roads lie off the roads that an image shows, measured from the image.
+"""Label offset: the translation between drawn roads and the roads in the image, by cross-correlation.
 
-Knows pixels and shifts; knows nothing of files, layers or messages.
+Scope: pixels and shifts. Independent of files, layers and messages.
 
-The drawn roads and the ground beside them are shifted over the image, to and fro by up to REACH_M. At each shift it is
-measured how well the image tells the two apart: the coefficient of determination R² of a linear discriminant on the
-bands and their local deviation (a road is smooth, and lighter or darker than both of its sides). All shifts at once
-are correlations, which the Fourier transform gives. Whatever the roads look like, R² is high where the drawing fits.
+The drawn roads and their flanks (the strips beside them) are shifted over the image by up to REACH_M in each direction.
+Each shift is scored by how well the image separates the two: the coefficient of determination R² of a linear
+discriminant on the bands and their local deviation (a road is smooth, and lighter or darker than both of its sides).
+The sums of all shifts are correlations, computed by FFT. Whatever the roads look like, R² is high where the drawing
+fits.
 
 Measured on Banepa (drone, RGB, 51 roads) and two scenes of Las Vegas (panchromatic, 9 roads; RGB, 38 roads): R² where
 the drawing fits is 0.13, 0.22 and 0.31, and elsewhere 0.003, 0.005 and 0.03 in the median. Moved by 30 m in each of
-eight directions, all 24 layers are found to be off, by the right amount within 4 m; so are all 32 with half of Banepa's
-area. Of 192 random subsets of 2 to 20 roads, none is found to be off where it fits; moved by 30 m, 84 are, all of them
-rightly: none of 2 roads, half of 5, nearly all of 20. It takes 0.2 s for these, and 1.5 s for an image of
-8000 px a side.
+eight directions, all 24 layers are detected, correct within 4 m; so are all 32 with half of Banepa's area. Of 192
+random subsets of 2 to 20 roads, none is a false alarm; moved by 30 m, 84 are detected, all correctly: none of 2 roads,
+half of 5, nearly all of 20. It takes 0.2 s for these, and 1.5 s for an image of 8000 px a side.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from ..system.large_arrays import strips
 from .labeled_images import LabeledImage
 
 REACH_M = 60.0
-# Drawn by hand, roads lie off by a few meters; what is nearer than this, or than a road's width, is no fault.
+# Roads drawn by hand are offset by a few meters; an offset below this, or below a road's width, is no mistake.
 TOLERANCE_M = 8.0
-# The image is averaged to about this; where its pixels are larger than the coarsest, roads are too thin to be told.
+# The image is averaged to cells of about this size; with pixels larger than the coarsest, roads are too thin.
 CELL_M, COARSEST_M = 1.0, 2.5
-# Ground from here to there beside a road is what it must differ from.
+# Distances from a road between which its flanks lie.
 FLANK_M = (1.5, 10.0)
 MOST_BANDS, MOST_WINDOWS, WINDOW_M = 3, 4, 512.0
-# A shift counts as found where its R² stands out from those of all shifts by so many of their deviations, is so many
-# times as high as without a shift, and leads by so much over those of any other place.
+# A shift counts as detected if its R² exceeds the median of all shifts by so many standard deviations, that without a
+# shift by this factor, and that of any other place by this one.
 LEAST_DEVIATIONS, LEAST_GAIN, LEAST_LEAD = 8.0, 1.4, 1.15
 LEAST_ROAD_M2 = 1000.0
 
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums over the road and its flanks, by shift; those of several windows add up.
+    """Sums over the roads and their flanks for each shift, all float64; those of several windows add up.
 
     `road`, `flank`: counts (rows, columns). `road_values`, `flank_values`: (features, rows, columns).
     `products`: of pairs of features over both, (features, features, rows, columns).
@@ -60,9 +60,9 @@ class _Sums:
 
 
 def measure_offset(image: LabeledImage) -> Optional[tuple[float, float]]:
-    """Return how far east and north, in meters, the drawn roads lie of those that the image shows.
+    """Return the offset (east, north), in meters, of the drawn roads from those in the image.
 
-    None where they lie on them, or where the image does not tell clearly, as with few roads.
+    None if they fit, or if the offset is not significant, as with few roads.
     """
     x_m, y_m = image.grid.pixel_m
     if max(x_m, y_m) > COARSEST_M:
@@ -97,15 +97,15 @@ def measure_offset(image: LabeledImage) -> Optional[tuple[float, float]]:
 def _find_shift(
     determination: np.ndarray, east_m: np.ndarray, north_m: np.ndarray, tolerance_m: float
 ) -> Optional[tuple[float, float]]:
-    """Return minus the shift with the highest R², where that is far from none and beyond doubt."""
+    """Return minus the shift with the highest R², if it is large and significant; arrays (rows, columns)."""
     if not np.isfinite(determination).any():
         return None
     best = np.unravel_index(np.nanargmax(determination), determination.shape)
-    is_near_none = np.hypot(east_m, north_m) <= tolerance_m
+    is_near_zero = np.hypot(east_m, north_m) <= tolerance_m
     is_elsewhere = np.hypot(east_m - east_m[best], north_m - north_m[best]) > tolerance_m
-    without, rival = (np.nanmax(determination[where], initial=0) for where in (is_near_none, is_elsewhere))
+    without, rival = (np.nanmax(determination[where], initial=0) for where in (is_near_zero, is_elsewhere))
     highest, usual = determination[best], np.nanmedian(determination)
-    if is_near_none[best] or highest < LEAST_GAIN * without or highest < LEAST_LEAD * rival:
+    if is_near_zero[best] or highest < LEAST_GAIN * without or highest < LEAST_LEAD * rival:
         return None
     if highest - usual < LEAST_DEVIATIONS * np.nanstd(determination):
         return None
@@ -115,7 +115,7 @@ def _find_shift(
 def _windows(
     image: LabeledImage, factors: tuple[int, int], reach: tuple[int, int]
 ) -> list[tuple[tuple[slice, slice], tuple[slice, slice]]]:
-    """Return where most road is: windows of the image, each with its part whose roads count, the latter in cells."""
+    """Return the windows with the most road, in pixels, each with its core, in cells; only roads in the core count."""
     height, width = (size // factor for size, factor in zip(image.known.shape, factors))
     side = round(WINDOW_M / CELL_M)
     # As many equal parts as it takes, so that none is a sliver.
@@ -147,7 +147,7 @@ def _road_in_blocks(image: LabeledImage, edges: list[np.ndarray]) -> np.ndarray:
 def _average(
     image: LabeledImage, window: tuple[slice, slice], factors: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return a window in cells: values (bands, rows, columns), float32; and where is data, road, and any label."""
+    """Return a window averaged to cells: values (bands, rows, columns), float32; masks of data, road and labels."""
 
     def average(array: np.ndarray) -> np.ndarray:
         *bands, height, width = array.shape
@@ -168,7 +168,7 @@ def _beside(road: np.ndarray, cell_m: tuple[float, float]) -> np.ndarray:
 
 
 def _features(values: np.ndarray, known: np.ndarray, cell_m: tuple[float, float]) -> np.ndarray:
-    """Return what a road may differ in: each band, without its extremes, and the logarithm of its local deviation."""
+    """Return the features, float32: each band, standardized and clipped, and the logarithm of its local deviation."""
     sigma = [1.5 / size_m for size_m in cell_m]
     weight = ndimage.gaussian_filter(known.astype(np.float32), sigma) + 1e-6
     found = []
@@ -185,7 +185,7 @@ def _features(values: np.ndarray, known: np.ndarray, cell_m: tuple[float, float]
 def _sum_by_shift(
     features: np.ndarray, known: np.ndarray, road: np.ndarray, flank: np.ndarray, reach: tuple[int, int]
 ) -> _Sums:
-    # Padded, so that what leaves on one side does not come back on the other.
+    # Zero-padded, so that correlations do not wrap around.
     sizes = [max(size + margin, 2 * margin + 1) for size, margin in zip(road.shape, reach)]
     shape = [fft.next_fast_len(size, real=True) for size in sizes]
 
@@ -196,7 +196,7 @@ def _sum_by_shift(
         sums = np.roll(fft.irfft2(image * template.conj(), shape), reach, axis=(0, 1))
         return sums[: 2 * reach[0] + 1, : 2 * reach[1] + 1].astype(np.float64)
 
-    roads, flanks, ground = transform(road), transform(flank), transform(known)
+    roads, flanks, data = transform(road), transform(flank), transform(known)
     both = roads + flanks
     transformed = [transform(feature) for feature in features]
     count = len(features)
@@ -206,8 +206,8 @@ def _sum_by_shift(
             product = correlate(transform(features[first] * features[second]), both)
             products[first, second] = products[second, first] = product
     return _Sums(
-        road=correlate(ground, roads),
-        flank=correlate(ground, flanks),
+        road=correlate(data, roads),
+        flank=correlate(data, flanks),
         road_values=np.stack([correlate(feature, roads) for feature in transformed]),
         flank_values=np.stack([correlate(feature, flanks) for feature in transformed]),
         products=products,
@@ -215,7 +215,7 @@ def _sum_by_shift(
 
 
 def _determination(sums: _Sums) -> np.ndarray:
-    """Return R² of the linear discriminant between road and flanks by shift; NaN where half of either is off the image.
+    """Return R² of the linear discriminant of road and flanks for each shift; NaN if half of either is off the image.
 
     With the shares p and q of the two, the difference d of their means and the covariance S of both together, it is
     p q dᵀ S⁻¹ d.

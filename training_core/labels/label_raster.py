@@ -1,6 +1,6 @@
-"""Drawn roads as pixels to learn from: 1 road, 0 known to be no road, 255 to be ignored.
+"""Label rasters: drawn roads rasterized to 1 road, 0 background, 255 ignore.
 
-Knows lines, polygons and widths on the ground; knows nothing of images' values or of networks.
+Scope: lines, polygons and their ground widths. Independent of the image's values and of the model.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ..system import large_arrays
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels on the part of a grid that has any.
+    """Labels on the part of a grid that is labeled.
 
     Parameters
     ----------
     column, row : int
-        Where that part begins on the grid.
+        Of the first pixel of that part on the grid.
     values : ndarray (height, width), uint8
         BACKGROUND, ROAD or IGNORE.
     classes : ndarray (height, width), uint8, optional
-        Number of the class of a road that lies there, from 1; 0 where there is none, or its class is not known.
+        Number of the road's class, from 1; 0 without a road, or if its class is not known.
     """
 
     column: int
@@ -47,10 +47,10 @@ def burn_labels(
     options: LabelOptions,
     class_numbers: Optional[np.ndarray] = None,
 ) -> Optional[Labels]:
-    """Return the labels on a grid, or None where neither the area of interest nor, without one, a road touches it.
+    """Rasterize drawn roads to labels on a grid.
 
-    Lines are buffered on the ground by half their width. Unlabeled is not background: what lies outside the area of
-    interest, or without one further from a road than `background_m`, is ignored, and so are roads marked unsure.
+    Lines are buffered on the ground by half their width. Unlabeled is not background: pixels outside the area of
+    interest, or without one further from a road than `background_m`, are ignored, and so are roads marked unsure.
 
     Parameters
     ----------
@@ -62,7 +62,12 @@ def burn_labels(
     options : LabelOptions
         Width, fields and background distance.
     class_numbers : ndarray (roads,), uint8, optional
-        Class of each road, from 1; 0 where it is not known. Where roads of several classes meet, the last one counts.
+        Class of each road, from 1; 0 if it is not known. Where roads of several classes meet, the last class wins.
+
+    Returns
+    -------
+    Labels or None
+        None if neither the area of interest nor, without one, a road touches the grid.
     """
     sure = is_sure(roads, options)
     shapes = _road_shapes(roads, grid, options)
@@ -74,9 +79,9 @@ def burn_labels(
     for rows in large_arrays.strips(height, width):
         window = (column, row + rows.start, width, rows.stop - rows.start)
         strip = np.where(burn_shapes(known, grid, window), BACKGROUND, IGNORE).astype(np.uint8)
-        learned = strip == BACKGROUND
-        strip[learned & burn_shapes(shapes[sure], grid, window)] = ROAD
-        strip[learned & burn_shapes(shapes[~sure], grid, window)] = IGNORE
+        is_known = strip == BACKGROUND
+        strip[is_known & burn_shapes(shapes[sure], grid, window)] = ROAD
+        strip[is_known & burn_shapes(shapes[~sure], grid, window)] = IGNORE
         values[rows] = strip
     numbers = np.zeros(len(roads), dtype=np.uint8) if class_numbers is None else np.where(sure, class_numbers, 0)
     classes = _burn_classes(shapes, numbers, grid, (column, row, width, height)) if numbers.any() else None
@@ -96,7 +101,7 @@ def _burn_classes(shapes: np.ndarray, numbers: np.ndarray, grid: Grid, window: t
 
 
 def is_sure(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarray:
-    """Return which roads count as such: those that the sure field, where there is one, does not call unsure."""
+    """Return which roads are not marked unsure in the sure field, all without one: (roads,), bool."""
     if not options.sure_field:
         return np.ones(len(roads), dtype=bool)
     doubtful = {"false", "f", "no", "n", "0", "0.0"}
@@ -104,7 +109,7 @@ def is_sure(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarray:
 
 
 def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOptions) -> np.ndarray:
-    """Return each road's area in ground meters; a line without a usable width of its own has the common one."""
+    """Return the roads as polygons in ground meters; lines without a valid width in the field get the common one."""
     width_m = np.full(len(roads), options.width_m)
     if options.width_field:
         own = pandas.to_numeric(roads[options.width_field], errors="coerce").to_numpy(dtype=float)

@@ -1,6 +1,6 @@
-"""Examples: images with drawn roads, from files to arrays.
+"""Labeled images: rasters and drawn roads, read from files into arrays.
 
-Knows rasters, vector layers and how their labels are checked and split; knows nothing of networks.
+Scope: rasters, vector layers and their labels. Independent of the model.
 """
 
 from __future__ import annotations
@@ -27,14 +27,27 @@ from ..jobs import LabelOptions
 from ..system import large_arrays
 from .label_raster import Labels, burn_labels
 
-# With fewer pixels than this there is nothing to learn, and nothing to score.
+# Fewer labeled pixels than this are refused.
 FEWEST_LABELED_PX = 1000
 _BAND_SAMPLE_PX = 1_000_000
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """The roads that a person drew, and where all of them are drawn; for messages, the names of both files too."""
+    """Drawn roads and the area of interest, within which all roads are drawn.
+
+    Parameters
+    ----------
+    roads : GeoDataFrame
+    aoi : GeoDataFrame, optional
+    options : LabelOptions
+    roads_name, aoi_name : str
+        Names of both files, for messages.
+    classes : tuple of RoadClass
+        Empty without a class or speed field.
+    class_numbers : ndarray (roads,), uint8, optional
+        Class of each road, from 1; 0 if it is not known.
+    """
 
     roads: geopandas.GeoDataFrame
     aoi: Optional[geopandas.GeoDataFrame]
@@ -45,13 +58,13 @@ class Drawing:
     class_numbers: Optional[np.ndarray] = None
 
     def burn(self, grid: Grid) -> Optional[Labels]:
-        """Return the labels on a grid, or None where there are none."""
+        """Return the labels on a grid, or None if there are none."""
         return burn_labels(grid, self.roads, self.aoi, self.options, self.class_numbers)
 
 
 @dataclass(frozen=True)
 class LabeledImage:
-    """The labeled part of an image, read once; arrays that are large lie in mapped files, see `cache`.
+    """The labeled part of an image, read once; large arrays are memory-mapped files, see `large_arrays`.
 
     Parameters
     ----------
@@ -59,16 +72,16 @@ class LabeledImage:
         The image's file.
     grid : Grid
         Of that part.
-    values : ndarray (bands, height, width)
+    values : ndarray (bands, height, width), any number type
         As read.
     known : ndarray (height, width), bool
         False where the image has no data.
     training, validation : ndarray (height, width), uint8
-        Labels to learn from, and labels kept apart; no pixel is labeled in both.
+        Labels to train on, and held-out labels; no pixel is labeled in both.
     bands : tuple of Band
-        How to scale this image's values.
+        Name, mean and standard deviation of each band, for normalization.
     classes : ndarray (height, width), uint8, optional
-        Number of the class of the road there, from 1; 0 where it is not known.
+        Number of the road's class, from 1; 0 if it is not known.
     """
 
     name: str
@@ -82,19 +95,24 @@ class LabeledImage:
 
 
 def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str = "", speed_field: str = "") -> Drawing:
-    """Return the drawn roads of a vector layer, and the area of interest where one is given.
+    """Read drawn roads, and the area of interest if there is one.
 
     Parameters
     ----------
     roads, aoi : str
+        Vector layers; `aoi` may be empty.
     options : LabelOptions
     class_field, speed_field : str
-        Fields that tell the roads' classes; see `roadclasses.find_classes`. Without either there are none.
+        Fields with the roads' classes; see `road_classes.find_classes`. Without either there are no classes.
+
+    Returns
+    -------
+    Drawing
 
     Raises
     ------
     LabelError
-        A layer cannot be used, or has no such field.
+        A layer cannot be used, or a field is missing.
     """
     drawn = read_layer(roads, "drawn roads")
     require_geometry(drawn, ("lines", "polygons"), roads, "drawn roads")
@@ -105,7 +123,7 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str =
 
 
 def _file_name(source: str) -> str:
-    """Return the file's name in a source as QGIS writes it: `roads.gpkg|layername=roads`."""
+    """Return the file name of a layer source as QGIS writes it: `roads.gpkg|layername=roads`."""
     return Path(source.partition("|")[0]).name
 
 
@@ -117,7 +135,7 @@ def read_labeled_images(
     known_bands: tuple[Band, ...],
     reporter: Reporter,
 ) -> list[LabeledImage]:
-    """Read the labeled parts of images; all labels are for training yet.
+    """Read the labeled parts of images; all labels are training labels, until they are split.
 
     Parameters
     ----------
@@ -126,10 +144,16 @@ def read_labeled_images(
     resolution_m : float
         Ground size of a pixel in meters; 0 takes the first image's own.
     bands : tuple of int
-        Numbers of the bands to read; none means those of `known_bands`, or all but alpha.
+        Numbers of the bands to read; if empty, those of `known_bands`, or all but alpha.
     known_bands : tuple of Band
-        The bands of a base model, to be found again in each image; may be empty.
+        The bands of a base model, to be matched in each image; may be empty.
     reporter : Reporter
+        Takes warnings of images without labels or without the base model's bands.
+
+    Returns
+    -------
+    list of LabeledImage
+        At least one; images without labels are left out.
 
     Raises
     ------
@@ -145,7 +169,7 @@ def read_labeled_images(
             if images and len(indexes) != len(images[0].bands):
                 raise ImageryError(
                     f"{path} has {len(indexes)} bands, but {images[0].name} has {len(images[0].bands)}.",
-                    "Name the bands to learn from (bands), or choose images with the same ones.",
+                    "Choose the bands to train on (bands), or images with the same ones.",
                 )
             with Image(dataset, tuple(indexes), resolution_m) as image:
                 resolution_m = resolution_m or image.grid.resolution_m
@@ -162,9 +186,9 @@ def read_labeled_images(
 
 
 def nothing_labeled(paths: tuple[str, ...]) -> LabelError:
-    """Return the error that none of these images has both data and labels anywhere."""
+    """Return the error that none of the images has both data and labels anywhere."""
     return LabelError(
-        f"Neither a drawn road nor the area of interest touches {' or '.join(paths)}, where there are data.",
+        f"Neither a drawn road nor the area of interest touches {' or '.join(paths)} where there is data.",
         "Check the coordinate systems of the layers.",
     )
 
@@ -172,13 +196,13 @@ def nothing_labeled(paths: tuple[str, ...]) -> LabelError:
 def _bands_to_read(
     dataset: DatasetReader, bands: tuple[int, ...], known_bands: tuple[Band, ...], reporter: Reporter
 ) -> dict[int, str]:
-    """Return the bands to learn from, by number: those wanted, or a base model's where the image has them, or all."""
+    """Return the bands to train on by number: those chosen, or the base model's if the image has them, or all."""
     if bands or not known_bands:
         return choose_bands(dataset, bands)
     try:
         return dict(zip(match_bands(dataset, known_bands), (band.name for band in known_bands)))
     except ImageryError as error:
-        reporter.warning(f"{error.message} It now learns from all bands of the image.")
+        reporter.warning(f"{error.message} All bands of the image are used instead.")
         return choose_bands(dataset, ())
 
 
@@ -211,7 +235,7 @@ def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...], report
 
 
 def count_labels(labels: np.ndarray) -> tuple[int, int]:
-    """Return how many pixels are labeled, and how many of them road."""
+    """Return (labeled, road): numbers of pixels in labels (height, width), uint8."""
     parts = [labels[rows] for rows in large_arrays.strips(*labels.shape)]
     return sum(int((part != IGNORE).sum()) for part in parts), sum(int((part == ROAD).sum()) for part in parts)
 
@@ -224,7 +248,7 @@ def _require_labels(images: list[LabeledImage], drawing: Drawing, grids: list[Gr
         if drawing.aoi is not None and beside:
             raise LabelError(
                 f"No drawn road lies on {names}, within the area of interest: {beside} of {drawing.roads_name} lie "
-                f"on the image, but outside of {drawing.aoi_name}.",
+                f"on the image, but outside {drawing.aoi_name}.",
                 "Draw the area around roads that are drawn, or check both layers' coordinate systems.",
             )
         within = "" if drawing.aoi is None else ", within the area of interest"
@@ -241,7 +265,7 @@ def _extent(grid: Grid) -> shapely.Polygon:
 
 
 def with_common_scaling(images: list[LabeledImage]) -> list[LabeledImage]:
-    """Return the images with the same scaling for all: the mean of their own, so that one model holds one scaling."""
+    """Return the images with one normalization for all: the pooled mean and deviation of each band, images alike."""
     bands = tuple(
         Band(
             same[0].name,
@@ -254,7 +278,7 @@ def with_common_scaling(images: list[LabeledImage]) -> list[LabeledImage]:
 
 
 def window_reader(image: LabeledImage) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """Return a function that reads windows of an image in memory as `Image.read` reads those of a file."""
+    """Return a function that reads windows like `Image.read`: values (bands, height, width), any dtype; known, bool."""
 
     def read(column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
         window = np.s_[row : row + height, column : column + width]

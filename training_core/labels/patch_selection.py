@@ -1,6 +1,6 @@
-"""A few places out of many: those of the most worth that do not crowd each other.
+"""Diversity-aware selection: greedily pick high-score patches that are far apart from each other and from labels.
 
-Knows points in a plane and numbers that say what each is worth; knows nothing of where either come from.
+Scope: points in a plane with scores, and the layer of suggestions. Independent of how the scores are computed.
 """
 
 from __future__ import annotations
@@ -21,61 +21,66 @@ from .uncertainty import BLOCKS_A_SIDE, Blocks, Patches
 
 @dataclass(frozen=True)
 class Places:
-    """What there is to choose among.
+    """Candidates for selection.
 
     Parameters
     ----------
-    at_m : ndarray (n, 2)
-        Where the places are, in a plane.
+    at_m : ndarray (n, 2), float64
+        Positions in a plane, in meters.
     cells : ndarray (n, 2), int64
-        Their columns and rows in a lattice, by which it is told which of them overlap.
-    worth : ndarray (n,)
-        One that is worth nothing is not chosen.
-    distance_m : ndarray (n,)
-        How far each is from the nearest place that was taken earlier; infinite where none was.
+        Columns and rows in a lattice, which decide which places overlap.
+    score : ndarray (n,), float64
+        A place with a score of 0 is not chosen.
+    distance_m : ndarray (n,), float64
+        Distance to the nearest place that was taken earlier; infinite if there is none.
     """
 
     at_m: np.ndarray
     cells: np.ndarray
-    worth: np.ndarray
+    score: np.ndarray
     distance_m: np.ndarray
 
 
 def choose_spread(
     places: Places, reach: int, count: int, spacing_m: float, spread: float, reporter: Reporter
 ) -> np.ndarray:
-    """Return the numbers of the places that are chosen, (k,), int64, the first choice first.
+    """Choose places greedily by score, penalizing those close to places that are already taken.
 
-    Each choice is the place of the highest worth · (1 - spread + spread · min(1, distance / spacing)), with its
-    distance from the nearest place that was taken before it. So with a spread of 0 worth alone decides; with more of
-    it, a place beside one that is taken counts for less. Among places of equal worth the farthest is next, up to the
-    spacing: but for that bound, it is the greedy k-center of Gonzalez, "Clustering to minimize the maximum intercluster
-    distance", Theoretical Computer Science 38 (1985), by which Sener and Savarese, "Active learning for convolutional
-    neural networks: a core-set approach", ICLR 2018, choose what to label.
+    Each choice maximizes score · (1 - spread + spread · min(1, distance / spacing)), with the distance to the nearest
+    place taken before. So with a spread of 0 the score alone decides. Among places of equal score the farthest is next,
+    up to the spacing: but for that bound, it is the greedy k-center of Gonzalez, "Clustering to minimize the maximum
+    intercluster distance", Theoretical Computer Science 38 (1985), by which Sener and Savarese, "Active learning for
+    convolutional neural networks: a core-set approach", ICLR 2018, choose what to label.
 
     Parameters
     ----------
     places : Places
     reach : int
-        Of two places whose cells differ by less than this in column and in row, one alone is chosen.
+        Two places overlap, and only one is chosen, if their cells differ by less than this in column and in row.
     count : int
-        How many to choose at most.
+        Largest number of choices.
     spacing_m : float
-        Distance from which on places are far enough apart.
+        Distance at which the penalty ends.
     spread : float
-        From 0 to 1.
+        Strength of the penalty, from 0 to 1.
     reporter : Reporter
+        Asked whether the job is cancelled.
+
+    Returns
+    -------
+    ndarray (k,), int64
+        Indexes of the chosen places, the first choice first.
     """
-    worth, distance_m = places.worth.copy(), places.distance_m.copy()
+    score, distance_m = places.score.copy(), places.distance_m.copy()
     chosen: list[int] = []
-    while len(chosen) < count and len(worth):
+    while len(chosen) < count and len(score):
         reporter.check_cancelled()
-        gain = worth * (1 - spread + spread * np.minimum(1, distance_m / spacing_m))
+        gain = score * (1 - spread + spread * np.minimum(1, distance_m / spacing_m))
         best = int(np.argmax(gain))
         if not gain[best] > 0:
             break
         chosen.append(best)
-        worth[(np.abs(places.cells - places.cells[best]) < reach).all(axis=1)] = 0
+        score[(np.abs(places.cells - places.cells[best]) < reach).all(axis=1)] = 0
         distance_m = np.minimum(distance_m, np.hypot(*(places.at_m - places.at_m[best]).T))
     return np.array(chosen, dtype=np.int64)
 
@@ -83,18 +88,19 @@ def choose_spread(
 def suggest(
     patches: Patches, blocks: Blocks, grid: Grid, job: SuggestLabels, reporter: Reporter
 ) -> geopandas.GeoDataFrame:
-    """Return the patches to label, the first one first.
+    """Return the patches to label, best first.
 
     Parameters
     ----------
     patches : Patches
     blocks : Blocks
-        What they are made of, which tells where labels are already.
+        What the patches are made of; says which are labeled.
     grid : Grid
-        Where the scene's pixels lie.
+        Of the scene.
     job : SuggestLabels
-        Its options; paths are not looked at.
+        Number of patches and spread; paths are not used.
     reporter : Reporter
+        Asked whether the job is cancelled.
 
     Returns
     -------
@@ -102,7 +108,7 @@ def suggest(
         Polygons with `rank` from 1, `uncertainty` in bits and `road_share`, the share of road that the model expects.
     """
     at_m = _on_ground(patches.windows[:, :2] + patches.windows[:, 2:] / 2, grid)
-    places = Places(at_m, patches.cells, patches.worth, _distance_from_labels(at_m, blocks, grid))
+    places = Places(at_m, patches.cells, patches.score, _distance_from_labels(at_m, blocks, grid))
     area_m2 = blocks.known_px.sum() * grid.resolution_m**2
     spacing_m = math.sqrt(area_m2 / job.count)
     chosen = choose_spread(places, BLOCKS_A_SIDE, job.count, spacing_m, job.spread, reporter)
@@ -117,7 +123,7 @@ def suggest(
 
 
 def _distance_from_labels(at_m: np.ndarray, blocks: Blocks, grid: Grid) -> np.ndarray:
-    """Return how far places are from the nearest block that is labeled, (n,), in meters; infinite where none is."""
+    """Return the distance to the nearest labeled block, (n,), float64, in meters; infinite if there is none."""
     row, column = np.nonzero(blocks.labeled)
     if not len(row):
         return np.full(len(at_m), np.inf)

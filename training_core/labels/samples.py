@@ -1,6 +1,6 @@
-"""Samples: pieces of images, with their labels where roads are drawn, on which a model is tried.
+"""Samples: random crops of images, with labels if roads are drawn, to calibrate and compare quantized models on.
 
-Knows rasters, drawn roads and where both have something; knows nothing of networks.
+Scope: rasters and drawn roads. Independent of the model.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .labeled_images import nothing_labeled, read_drawing
 
 @dataclass(frozen=True)
 class Sample:
-    """A piece of an image.
+    """A crop of an image.
 
     Parameters
     ----------
     images : ndarray (1, bands, height, width), float32
-        As a network takes it; height and width are multiples of 32.
+        Normalized; height and width are multiples of 32.
     known : ndarray (height, width), bool
-        False where there is no data.
+        False where the image has no data.
     truth : ndarray (height, width), uint8, optional
-        Labels, where roads are drawn at all.
+        Labels; None if no roads are given.
     """
 
     images: np.ndarray
@@ -41,14 +41,27 @@ class Sample:
 
 
 def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter) -> list[Sample]:
-    """Return pieces of a job's images, as many as it wants where they have so many, drawn by its seed.
+    """Draw samples from a job's images, as many as it asks for if there are so many.
 
-    With drawn roads, only pieces with labels count.
+    Parameters
+    ----------
+    job : Quantize
+        Names images, drawn roads, chip size, number and seed. With drawn roads, only samples with labels count.
+    wanted_input : ModelInput
+        Bands, resolution and normalization of the model.
+    reporter : Reporter
+
+    Returns
+    -------
+    list of Sample
+        At least one.
 
     Raises
     ------
-    ImageryError, LabelError
-        An image or the drawing cannot be used, or there is no piece.
+    ImageryError
+        An image cannot be used, or has hardly any data.
+    LabelError
+        The drawing cannot be used, or touches no image.
     """
     rng = np.random.default_rng(job.seed)
     samples: list[Sample] = []
@@ -59,7 +72,7 @@ def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter)
         raise nothing_labeled(job.rasters)
     if not samples:
         raise ImageryError(f"{' and '.join(job.rasters)} have hardly any data.", "Choose other images.")
-    reporter.log(f"{len(samples)} pieces of the images are looked at.")
+    reporter.log(f"{len(samples)} samples of the images are used.")
     return samples
 
 
@@ -72,7 +85,7 @@ def _samples_of(
             reporter.warning(f"No drawn road or area of interest touches {path}; it is left out.")
             return []
         side_px = round_up(job.chip_px)
-        tiles = _pieces(image.grid.width, image.grid.height, side_px)
+        tiles = _crops(image.grid.width, image.grid.height, side_px)
         samples: list[Sample] = []
         for index in rng.permutation(len(tiles)):
             if len(samples) == wanted:
@@ -85,8 +98,8 @@ def _samples_of(
         return samples
 
 
-def _pieces(width: int, height: int, side_px: int) -> list[Tile]:
-    """Return squares that cover a raster, smaller ones at its right and bottom, as tiles without a halo."""
+def _crops(width: int, height: int, side_px: int) -> list[Tile]:
+    """Return squares that cover a raster, smaller at its right and bottom, as tiles without a halo."""
     return [
         Tile(column, row, min(side_px, width - column), min(side_px, height - row), 0, 0, 0, 0)
         for row in range(0, height, side_px)
@@ -95,7 +108,7 @@ def _pieces(width: int, height: int, side_px: int) -> list[Tile]:
 
 
 def _truth(tile: Tile, labels: Labels) -> np.ndarray:
-    """Return a tile's labels."""
+    """Return a tile's labels, (height, width), uint8; IGNORE outside the labeled part."""
     truth = np.full((tile.height, tile.width), IGNORE, dtype=np.uint8)
     height, width = labels.values.shape
     rows = range(max(tile.row, labels.row), min(tile.row + tile.height, labels.row + height))

@@ -1,11 +1,10 @@
-"""How unsure a model is on each patch of a scene, and how much road it expects there.
+"""Uncertainty sampling: the model's entropy and expected share of road in each patch of a scene.
 
-Knows a probability, read by strips, and patches as windows of smaller blocks; knows nothing of which of them to choose.
+Scope: a probability raster, read by strips, and patches as windows of blocks. Independent of their selection.
 
-A model learns most from what it is unsure of (Lewis and Gale, "A sequential algorithm for training text classifiers",
-SIGIR 1994). How unsure it is of a pixel is told by the entropy of its probability, as in Settles, "Active learning
-literature survey", University of Wisconsin-Madison 2009, where other measures are, too; of road or not, all of them put
-pixels in the same order.
+Labels help most where the model is uncertain (Lewis and Gale, "A sequential algorithm for training text classifiers",
+SIGIR 1994). The measure is the entropy of a pixel's probability, as in Settles, "Active learning literature survey",
+University of Wisconsin-Madison 2009; with two classes, the other measures there rank pixels in the same order.
 """
 
 from __future__ import annotations
@@ -25,24 +24,24 @@ from ..geodata.road_raster import RoadRaster
 
 # Patches may begin at every quarter of their side.
 BLOCKS_A_SIDE = 4
-# What a patch must have of data at least.
+# Least share of a patch that must have data.
 LEAST_KNOWN_SHARE = 0.75
-# Tables of more blocks than this would no longer be small.
+# Keeps the tables of blocks small.
 MOST_BLOCKS = 4_000_000
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """What is summed up over the blocks of a scene.
+    """Sums over the blocks of a scene.
 
     Parameters
     ----------
     columns, rows : ndarray (m + 1,) and (n + 1,), int64
-        Where blocks begin and end, in pixels.
+        Edges of the blocks, in pixels.
     known_px, entropy, road : ndarray (n, m), float64
-        Pixels with data, the sum of their entropies in bits, and that of their probabilities.
+        Number of pixels with data, the sum of their entropies in bits, and the sum of their probabilities.
     labeled : ndarray (n, m), bool
-        Which blocks have any pixel that is labeled already.
+        Which blocks have a labeled pixel.
     """
 
     columns: np.ndarray
@@ -55,18 +54,18 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Patches:
-    """The patches of a scene that may be labeled, all of which have data, and none of which is labeled already.
+    """Candidate patches of a scene: with data, and without labels.
 
     Parameters
     ----------
     cells : ndarray (n, 2), int64
-        Column and row of each one's first block; two overlap where both differ by less than `BLOCKS_A_SIDE`.
+        Column and row of the first block; two patches overlap if both differ by less than `BLOCKS_A_SIDE`.
     windows : ndarray (n, 4), int64
         Column, row, width and height in pixels.
     uncertainty : ndarray (n,), float64
         Mean entropy of the pixels with data, from 0 to 1 bit.
     road_share : ndarray (n,), float64
-        Their mean probability, which is the share of road that the model expects.
+        Mean probability: the share of road that the model expects, from 0 to 1.
     """
 
     cells: np.ndarray
@@ -75,17 +74,17 @@ class Patches:
     road_share: np.ndarray
 
     @property
-    def worth(self) -> np.ndarray:
-        """What labeling each patch would teach, from 0 to 1: (n,), float64.
+    def score(self) -> np.ndarray:
+        """Score of labeling each patch, from 0 to 1: (n,), float64.
 
-        It is the uncertainty, up to halved where the patch is expected to be all road or all ground: one with both
-        shows the network where the one ends and the other begins.
+        It is the uncertainty, reduced by up to half where the patch is expected to be all road or all background: a
+        patch with both shows the model where one ends and the other begins.
         """
         return self.uncertainty * (1 + entropy(self.road_share)) / 2
 
 
 def entropy(probability: np.ndarray) -> np.ndarray:
-    """Return the entropy of yes or no in bits: 0 where it is certain, 1 at a probability of one half."""
+    """Return the binary entropy of a probability, (...), any number type, in bits from 0 to 1: (...), same dtype."""
     certain = np.clip(probability, 0, 1)
     return (entr(certain) + entr(1 - certain)) / math.log(2)
 
@@ -97,27 +96,34 @@ def measure_blocks(
     labeled: Optional[Callable[[int, int], np.ndarray]],
     reporter: Reporter,
 ) -> Blocks:
-    """Return the sums over blocks, of which `BLOCKS_A_SIDE` make up the side of a patch.
+    """Sum entropy and probability over blocks, `BLOCKS_A_SIDE` of which make up the side of a patch.
 
-    Blocks of one size cover the image, so a patch is as near to the wanted size as that allows: within an eighth where
-    the image is hardly larger than a patch, within a hundredth where it is a dozen patches wide.
+    Blocks of one size cover the image, so a patch has nearly the wanted size: within an eighth where the image is
+    hardly larger than a patch, within a hundredth where it is a dozen patches wide.
 
     Parameters
     ----------
     raster : RoadRaster
-        A probability.
+        A road probability.
     pixel_m : tuple of float
-        Length on the ground of a step of one column and of one row.
+        Ground length of a step of one column and of one row, in meters.
     patch_m : float
-        Side of a patch on the ground.
+        Side of a patch on the ground, in meters.
     labeled : callable, optional
-        Takes a first row and a number of rows; returns which pixels are labeled already, (rows, width), bool.
+        Takes a first row and a number of rows; returns which pixels are labeled, (rows, width), bool.
     reporter : Reporter
+        Takes the progress.
+
+    Returns
+    -------
+    Blocks
 
     Raises
     ------
-    JobError, ResourceError
-        Patches are smaller than some pixels, or so small that there are too many.
+    JobError
+        A block would be smaller than a pixel.
+    ResourceError
+        There are too many patches.
     """
     columns, rows = (
         _edges(size, patch_m / BLOCKS_A_SIDE / step_m, patch_m)
@@ -138,12 +144,12 @@ def measure_blocks(
             strips["labeled"] = labeled(first_row, count)
         for name, values in strips.items():
             _add(sums[name], values, columns, rows, first_row)
-        reporter.progress((first_row + count) / raster.height, "Looking for what the model is unsure of")
+        reporter.progress((first_row + count) / raster.height, "Measuring the model's uncertainty")
     return Blocks(columns, rows, **{**sums, "labeled": sums["labeled"] > 0})
 
 
 def _edges(size_px: int, step_px: float, patch_m: float) -> np.ndarray:
-    """Return where blocks of about a length begin and end along one side of an image, which they cover."""
+    """Return the edges of blocks of about a length that cover one side of an image: (n + 1,), int64, in pixels."""
     if step_px < 1:
         raise JobError(
             f"Patches of {patch_m:g} m (patch_m) are smaller than {BLOCKS_A_SIDE} pixels.", "Choose a larger size."
@@ -161,7 +167,7 @@ def _add(sums: np.ndarray, values: np.ndarray, columns: np.ndarray, rows: np.nda
 
 
 def patches_of(blocks: Blocks) -> Patches:
-    """Return the patches that may be labeled, from blocks; an image that is smaller than a patch is one."""
+    """Return the candidate patches made of blocks; an image that is smaller than a patch is a single one."""
     down, across = (min(BLOCKS_A_SIDE, size) for size in blocks.known_px.shape)
 
     def total(values: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Training and validation split by square blocks of ground.
+"""Spatial split of labels into training and validation, by square blocks.
 
 Scope: label rasters and labeled images. Independent of chips and of training.
 """
@@ -14,24 +14,39 @@ from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..system import large_arrays
 from .labeled_images import LabeledImage, count_labels
 
-# Smaller blocks tell of their neighbors; with few of them chance decides how much road each side gets.
+# Smaller blocks are correlated with their neighbors. With few blocks, chance decides how much road each side gets.
 SMALLEST_BLOCK_PX, DRAWS = 32, 16
 
 
 def split_for_validation(images: list[LabeledImage], share: float, block_px: int, seed: int) -> list[LabeledImage]:
     """Return the images with some blocks of their labels moved from training to validation; see `choose_blocks`.
 
+    Parameters
+    ----------
+    images : list of LabeledImage
+    share : float
+        Wanted share of the blocks with labels, from 0 to 1.
+    block_px : int
+        Side of a block, unless there are too few of that size.
+    seed : int
+        The same seed chooses the same blocks.
+
+    Returns
+    -------
+    list of LabeledImage
+        In the order of the images; the given ones stay as they are.
+
     Raises
     ------
     LabelError
-        The drawn roads are too few to be split.
+        Too few roads are drawn to be split.
     """
     side_px, chosen = choose_blocks([image.training for image in images], share, block_px, seed)
     split = [_split_image(image, blocks, side_px) for image, blocks in zip(images, chosen)]
     for of in ("training", "validation"):
         if not any(count_labels(getattr(image, of))[1] for image in split):
             raise LabelError(
-                f"There is too little drawn road to keep some apart for validation: none is left for {of}.",
+                f"Too few roads are drawn to hold some out for validation: none is left for {of}.",
                 "Draw roads in more places.",
             )
     return split
@@ -40,28 +55,28 @@ def split_for_validation(images: list[LabeledImage], share: float, block_px: int
 def _split_image(image: LabeledImage, blocks: np.ndarray, side_px: int) -> LabeledImage:
     width = image.training.shape[1]
     training, validation = (large_arrays.allocate(image.training.shape, np.uint8) for _ in range(2))
-    for number, validates in enumerate(blocks):
+    for number, is_held_out in enumerate(blocks):
         rows = slice(number * side_px, (number + 1) * side_px)
-        validates = np.repeat(validates, side_px)[:width]
-        training[rows] = np.where(validates, IGNORE, image.training[rows])
-        validation[rows] = np.where(validates, image.training[rows], IGNORE)
+        is_held_out = np.repeat(is_held_out, side_px)[:width]
+        training[rows] = np.where(is_held_out, IGNORE, image.training[rows])
+        validation[rows] = np.where(is_held_out, image.training[rows], IGNORE)
     return replace(image, training=training, validation=validation)
 
 
 def choose_blocks(labels: list[np.ndarray], share: float, block_px: int, seed: int) -> tuple[int, list[np.ndarray]]:
-    """Choose where labels are kept apart for validation: whole square blocks, so that neighbors do not tell.
+    """Choose held-out blocks: whole squares, so that validation pixels are not next to training pixels.
 
-    Blocks with road and blocks without are drawn separately, so that both sides see both. Blocks are halved until
-    enough of them have road for the share to be drawn fairly, or they are 32 px small.
+    Stratified: blocks with and without road are drawn separately, so that both sides have both. The block size is
+    halved until enough blocks have road for the share to be drawn fairly, down to 32 px.
 
     Parameters
     ----------
     labels : list of ndarray (height, width), uint8
-        One an image.
+        Of each image.
     share : float
-        Wanted share of the blocks.
+        Wanted share of the blocks, from 0 to 1.
     block_px : int
-        Side of a block, as long as there are enough of that size.
+        Side of a block, unless there are too few of that size.
     seed : int
         The same seed chooses the same blocks.
 
@@ -70,7 +85,7 @@ def choose_blocks(labels: list[np.ndarray], share: float, block_px: int, seed: i
     block_px : int
         Side of the blocks; those at the right and at the bottom may be smaller.
     chosen : list of ndarray (rows, columns), bool
-        By image, which blocks are kept apart.
+        Of each image, which blocks are held out.
     """
     while True:
         road = [_count_in_blocks(label, ROAD, block_px) for label in labels]
@@ -78,15 +93,15 @@ def choose_blocks(labels: list[np.ndarray], share: float, block_px: int, seed: i
             break
         block_px //= 2
     background = [_count_in_blocks(label, BACKGROUND, block_px) for label in labels]
-    roads, grounds = (np.concatenate([counts.ravel() for counts in both]) for both in (road, background))
+    roads, backgrounds = (np.concatenate([counts.ravel() for counts in both]) for both in (road, background))
     rng = np.random.default_rng(seed)
-    chosen = _choose(roads, share, rng) | _choose(np.where(roads, 0, grounds), share, rng)
+    chosen = _choose(roads, share, rng) | _choose(np.where(roads, 0, backgrounds), share, rng)
     ends = np.cumsum([counts.size for counts in road])
     return block_px, [part.reshape(counts.shape) for part, counts in zip(np.split(chosen, ends[:-1]), road)]
 
 
 def _count_in_blocks(labels: np.ndarray, label: int, block_px: int) -> np.ndarray:
-    """Return how many pixels of each block have a label: (rows, columns)."""
+    """Return the number of pixels with a label in each block: (rows, columns), int64."""
     height, width = labels.shape
     tops, lefts = np.arange(0, height, block_px), np.arange(0, width, block_px)
     columns = ((labels[top : top + block_px] == label).sum(axis=0) for top in tops)
@@ -94,7 +109,7 @@ def _count_in_blocks(labels: np.ndarray, label: int, block_px: int) -> np.ndarra
 
 
 def _choose(counts: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
-    """Choose a share of the blocks with any count; of several draws, that which holds nearest to the share of it."""
+    """Choose a share of the blocks with a count; of several draws, the one that holds nearest to that share of it."""
     chosen = np.zeros(len(counts), dtype=bool)
     indexes = np.flatnonzero(counts)
     if len(indexes) > 1:

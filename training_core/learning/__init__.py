@@ -1,1 +1,1 @@
-"""From labels to a trained network. Imports labels and segmentation."""
+"""Fine-tuning: from labels to a trained U-Net. Imports labels and segmentation."""

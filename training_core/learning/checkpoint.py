@@ -1,8 +1,9 @@
-"""Checkpoints: the state of a training in a file, from which it can go on after it was cut off.
+"""Checkpoints: the state of a training in a file, to resume it after an interruption.
 
-One safetensors file beside the model to be: the tensors that a step changes, the best weights so far, and in its header
-a JSON document with what happened until then. A checkpoint is untrusted input: nothing in it is run. Knows the file and
-when to write it; knows nothing of how a training goes on.
+One safetensors file beside the model file: the tensors that a step changes, the best weights so far, and in its header
+a JSON document with the history. A checkpoint is untrusted input: nothing in it is executed.
+
+Scope: the file, and when to write it. Independent of how a training resumes.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from ..jobs import FineTune, RecipeOptions
 from ..labels.labeled_images import LabeledImage
 from ..models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded, make_engine
 from ..segmentation.pixel_metrics import Confusion
-from .history import History, Trained, history_from_document, judge
+from .history import History, Trained, best_at_threshold, history_from_document
 from .training_loop import Training
 
 FORMAT = "roadseg-checkpoint-1"
 _HEADER_KEY = "roadseg"
 _BEST, _STATE = "best.", "state."
-# What may differ between a run and the one that goes on from its checkpoint: how long, and how it is told.
+# Options that may differ between a run and the one that resumes it.
 _FREE = ("minutes", "steps", "patience", "checkpoint_minutes", "threads")
 
 
@@ -43,14 +44,15 @@ class Checkpoint:
     Parameters
     ----------
     identity : dict
-        What must be the same for a training to go on from here; see `identify`.
+        What must be the same in the run that resumes; see `identify`.
     engine : Engine
     has_extension : bool
-        Whether the Intel extension was loaded: it then rounds a little differently, even where another engine trains.
+        Whether the Intel extension was loaded: it changes the rounding even if another engine trains.
     history : History
     state : dict of str to Tensor
-        Of the trainer.
+        The trainer's `state_dict`.
     best : Trained, optional
+        None before the first validation.
     """
 
     identity: dict[str, Any]
@@ -62,12 +64,12 @@ class Checkpoint:
 
 
 def checkpoint_path(model: str) -> Path:
-    """Return where the checkpoint of a model to be lies."""
+    """Return the path of the checkpoint for a model file."""
     return Path(f"{model}.checkpoint")
 
 
 def identify(job: FineTune, images: list[LabeledImage]) -> dict[str, Any]:
-    """Return what makes a training the one that it is: its recipe, and a digest of what it learns from.
+    """Return what identifies a training: its recipe, and a digest of images and labels.
 
     Paths are left out: the same layer may come in another file.
     """
@@ -82,12 +84,12 @@ def identify(job: FineTune, images: list[LabeledImage]) -> dict[str, Any]:
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint such that there is a whole one at every moment.
+    """Write a checkpoint atomically: the former one stays until the new one is complete.
 
     Raises
     ------
     OSError
-        There is no room, or the folder cannot be written to.
+        The disk is full, or the folder cannot be written to.
     """
     best = checkpoint.best
     document = {
@@ -107,7 +109,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except SafetensorError as error:  # so it calls whatever the system refuses
+    except SafetensorError as error:  # its name for errors of the system
         raise OSError(str(error)) from error
     finally:
         temporary.unlink(missing_ok=True)
@@ -119,19 +121,19 @@ def read_checkpoint(path: Path) -> Checkpoint:
     Raises
     ------
     JobError
-        There is none, or the file is damaged.
+        There is no such file, or it is damaged.
     """
     if not path.exists():
-        raise JobError(f"There is no checkpoint {path} to go on from.", "Run it without resume.")
+        raise JobError(f"There is no checkpoint {path} to resume from.", "Run it without resume.")
     try:
         with safe_open(path, framework="pt") as file:
             document = json.loads((file.metadata() or {})[_HEADER_KEY])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
         if document["format"] != FORMAT:
-            raise ValueError("another format")
+            raise ValueError("unknown format")
         engine = make_engine(**document["engine"])
         if engine.name not in (NATIVE, IPEX) or engine.precision not in (BF16, FP32):
-            raise ValueError("no engine")
+            raise ValueError("unknown engine")
         best = {name[len(_BEST) :]: tensor for name, tensor in tensors.items() if name.startswith(_BEST)}
         return Checkpoint(
             identity=dict(document["identity"]),
@@ -139,14 +141,28 @@ def read_checkpoint(path: Path) -> Checkpoint:
             has_extension=bool(document["has_extension"]),
             history=history_from_document(document["history"]),
             state={name[len(_STATE) :]: tensor for name, tensor in tensors.items() if name.startswith(_STATE)},
-            best=judge(best, Confusion.from_counts(document["best"])) if document["best"] else None,
+            best=best_at_threshold(best, Confusion.from_counts(document["best"])) if document["best"] else None,
         )
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise JobError(f"The checkpoint {path} is damaged.", "Run it without resume.") from error
 
 
 def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path) -> None:
-    """Raise JobError, naming what differs, where a checkpoint is not of such a training."""
+    """Check that a checkpoint is of the same training.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+    identity : dict
+        Of the run that resumes; see `identify`.
+    path : Path
+        The checkpoint's, for the message.
+
+    Raises
+    ------
+    JobError
+        It is of another training; says what differs.
+    """
     defaults = {field.name: field.default for field in RecipeOptions.option_fields()}
     # A checkpoint of an earlier version lacks the options that are new since.
     former = {name: defaults.get(name) for name in identity} | checkpoint.identity
@@ -154,19 +170,21 @@ def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path)
     if different:
         what = ", ".join("the images or labels" if name == "images" else name for name in different)
         raise JobError(
-            f"The checkpoint {path} is of another job: {what} differ.", "Run that job again, or this without resume."
+            f"The checkpoint {path} is of another job: {what} differ.",
+            "Run that job again, or this one without resume.",
         )
 
 
 class CheckpointWriter:
-    """Writes a training's checkpoints now and then, beside the training.
+    """Writes a training's checkpoints at intervals, in a background thread.
 
-    Use it as a context manager: leaving it waits for the last one to be written.
+    A context manager: leaving it waits until the last one is written.
 
     Parameters
     ----------
     path : Path
     interval_s : float
+        Shortest time between two checkpoints.
     identity, engine
         See Checkpoint.
     reporter : Reporter
@@ -191,28 +209,28 @@ class CheckpointWriter:
 
     def __exit__(self, *_: object) -> None:
         self._thread.shutdown()
-        self._tell_failure()
+        self._warn_of_failure()
 
     def keep(self, training: Training) -> None:
-        """Write a checkpoint if the last one is old enough, and written by now."""
+        """Write a checkpoint if the last one is old enough and complete."""
         is_busy = self._writing is not None and not self._writing.done()
         if time.monotonic() - self._written_s >= self._interval_s and not is_busy:
             self.write(training)
 
     def write(self, training: Training) -> None:
-        """Write a checkpoint of the training as it is; this copies its state and returns."""
-        self._tell_failure()
-        # A copy by way of JSON: the history goes on while the thread writes.
+        """Write a checkpoint; this copies the training's state and returns."""
+        self._warn_of_failure()
+        # A deep copy: the history changes while the thread writes.
         history = history_from_document(json.loads(json.dumps(training.history.to_document())))
         checkpoint = Checkpoint(
-            self._identity, self._engine, ipex_is_loaded(), history, training.trainer.state(), training.best
+            self._identity, self._engine, ipex_is_loaded(), history, training.trainer.state_dict(), training.best
         )
         self._writing = self._thread.submit(write_checkpoint, self._path, checkpoint)
         self._written_s = time.monotonic()
-        training.trainer.lap("checkpoint")
+        training.trainer.record_time("checkpoint")
 
-    def _tell_failure(self) -> None:
+    def _warn_of_failure(self) -> None:
         error = self._writing.exception() if self._writing is not None else None
         self._writing = None
         if error is not None:
-            self._reporter.warning(f"No checkpoint could be written to {self._path} ({error}); the training goes on.")
+            self._reporter.warning(f"No checkpoint could be written to {self._path} ({error}); the training continues.")

@@ -1,6 +1,6 @@
-"""Chips: the pieces of labeled images that a network learns from.
+"""Training chips: random crops of labeled images, with augmentation (symmetries, contrast and brightness jitter).
 
-Knows how chips are drawn, turned and jittered; knows nothing of files or networks.
+Scope: sampling and augmentation. Independent of files and of the model.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ..segmentation.symmetries import turned
 from ..system.large_arrays import strips
 from ..system.prefetch import ahead
 
-# Half of the chips are centered on a road, so that even a few drawn roads are seen at every step.
+# Half of the chips are centered on road pixels, so that every step has some, however few roads are drawn.
 ROAD_CHIP_SHARE = 0.5
 GAIN_SPREAD, BIAS_SPREAD = 0.2, 0.2
-# Of more pixels than this every second, third or so is a center: chips are shifted by far more at random.
+# Candidate centers are thinned to this number: chips are shifted at random by far more.
 MOST_CENTERS = 500_000
 
 
 class ChipSampler:
-    """Draws batches of chips, half of them centered on roads, turned, mirrored and jittered.
+    """Draws batches of augmented chips, half of them centered on road pixels.
 
     Parameters
     ----------
     images : list of LabeledImage
     size_px : int
-        Side of a chip.
+        Side of a chip, in pixels.
     seed : int
         The same seed draws the same chips.
     """
@@ -42,12 +42,12 @@ class ChipSampler:
         self._roads, self._labeled = [roads for roads, _ in pools], [labeled for _, labeled in pools]
 
     def batch(self, number: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a batch, which seed and number decide, whatever was drawn before.
+        """Draw a batch, which depends on the seed and its number alone.
 
         Returns
         -------
         images : ndarray (count, bands, size, size), float32
-            Scaled as a network takes them; 0 where the image has no data.
+            Normalized; 0 where the image has no data.
         labels : ndarray (count, size, size), uint8
             BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
         """
@@ -60,7 +60,7 @@ class ChipSampler:
         return chips, labels
 
     def _draw(self, rng: np.random.Generator, chip: np.ndarray, label: np.ndarray) -> None:
-        """Fill a chip (bands, size, size) of zeros and its label of IGNORE."""
+        """Fill a chip (bands, size, size) of zeros, and its labels (size, size) of IGNORE."""
         pools = self._roads if rng.random() < ROAD_CHIP_SHARE else self._labeled
         weights = np.array([pool.total for pool in pools], dtype=float)
         number = rng.choice(len(pools), p=weights / weights.sum())
@@ -85,7 +85,7 @@ class ChipSampler:
                 target[~known] = 0
 
     def _window(self, shape: tuple[int, ...], center: tuple[int, int], rng: np.random.Generator) -> tuple[slice, slice]:
-        """Return a window near a pixel, moved inside the image, or the whole of a smaller one."""
+        """Return a window around a pixel, shifted at random and into the image; the whole image if it is smaller."""
         shift_px = self._size_px // 4
         starts = [
             max(0, min(at + int(rng.integers(-shift_px, shift_px + 1)) - self._size_px // 2, size - self._size_px))
@@ -97,14 +97,14 @@ class ChipSampler:
 
 @dataclass(frozen=True)
 class _Pool:
-    """Pixels to center chips on, as indexes into the flat image, and how many they stand for."""
+    """Candidate centers as flat indexes, (n,), int64, and the number of pixels that they were thinned from."""
 
     centers: np.ndarray
     total: int
 
 
 def _find_centers(labels: np.ndarray) -> tuple[_Pool, _Pool]:
-    """Return the road pixels and the labeled pixels of an image, evenly thinned where they are many."""
+    """Return the road pixels and the labeled pixels of an image, evenly thinned to `MOST_CENTERS`."""
     pools = []
     for is_wanted in (lambda part: part == ROAD, lambda part: part != IGNORE):
         parts = strips(*labels.shape)
@@ -122,9 +122,9 @@ def _find_centers(labels: np.ndarray) -> tuple[_Pool, _Pool]:
 
 
 def _jitter(image: LabeledImage, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return by band what to multiply a value by, and then to add: normalization with a varied contrast and brightness.
+    """Return scale and offset of each band, (bands,), float32: normalization with jittered contrast and brightness.
 
-    They vary a little differently in each band.
+    Most of the jitter is common to all bands.
     """
     bands = len(image.bands)
     gain = 1 + rng.uniform(-GAIN_SPREAD, GAIN_SPREAD) + rng.normal(0, 0.03, bands)
@@ -137,5 +137,22 @@ def _jitter(image: LabeledImage, rng: np.random.Generator) -> tuple[np.ndarray, 
 def prefetch(
     sampler: ChipSampler, batch_size: int, first: int = 0, depth: int = 3
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield batches, from batch `first` on, that a thread draws ahead; closing the generator ends the thread."""
+    """Yield batches that a background thread draws ahead; closing the generator ends the thread.
+
+    Parameters
+    ----------
+    sampler : ChipSampler
+    batch_size : int
+        Chips in a batch.
+    first : int
+        Number of the first batch.
+    depth : int
+        How many batches may wait; see `ahead`.
+
+    Yields
+    ------
+    images : ndarray (batch_size, bands, size, size), float32
+    labels : ndarray (batch_size, size, size), uint8
+        As `ChipSampler.batch` returns them.
+    """
     return ahead((sampler.batch(number, batch_size) for number in itertools.count(first)), depth)

@@ -1,7 +1,6 @@
-"""The loss by which a network learns the classes of roads, beside where they are.
+"""Road class loss: class-balanced binary cross-entropy, beside the loss of road or not.
 
-Knows logits and labels; knows nothing of networks. Labels are as `ChipSampler` gives them: ROAD + n for a road of
-class n.
+Scope: logits and labels, as `ChipSampler` draws them: ROAD + n for a road of class n. Independent of the model.
 """
 
 from __future__ import annotations
@@ -12,32 +11,36 @@ from torch.nn import functional
 
 from ..geodata.pixel_codes import IGNORE, ROAD
 
-# Beside the loss of roads: enough to learn classes, too little to be learned at the cost of roads.
+# Weight beside the road loss: enough to learn classes, too little to cost road accuracy.
 CLASS_WEIGHT = 0.2
 
 
 def without_classes(labels: Tensor) -> Tensor:
-    """Return labels in which all roads are ROAD."""
+    """Return labels, (...), uint8, in which roads of all classes are ROAD, in the same shape and dtype."""
     return torch.where(_has_class(labels), labels.new_tensor(ROAD), labels)
 
 
 def class_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the mean binary cross-entropy of the classes where a road of known class lies; 0 where none does.
+    """Return the class-balanced mean binary cross-entropy over road pixels of known class; 0 if there are none.
 
-    Each class that is there weighs the same, however many pixels it has: most roads are of few classes.
+    Each class in the batch has the same weight, however many pixels it has: most roads are of few classes.
 
     Parameters
     ----------
-    logits : Tensor (batch, classes, height, width), floating point
+    logits : Tensor (batch, classes, height, width), float32
     labels : Tensor (batch, height, width), uint8
+
+    Returns
+    -------
+    Tensor, 0-d, float32
     """
-    there = _has_class(labels)
-    if not there.any():
+    known = _has_class(labels)
+    if not known.any():
         return logits.sum() * 0
-    number = labels[there].long() - ROAD - 1
-    told = logits.permute(0, 2, 3, 1)[there]
-    truth = functional.one_hot(number, logits.shape[1]).to(told.dtype)
-    loss = functional.binary_cross_entropy_with_logits(told, truth, reduction="none").mean(dim=1)
+    number = labels[known].long() - ROAD - 1
+    predicted = logits.permute(0, 2, 3, 1)[known]
+    truth = functional.one_hot(number, logits.shape[1]).to(predicted.dtype)
+    loss = functional.binary_cross_entropy_with_logits(predicted, truth, reduction="none").mean(dim=1)
     counts = torch.bincount(number, minlength=logits.shape[1])
     return (loss / counts[number]).sum() / (counts > 0).sum()
 

@@ -1,7 +1,6 @@
-"""Soft clDice: a loss that asks whether center-lines are covered, and so whether roads are unbroken.
+"""Soft clDice: a topology-aware loss on center-lines (soft skeletons), which rewards unbroken roads.
 
-Knows logits and labels; knows nothing of networks. A label of 255 is ignored: to the skeleton it is what lies beyond
-the image's border.
+Scope: logits and labels. Independent of the model. IGNORE is to the skeleton what lies beyond the image's border.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ..geodata.pixel_codes import IGNORE, ROAD
 
 ITERATIONS = 10  # each takes a pixel off either side of a road: of one up to 20 px wide, only the center-line is left
 
-# (rows, columns) from a pixel to those that it is compared with.
+# Neighborhoods, as (row, column) steps from a pixel.
 _CROSS = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))
 _COLUMN = ((0, 0), (-1, 0), (1, 0))
 _ROW = ((0, 0), (0, -1), (0, 1))
@@ -33,11 +32,16 @@ def centerline_loss(logits: Tensor, labels: Tensor, iterations: int = ITERATIONS
 
     Parameters
     ----------
-    logits : Tensor (batch, 1, height, width), floating point
-    labels : Tensor of the same shape, uint8
+    logits : Tensor (batch, 1, height, width), float32 or float64
+    labels : Tensor (batch, 1, height, width), uint8
         BACKGROUND, ROAD or IGNORE.
     iterations : int
         Half the width of the widest road that is thinned to a line, in pixels.
+
+    Returns
+    -------
+    Tensor, 0-d, dtype of the logits
+        From 0 to 1.
     """
     lengths = torch.stack([_lengths(*image, iterations) for image in zip(logits, labels)]).sum(0)
     predicted, predicted_on_road, true, true_found = lengths + 1
@@ -46,7 +50,7 @@ def centerline_loss(logits: Tensor, labels: Tensor, iterations: int = ITERATIONS
 
 
 def _lengths(logits: Tensor, labels: Tensor, iterations: int) -> Tensor:
-    """Return the pixels of one image's predicted center-lines, how many are road, of its true ones, how many found."""
+    """Return pixel sums of one image, (4,): predicted center-lines, of these on road, true ones, of these predicted."""
     known = (labels != IGNORE).to(logits.dtype)
     road = (labels == ROAD).to(logits.dtype)
     probability = torch.sigmoid(logits) * known
@@ -57,15 +61,21 @@ def _lengths(logits: Tensor, labels: Tensor, iterations: int) -> Tensor:
 
 
 def soft_skeleton(values: Tensor, known: Tensor, iterations: int = ITERATIONS) -> Tensor:
-    """Return how much each pixel belongs to the skeleton: what is lost of the image and its erosions by opening them.
+    """Return the soft skeleton: what opening removes from the image and from its successive erosions.
 
     Parameters
     ----------
-    values : Tensor (..., height, width), floating point
+    values : Tensor (..., height, width), float32 or float64
         From 0 to 1; 0 where not known.
-    known : Tensor of the same shape and type
+    known : Tensor (..., height, width), dtype of the values
         1, or 0 for pixels that neither erode their neighbors nor belong to the skeleton.
     iterations : int
+        Number of erosions.
+
+    Returns
+    -------
+    Tensor (..., height, width), dtype of the values
+        From 0 to 1.
 
     Notes
     -----
@@ -75,17 +85,17 @@ def soft_skeleton(values: Tensor, known: Tensor, iterations: int = ITERATIONS) -
     unknown = 1 - known
     rest = torch.ones_like(values)
     for _ in range(iterations):
-        eroded = -_Highest.apply(-(values + unknown), _CROSS) * known
-        opened = _Highest.apply(_Highest.apply(eroded, _COLUMN), _ROW)
+        eroded = -_Dilation.apply(-(values + unknown), _CROSS) * known
+        opened = _Dilation.apply(_Dilation.apply(eroded, _COLUMN), _ROW)
         rest = rest * (1 - functional.relu(values - opened))
         values = eroded
     return 1 - rest
 
 
-class _Highest(torch.autograd.Function):
-    """The highest value at some steps from each pixel, as far as they lie within the image.
+class _Dilation(torch.autograd.Function):
+    """Dilation: the maximum over each pixel's neighborhood, given as (row, column) steps and clipped at the border.
 
-    PyTorch's own pooling keeps 64-bit indices, and its maximum divides the gradient among equals; both take many times
+    PyTorch's max pooling keeps 64-bit indices, and its maximum divides the gradient among equals; both take many times
     as long as this. Of equals, the first takes the whole gradient.
     """
 

@@ -1,6 +1,6 @@
-"""What happened in a training: losses, rates, scores, and the best state seen.
+"""Training history: losses, learning rates, validation scores, timings, and the best model so far.
 
-Knows how they are kept and told in JSON; knows nothing of how they come about.
+Scope: the record and its JSON form. Independent of how a training goes.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import torch
 
 from ..segmentation.pixel_metrics import Confusion, Scores
 
-# More points no chart shows. When there are as many, every other one goes, and from then on every other one is kept.
+# More points no chart shows. At this number every other one is dropped, and from then on every other one is kept.
 MOST_POINTS = 4000
 
 
 @dataclass
 class History:
-    """What happened in training.
+    """Record of a training.
 
     Parameters
     ----------
@@ -27,19 +27,19 @@ class History:
     elapsed_s : float
         Seconds of training until then.
     steps : list of tuple
-        Step, seconds since the start, loss, learning rate; of a long training only every so manieth.
+        Step, seconds since the start, loss, learning rate; in a long training of every `stride`-th step only.
     validations : list of tuple
         Step, seconds since the start, scores at the best threshold.
     images_seen : int
-        Chips learned from.
+        Chips trained on.
     timings_s : dict
         Seconds by part of the loop.
     notes : list of str
-        What else there is to say, for a person: resumed, stopped, ended early.
+        Events for the report: resumed, stopped, stopped early.
     stride : int
-        Of how many steps one is kept in `steps`.
+        Every how manieth step is kept in `steps`.
     validated_parts : int
-        How many of the parts, after each of which there is a validation, were over at the last one.
+        How many of the equal parts that end in a validation have been validated.
     """
 
     step: int = 0
@@ -53,7 +53,17 @@ class History:
     validated_parts: int = 0
 
     def add_step(self, elapsed_s: float, loss: float, rate: float, images: int) -> None:
-        """Note a step that is done."""
+        """Add a step.
+
+        Parameters
+        ----------
+        elapsed_s : float
+            Seconds since the start.
+        loss, rate : float
+            Loss and learning rate of the step.
+        images : int
+            Number of chips in it.
+        """
         self.step, self.elapsed_s = self.step + 1, elapsed_s
         self.images_seen += images
         if self.step % self.stride == 0:
@@ -64,28 +74,28 @@ class History:
 
     @property
     def images_per_s(self) -> float:
-        """Chips a second of the loop, validations and checkpoints left out."""
+        """Throughput in chips per second, without validations and checkpoints."""
         seconds = sum(taken for part, taken in self.timings_s.items() if part not in ("validation", "checkpoint"))
         return self.images_seen / seconds if seconds > 0 else 0.0
 
     @property
     def validations_since_best(self) -> int:
-        """How many validations have passed without a better F1."""
+        """Number of validations since the one with the best F1."""
         f1 = [scores.f1 for _, _, scores in self.validations]
         return len(f1) - 1 - f1.index(max(f1)) if f1 else 0
 
     def to_document(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
+        """Return the history as a JSON document."""
         return asdict(self)
 
 
 def history_from_document(document: dict[str, Any]) -> History:
-    """Return the history that a document holds.
+    """Return the history in a JSON document.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        The document is no history.
+        The document is not a history.
     """
     validations = [(step, elapsed_s, Scores(**scores)) for step, elapsed_s, scores in document["validations"]]
     steps = [(step, elapsed_s, loss, rate) for step, elapsed_s, loss, rate in document["steps"]]
@@ -94,7 +104,7 @@ def history_from_document(document: dict[str, Any]) -> History:
 
 @dataclass(frozen=True)
 class Trained:
-    """The best state of the network, and what validation said of it."""
+    """The weights of a model, and how they score in validation at the best threshold."""
 
     weights: dict[str, torch.Tensor]
     confusion: Confusion
@@ -102,7 +112,7 @@ class Trained:
     scores: Scores
 
 
-def judge(weights: dict[str, torch.Tensor], confusion: Confusion) -> Trained:
-    """Return a state with the threshold that scores best in validation."""
+def best_at_threshold(weights: dict[str, torch.Tensor], confusion: Confusion) -> Trained:
+    """Return weights, tensors (...) of any dtype, with the threshold of the best F1 in validation."""
     threshold = confusion.best_threshold()
     return Trained(weights, confusion, threshold, confusion.scores(threshold))

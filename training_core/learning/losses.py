@@ -1,7 +1,6 @@
-"""Losses whose gradients have a closed form: value and gradient in one pass over the logits, a block at a time.
+"""Road loss: focal and soft Dice loss with closed-form gradients, in one pass over blocks of pixels; clDice added.
 
-Knows logits and labels; knows nothing of networks. A label of 255 is ignored. What connects the roads is in
-`centerline.py`, and only weighed here.
+Scope: logits and labels; pixels of IGNORE do not count. Independent of the model. clDice itself is in `cldice_loss`.
 """
 
 from __future__ import annotations
@@ -18,30 +17,30 @@ from torch.nn import functional
 from ..geodata.pixel_codes import IGNORE, ROAD
 from .cldice_loss import centerline_loss
 
-FOCAL_WEIGHT, DICE_WEIGHT = 0.75, 0.25  # CRESI's mixture
+FOCAL_WEIGHT, DICE_WEIGHT = 0.75, 0.25  # as in CRESI
 
-# Small enough that what is computed of a block stays in the cache, large enough to keep several threads at work.
+# Small enough that the intermediates of a block stay in the cache, large enough to keep several threads busy.
 _BLOCK_PX = 1 << 18
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Some of the pixels, and what every term needs of them: (pixels,), in the number format of the logits.
+    """A block of pixels with the intermediates that all terms share, each (pixels,) in the dtype of the logits.
 
     Parameters
     ----------
     place : slice
-        Where they are among all.
+        Position among all pixels.
     known, road : Tensor
-        1 or 0.
+        Masks of 1 or 0.
     sign : Tensor
         -1 for road, else 1.
     margin : Tensor
-        sign * logit: how far the network leans to the wrong side.
+        sign * logit, positive where the prediction is wrong.
     error : Tensor
         sigmoid(margin), the probability of the wrong class.
     spare : Tensor
-        To compute in.
+        Scratch memory.
     """
 
     place: slice
@@ -54,7 +53,7 @@ class _Block:
 
 
 def _blocks(logits: Tensor, labels: Tensor) -> Iterator[_Block]:
-    """Yield all pixels in blocks, each in the same memory as the one before it."""
+    """Yield all pixels in blocks, which share the same memory one after the other."""
     buffers = logits.new_empty(6, min(_BLOCK_PX, len(logits)))
     one = logits.new_ones(())
     for start in range(0, len(logits), _BLOCK_PX):
@@ -82,7 +81,7 @@ class _Focal:
         self._sum = self._count = 0.0
 
     def add(self, block: _Block) -> None:
-        """Take a block in; the gradient of its sum is written."""
+        """Add a block; writes the gradient of its sum."""
         self._count += block.known.sum().item()
         factor = torch.mul(block.known, 1 - self._alpha, out=block.spare).add_(block.road, alpha=2 * self._alpha - 1)
         factor.mul_(block.error).mul_(block.error)
@@ -94,7 +93,7 @@ class _Focal:
         torch.mul(factor, loss, out=slope).mul_(block.sign)
 
     def finish(self) -> float:
-        """Return the value; the gradient is then that of the mean."""
+        """Return the loss, and scale the gradient to that of the mean."""
         scale = self._weight / max(self._count, 1.0)
         self.gradient.mul_(scale)
         return self._sum * scale
@@ -113,7 +112,7 @@ class _Dice:
         self._road = self._errors = self._errors_on_road = 0.0
 
     def add(self, block: _Block) -> None:
-        """Take a block in; q (1 - q) is kept of it, negative on road."""
+        """Add a block; keeps q (1 - q), negative on road."""
         slope = self.gradient[block.place]
         self._road += block.road.sum().item()
         self._errors_on_road += torch.mul(block.error, block.road, out=slope).sum().item()
@@ -121,18 +120,18 @@ class _Dice:
         slope.addcmul_(slope, block.error, value=-1).mul_(block.sign)
 
     def finish(self) -> float:
-        """Return the value; the gradient is then that of the loss."""
+        """Return the loss, and finish its gradient."""
         hits = self._road - self._errors_on_road
         false_alarms = self._errors - self._errors_on_road
         numerator, denominator = 2 * hits + 1, hits + false_alarms + self._road + 1
-        # A factor of N / M^2 for what is positive, background, and of (2 M - N) / M^2 for what is negative, road.
+        # Background, which is positive, times N / M^2; road, which is negative, times (2 M - N) / M^2.
         functional.leaky_relu_(self.gradient, (2 * denominator - numerator) / numerator)
         self.gradient.mul_(self._weight * numerator / denominator**2)
         return self._weight * (1 - numerator / denominator)
 
 
 class _Sum(torch.autograd.Function):
-    """The sum of terms; all that is kept for the way back is its gradient."""
+    """Sum of terms; only its gradient is saved for the backward pass."""
 
     @staticmethod
     def forward(context: Any, logits: Tensor, labels: Tensor, terms: list[_Focal | _Dice]) -> Tensor:
@@ -154,34 +153,42 @@ class _Sum(torch.autograd.Function):
 
 
 def focal_loss(logits: Tensor, labels: Tensor, alpha: float = 0.5) -> Tensor:
-    """Return the mean sigmoid focal loss (gamma 2) over the labeled pixels; 0 where none is.
+    """Return the mean sigmoid focal loss (gamma 2) over the labeled pixels; 0 if there are none.
 
     Parameters
     ----------
-    logits : Tensor, any shape, floating point
-    labels : Tensor of the same shape, uint8
+    logits : Tensor (...), float32 or float64
+    labels : Tensor (...), uint8
         BACKGROUND, ROAD or IGNORE.
     alpha : float
-        Weight of road; background weighs 1 - alpha.
+        Weight of road; that of background is 1 - alpha.
+
+    Returns
+    -------
+    Tensor, 0-d, dtype of the logits
     """
     return _Sum.apply(logits, labels, [_Focal(logits, alpha, 1.0)])
 
 
 def dice_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the soft Dice loss over the labeled pixels; see `focal_loss` for the parameters."""
+    """Return the soft Dice loss over the labeled pixels, 0-d, of logits (...), float32, and labels (...), uint8."""
     return _Sum.apply(logits, labels, [_Dice(logits, 1.0)])
 
 
 def road_loss(logits: Tensor, labels: Tensor, centerline_weight: float = 0.0) -> Tensor:
-    """Return the loss that networks are trained with: focal and Dice loss, and as much clDice as asked for.
+    """Return the training loss: focal and Dice loss, mixed with clDice.
 
     Parameters
     ----------
-    logits : Tensor (batch, 1, height, width), floating point
-    labels : Tensor of the same shape, uint8
+    logits : Tensor (batch, 1, height, width), float32 or float64
+    labels : Tensor (batch, 1, height, width), uint8
         BACKGROUND, ROAD or IGNORE.
     centerline_weight : float
-        From 0 to 1, the part of `centerline_loss`.
+        Share of `centerline_loss`, from 0 to 1.
+
+    Returns
+    -------
+    Tensor, 0-d, dtype of the logits
     """
     terms = [_Focal(logits, 0.5, FOCAL_WEIGHT), _Dice(logits, DICE_WEIGHT)]
     loss = _Sum.apply(logits, labels, terms)

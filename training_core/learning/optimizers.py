@@ -1,6 +1,6 @@
-"""Optimizers, their usual learning rates, and how a rate goes with the batch and with time.
+"""Optimizers, their default learning rates, linear scaling with the batch, and the schedule: warm-up and cosine decay.
 
-Knows parameters and recipes; knows nothing of networks' shapes or of images.
+Scope: parameters and recipes. Independent of the model's shape and of images.
 """
 
 from __future__ import annotations
@@ -20,9 +20,22 @@ MOMENTUM = 0.9
 LOWEST_SHARE = 0.01
 
 
-def build_optimizer(network: nn.Module, name: str, weight_decay: float) -> Optimizer:
-    """Return the optimizer of the network's live parameters; biases and normalization do not decay."""
-    groups = param_groups_weight_decay(network, weight_decay)
+def build_optimizer(model: nn.Module, name: str, weight_decay: float) -> Optimizer:
+    """Return an optimizer of a model's trainable parameters, without weight decay for biases and normalization.
+
+    Parameters
+    ----------
+    model : Module
+    name : str
+        adamw, sgd, lamb or lars.
+    weight_decay : float
+
+    Returns
+    -------
+    Optimizer
+        With a learning rate of 0, to be set at each step.
+    """
+    groups = param_groups_weight_decay(model, weight_decay)
     if name == "adamw":
         return AdamW(groups, lr=0.0, fused=True)
     if name == "sgd":
@@ -33,7 +46,7 @@ def build_optimizer(network: nn.Module, name: str, weight_decay: float) -> Optim
 
 
 def peak_rate(recipe: RecipeOptions) -> float:
-    """Return the peak learning rate: the stated one in proportion to the whole batch (Goyal et al., 2017)."""
+    """Return the peak learning rate, scaled linearly with the effective batch size (Goyal et al., 2017)."""
     stated = recipe.learning_rate or USUAL_RATES[recipe.optimizer]
     return stated * recipe.batch_size * recipe.accumulation / REFERENCE_BATCH
 
@@ -44,10 +57,16 @@ def rate_at(done: float, peak: float, warm_up_share: float) -> float:
     Parameters
     ----------
     done : float
-        How much of the training is done, from 0 to 1.
+        Share of the training that is done, from 0 to 1.
     peak : float
+        Learning rate at the end of the warm-up.
     warm_up_share : float
-        Share of the training that warms up.
+        Share of the training that warms up, below 1.
+
+    Returns
+    -------
+    float
+        At least a hundredth of the peak after the warm-up, a twentieth during it.
     """
     if done < warm_up_share:
         return peak * max(done / warm_up_share, 0.05)

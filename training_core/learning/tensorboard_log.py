@@ -1,6 +1,7 @@
-"""Logs for TensorBoard: the numbers of a job as event files, in a folder of their own for each run.
+"""TensorBoard logs: the metrics of a job as event files, in a folder of its own for each run.
 
-Knows tensorboardX and who hears of a job; knows nothing of training. TensorBoard itself is not needed to write them.
+Scope: event files, by way of tensorboardX, and the metrics of a reporter. Independent of training. TensorBoard is not
+needed to write them.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from ..errors import OutputError
 from ..events import Event, Metric, Reporter
 from ..system import shutdown
 
-# What TensorBoard compares runs by.
+# Metrics by which TensorBoard compares runs.
 COMPARED = ("validation_f1", "validation_iou")
 FLUSH_EVERY_S = 5.0
 
 
 @contextmanager
 def logged(reporter: Reporter, folder: str, model: str, options: Mapping[str, Any]) -> Iterator[Reporter]:
-    """Give a reporter like this one, each of whose numbers also goes to a log; without a folder, the reporter itself.
+    """Provide a reporter whose metrics also go to a TensorBoard log; without a folder, the given one.
 
-    Where the log cannot be gone on with, as on a full disk, the job is warned and goes on without it.
+    If the log cannot be written, as on a full disk, the reporter warns and the job continues without it.
 
     Parameters
     ----------
@@ -35,9 +36,13 @@ def logged(reporter: Reporter, folder: str, model: str, options: Mapping[str, An
     folder : str
         Holds a folder for each run; empty for no log.
     model : str
-        The model's file, by which the run is named.
+        Path of the model file, after which the run is named.
     options : mapping of str to anything
-        The job's fields, told with the run.
+        The job's fields, logged as hyperparameters.
+
+    Yields
+    ------
+    Reporter
 
     Raises
     ------
@@ -61,20 +66,20 @@ def logged(reporter: Reporter, folder: str, model: str, options: Mapping[str, An
 
 
 class TensorBoardLog:
-    """A run's log. A context manager: a run that has told no number leaves nothing behind.
+    """A run's log. A context manager: a run without any metric leaves no files.
 
-    Numbers are on the disk some seconds after they were added, so that TensorBoard shows a run while it goes on.
+    Values are on the disk some seconds after they were added, so that TensorBoard shows a run in progress.
 
     Parameters
     ----------
     folder : str
         Holds a folder for each run.
     name : str
-        What the run's folder is called, followed by the time.
+        Name of the run's folder, before the time.
     options : mapping of str to anything
-        What the run was asked to do.
+        Logged as hyperparameters.
     compared : sequence of str
-        Names of the numbers by which TensorBoard compares runs.
+        Names of the metrics by which TensorBoard compares runs.
 
     Raises
     ------
@@ -95,7 +100,7 @@ class TensorBoardLog:
             for summary in _describe(options, compared):
                 self._write(summary=summary)
             self._flush()
-        except (OSError, ValueError) as error:  # of a name with a null character
+        except (OSError, ValueError) as error:  # a name with a null character
             raise OutputError(
                 f"The TensorBoard folder {folder} cannot be written to ({_why(error)}).", "Choose another folder."
             ) from error
@@ -111,7 +116,7 @@ class TensorBoardLog:
         self._end()
 
     def _end(self) -> None:
-        """Close the log, and remove one that tells nothing."""
+        """Close the log, and remove it if it is empty."""
         self.close()
         if not self._count:
             with contextlib.suppress(OSError):
@@ -120,18 +125,31 @@ class TensorBoardLog:
 
     @property
     def is_open(self) -> bool:
-        """Whether numbers can be added."""
+        """Whether values can be added."""
         return self._file is not None
 
     def add(self, name: str, value: float, step: int) -> None:
-        """Add one number of a series; raise OSError where it cannot be written."""
+        """Add a value to a series.
+
+        Parameters
+        ----------
+        name : str
+        value : float
+        step : int
+            Number of the training step.
+
+        Raises
+        ------
+        OSError
+            It cannot be written.
+        """
         from tensorboardX.summary import scalar
 
         self._write(summary=scalar(name, value), step=step)
         self._count += 1
 
     def close(self) -> None:
-        """End the log; what can no longer be written is let go."""
+        """Close the log; an error in writing the rest is ignored."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
@@ -143,12 +161,12 @@ class TensorBoardLog:
             self._flush()
 
     def _flush(self) -> None:
-        self._file.flush()  # down to the disk, which would hold up a quick training if it were done every time
+        self._file.flush()  # down to the disk, which would slow down a quick training if done every time
         self._flush_s = time.monotonic() + FLUSH_EVERY_S
 
 
 def _new_folder(folder: Path, name: str) -> Path:
-    """Make a folder of this name, or of one with a number where another run has begun in the same second."""
+    """Make a folder of this name, with a number appended if another run began in the same second."""
     folder.mkdir(parents=True, exist_ok=True)
     number = 1
     while True:
@@ -161,7 +179,7 @@ def _new_folder(folder: Path, name: str) -> Path:
 
 
 def _describe(options: Mapping[str, Any], compared: Sequence[str]) -> list[Any]:
-    """Return the records that tell what a run was asked to do: as hyperparameters and as a table."""
+    """Return the records of a run's options: as hyperparameters and as a table."""
     from tensorboardX.summary import hparams, text
 
     plain = {name: _plain(value) for name, value in options.items()}
@@ -173,7 +191,7 @@ def _describe(options: Mapping[str, Any], compared: Sequence[str]) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number as it is, and all else as text that UTF-8 holds, which not every path is."""
+    """Return a number as it is, and all else as text without characters that UTF-8 cannot hold."""
     if isinstance(value, (bool, int, float)):
         return value
     words = value if isinstance(value, str) else json.dumps(value)

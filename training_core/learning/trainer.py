@@ -1,6 +1,6 @@
-"""A network in training: one step at a time, timed by parts, and measured on the ground kept apart.
+"""Training step: forward, backward and optimizer on a batch; validation on the held-out labels; state to resume from.
 
-Knows networks, engines, losses and optimizers; knows nothing of how long to train or of files.
+Scope: a model, its engine, loss and optimizer. Independent of how long to train and of files.
 """
 
 from __future__ import annotations
@@ -30,56 +30,56 @@ PARTS = ("waiting for chips", "forward", "backward", "optimizer", "validation", 
 
 
 class Trainer:
-    """A network with its optimizer, as an engine trains them.
+    """A model with its optimizer, as an engine trains them.
 
     Parameters
     ----------
-    network : Module
+    model : Module
         Belongs to the trainer from here on.
     engine : NativeEngine
     recipe : RecipeOptions
-        How it learns; see there.
+        Batch size, optimizer, loss and so on; its budget does not matter here.
 
     Attributes
     ----------
     timings_s : dict
-        Seconds by part of the loop.
+        Seconds by part of the loop, as named in `PARTS`.
     """
 
-    def __init__(self, network: nn.Module, engine: NativeEngine, recipe: RecipeOptions) -> None:
+    def __init__(self, model: nn.Module, engine: NativeEngine, recipe: RecipeOptions) -> None:
         self._engine, self._recipe = engine, recipe
-        freeze_stages(network, recipe.frozen_stages)
-        optimizer = build_optimizer(network, recipe.optimizer, recipe.weight_decay)
-        self._network, self._optimizer = engine.prepare_training(network, optimizer)
-        self._average = WeightAverage(self._network, recipe.averaging) if recipe.averaging else None
+        freeze_stages(model, recipe.frozen_stages)
+        optimizer = build_optimizer(model, recipe.optimizer, recipe.weight_decay)
+        self._model, self._optimizer = engine.prepare_training(model, optimizer)
+        self._average = WeightAverage(self._model, recipe.averaging) if recipe.averaging else None
         self._set_training_mode()
         self.timings_s = dict.fromkeys(PARTS, 0.0)
-        self._lap_began_s = time.perf_counter()
+        self._part_began_s = time.perf_counter()
 
-    def lap(self, part: str) -> None:
-        """Count the time since the last lap as this part's."""
+    def record_time(self, part: str) -> None:
+        """Add the time since the last call to that of a part, one of `PARTS`."""
         now_s = time.perf_counter()
-        self.timings_s[part] += now_s - self._lap_began_s
-        self._lap_began_s = now_s
+        self.timings_s[part] += now_s - self._part_began_s
+        self._part_began_s = now_s
 
     def step(self, chips: np.ndarray, labels: np.ndarray, rate: float) -> float:
-        """Train on the chips of one step and return their loss; a NaN or infinite loss changes no weight.
+        """Train on the chips of one step; a NaN or infinite loss changes no weight.
 
         Parameters
         ----------
         chips : ndarray (chips, bands, height, width), float32
-            Computed a batch at a time; the gradients add up, each batch by its share of the labeled pixels.
+            Computed a batch at a time; gradients accumulate, each batch weighted by its share of the labeled pixels.
         labels : ndarray (chips, height, width), uint8
-            As `ChipSampler` gives them.
+            As `ChipSampler.batch` returns them.
         rate : float
-            The learning rate of this step.
+            Learning rate.
 
         Returns
         -------
         float
             The loss, NaN or infinite where the training has diverged.
         """
-        self.lap("waiting for chips")
+        self.record_time("waiting for chips")
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         self._optimizer.zero_grad(set_to_none=True)
@@ -87,92 +87,89 @@ class Trainer:
         for start in range(0, len(chips), self._recipe.batch_size):
             batch = slice(start, start + self._recipe.batch_size)
             share = np.count_nonzero(labels[batch] != IGNORE) / labeled
-            total += self._learn(torch.from_numpy(chips[batch]), torch.from_numpy(labels[batch]), share)
+            total += self._accumulate(torch.from_numpy(chips[batch]), torch.from_numpy(labels[batch]), share)
         if math.isfinite(total):
             if self._recipe.clip_norm:
-                nn.utils.clip_grad_norm_(self._network.parameters(), self._recipe.clip_norm)
+                nn.utils.clip_grad_norm_(self._model.parameters(), self._recipe.clip_norm)
             self._optimizer.step()
             if self._average:
                 self._average.update()
-        self.lap("optimizer")
+        self.record_time("optimizer")
         return total
 
-    def _learn(self, chips: Tensor, labels: Tensor, share: float) -> float:
-        """Add a batch's gradients to those of the step, and return its share of the loss."""
-        logits = self._engine.forward(self._network, chips)
+    def _accumulate(self, chips: Tensor, labels: Tensor, share: float) -> float:
+        """Add a batch's gradients to those of the step; return its share of the loss."""
+        logits = self._engine.forward(self._model, chips)
         loss = road_loss(logits[:, :1], without_classes(labels)[:, None], self._recipe.centerline_weight)
         if logits.shape[1] > 1:
             loss = loss + CLASS_WEIGHT * class_loss(logits[:, 1:], labels)
         loss = loss * share
-        self.lap("forward")
+        self.record_time("forward")
         loss.backward()
-        self.lap("backward")
+        self.record_time("backward")
         return loss.item()
 
     def weights(self) -> dict[str, Tensor]:
-        """Return a copy of the network's weights as they are validated and stored: the average, where there is one."""
-        with self._averaged():
-            return _copies(self._network.state_dict())
+        """Return copies of the weights to validate and store, averaged if the recipe says so: (...), any dtype."""
+        average = self._average.weights() if self._average else {}
+        return _copies({**self._model.state_dict(), **average})
 
     def validate(self, images: list[LabeledImage]) -> Confusion:
-        """Return how the network does on the labels kept apart."""
+        """Return the confusion of predictions and labels on the validation pixels."""
         confusion = Confusion()
-        self._network.eval()
-        with self._averaged():
+        self._model.eval()
+        with self._average.in_place() if self._average else nullcontext():
             for image in images:
-                predictor = Predictor(self._network, self._engine, image.bands)
+                predictor = Predictor(self._model, self._engine, image.bands)
                 for tile, found in predict_tiles(predictor, window_reader(image), validation_tiles(image)):
                     confusion.add(found.probability, image.validation[tile.destination])
         self._set_training_mode()
-        self.lap("validation")
+        self.record_time("validation")
         return confusion
 
-    def state(self) -> dict[str, Tensor]:
-        """Return copies of all tensors that a step changes, by name, to go on from later."""
-        tensors = {f"network.{name}": tensor for name, tensor in self._network.state_dict().items()}
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return copies of all tensors that a step changes, by name, to resume from: (...), any dtype."""
+        tensors = {f"network.{name}": tensor for name, tensor in self._model.state_dict().items()}
         for index, values in self._optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{name}": torch.as_tensor(value) for name, value in values.items()
                         if value is not None}  # fmt: skip
         for index, group in enumerate(self._optimizer.param_groups):
-            if "step" in group:  # where some optimizers count
+            if "step" in group:  # LAMB counts its steps there
                 tensors[f"group.{index}"] = torch.as_tensor(group["step"])
         if self._average:
-            tensors |= {f"average.{name}": tensor for name, tensor in self._average.state().items()}
+            tensors |= {f"average.{name}": tensor for name, tensor in self._average.state_dict().items()}
         return _copies(tensors)
 
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """Go on from a state.
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Resume from a state, tensors (...) of any dtype, as `state_dict` returns it.
 
         Raises
         ------
         KeyError, IndexError, ValueError, RuntimeError
-            It is not the state of such a network and recipe.
+            It is the state of another model or recipe.
         """
-        self._network.load_state_dict(_under("network.", state))
+        self._model.load_state_dict(_under("network.", state))
         parameters = [parameter for group in self._optimizer.param_groups for parameter in group["params"]]
         moments: dict[int, dict[str, Tensor]] = {}
         for name, tensor in _under("optimizer.", state).items():
             index, _, part = name.partition(".")
-            of = parameters[int(index)]
+            parameter = parameters[int(index)]
             # In the parameter's own memory layout, which fused optimizers take for granted.
-            laid_out = torch.empty_like(of).copy_(tensor) if tensor.shape == of.shape else tensor
+            laid_out = torch.empty_like(parameter).copy_(tensor) if tensor.shape == parameter.shape else tensor
             moments.setdefault(int(index), {})[part] = laid_out
         groups = self._optimizer.state_dict()["param_groups"]
         for index, tensor in _under("group.", state).items():
             groups[int(index)]["step"] = int(tensor)
         self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
         if self._average:
-            self._average.restore(_under("average.", state))
-
-    def _averaged(self):
-        return self._average.in_place() if self._average else nullcontext()
+            self._average.load_state_dict(_under("average.", state))
 
     def _set_training_mode(self) -> None:
-        set_training_mode(self._network, self._recipe.frozen_stages, self._recipe.batch_norm)
+        set_training_mode(self._model, self._recipe.frozen_stages, self._recipe.batch_norm)
 
 
 def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return copies in the plain memory layout: files take no other, and would make copies of their own."""
+    """Return contiguous copies: files take no other memory layout, and would make copies of their own."""
     return {name: tensor.detach().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
 
 

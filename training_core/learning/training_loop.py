@@ -1,7 +1,6 @@
-"""The training loop: a network learns until its time or its steps are done, and the best state seen is kept.
+"""Training loop: steps until the budget of time or steps is spent, validations, early stopping, the best model so far.
 
-Knows clocks, schedules and when to validate; what happens in a step is the trainer's, what a checkpoint is in a file,
-the checkpoint's. Knows nothing of files.
+Scope: clocks, the schedule and when to validate. Independent of what a step does (`trainer`) and of files.
 """
 
 from __future__ import annotations
@@ -19,43 +18,45 @@ from ..errors import JobError
 from ..events import Reporter
 from ..jobs import RecipeOptions
 from ..labels.labeled_images import LabeledImage
-from .history import History, Trained, judge
+from .history import History, Trained, best_at_threshold
 from .optimizers import peak_rate, rate_at
 from .trainer import Trainer
 
-# Validations cost time that learning could use: so many of them in a run, but no two closer than this.
+# Validations cost training time: so many of them in a run, but no two closer than this.
 VALIDATIONS, SHORTEST_INTERVAL_S, SHORTEST_INTERVAL_STEPS = 10, 15.0, 20
-TELL_INTERVAL_S = 1.0
+REPORT_INTERVAL_S = 1.0
 
 
 @dataclass
 class Clock:
-    """How much of a training is done: by its steps where they are given, else by its time.
+    """Progress of a training: by its steps where they are given, else by its time.
 
     Parameters
     ----------
     recipe : RecipeOptions
+    validation_s : float
+        Duration of the last validation, which the next one will take again.
     """
 
     recipe: RecipeOptions
-    validation_s: float = 0.0  # what the last validation took, which the next one will take again
+    validation_s: float = 0.0
 
     def done(self, history: History) -> float:
-        """Return how much is done, from 0 to 1; the time for the last validation is set aside."""
+        """Return the share that is done, from 0 to 1; time for the last validation is reserved."""
         if self.recipe.steps:
             return history.step / self.recipe.steps
         seconds = self.recipe.minutes * 60
         return min(1.0, history.elapsed_s / max(seconds - self.validation_s, seconds / 2))
 
     def left_s(self, history: History) -> float:
-        """Return the seconds that are left, as far as can be told."""
+        """Return an estimate of the seconds left."""
         if self.recipe.steps:
             return history.elapsed_s / max(history.step, 1) * (self.recipe.steps - history.step)
         return max(0.0, self.recipe.minutes * 60 - history.elapsed_s)
 
     @property
     def validations(self) -> int:
-        """How many validations there are in all."""
+        """Number of validations in the whole run."""
         if self.recipe.steps:
             return max(1, min(VALIDATIONS, self.recipe.steps // SHORTEST_INTERVAL_STEPS))
         return max(1, min(VALIDATIONS, int(self.recipe.minutes * 60 / SHORTEST_INTERVAL_S)))
@@ -72,7 +73,7 @@ class Training:
     recipe : RecipeOptions
     reporter : Reporter
     history : History, optional
-        Of the part that is already done, with `best`.
+        Of the part that is already done; given with `best` to resume.
     best : Trained, optional
 
     Attributes
@@ -97,27 +98,28 @@ class Training:
         self.history.timings_s = trainer.timings_s
         self._clock = Clock(recipe)
         self._began_s = time.monotonic() - self.history.elapsed_s
-        self._told_s = -TELL_INTERVAL_S
+        self._reported_s = -REPORT_INTERVAL_S
         self._has_diverged = False
 
     def run(
         self, batches: Iterator[tuple[np.ndarray, np.ndarray]], keep: Callable[["Training"], None] = lambda _: None
     ) -> None:
-        """Train to the end; `best` holds the outcome.
+        """Train to the end; `best` is the outcome.
 
         Parameters
         ----------
         batches : generator of (chips, labels)
-            Those of each step, from the one after `history.step` on. Closed at the end.
+            (chips, bands, height, width), float32, and (chips, height, width), uint8, of each step from the one after
+            `history.step` on. Closed at the end.
         keep : callable
             Called after every step, to write checkpoints.
 
         Raises
         ------
         Cancelled
-            The person stopped the job.
+            The user stopped the job.
         JobError
-            The loss has diverged before anything was learned.
+            The loss became NaN or infinite before the first validation.
         """
         with closing(batches):
             while not self._is_over():
@@ -131,9 +133,9 @@ class Training:
                     keep(self)
 
     def validate(self) -> None:
-        """Validate, and keep the network as it is if it is the best so far."""
+        """Validate, and keep the weights if their F1 is the best so far."""
         step, elapsed_s = self.history.step, self._elapsed_s()
-        state = judge({}, self.trainer.validate(self._images))
+        state = best_at_threshold({}, self.trainer.validate(self._images))
         scores, reporter = state.scores, self._reporter
         self.history.validations.append((step, elapsed_s, scores))
         for name, value in (("f1", scores.f1), ("iou", scores.iou)):
@@ -158,7 +160,7 @@ class Training:
             return True
         patience = self._recipe.patience
         if patience and self.history.validations_since_best >= patience:
-            self._note(f"Ended early: {patience} validations brought no better F1.")
+            self._note(f"Early stopping: no better F1 in {patience} validations.")
             return True
         return False
 
@@ -169,9 +171,9 @@ class Training:
             self._end_diverged()
             return
         self.history.add_step(self._elapsed_s(), loss, rate, len(chips))
-        if self.history.elapsed_s - self._told_s >= TELL_INTERVAL_S:
-            self._told_s = self.history.elapsed_s
-            self._tell(loss, rate)
+        if self.history.elapsed_s - self._reported_s >= REPORT_INTERVAL_S:
+            self._reported_s = self.history.elapsed_s
+            self._report(loss, rate)
 
     def _end_diverged(self) -> None:
         message = f"The training has diverged: at step {self.history.step + 1} the loss became NaN or infinite."
@@ -180,9 +182,9 @@ class Training:
             raise JobError(message, remedy)
         self._has_diverged = True
         self.history.notes.append(message)
-        self._reporter.warning(f"{message} The best model until then is kept. {remedy}")
+        self._reporter.warning(f"{message} The best model so far is kept. {remedy}")
 
-    def _tell(self, loss: float, rate: float) -> None:
+    def _report(self, loss: float, rate: float) -> None:
         step = self.history.step
         self._reporter.metric("loss", loss, step)
         self._reporter.metric("learning_rate", rate, step)

@@ -1,8 +1,9 @@
-"""How much memory a training takes, told before it begins from a few steps on small chips.
+"""Memory of a training: predicted from a few steps on small chips, and whether activations must be recomputed.
 
-The steps are those of the real trainer. Every tensor that comes and goes is noted; since the same operations follow
-each other whatever the chips' size, what is alive after each of them, at two sizes, gives it for any size. Knows
-trainers and recipes; knows nothing of files.
+The real trainer takes the steps, while the bytes of all live tensors are recorded after each operation. The operations
+are the same for any chip size, so the record at two sizes extrapolates linearly to any other.
+
+Scope: trainers and recipes. Independent of files.
 """
 
 from __future__ import annotations
@@ -33,32 +34,32 @@ from .trainer import Trainer
 
 SMALL_CHIPS_PX = (64, 128)
 SMALLEST_CHIP_PX = 64
-# Batches of chips at once: the one in use, three that wait, and one that is being drawn.
+# Batches of chips in memory: the one in use, three that wait, and one that is being drawn.
 BATCHES_OF_CHIPS = 5
-# What the libraries set aside once they compute: found by measurement, with glibc and two threads.
+# What the libraries allocate for themselves once they compute: measured with glibc and two threads.
 LIBRARY_BYTES = 115_000_000
-# So many copies of the weights the extension makes where no operation tells of them.
+# Copies of the weights that the extension makes outside of any recorded operation.
 EXTENSION_COPIES = 3
-# Of the memory that is free, what a training may take; the rest is for the system, and for what the estimate misses.
+# Share of the free memory that a training may take; the rest is for the system, and for errors of the estimate.
 SHARE_OF_FREE = 0.9
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a training takes, for chips and batches of any size.
+    """Memory of a training, for chips and batches of any size.
 
     Parameters
     ----------
     process_bytes : int
-        What the process has without the training.
+        Resident memory of the process without the training.
     library_bytes : int
-        What the libraries set aside once they compute.
+        What the libraries allocate for themselves.
     kept_bytes : int
-        The best weights so far, and a checkpoint that is being written.
-    fixed_bytes, bytes_per_px : ndarray (operations,)
-        What is alive after each operation of a step, weights included: so much, and so much for each pixel of a batch.
+        The best weights so far, and the copies for a checkpoint.
+    fixed_bytes, bytes_per_px : ndarray (operations,), float64
+        Live tensors after each operation of a step, weights included: a constant, and a slope per pixel of a batch.
     chip_bytes_per_px : int
-        Of the chips and labels that wait, for each pixel of a step.
+        Prefetched chips and labels, per pixel of a step.
     """
 
     process_bytes: int
@@ -69,7 +70,20 @@ class Footprint:
     chip_bytes_per_px: int
 
     def peak_bytes(self, batch_size: int, chip_px: int, accumulation: int = 1) -> int:
-        """Return the most memory that the process will have while it trains with such chips and batches."""
+        """Return the peak resident memory of the process while it trains.
+
+        Parameters
+        ----------
+        batch_size : int
+        chip_px : int
+            Side of a chip.
+        accumulation : int
+            Batches in a step.
+
+        Returns
+        -------
+        int
+        """
         pixels = batch_size * chip_px**2
         step = (self.fixed_bytes + GAPS * self.bytes_per_px * pixels).max()
         chips = self.chip_bytes_per_px * pixels * accumulation
@@ -79,16 +93,20 @@ class Footprint:
 def measure_footprint(
     architecture: Architecture, engine: Engine, recipe: RecipeOptions, is_recomputing: bool
 ) -> Footprint:
-    """Train a network of random weights for three steps on small chips, and return what that took.
+    """Measure the memory of three training steps on small chips, with random weights.
 
     Parameters
     ----------
     architecture : Architecture
     engine : Engine
     recipe : RecipeOptions
-        Its sizes do not matter.
+        Its budget, chip size and batch size do not matter.
     is_recomputing : bool
-        Whether activations are computed again instead of being kept.
+        Whether activations are recomputed in the backward pass.
+
+    Returns
+    -------
+    Footprint
     """
     options = {each.name: getattr(recipe, each.name) for each in dataclasses.fields(RecipeOptions)}
     options |= {name: getattr(RecipeOptions(), name) for name in ("minutes", "steps", "chip_px")}
@@ -107,7 +125,7 @@ def measure_footprint(
 
 @dataclass(frozen=True)
 class _StepBytes:
-    """What of a footprint is the same in every process; see Footprint."""
+    """The part of a footprint that is the same in every process; see Footprint."""
 
     weights_bytes: int
     kept_bytes: int
@@ -119,10 +137,10 @@ class _StepBytes:
 def _measure_step(
     architecture: Architecture, engine: Engine, recipe: RecipeOptions, is_recomputing: bool
 ) -> _StepBytes:
-    """Train for three steps and return what that took; see `measure_footprint`."""
+    """Measure three training steps; see `measure_footprint`."""
     with torch.random.fork_rng(devices=[]), Ledger() as ledger:
-        network = build_unet(architecture)
-        trainer = Trainer(recompute_activations(network) if is_recomputing else network, engine, recipe)
+        model = build_unet(architecture)
+        trainer = Trainer(recompute_activations(model) if is_recomputing else model, engine, recipe)
         _step(trainer, recipe.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0])  # makes the optimizer's state
         alive = []
         for size_px in SMALL_CHIPS_PX:
@@ -131,9 +149,9 @@ def _measure_step(
             alive.append(np.array(ledger.alive[began:], dtype=float))
     pixels = [size_px**2 for size_px in SMALL_CHIPS_PX]
     slope = (alive[1] - alive[0]) / (pixels[1] - pixels[0])
-    weights_bytes = sum(tensor.nbytes for tensor in network.state_dict().values())
+    weights_bytes = sum(tensor.nbytes for tensor in model.state_dict().values())
     measured = _StepBytes(weights_bytes, _kept_bytes(trainer), alive[0] - slope * pixels[0], slope)
-    del network, trainer
+    del model, trainer
     gc.collect()  # the extension's parameters refer to each other
     give_free_blocks_back()
     return measured
@@ -147,23 +165,23 @@ def _step(trainer: Trainer, chips: int, bands: int, size_px: int) -> None:
 
 
 def _kept_bytes(trainer: Trainer) -> int:
-    """Return the size of the best weights, and of the copies that a checkpoint makes of them and of the state."""
+    """Return the size of the best weights, and of the copies that a checkpoint makes of them and the state."""
     with FakeTensorMode(allow_non_fake_inputs=True):  # shapes without memory
-        best, state = trainer.weights(), trainer.state()
+        best, state = trainer.weights(), trainer.state_dict()
     unpacked = [tensor for tensor in (*best.values(), *state.values()) if not tensor.is_contiguous()]
     return sum(tensor.nbytes for tensor in (*best.values(), *state.values(), *unpacked))
 
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """How a training gets along with the memory there is.
+    """How a training fits into the available memory.
 
     Parameters
     ----------
     is_recomputing : bool
-        Whether activations are to be computed again instead of being kept.
+        Whether activations are recomputed in the backward pass instead of being kept.
     peak_bytes : int
-        The most memory that the process will have, about.
+        Estimated peak memory of the process.
     """
 
     is_recomputing: bool
@@ -173,23 +191,27 @@ class MemoryPlan:
 def plan_memory(
     architecture: Architecture, engine: Engine, recipe: RecipeOptions, chip_px: int, log: Callable[[str], None]
 ) -> MemoryPlan:
-    """Return whether to recompute activations, such that the memory suffices.
+    """Decide whether to recompute activations, so that the training fits into memory.
 
     Parameters
     ----------
     architecture : Architecture
     engine : Engine
     recipe : RecipeOptions
-        With what is wished of recomputation.
+        Its `recompute` may force the choice.
     chip_px : int
-        Side of the chips as they enter the network.
+        Side of the chips as they enter the model.
     log : callable
-        Takes the estimate, for a person.
+        Called with the estimate in words.
+
+    Returns
+    -------
+    MemoryPlan
 
     Raises
     ------
     ResourceError
-        The memory would not suffice; says what would fit.
+        There is too little memory; says what would fit.
     """
     for is_recomputing in {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]:
         footprint = measure_footprint(architecture, engine, recipe, is_recomputing)
@@ -197,23 +219,23 @@ def plan_memory(
         peak_bytes = footprint.peak_bytes(recipe.batch_size, chip_px, recipe.accumulation)
         need = f"{peak_bytes / 1e9:.1f} GB of memory{', recomputing activations' * is_recomputing}"
         if peak_bytes <= most_bytes:
-            log(f"Training needs about {need}; {most_bytes / 1e9:.1f} GB can be had.")
+            log(f"Training needs about {need}; {most_bytes / 1e9:.1f} GB are available.")
             return MemoryPlan(is_recomputing, peak_bytes)
     raise ResourceError(
         f"Training with chips of {chip_px} px and batch size {recipe.batch_size} needs about {need}; "
-        f"{most_bytes / 1e9:.1f} GB can be had.",
+        f"only {most_bytes / 1e9:.1f} GB are available.",
         _what_would_fit(footprint, recipe, chip_px, most_bytes),
     )
 
 
 def _most_bytes() -> int:
-    """Return how large this process may become."""
-    can_be_had = psutil.Process().memory_info().rss + int(SHARE_OF_FREE * available_bytes())
-    return min(can_be_had, limits.memory_bytes() or can_be_had)
+    """Return the largest size that this process may reach."""
+    available = psutil.Process().memory_info().rss + int(SHARE_OF_FREE * available_bytes())
+    return min(available, limits.memory_bytes() or available)
 
 
 def _what_would_fit(footprint: Footprint, recipe: RecipeOptions, chip_px: int, most_bytes: int) -> str:
-    """Return in words the largest chips for this batch, and the largest batch for these chips."""
+    """Return a remedy: the largest chips for this batch, the largest batch for these chips."""
     batch_size, chips = recipe.batch_size, recipe.batch_size * recipe.accumulation
     accumulations = {size: math.ceil(chips / size) for size in range(1, batch_size)}
     ways = [
@@ -227,9 +249,9 @@ def _what_would_fit(footprint: Footprint, recipe: RecipeOptions, chip_px: int, m
         if footprint.peak_bytes(size, chip_px, accumulation) <= most_bytes
     ][-1:]
     if recipe.recompute == "no":
-        ways.append("recompute (recompute) auto, which takes less")
+        ways.append("recompute (recompute) auto, which needs less")
     return (
         f"Choose {', or '.join(ways)}."
         if ways
-        else ("Close other programs, allow more memory in RoadSeg's settings, or take a machine that has more.")
+        else ("Close other programs, allow more memory in RoadSeg's settings, or use a machine with more.")
     )

@@ -1,4 +1,4 @@
-"""Validation tiles, and how many road classes the model predicts correctly on them.
+"""Validation tiles, and the accuracy of predicted road classes on held-out labels.
 
 Scope: labeled images and a predictor. Independent of training.
 """
@@ -16,21 +16,21 @@ VALIDATION_TILE_PX = 512
 
 
 def class_hits(predictor: Predictor, images: list[LabeledImage]) -> tuple[int, int]:
-    """Return of how many road pixels kept apart a network tells the class rightly, and how many there are."""
-    right = total = 0
+    """Return (correct, total): validation road pixels whose class is predicted correctly, and all with a class."""
+    correct = total = 0
     for image in images:
         if image.classes is None:
             continue
         for tile, found in predict_tiles(predictor, window_reader(image), validation_tiles(image)):
             classes = image.classes[tile.destination]
             known = (image.validation[tile.destination] == ROAD) & (classes > 0)
-            right += int((found.classes[known] == classes[known]).sum())
+            correct += int((found.classes[known] == classes[known]).sum())
             total += int(known.sum())
-    return right, total
+    return correct, total
 
 
 def validation_tiles(image: LabeledImage) -> Iterator[Tile]:
-    """Yield the tiles of an image that have labels kept apart."""
+    """Yield the tiles of an image that have validation labels."""
     height, width = image.validation.shape
     for tile in tile_grid(width, height, VALIDATION_TILE_PX, USUAL_HALO_PX):
         if (image.validation[tile.destination] != IGNORE).any():

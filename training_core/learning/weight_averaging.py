@@ -1,6 +1,7 @@
-"""A running average of a network's weights: it wavers less than the weights themselves, and often scores better.
+"""Exponential moving average (EMA) of a model's weights: it fluctuates less than the weights, and often scores better.
 
-Knows parameters and buffers; knows nothing of how they change.
+Scope: parameters and buffers. Independent of how they change. `torch.optim.swa_utils.AveragedModel` averages what
+`Module.parameters` returns, which in BF16 the Intel extension rounds to 8 bits: too coarse for small updates to add up.
 """
 
 from __future__ import annotations
@@ -13,53 +14,63 @@ from torch import Tensor, nn
 
 
 class WeightAverage:
-    """An exponential moving average of a network's weights (Polyak and Juditsky, 1992).
+    """An exponential moving average of a model's weights in FP32 (Polyak and Juditsky, 1992).
 
     Parameters
     ----------
-    network : Module
-        The average begins at its weights. Only what learns is averaged.
+    model : Module
+        The average begins at its weights. Frozen parameters are left out.
     decay : float
-        How much of the average a step keeps; early on less, so that it soon forgets the beginning.
+        How much of the average an update keeps, from 0 to 1; early on less, so that it soon forgets the beginning.
     """
 
-    def __init__(self, network: nn.Module, decay: float) -> None:
-        self._decay = decay
-        self._updates = 0
-        learning = {name: parameter for name, parameter in network.named_parameters() if parameter.requires_grad}
-        statistics = {name: buffer for name, buffer in network.named_buffers() if buffer.is_floating_point()}
-        self._live = {name: tensor.detach() for name, tensor in {**learning, **statistics}.items()}
-        self._mean = {name: tensor.clone() for name, tensor in self._live.items()}
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self._model, self._decay, self._updates = model, decay, 0
+        trainable = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+        statistics = {name: buffer for name, buffer in model.named_buffers() if buffer.is_floating_point()}
+        self._live = {name: tensor.detach() for name, tensor in {**trainable, **statistics}.items()}
+        weights = model.state_dict()
+        self._mean = {name: weights[name].clone() for name in self._live}
 
     @torch.no_grad()
     def update(self) -> None:
-        """Take in the weights as they are after a step."""
+        """Update the average with the weights as they are after a step."""
         self._updates += 1
         decay = min(self._decay, self._updates / (self._updates + 9))
-        torch._foreach_lerp_(list(self._mean.values()), list(self._live.values()), 1 - decay)
+        weights = self._model.state_dict()  # where the Intel extension keeps them in FP32
+        torch._foreach_lerp_(list(self._mean.values()), [weights[name] for name in self._mean], 1 - decay)
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """Put the average in the weights' place for a while."""
-        self._swap()
+        """Compute with the average in place of the weights for a while."""
+        held = {name: tensor.clone() for name, tensor in self._live.items()}
+        self._set_live(self._mean)
         try:
             yield
         finally:
-            self._swap()
+            self._set_live(held)
 
-    def state(self) -> dict[str, Tensor]:
-        """Return the average, with the number of updates, to go on from later."""
+    def weights(self) -> dict[str, Tensor]:
+        """Return the average, not a copy, by name: (...), float32."""
+        return self._mean
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return the average by name, (...), float32, and the number of updates, 0-d, int64."""
         return {**self._mean, "updates": torch.tensor(self._updates)}
 
-    def restore(self, state: dict[str, Tensor]) -> None:
-        """Go on from a state."""
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Resume from a state, tensors (...) of float32 and a 0-d int64, as `state_dict` returns it.
+
+        Raises
+        ------
+        KeyError, RuntimeError
+            A tensor is missing, or has another shape.
+        """
         self._updates = int(state["updates"])
         for name, tensor in self._mean.items():
             tensor.copy_(state[name])
 
     @torch.no_grad()
-    def _swap(self) -> None:
+    def _set_live(self, weights: dict[str, Tensor]) -> None:
         for name, tensor in self._live.items():
-            held = tensor.clone()
-            tensor.copy_(self._mean[name])
-            self._mean[name].copy_(held)
+            tensor.copy_(weights[name])

@@ -1,6 +1,6 @@
-"""The job evaluate: how well a model does on roads that were drawn.
+"""The job evaluate: pixel scores of a model against drawn roads, strict and within a tolerance.
 
-Knows how labels and predictions meet, and what is told of it; knows nothing of training.
+Scope: predictions of labeled pixels, their scores and report. Independent of training.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from ..system.outputs import Outputs
 from ..system.versions import versions
 
 PANELS = 6
-# The result is one line of text; the scores of more images or areas than this stand in the files alone.
-MOST_TOLD = 200
+# The result is one line of text; scores of more images or areas than this are in the files alone.
+MOST_ROWS = 200
 
 
 def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
@@ -63,13 +63,13 @@ def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
         if "report" in staged:
             reporter.progress(0.98, "Writing the report")
             write_evaluation_report(evaluation.to_record(reporter.warnings), staged["report"])
-    told = {name: rows for name, rows in document.items() if not (isinstance(rows, list) and len(rows) > MOST_TOLD)}
-    return {**paths, **told}
+    brief = {name: rows for name, rows in document.items() if not (isinstance(rows, list) and len(rows) > MOST_ROWS)}
+    return {**paths, **brief}
 
 
 @dataclass
 class Evaluation:
-    """What has been counted so far: of all ground, of each image, and of each polygon of the area of interest."""
+    """Counts so far: in total, for each image and for each polygon of the area of interest."""
 
     job: Evaluate
     reporter: Reporter
@@ -88,7 +88,7 @@ class Evaluation:
             self._segmenter: Segmenter = prepare_segmenter(model, card, sample, self.job, self.reporter)
 
     def add_image(self, path: str, reporter: Reporter) -> None:
-        """Predict the labeled part of an image, and count it."""
+        """Predict the labeled part of an image and add its counts."""
         with open_for_model(path, self._segmenter.card.input) as (image, bands):
             labels = self._drawing.burn(image.grid)
             if labels is None:
@@ -99,7 +99,7 @@ class Evaluation:
                 probability = _predict_labeled(image, labels, self._segmenter, predictor, reporter)
             truth = np.where(probability == NO_DATA, IGNORE, labels.values)
             if not (truth != IGNORE).any():
-                reporter.warning(f"{path} has no data where roads are known; it is left out.")
+                reporter.warning(f"{path} has no data where it is labeled; it is left out.")
                 return
             with self._timed("scoring"):
                 self._count(path, image.grid, labels, probability, truth)
@@ -108,7 +108,7 @@ class Evaluation:
                     self._keep_places(path, image, labels, probability, truth)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the scores as they are told in JSON."""
+        """Return the scores as a JSON document."""
         confusion = self.total.confusion
         best = confusion.best_threshold()
         return {
@@ -125,7 +125,7 @@ class Evaluation:
         }
 
     def to_record(self, warnings: list[str]) -> EvaluationRecord:
-        """Return all that the report tells."""
+        """Return the contents of the report."""
         engine = self._segmenter.engine
         return EvaluationRecord(
             options=asdict(self.job),
@@ -189,10 +189,10 @@ def _tally(probability: np.ndarray, truth: np.ndarray, matches: RelaxedMatches, 
 
 
 def _areas(drawing: Drawing, grid: Grid, labels: Labels) -> Iterator[tuple[int, tuple[slice, slice], np.ndarray]]:
-    """Yield the polygons of the area of interest that lie on a grid, where there are several.
+    """Yield the polygons of an area of interest that lie on a grid, if there are several.
 
-    Each comes with its number in the layer, counted from 1, the rows and columns of the labels that it touches, and
-    where in these it lies.
+    Each comes with its number in the layer, from 1, the rows and columns of the labels that it touches, and its mask in
+    these.
     """
     count = 0 if drawing.aoi is None else len(drawing.aoi)
     for number in range(1, count + 1) if count > 1 else ():
@@ -208,7 +208,7 @@ def _areas(drawing: Drawing, grid: Grid, labels: Labels) -> Iterator[tuple[int, 
 def _predict_labeled(
     image: Image, labels: Labels, segmenter: Segmenter, predictor: Predictor, reporter: Reporter
 ) -> np.ndarray:
-    """Return the probability bytes of the labeled part of an image; its surroundings serve as halo."""
+    """Return the probability of the labeled part of an image, (height, width), uint8, predicted with a halo."""
     height, width = labels.values.shape
     probability = np.full((height, width), NO_DATA, dtype=np.uint8)
     window = (labels.column, labels.row, width, height)

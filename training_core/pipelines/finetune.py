@@ -1,6 +1,6 @@
-"""The job finetune: from images with drawn roads to a model file and a report.
+"""The job finetune: train a U-Net on images with drawn roads; writes a model file and a report.
 
-Knows the order of things; each step is another module's.
+Scope: the order of the steps, each in a module of its own. Independent of how they work.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import RoadClass
 from ..geodata.tiling import round_up
-from ..jobs import FineTune, RecipeOptions
+from ..jobs import FineTune
 from ..labels.label_checks import check_labels
 from ..labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
 from ..labels.validation_split import split_for_validation
@@ -53,13 +53,22 @@ from ..system import processor, shutdown
 from ..system.outputs import Outputs
 from ..system.versions import versions
 
-# Trying the engines out takes some ten steps; below this budget they are better spent on learning.
+# A trial of the engines takes some ten steps; below this budget they are better spent on training.
 SHORTEST_BUDGET_WITH_TRIAL_MIN, FEWEST_STEPS_WITH_TRIAL = 3.0, 200
-# An image is not enlarged by more than this, each way, for its base model: it would show no more than before.
+# An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
 LARGEST_ENLARGEMENT = 4.0
 PANELS = 6
-# What of the recipe stands in the model file.
-_TOLD = ("batch_size", "accumulation", "optimizer", "learning_rate", "clip_norm", "averaging", "frozen_stages", "seed")
+# Options of the recipe that are stored in the model file.
+_STORED = (
+    "batch_size",
+    "accumulation",
+    "optimizer",
+    "learning_rate",
+    "clip_norm",
+    "averaging",
+    "frozen_stages",
+    "seed",
+)
 
 
 @dataclass(frozen=True)
@@ -94,7 +103,13 @@ class Setup:
 
 
 def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.FineTune`."""
+    """Do the job; see `jobs.FineTune`.
+
+    Raises
+    ------
+    JobError
+        The checkpoint to resume from does not fit the model.
+    """
     torch.manual_seed(job.seed)
     torch.set_num_threads(job.threads or torch.get_num_threads())
     with (
@@ -159,10 +174,10 @@ def _read_former(job: FineTune, identity: dict[str, Any], reporter: Reporter) ->
         check_identity(former, identity, path)
         obstacle = why_not_ipex() if former.has_extension else None
         if obstacle:
-            reporter.warning(f"The result will differ a little from that of a run without a break: {obstacle}.")
+            reporter.warning(f"The result will differ slightly from that of an uninterrupted run: {obstacle}.")
         return former
     if path.exists():
-        reporter.warning(f"{path}, of a run that was cut off, is replaced, since resume was not asked for.")
+        reporter.warning(f"The checkpoint {path} of an interrupted run is replaced, since resume is off.")
     return None
 
 
@@ -173,9 +188,10 @@ def _prepare(setup: Setup, model: nn.Module, former: Optional[Checkpoint], repor
     if former is None:
         return Training(trainer, images, job, reporter)
     try:
-        trainer.restore(former.state)
+        trainer.load_state_dict(former.state)
     except (KeyError, IndexError, ValueError, RuntimeError) as error:
-        raise JobError("The checkpoint does not fit the network.", "Run it without resume.") from error
+        path = checkpoint_path(job.model)
+        raise JobError(f"The checkpoint {path} does not fit the model.", "Run the job without resume.") from error
     text = f"Resumed at step {former.history.step}, after {former.history.elapsed_s / 60:.1f} min of training."
     former.history.notes.append(text)
     reporter.log(f"{text} Engine {engine.name} in {engine.precision}, as before.")
@@ -200,11 +216,11 @@ def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:
             writer.write(training)
             if not job.keep_best:
                 raise Cancelled(
-                    "Stopped; no model was written. The same job with resume goes on from where it was."
+                    "Stopped; no model was written. The same job with resume continues from here."
                 ) from None
         if training.best is None:
             training.validate()
-        training.history.notes.append(f"Stopped at step {training.history.step}; this is the best model until then.")
+        training.history.notes.append(f"Stopped at step {training.history.step}; this is the best model up to then.")
         return True
 
 
@@ -217,7 +233,7 @@ def _chip_px(job: FineTune, images: list[LabeledImage]) -> int:
 def _read_images(
     job: FineTune, base: Optional[ModelCard], reporter: Reporter
 ) -> tuple[list[LabeledImage], tuple[RoadClass, ...]]:
-    """Return the images with their labels, and the classes that the network is to tell."""
+    """Return the images with their labels, split for validation, and the road classes to predict."""
     reporter.progress(0.0, "Reading images and drawn roads")
     drawing = read_drawing(job.roads, job.aoi, job, job.class_field, job.speed_field)
     resolution_m = _resolution_m(job, base, reporter)
@@ -227,15 +243,15 @@ def _read_images(
     reporter.progress(0.01, "Comparing the drawn roads with the images")
     check_labels(images, drawing, reporter)
     if drawing.classes:
-        told = ", ".join(f"{each.name} ({each.speed_kmh:g} km/h)" for each in drawing.classes)
-        reporter.log(f"{len(drawing.classes)} classes of roads are learned: {told}.")
+        names = ", ".join(f"{each.name} ({each.speed_kmh:g} km/h)" for each in drawing.classes)
+        reporter.log(f"Training on {len(drawing.classes)} road classes: {names}.")
     elif base and base.classes:
-        reporter.warning("The drawn roads tell no classes: those of the base model are kept, but not learned from.")
+        reporter.warning("The drawn roads have no classes: those of the base model are kept, but not trained.")
     return images, drawing.classes or (base.classes if base else ())
 
 
 def _resolution_m(job: FineTune, base: Optional[ModelCard], reporter: Reporter) -> float:
-    """Return the ground resolution at which to learn; 0 for the first image's own."""
+    """Return the ground resolution to train at, in meters; 0 for the first image's own."""
     if job.resolution_m or base is None:
         return job.resolution_m
     with open_raster(job.rasters[0]) as dataset:
@@ -243,8 +259,8 @@ def _resolution_m(job: FineTune, base: Optional[ModelCard], reporter: Reporter) 
     if own_m <= LARGEST_ENLARGEMENT * base.resolution_m:
         return base.resolution_m
     reporter.warning(
-        f"The pixels of {job.rasters[0]} are {own_m:.3g} m on the ground, and those of the base model "
-        f"{base.resolution_m:.3g} m. The image is learned from at its own resolution."
+        f"The ground resolution of {job.rasters[0]} is {own_m:.3g} m, that of the base model "
+        f"{base.resolution_m:.3g} m. The model is trained at the image's own resolution."
     )
     return 0.0
 
@@ -314,7 +330,7 @@ def _describe(setup: Setup, training: Training, predictor: Predictor, reporter: 
             "labeled_px": int(sum((image.training != IGNORE).sum() for image in images)),
             "minutes": round(history.elapsed_s / 60, 2),
             "steps": history.step,
-            **{field.name: getattr(job, field.name) for field in RecipeOptions.option_fields() if field.name in _TOLD},
+            **{name: getattr(job, name) for name in _STORED},
             "base_model": Path(job.base_model).name,
             "engine": engine.name,
             "precision": engine.precision,
@@ -333,7 +349,7 @@ def _class_accuracy(setup: Setup, predictor: Predictor, reporter: Reporter) -> d
     correct, total = class_hits(predictor, setup.images) if setup.classes else (0, 0)
     if not total:
         return {}
-    reporter.log(f"Of the road kept apart, {correct / total:.0%} is told to be of its class.")
+    reporter.log(f"Class accuracy: {correct / total:.0%} of the validation road pixels have the right class.")
     return {"class_accuracy": correct / total}
 
 

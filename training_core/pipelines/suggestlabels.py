@@ -1,7 +1,7 @@
-"""The job suggestlabels: where in a segmented scene a label would teach the model most.
+"""The job suggestlabels: active learning; ranks the patches of a segmented scene in which labels would help most.
 
-Knows how a probability becomes a few ranked patches on the map; how unsure a model is in each, and which of them lie
-well apart, are modules of their own. Knows nothing of networks or of learning.
+Scope: from a road probability to a layer of patches, by way of uncertainty and diversity-aware selection. Independent
+of the model and of training.
 """
 
 from __future__ import annotations
@@ -25,11 +25,17 @@ from ..labels.patch_selection import suggest
 from ..labels.uncertainty import measure_blocks, patches_of
 from ..system.outputs import Outputs
 
-_HALF = 0.5  # no threshold enters what is suggested, but one makes of a raster a probability
+_HALF = 0.5  # no threshold matters here, but reading a probability asks for one
 
 
 def run(job: SuggestLabels, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.SuggestLabels`."""
+    """Do the job; see `jobs.SuggestLabels`.
+
+    Raises
+    ------
+    ImageryError
+        The raster is a mask, or no unlabeled patch has data.
+    """
     check_vector_output(job.suggestions)
     with Outputs(inputs=[job.raster, job.labeled]) as outputs:
         path = outputs.stage(job.suggestions)
@@ -38,8 +44,8 @@ def run(job: SuggestLabels, reporter: Reporter) -> dict[str, Any]:
             grid, raster = grid_of(dataset), band_raster(dataset, _HALF)
             if raster.threshold is None:
                 raise ImageryError(
-                    f"{job.raster} is a mask, which does not tell how sure the model is.",
-                    "Give the road probability, which Segment roads writes where it is asked for.",
+                    f"{job.raster} is a mask, which holds no uncertainty.",
+                    "Choose the road probability, an optional output of Segment roads.",
                 )
             blocks = measure_blocks(raster, grid.pixel_m, job.patch_m, _burner(labeled, grid), reporter.part(0, 0.9))
         patches = patches_of(blocks)
@@ -52,17 +58,18 @@ def run(job: SuggestLabels, reporter: Reporter) -> dict[str, Any]:
         suggested = suggest(patches, blocks, grid, job, reporter.part(0.9, 0.95))
         if len(suggested) < job.count:
             reporter.warning(
-                f"{len(suggested)} of {job.count} patches: the model is sure of the rest, or it is labeled."
+                f"Only {len(suggested)} of {job.count} patches are suggested: elsewhere the model is certain, or there "
+                "are labels."
             )
         reporter.progress(0.95, "Writing")
         write_layers(path, {"suggestions": suggested}, {"suggestions": "Polygon"})
     mean = float(blocks.entropy.sum() / blocks.known_px.sum())
-    reporter.log(f"{len(suggested)} patches to label; the scene's mean uncertainty is {mean:.3f} of 1 bit.")
+    reporter.log(f"{len(suggested)} patches to label; the mean entropy of the scene is {mean:.3f} bits per pixel.")
     return {"suggestions": job.suggestions, "suggested": len(suggested), "mean_uncertainty": mean}
 
 
 def _burner(labeled: Optional[geopandas.GeoDataFrame], grid: Grid) -> Optional[Callable[[int, int], np.ndarray]]:
-    """Return what tells of some rows which pixels lie in polygons."""
+    """Return a function that rasterizes the labeled polygons by strips: (rows, width), bool."""
     if labeled is None:
         return None
     shape = shapely.union_all(ground_shapes(labeled, grid))

@@ -211,4 +211,4 @@ def test_classes_that_look_different_are_learned(tmp_path):
     _, card = load_model(job.model)
     assert [each.name for each in card.classes] == ["bright", "dull"]
     assert card.metrics["class_accuracy"] == result["validation"]["class_accuracy"] > 0.8
-    assert any("2 classes of roads are learned: bright" in event.message for event in events if isinstance(event, Log))
+    assert any("Training on 2 road classes: bright" in event.message for event in events if isinstance(event, Log))

@@ -1,4 +1,4 @@
-"""Label problems, told before training starts."""
+"""Warnings about labels before training starts."""
 
 import re
 
@@ -20,7 +20,7 @@ from training_core.labels.validation_split import split_for_validation
 OPTIONS = LabelOptions(width_m=ROAD_M)
 
 
-def told(rasters, roads, aoi="", options=OPTIONS):
+def check(rasters, roads, aoi="", options=OPTIONS):
     """Return what is logged and warned of before training."""
     events = []
     drawing = read_drawing(str(roads), str(aoi), options)
@@ -29,10 +29,10 @@ def told(rasters, roads, aoi="", options=OPTIONS):
     return tuple([event.message for event in events if isinstance(event, kind)] for kind in (Log, Warning))
 
 
-def test_a_good_drawing_is_told_of_and_not_warned_of(town):
-    logs, warnings = told([town.raster], town.roads, town.aoi)
+def test_a_good_drawing_is_logged_without_a_warning(town):
+    logs, warnings = check([town.raster], town.roads, town.aoi)
     (log,) = logs
-    assert re.search(r"town\.tif: 192 x 192 px at 1\.00 m, [\d,]+ px to learn from, [\d.]+% of them road", log)
+    assert re.search(r"town\.tif: 192 x 192 px at 1\.00 m, [\d,]+ labeled px, [\d.]+% of them road", log)
     share = float(re.search(r"([\d.]+)% of them road", log)[1])
     assert share == pytest.approx(100 * true_roads().mean(), abs=6)
     assert warnings == []
@@ -45,21 +45,21 @@ def test_hardly_any_road_is_warned_of(tmp_path):
     tracks = [on_map(LineString([(20, at), (70, at)])) for at in (20, 60, 100, 140)]
     roads = write_layer(tmp_path / "roads.gpkg", *tracks)
     aoi = write_layer(tmp_path / "aoi.gpkg", on_map(box(0, 0, 600, 600)))
-    _, warnings = told([raster], roads, aoi, LabelOptions(width_m=4.0))
-    assert len(warnings) == 1 and re.search(r"Only 0\.\d\d% of the labeled ground of land\.tif is road", warnings[0])
+    _, warnings = check([raster], roads, aoi, LabelOptions(width_m=4.0))
+    assert len(warnings) == 1 and re.search(r"Only 0\.\d\d% of the labeled pixels of land\.tif are road", warnings[0])
 
 
 def test_hardly_anything_but_road_is_warned_of(town):
-    _, warnings = told([town.raster], town.roads, "", LabelOptions(width_m=40.0, background_m=2.0))
-    assert any(re.search(r"\d\d% of the labeled ground of town\.tif is road.*width", message) for message in warnings)
+    _, warnings = check([town.raster], town.roads, "", LabelOptions(width_m=40.0, background_m=2.0))
+    assert any(re.search(r"\d\d% of the labeled pixels of town\.tif are road.*width", message) for message in warnings)
 
 
 def test_roads_outside_of_the_area_are_counted(town, tmp_path):
     aoi = write_layer(tmp_path / "half.gpkg", on_map(box(0, 0, SIDE_PX, 90)))
-    _, warnings = told([town.raster], town.roads, aoi)
+    _, warnings = check([town.raster], town.roads, aoi)
     total_m = sum(road.length for road in ROADS)
     outside_m = SIDE_PX + 2 * (SIDE_PX - 90)  # the road across, and what is south of row 90
-    found = re.search(r"([\d,]+) m of the ([\d,]+) m of road in town_roads\.gpkg lie outside of half\.gpkg, (\d) of 4",
+    found = re.search(r"([\d,]+) m of the ([\d,]+) m of road in town_roads\.gpkg lie outside half\.gpkg, (\d) of 4",
                       warnings[0])  # fmt: skip
     # Ground meters are 0.04 % apart from those of UTM.
     assert float(found[1].replace(",", "")) == pytest.approx(outside_m, rel=0.01)
@@ -70,21 +70,21 @@ def test_roads_outside_of_the_area_are_counted(town, tmp_path):
 def test_road_polygons_outside_of_the_area_are_counted_by_their_length(tmp_path):
     town = make_town(tmp_path, polygons=True)
     aoi = write_layer(tmp_path / "half.gpkg", on_map(box(0, 0, SIDE_PX, 90)))
-    _, warnings = told([town.raster], town.roads, aoi)
+    _, warnings = check([town.raster], town.roads, aoi)
     outside_m = float(re.search(r"([\d,]+) m of the", warnings[0])[1].replace(",", ""))
     assert outside_m == pytest.approx(SIDE_PX + 2 * (SIDE_PX - 90), rel=0.1)
 
 
 def test_when_all_roads_lie_outside_of_the_area_that_is_the_refusal(town, tmp_path):
     aoi = write_layer(tmp_path / "field.gpkg", on_map(box(60, 110, 130, 180)))
-    with pytest.raises(LabelError, match=r"4 of town_roads\.gpkg lie on the image, but outside of field\.gpkg"):
-        told([town.raster], town.roads, aoi)
+    with pytest.raises(LabelError, match=r"4 of town_roads\.gpkg lie on the image, but outside field\.gpkg"):
+        check([town.raster], town.roads, aoi)
 
 
 def test_an_area_without_any_road_near_is_refused(town, tmp_path):
     roads = write_layer(tmp_path / "roads.gpkg", on_map(LineString([(900, 0), (900, 100)])))
     with pytest.raises(LabelError, match=r"No drawn road lies on .*town\.tif, within the area of interest\."):
-        told([town.raster], roads, town.aoi)
+        check([town.raster], roads, town.aoi)
 
 
 def test_polygons_of_the_area_without_roads_are_named(town, tmp_path):
@@ -96,8 +96,8 @@ def test_polygons_of_the_area_without_roads_are_named(town, tmp_path):
         box(5000, 0, 5100, 100),  # on no image
     ]
     aoi = write_layer(tmp_path / "places.gpkg", *map(on_map, places))
-    _, warnings = told([town.raster], town.roads, aoi)
-    assert any("2 of 5 polygons of places.gpkg hold no drawn road (number 2, 4)" in message for message in warnings)
+    _, warnings = check([town.raster], town.roads, aoi)
+    assert any("2 of 5 polygons of places.gpkg contain no drawn road (number 2, 4)" in message for message in warnings)
 
 
 def test_few_roads_are_warned_of(town, tmp_path):
@@ -105,10 +105,10 @@ def test_few_roads_are_warned_of(town, tmp_path):
     drawn["sure"] = [True, True, True, False]
     for count, options, expected in ((2, OPTIONS, "Only 2 of"), (3, OPTIONS, ""), (1, OPTIONS, "Only 1 of")):
         drawn.iloc[:count].to_file(tmp_path / f"{count}.gpkg")
-        _, warnings = told([town.raster], tmp_path / f"{count}.gpkg", "", options)
+        _, warnings = check([town.raster], tmp_path / f"{count}.gpkg", "", options)
         assert [message[: len("Only 2 of")] for message in warnings] == ([expected] if expected else [])
     drawn.iloc[1:].to_file(tmp_path / "unsure.gpkg")
-    _, warnings = told([town.raster], tmp_path / "unsure.gpkg", "", LabelOptions(width_m=ROAD_M, sure_field="sure"))
+    _, warnings = check([town.raster], tmp_path / "unsure.gpkg", "", LabelOptions(width_m=ROAD_M, sure_field="sure"))
     assert any("Only 2 of the roads in unsure.gpkg" in message for message in warnings)
 
 
@@ -117,18 +117,18 @@ WINDS = {
     "west": (-30, 0), "south-west": (-21, -21), "south": (0, -30), "south-east": (21, -21),
 }  # fmt: skip
 # The 45 degrees between neighboring winds allow for half of that, which at 30 m is some 11 m.
-OFFSET = r"The roads in {} seem to lie about (\d+) m to the {} of the roads in {}\. "
+OFFSET = r"The roads in {} seem to be offset by about (\d+) m to the {} from the roads in {}\. "
 
 
 def offsets(warnings):
-    return [message for message in warnings if "seem to lie" in message]
+    return [message for message in warnings if "seem to be offset" in message]
 
 
 @pytest.mark.parametrize("wind", WINDS)
 def test_a_layer_that_lies_off_the_image_is_warned_of(town, tmp_path, wind):
     drawn = geopandas.read_file(town.roads)
     drawn.assign(geometry=drawn.translate(*WINDS[wind])).to_file(tmp_path / "moved.gpkg")
-    _, warnings = told([town.raster], tmp_path / "moved.gpkg")
+    _, warnings = check([town.raster], tmp_path / "moved.gpkg")
     (message,) = offsets(warnings)
     assert 25 <= float(re.match(OFFSET.format(r"moved\.gpkg", wind, r"town\.tif"), message)[1]) <= 35
 
@@ -140,22 +140,22 @@ def test_the_offset_is_measured_on_the_ground_in_whatever_grid(town, tmp_path):
     raster = write_raster(tmp_path / "flipped.tif", values, transform=transform, photometric="rgb")
     drawn = geopandas.read_file(town.roads)
     drawn.assign(geometry=drawn.translate(21, 21)).to_file(tmp_path / "moved.gpkg")
-    _, warnings = told([raster], tmp_path / "moved.gpkg")
+    _, warnings = check([raster], tmp_path / "moved.gpkg")
     (message,) = offsets(warnings)
     assert re.match(OFFSET.format(r"moved\.gpkg", "north-east", r"flipped\.tif"), message)
-    assert offsets(told([raster], town.roads)[1]) == []
+    assert offsets(check([raster], town.roads)[1]) == []
 
 
 def test_roads_drawn_a_little_off_are_no_fault(town, tmp_path):
     drawn = geopandas.read_file(town.roads)
     drawn.assign(geometry=drawn.translate(4, -4)).to_file(tmp_path / "moved.gpkg")
-    assert offsets(told([town.raster], tmp_path / "moved.gpkg")[1]) == []
+    assert offsets(check([town.raster], tmp_path / "moved.gpkg")[1]) == []
 
 
 @pytest.mark.parametrize("values", [np.full((3, SIDE_PX, SIDE_PX), 90, np.uint8), image_of(np.zeros((SIDE_PX,) * 2))])
 def test_an_image_that_shows_no_roads_accuses_nobody(town, tmp_path, values):
     raster = write_raster(tmp_path / "plain.tif", values, photometric="rgb")
-    assert offsets(told([raster], town.roads, town.aoi)[1]) == []
+    assert offsets(check([raster], town.roads, town.aoi)[1]) == []
 
 
 REAL = {
@@ -177,9 +177,9 @@ def moved(path, folder, east_m, north_m):
 def test_real_roads_are_found_to_lie_where_they_do(real_data, tmp_path, place):
     raster, roads, aoi, options = REAL[place]
     area = real_data / aoi if aoi else ""
-    _, warnings = told([real_data / raster], real_data / roads, area, options)
+    _, warnings = check([real_data / raster], real_data / roads, area, options)
     assert warnings == []
     for wind in ("north", "south-east", "west"):
         layer = moved(real_data / roads, tmp_path, *WINDS[wind])
-        (message,) = offsets(told([real_data / raster], layer, area, options)[1])
+        (message,) = offsets(check([real_data / raster], layer, area, options)[1])
         assert 22 <= float(re.match(OFFSET.format(r"moved\.gpkg", wind, re.escape(raster)), message)[1]) <= 38

@@ -1,4 +1,4 @@
-"""From images and a few drawn roads to something to learn from: any band count, any size, few roads."""
+"""Labeled images: any band count, any size, few roads; the split, and images larger than memory."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ def amounts_of_road(images):
 
 
 def assert_learnable(images, size_px=96):
-    """Both sides have road, a fair part of it is learned from, and chips show it."""
+    """Both sides have road, a fair part of it is trained on, and chips show it."""
     split = split_for_validation(images, 0.2, 256, 0)
     learned, apart = amounts_of_road(split)
     assert learned + apart == amounts_of_road(images)[0] and 0.05 < apart / (learned + apart) < 0.5
@@ -71,7 +71,7 @@ def test_one_or_two_roads_are_enough_where_they_are_long(town, tmp_path, count):
 
 def test_a_single_short_road_is_refused_with_the_reason(town, tmp_path):
     roads = write_layer(tmp_path / "roads.gpkg", on_map(LineString([(72, 80), (86, 80)])))
-    with pytest.raises(LabelError, match=r"too little drawn road.*Draw roads in more places"):
+    with pytest.raises(LabelError, match=r"Too few roads are drawn.*Draw roads in more places"):
         split_for_validation(read(town.raster, roads, town.aoi), 0.2, 256, 0)
 
 

@@ -56,10 +56,10 @@ def uninterrupted(job, tmp_path_factory):
 
 
 def stopping_after(validations):
-    """Return a reporter that stops its job after some validations, and what it was told."""
-    told = []
-    count = lambda: sum(isinstance(event, Metric) and event.name == "validation_f1" for event in told)  # noqa: E731
-    return Reporter(told.append, lambda: count() >= validations), told
+    """Return a reporter that stops its job after some validations, and the list of its events."""
+    events = []
+    count = lambda: sum(isinstance(event, Metric) and event.name == "validation_f1" for event in events)  # noqa: E731
+    return Reporter(events.append, lambda: count() >= validations), events
 
 
 def assert_same(weights, other):
@@ -96,7 +96,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_model(job, tmp_path):
     while not path.exists() and process.poll() is None:
         time.sleep(0.02)
     process.kill()
-    assert end(process) == -signal.SIGKILL, "it was through before it could be killed"
+    assert end(process) == -signal.SIGKILL, "it ended before it could be killed"
     assert not Path(killed.model).exists()
     assert end(start(job(folders[1], steps=20, resume=True))) == 0
     (weights, card), (expected, expected_card) = load_weights(killed.model), load_weights(whole.model)
@@ -107,11 +107,11 @@ def test_a_run_that_was_killed_goes_on_to_the_same_model(job, tmp_path):
 
 
 def test_a_stop_keeps_the_best_model_where_that_is_wished(job, tmp_path):
-    reporter, told = stopping_after(1)
+    reporter, events = stopping_after(1)
     result = finetune.run(job(tmp_path, keep_best=True, report=str(tmp_path / "report.html")), reporter)
     assert result["stopped"] and 20 <= result["steps"] < 40
     _, card = load_model(result["model"])
-    (f1,) = [event.value for event in told if isinstance(event, Metric) and event.name == "validation_f1"]
+    (f1,) = [event.value for event in events if isinstance(event, Metric) and event.name == "validation_f1"]
     assert card.metrics["f1"] == pytest.approx(f1) == result["validation"]["f1"]
     assert "Stopped at step" in card.training["notes"][-1]
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -122,8 +122,8 @@ def test_a_stop_keeps_the_best_model_where_that_is_wished(job, tmp_path):
 
 
 def test_a_stop_before_any_validation_still_gives_a_validated_model(job, tmp_path):
-    told = []
-    reporter = Reporter(told.append, lambda: any(isinstance(event, Metric) for event in told))
+    events = []
+    reporter = Reporter(events.append, lambda: any(isinstance(event, Metric) for event in events))
     result = finetune.run(job(tmp_path, keep_best=True), reporter)
     assert result["stopped"] and 0 <= result["validation"]["f1"] <= 1
     load_model(result["model"])
@@ -133,7 +133,7 @@ def test_a_stop_before_any_validation_still_gives_a_validated_model(job, tmp_pat
 def stopped_once(job, tmp_path_factory):
     """A folder with the checkpoint of a run that was stopped, to copy."""
     folder, (reporter, _) = tmp_path_factory.mktemp("stopped"), stopping_after(1)
-    with pytest.raises(Cancelled, match="with resume goes on"):
+    with pytest.raises(Cancelled, match="with resume continues"):
         finetune.run(job(folder), reporter)
     return folder
 
@@ -154,9 +154,9 @@ def test_it_goes_on_only_with_the_same_job(job, stopped, town):
     with pytest.raises(JobError, match="is of another job: chip_px, the images or labels, seed differ"):
         finetune.run(job(stopped, resume=True, seed=3, chip_px=96, width_m=4.0), Reporter())
     assert checkpoint_path(str(stopped / "model.safetensors")).exists()
-    told = []
-    finetune.run(job(stopped, steps=2), Reporter(told.append))
-    assert any("is replaced, since resume was not asked for" in e.message for e in told if isinstance(e, Warning))
+    events = []
+    finetune.run(job(stopped, steps=2), Reporter(events.append))
+    assert any("is replaced, since resume is off" in e.message for e in events if isinstance(e, Warning))
 
 
 def test_an_option_that_a_checkpoint_lacks_had_its_default():
@@ -187,9 +187,9 @@ def test_without_a_checkpoint_there_is_nothing_to_go_on_from(job, tmp_path):
 
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(job, tmp_path):
-    told = []
+    events = []
     wanted = job(tmp_path, steps=20, checkpoint_minutes=0.02)
     checkpoint_path(wanted.model).mkdir()
     (checkpoint_path(wanted.model) / "something").touch()
-    assert finetune.run(wanted, Reporter(told.append))["steps"] == 20
-    assert any("No checkpoint could be written" in event.message for event in told if isinstance(event, Warning))
+    assert finetune.run(wanted, Reporter(events.append))["steps"] == 20
+    assert any("No checkpoint could be written" in event.message for event in events if isinstance(event, Warning))

@@ -35,9 +35,9 @@ def series(run):
 
 
 def test_numbers_go_to_the_listener_and_to_a_run_named_for_the_model(tmp_path):
-    told = []
+    heard = []
     with tensorboard_log.logged(
-        Reporter(told.append), str(tmp_path / "logs"), "/m/Straße 1.safetensors", OPTIONS
+        Reporter(heard.append), str(tmp_path / "logs"), "/m/Straße 1.safetensors", OPTIONS
     ) as both:
         both.part(0, 0.5).metric("loss", 0.75, 10)
         both.log("no number")
@@ -46,7 +46,7 @@ def test_numbers_go_to_the_listener_and_to_a_run_named_for_the_model(tmp_path):
     (run,) = (tmp_path / "logs").iterdir()
     assert run.name.startswith("Straße 1-")
     assert series(run) == [("loss", 0.75, 10), ("validation_f1", 0.5, 20)]
-    assert [event.kind for event in told] == ["metric", "log", "metric"]
+    assert [event.kind for event in heard] == ["metric", "log", "metric"]
 
 
 def test_a_run_says_what_it_was_asked_to_do(tmp_path):
@@ -98,9 +98,9 @@ def test_a_folder_that_cannot_be_written_is_refused_by_name(tmp_path, name):
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
 def test_a_disk_that_runs_full_ends_the_log_and_not_the_job(tmp_path, monkeypatch):
-    told = []
+    heard = []
     monkeypatch.setattr(tensorboard_log, "FLUSH_EVERY_S", 0.0)
-    with tensorboard_log.logged(Reporter(told.append), str(tmp_path), "m", {}) as reporter:
+    with tensorboard_log.logged(Reporter(heard.append), str(tmp_path), "m", {}) as reporter:
         reporter.metric("loss", 0.5, 1)
         (run,) = tmp_path.iterdir()
         (file,) = run.iterdir()
@@ -110,6 +110,6 @@ def test_a_disk_that_runs_full_ends_the_log_and_not_the_job(tmp_path, monkeypatc
         os.close(full)
         for step in range(2, 5):
             reporter.metric("loss", 0.25, step)
-    (warning,) = [event for event in told if isinstance(event, events.Warning)]
+    (warning,) = [event for event in heard if isinstance(event, events.Warning)]
     assert "No space left" in warning.message and str(run) in warning.message
-    assert sum(isinstance(event, events.Metric) for event in told) == 4
+    assert sum(isinstance(event, events.Metric) for event in heard) == 4

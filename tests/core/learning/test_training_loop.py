@@ -25,7 +25,7 @@ ARCHITECTURE = Architecture(encoder="resnet18", in_channels=1)
 
 @pytest.fixture
 def image():
-    """Ground on which a bright stripe is road; the lower half of it is kept apart."""
+    """An image in which a bright stripe is road; its lower half is held out."""
     values = np.full((1, 128, 128), 50, np.uint8)
     values[:, :, 40:60] = 200
     label = (values[0] > 100).astype(np.uint8)
@@ -59,28 +59,28 @@ def new_training(image, reporter=None, trainer=None, **options):
 
 
 def test_training_ends_with_its_time_and_keeps_the_best(image):
-    told = []
-    training = new_training(image, Reporter(told.append), minutes=3 / 60, averaging=0.9)
+    events = []
+    training = new_training(image, Reporter(events.append), minutes=3 / 60, averaging=0.9)
     training.run(batches(image))
     history, best = training.history, training.best
     assert 3 <= history.elapsed_s < 30 and history.images_seen == 2 * history.step == 2 * len(history.steps)
     assert best.scores.f1 == max(scores.f1 for _, _, scores in history.validations)
     assert best.confusion.scores(best.threshold) == best.scores
-    names = {event.name for event in told if isinstance(event, Metric)}
+    names = {event.name for event in events if isinstance(event, Metric)}
     assert names == {"loss", "learning_rate", "images_per_s", "validation_f1", "validation_iou"}
     assert sum(history.timings_s.values()) == pytest.approx(history.elapsed_s, abs=2)
 
 
 def test_training_makes_just_the_steps_it_is_given(image):
-    told = []
-    training = new_training(image, Reporter(told.append), steps=40, averaging=0.9)
+    events = []
+    training = new_training(image, Reporter(events.append), steps=40, averaging=0.9)
     training.run(batches(image))
     assert [step for step, *_ in training.history.steps] == list(range(1, 41))
     assert [step for step, *_ in training.history.validations] == [20, 40]
     assert training.best.scores.f1 > 0.4  # all road would give 0.27
     rates = [rate for *_, rate in training.history.steps]
     assert max(rates) == pytest.approx(0.001, rel=0.01) and rates[-1] < 0.1 * max(rates)
-    fractions = [event.fraction for event in told if isinstance(event, Progress)]
+    fractions = [event.fraction for event in events if isinstance(event, Progress)]
     assert fractions == sorted(fractions)
 
 
@@ -102,7 +102,7 @@ def test_patience_ends_a_training_that_gets_no_better(image):
     training = new_training(image, steps=200, learning_rate=1e-9, patience=1)
     training.run(batches(image))
     assert [step for step, *_ in training.history.validations] == [20, 40]
-    assert any("Ended early" in note for note in training.history.notes)
+    assert any("Early stopping" in note for note in training.history.notes)
 
 
 def test_a_nan_loss_ends_it_with_a_remedy(image):
@@ -128,20 +128,20 @@ def test_the_best_until_then_outlives_a_nan_loss(image):
         chips, labels = next(batches(image))
         yield np.full_like(chips, np.nan), labels
 
-    told = []
-    training = new_training(image, Reporter(told.append), steps=40)
+    events = []
+    training = new_training(image, Reporter(events.append), steps=40)
     training.run(broken())
     assert training.history.step == 25 and training.best is not None
-    assert any("The best model until then is kept" in event.message for event in told if isinstance(event, Warning))
+    assert any("The best model so far is kept" in event.message for event in events if isinstance(event, Warning))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_no_step_is_taken_on_a_nan_or_infinite_loss(image, value):
     trainer, (chips, labels) = new_trainer(averaging=0.9), next(batches(image))
     trainer.step(chips, labels, 0.01)
-    before = trainer.state()
+    before = trainer.state_dict()
     assert not np.isfinite(trainer.step(np.full_like(chips, value), labels, 0.01))
-    after = trainer.state()
+    after = trainer.state_dict()
     changed = {name for name in after if not torch.equal(after[name], before[name])}
     assert all("running" in name or "tracked" in name for name in changed)  # statistics of the forward pass
     assert not any(name.startswith(("average.", "optimizer.")) for name in changed)
@@ -170,12 +170,12 @@ def test_the_same_steps_give_the_same_weights_also_from_a_state(image, optimizer
     for _ in range(2):
         first.step(chips, labels, 0.001)
     second = new_trainer(**options)
-    second.restore(first.state())
+    second.load_state_dict(first.state_dict())
     for _ in range(2):
         second.step(chips, labels, 0.001)
     assert whole.weights().keys() == second.weights().keys()
-    state = second.state()
-    for name, tensor in whole.state().items():
+    state = second.state_dict()
+    for name, tensor in whole.state_dict().items():
         torch.testing.assert_close(tensor, state[name], rtol=0, atol=1e-6, msg=name)
 
 
@@ -183,7 +183,7 @@ def test_batches_that_are_added_up_weigh_by_their_labels(image):
     chips, labels = next(batches(image, 2))
     labels = labels.copy()
     labels[1, :, 30:] = 255
-    frozen = {"batch_norm": "frozen", "base_model": "b"}  # or it would tell one batch from two
+    frozen = {"batch_norm": "frozen", "base_model": "b"}  # live statistics depend on the batch size
     whole, parts = new_trainer(batch_size=2, **frozen), new_trainer(batch_size=1, **frozen)
     assert parts.step(chips, labels, 0.01) == pytest.approx(whole.step(chips, labels, 0.01), rel=0.05)
     assert parts.step(chips[:1], labels[:1], 0.01) == pytest.approx(whole.step(chips[:1], labels[:1], 0.01), rel=0.05)
@@ -236,3 +236,17 @@ def test_weights_trained_with_ipex_are_those_of_a_plain_network(image, precision
     sweeps = [[scores.f1 for scores in one.validate([image]).sweep()] for one in others]
     assert max(sweeps[0]) > 0.3
     np.testing.assert_allclose(*sweeps, atol=0.03 if precision == "fp32" else 0.1)
+
+
+@pytest.mark.skipif(why_not_ipex() is not None, reason="the Intel extension is not installed")
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_ipex_averages_weights_in_fp32(image, precision):
+    trainer, (chips, labels) = new_trainer(IpexEngine(precision), averaging=0.5), next(batches(image))
+    name = "decoder.blocks.0.conv1.0.weight"
+    expected = trainer.weights()[name]
+    for step in range(1, 5):
+        trainer.step(chips, labels, 0.001)
+        expected = expected.lerp(trainer.state_dict()[f"network.{name}"], 1 - min(0.5, step / (step + 9)))
+    torch.testing.assert_close(trainer.weights()[name], expected, rtol=0, atol=1e-7)
+    assert trainer.validate([image]).count
+    assert torch.equal(trainer.weights()[name], trainer.state_dict()[f"average.{name}"])

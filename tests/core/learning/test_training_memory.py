@@ -90,8 +90,8 @@ def test_the_estimate_is_near_the_measured_peak():
     options = {"batch_size": 1, "chip_px": 256, "precision": "fp32", "encoder": "resnet18"}
     command = [sys.executable, str(BENCHMARK), "--measure", json.dumps(options)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    told = json.loads(output.splitlines()[-1])
-    assert told["estimate_mb"] == pytest.approx(told["measured_mb"], rel=0.2)
+    measured = json.loads(output.splitlines()[-1])
+    assert measured["estimate_mb"] == pytest.approx(measured["measured_mb"], rel=0.2)
 
 
 def test_where_there_is_room_nothing_is_recomputed(short_of_memory):
@@ -119,7 +119,7 @@ def test_recomputing_is_done_where_it_is_wished(short_of_memory):
 def test_no_more_is_taken_than_the_settings_allow(short_of_memory, monkeypatch):
     short_of_memory(10**12)
     monkeypatch.setenv("ROADSEG_MEMORY_GB", "0.1")
-    with pytest.raises(ResourceError, match=r"0\.1 GB can be had"):
+    with pytest.raises(ResourceError, match=r"only 0\.1 GB are available"):
         plan()
 
 

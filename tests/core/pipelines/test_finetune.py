@@ -81,7 +81,7 @@ def test_the_report_stands_beside_it(learned):
     assert files(Path(learned.model).parent) == ["report.html", "town model.safetensors"]
 
 
-def test_it_tells_of_its_way(learned):
+def test_it_reports_its_progress(learned):
     fractions = [event.fraction for event in learned.told if isinstance(event, Progress)]
     assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] > 0.9
     metrics = {event.name for event in learned.told if isinstance(event, Metric)}
@@ -98,9 +98,9 @@ def test_it_tells_of_its_way(learned):
 def test_uint16_images_of_more_bands_and_polygons_teach_as_well(tmp_path):
     first = make_town(tmp_path, "first", bands=5, dtype="uint16", polygons=True)
     second = make_town(tmp_path, "second", bands=5, dtype="uint16")
-    rasters, told = (first.raster, second.raster), []
+    rasters, events = (first.raster, second.raster), []
     result, network, card = fine_tune(
-        tmp_path / "out", Reporter(told.append), rasters=rasters, roads=first.roads, aoi=first.aoi, bands=(1, 2, 3, 5)
+        tmp_path / "out", Reporter(events.append), rasters=rasters, roads=first.roads, aoi=first.aoi, bands=(1, 2, 3, 5)
     )
     assert card.band_names == (*RGB, "band 5") and card.architecture.in_channels == 4
     assert network.encoder.conv1.weight.shape[1] == 4
@@ -130,22 +130,24 @@ def test_a_base_models_bands_are_found_again_by_name(tmp_path):
 
 def test_a_base_model_of_other_bands_adapts(planted, tmp_path):
     gray = make_town(tmp_path, "gray", bands=1)
-    told = []
+    events = []
     _, network, card = fine_tune(
-        tmp_path, Reporter(told.append), **on_town(gray, base_model=planted, learning_rate=1e-7)
+        tmp_path, Reporter(events.append), **on_town(gray, base_model=planted, learning_rate=1e-7)
     )
     assert len(card.bands) == 1
     filters = load_model(planted)[0].encoder.conv1.weight
     torch.testing.assert_close(network.encoder.conv1.weight, filters.mean(1, keepdim=True) * 3, atol=1e-4, rtol=0)
-    warnings = [event.message for event in told if isinstance(event, Warning)]
+    warnings = [event.message for event in events if isinstance(event, Warning)]
     assert any("gray.tif has 1 image bands" in message and "all bands" in message for message in warnings)
 
 
 def test_an_image_far_coarser_than_the_base_model_is_not_enlarged(town, tmp_path):
-    base, told = plant_model(tmp_path / "base.safetensors", resolution_m=0.2), []
-    _, _, card = fine_tune(tmp_path, Reporter(told.append), **on_town(town, base_model=base))
+    base, events = plant_model(tmp_path / "base.safetensors", resolution_m=0.2), []
+    _, _, card = fine_tune(tmp_path, Reporter(events.append), **on_town(town, base_model=base))
     assert card.resolution_m == pytest.approx(1.0, rel=0.01)
-    assert any(isinstance(event, Warning) and "at its own resolution" in event.message for event in told)
+    assert any(
+        isinstance(event, Warning) and "trained at the image's own resolution" in event.message for event in events
+    )
 
 
 def test_the_base_models_resolution_is_kept_unless_asked_otherwise(town, tmp_path):
@@ -160,15 +162,17 @@ def test_an_image_without_roads_is_left_out_with_a_word(town, tmp_path):
     far = write_raster(
         tmp_path / "far.tif", image_of(np.zeros((64, 64), bool)), transform=NORTH_UP @ Affine.translation(9000, 0)
     )
-    told = []
-    _, _, card = fine_tune(tmp_path, Reporter(told.append), **on_town(town, rasters=(far, town.raster), base_model=""))
+    events = []
+    _, _, card = fine_tune(
+        tmp_path, Reporter(events.append), **on_town(town, rasters=(far, town.raster), base_model="")
+    )
     assert card.training["images"] == ["town.tif"]
-    assert any("far.tif; it is left out" in event.message for event in told if isinstance(event, Warning))
+    assert any("far.tif; it is left out" in event.message for event in events if isinstance(event, Warning))
 
 
 def test_a_cancelled_run_leaves_nothing_but_its_checkpoint(town, tmp_path):
-    told = []
-    reporter = Reporter(told.append, lambda: any(isinstance(event, Metric) for event in told))
+    events = []
+    reporter = Reporter(events.append, lambda: any(isinstance(event, Metric) for event in events))
     with pytest.raises(Cancelled):
         fine_tune(tmp_path, reporter, **on_town(town, report=str(tmp_path / "report.html"), minutes=5.0))
     assert files(tmp_path) == ["model.safetensors.checkpoint"]
@@ -197,9 +201,9 @@ def test_a_band_that_is_not_there_is_refused(town, tmp_path):
     assert files(tmp_path) == []
 
 
-def test_too_few_roads_to_keep_some_apart_are_refused(town, tmp_path):
+def test_too_few_roads_to_hold_some_out_are_refused(town, tmp_path):
     roads = write_layer(tmp_path / "roads.gpkg", on_map(LineString([(50, 50), (51, 50)])))
-    with pytest.raises(LabelError, match="too little drawn road"):
+    with pytest.raises(LabelError, match="Too few roads are drawn"):
         fine_tune(tmp_path / "out", **on_town(town, roads=roads))
 
 

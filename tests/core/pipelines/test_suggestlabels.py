@@ -156,11 +156,11 @@ def test_from_file_to_file_without_missing_data_and_with_the_scenes_mean(tmp_pat
     probability = planted((300, 300), {(20, 30): 0.5, (200, 200): 0.8})
     probability[:140] = np.nan
     job = job_on(tmp_path, probability)
-    told = run(job, Reporter())
+    result = run(job, Reporter())
     found = geopandas.read_file(job.suggestions)
-    assert told["suggested"] == len(found) == 1 and found["rank"].dtype.kind == "i"
+    assert result["suggested"] == len(found) == 1 and found["rank"].dtype.kind == "i"
     assert found.geometry[0].contains(box(X + 200, Y - 250, X + 250, Y - 200))
-    assert told["mean_uncertainty"] == pytest.approx(BITS[0.8] * 50 * 50 / (160 * 300), rel=0.01)
+    assert result["mean_uncertainty"] == pytest.approx(BITS[0.8] * 50 * 50 / (160 * 300), rel=0.01)
 
 
 def test_labeled_ground_is_left_alone_and_suggestions_keep_away_from_it(tmp_path):
@@ -169,12 +169,12 @@ def test_labeled_ground_is_left_alone_and_suggestions_keep_away_from_it(tmp_path
     area = write_layer(tmp_path / "aoi.gpkg", box(X + 10, Y - 60, X + 60, Y - 10), crs=UTM)
     job = job_on(tmp_path, probability, count=3)
     run(job, Reporter())
-    assert geopandas.read_file(job.suggestions).geometry[0].bounds[0] == X  # all are worth the same
+    assert geopandas.read_file(job.suggestions).geometry[0].bounds[0] == X  # all have the same score
     for spread in (0.0, 1.0):
         run(replace(job, labeled=area, spread=spread), Reporter())
         found = geopandas.read_file(job.suggestions)
         assert len(found) == 3 and not found.intersects(geopandas.read_file(area).geometry[0]).any()
-    assert found.geometry[0].bounds[0] > X + 150  # where the distance no longer tells, which is 163 m
+    assert found.geometry[0].bounds[0] > X + 150  # beyond the spacing, 163 m, distance no longer counts
 
 
 def test_suggestions_are_an_area_of_interest_for_a_training(tmp_path):
@@ -192,10 +192,10 @@ def test_suggestions_are_an_area_of_interest_for_a_training(tmp_path):
 
 
 def test_where_the_model_is_sure_nothing_is_suggested_and_that_is_told(tmp_path):
-    told = []
+    events = []
     job = job_on(tmp_path, np.zeros((200, 200)))
-    assert run(job, Reporter(told.append))["suggested"] == 0
-    assert any(isinstance(event, Warning) and "0 of 10 patches" in event.message for event in told)
+    assert run(job, Reporter(events.append))["suggested"] == 0
+    assert any(isinstance(event, Warning) and "Only 0 of 10 patches" in event.message for event in events)
     assert geopandas.read_file(job.suggestions).empty
 
 
@@ -222,7 +222,7 @@ def test_ground_that_is_nowhere_known_for_a_whole_patch_is_refused(tmp_path):
 
 def test_a_mask_is_refused(tmp_path):
     mask = write_raster(tmp_path / "mask.tif", np.eye(200, dtype=np.uint8))
-    with pytest.raises(ImageryError, match=r"mask.tif is a mask, which does not tell how sure") as refused:
+    with pytest.raises(ImageryError, match=r"mask.tif is a mask, which holds no uncertainty") as refused:
         run(SuggestLabels(raster=mask, suggestions=str(tmp_path / "s.gpkg")), Reporter())
     assert "probability" in refused.value.remedy
 
