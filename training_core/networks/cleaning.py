@@ -23,11 +23,11 @@ def prune_spurs(
     """Return the graph without spurs, the short dead ends that leave a junction.
 
     A spur is shorter than `spur_m`, or than the road is wide at the junction: thinning turns each bump of a roadside,
-    and each corner of a road's end, into one. At each junction the shortest is pruned first, and the two edges left at
-    a node are joined before the next is looked at: so of the two spurs at a road's end one remains as its
-    continuation, and no component is lost. For rules other than length see Bai, Latecki and Liu, "Skeleton pruning by
-    contour partitioning with discrete curve evolution", IEEE Transactions on Pattern Analysis and Machine Intelligence
-    29 (2007).
+    and each corner of a road's end, into one. In each round the shortest spur of each junction is pruned, and edges are
+    joined at nodes of degree 2 before the next: so of the two spurs at a road's end one remains as its continuation,
+    and no component is lost. For rules other than length see Bai, Latecki and Liu, "Skeleton pruning by contour
+    partitioning with discrete curve evolution", IEEE Transactions on Pattern Analysis and Machine Intelligence 29
+    (2007).
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
     fits &= around_m >= _WAY_AROUND * distance_m
     fits &= surroundings.is_likely(ends.place[first], ends.place[second])
     cost = distance_m[fits] * (1 + turn[fits] / 90)
-    chosen = _each_once(pairs[fits][np.argsort(cost, kind="stable")])
+    chosen = _greedy_matching(pairs[fits][np.argsort(cost, kind="stable")])
     longer = chosen[np.arange(len(chosen)), length_m[ends.edge[chosen]].argmax(axis=1)]
     return link(graph, ends.node[chosen], graph.origin_of(ends.edge[longer]), surroundings.is_bridge(graph))
 
@@ -131,7 +131,7 @@ def _angles(ahead: np.ndarray, way: np.ndarray) -> np.ndarray:
     return np.degrees(np.abs(np.arctan2(cross, (ahead * way).sum(axis=1))))
 
 
-def _each_once(pairs: np.ndarray) -> np.ndarray:
+def _greedy_matching(pairs: np.ndarray) -> np.ndarray:
     """Return a greedy matching: the pairs, of (k, 2), in order, neither number of which is in an earlier chosen one."""
     taken: set[int] = set()
     chosen = []

@@ -1,7 +1,7 @@
 """Junctions and road ends of a skeleton's graph: moved to where the roads meet, straightened, and consolidated.
 
 Scope: how a skeleton distorts wide roads, by the largest circle within the road around a node. Independent of the
-raster that tells its radius, and of maps.
+raster on which that is measured, and of maps.
 
 Near a junction a skeleton is not the middle of any of the roads: each is drawn toward the others, and one crossing
 often becomes two junctions with a short edge between. How far that reaches is the junction's clearance.
@@ -71,14 +71,15 @@ def straighten_ends(graph: Graph, surroundings: Surroundings) -> Graph:
 def _bent_ends(graph: Graph, surroundings: Surroundings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the edge of each dead end to straighten, its side of the edge, 0 or 1, and how far it is bent: (k,) each.
 
-    Ends at the edge of the data, and of edges too short for two bent ends, stay.
+    Ends at the edge of the data, of roads of unknown width, and of edges too short for two bent ends, are none.
     """
     is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
     bent_m = np.full(len(graph.edges), np.nan)
     is_ending = is_end[graph.edges].any(axis=1)
     ending = select_edges(graph, is_ending)
     bent_m[is_ending] = _BENT_END * median_of_lines(ending, surroundings.clearance_m(ending.points))
-    edge, side = np.nonzero(is_end[graph.edges] & (bent_m < graph.lengths() / 2)[:, None])
+    is_bent = (bent_m > 0) & (bent_m < graph.lengths() / 2)
+    edge, side = np.nonzero(is_end[graph.edges] & is_bent[:, None])
     return edge, side, bent_m[edge]
 
 
@@ -87,7 +88,7 @@ def merge_crossings(graph: Graph, surroundings: Surroundings) -> Graph:
 
     Where roads cross, a skeleton often has two junctions of three roads each with a short edge between. Once
     `straighten_junctions` has moved both, they are one crossing if their circles touch; the nearest are merged first,
-    and where they meet is then looked at anew. The idea is that of consolidating intersections in Boeing, "OSMnx",
+    and the merged ones are then candidates again. The idea is that of consolidating intersections in Boeing, "OSMnx",
     Computers, Environment and Urban Systems 65 (2017), with a tolerance taken from the raster.
     """
     while True:

@@ -77,13 +77,15 @@ def write_network(found: Network, roads_path: str | Path, nodes_path: str | Path
     return found.numbers
 
 
-def to_tables(graph: Graph, place: Callable[[np.ndarray], np.ndarray], crs: Any, columns: Mapping[str, Any]) -> Network:
+def to_tables(
+    graph: Graph, to_map: Callable[[np.ndarray], np.ndarray], crs: Any, columns: Mapping[str, Any]
+) -> Network:
     """Return a graph as tables.
 
     Parameters
     ----------
     graph : Graph
-    place : callable
+    to_map : callable
         From points of the graph, (n, 2), float64, to map coordinates, (n, 2), float64.
     crs : Any
         The map's CRS, as pyproj takes it.
@@ -94,7 +96,7 @@ def to_tables(graph: Graph, place: Callable[[np.ndarray], np.ndarray], crs: Any,
     -------
     Network
     """
-    points = place(graph.points)
+    points = to_map(graph.points)
     length_m = _geodesic_lengths(graph, points, crs)
     component = _rank(graph.component, np.bincount(graph.edge_component, length_m))
     roads = {"length_m": length_m, **_with_travel_time(columns, length_m), "component": component[graph.edges[:, 0]]}
@@ -102,7 +104,7 @@ def to_tables(graph: Graph, place: Callable[[np.ndarray], np.ndarray], crs: Any,
     crs = pyproj.CRS.from_user_input(crs)
     return Network(
         geopandas.GeoDataFrame(roads, geometry=shapely.linestrings(points, indices=graph.owner), crs=crs),
-        geopandas.GeoDataFrame(nodes, geometry=shapely.points(place(graph.nodes)), crs=crs),
+        geopandas.GeoDataFrame(nodes, geometry=shapely.points(to_map(graph.nodes)), crs=crs),
     )
 
 

@@ -54,7 +54,9 @@ class Routable:
         return {"nodes": self.nodes, "edges": self.edges}
 
 
-def to_routable(places: np.ndarray, ends: np.ndarray, roads: geopandas.GeoDataFrame, ways: np.ndarray) -> Routable:
+def to_routable(
+    places: np.ndarray, ends: np.ndarray, roads: geopandas.GeoDataFrame, directions: np.ndarray
+) -> Routable:
     """Return a network with an edge for each allowed direction of each road.
 
     Parameters
@@ -65,14 +67,14 @@ def to_routable(places: np.ndarray, ends: np.ndarray, roads: geopandas.GeoDataFr
         The nodes where each road begins and ends, as drawn.
     roads : GeoDataFrame
         The roads' lines in longitude and latitude, and the columns of the edges.
-    ways : ndarray (m,), int64
+    directions : ndarray (m,), int64
         BOTH, ALONG or AGAINST the direction in which each road is drawn.
 
     Returns
     -------
     Routable
     """
-    along, against = np.flatnonzero(ways != AGAINST), np.flatnonzero(ways != ALONG)
+    along, against = np.flatnonzero(directions != AGAINST), np.flatnonzero(directions != ALONG)
     road = np.concatenate([along, against])
     is_back = np.arange(len(road)) >= len(along)
     begin, end = np.where(is_back[:, None], ends[road, ::-1], ends[road]).T + 1
@@ -84,7 +86,7 @@ def to_routable(places: np.ndarray, ends: np.ndarray, roads: geopandas.GeoDataFr
     edges.insert(0, "u", begin)
     edges.insert(1, "v", end)
     edges.insert(2, "key", edges.groupby(["u", "v"]).cumcount())
-    edges["oneway"], edges["reversed"] = ways[road] != BOTH, is_back & (ways[road] == BOTH)
+    edges["oneway"], edges["reversed"] = directions[road] != BOTH, is_back & (directions[road] == BOTH)
     streets = np.bincount(ends.ravel(), minlength=len(places))
     x, y = places.T
     table = {"osmid": np.arange(len(places)) + 1, "x": x, "y": y, "street_count": streets}

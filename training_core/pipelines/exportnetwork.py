@@ -34,7 +34,7 @@ _CLASS_FIELD = "highway"
 # True of a whole line, and not of its parts.
 _RECOMPUTED = {"length_m", TRAVEL_TIME, "component"}
 # Values of a one-way field: OpenStreetMap has yes, no and -1, SpaceNet 1 for one way and 2 for both.
-_WAYS = {
+_DIRECTIONS = {
     **dict.fromkeys(("yes", "true", "1"), ALONG),
     **dict.fromkeys(("-1", "reverse"), AGAINST),
     **dict.fromkeys(("no", "false", "0", "2", ""), BOTH),
@@ -108,7 +108,7 @@ def export_layer(
     plane = shared_plane(layer)
     lines = lines_in(plane, layer, _fields(job))
     speed_kmh = _speeds_kmh(lines, layer[class_field] if class_field else None, job, reporter)
-    ways = _ways(layer, job, reporter)
+    directions = _directions(layer, job, reporter)
     reporter.progress(0, "Splitting lines where they meet")
     graph, line = node_lines(lines, job.join_m)
     graph = replace(graph, origin=line)
@@ -127,7 +127,7 @@ def export_layer(
     feature = lines.feature[graph.origin]
     columns = {"osmid": feature + 1, **_columns(layer, feature, class_field)}
     roads = _measured(tables.roads, columns, None if speed_kmh is None else speed_kmh[graph.origin])
-    network = to_routable(place(graph.nodes), graph.edges, roads, ways[feature])
+    network = to_routable(place(graph.nodes), graph.edges, roads, directions[feature])
     numbers = {name: tables.numbers[name] for name in ("length_m", "components")}
     return network, {"nodes": len(network.nodes), "edges": len(network.edges), **numbers}
 
@@ -178,21 +178,21 @@ def _speeds_kmh(
     return np.where(np.isfinite(own), own, np.where(np.isfinite(usual), usual, rest))
 
 
-def _ways(layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Reporter) -> np.ndarray:
+def _directions(layer: geopandas.GeoDataFrame, job: ExportNetwork, reporter: Reporter) -> np.ndarray:
     """Return the allowed directions of each feature: (n,), int64, BOTH, ALONG or AGAINST."""
     if not job.lines_oneway_field:
         if "oneway" in layer.columns:
             reporter.warning("The lines have a field 'oneway', but no one-way field is chosen: all roads are two-way.")
         return np.full(len(layer), BOTH)
     words = [_word(value) for value in layer[job.lines_oneway_field]]
-    unknown = sorted(set(words) - set(_WAYS))
+    unknown = sorted(set(words) - set(_DIRECTIONS))
     if unknown:
         raise LabelError(
             f"The one-way field {job.lines_oneway_field!r} of the {_PURPOSE} ({job.lines}) has the unknown value "
             f"{unknown[0]!r}.",
-            f"Known values are {', '.join(filter(None, _WAYS))}, and empty.",
+            f"Known values are {', '.join(filter(None, _DIRECTIONS))}, and empty.",
         )
-    return np.array([_WAYS[word] for word in words], dtype=np.int64)
+    return np.array([_DIRECTIONS[word] for word in words], dtype=np.int64)
 
 
 def _word(value: object) -> str:

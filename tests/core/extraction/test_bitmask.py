@@ -1,3 +1,5 @@
+"""Bit-packed masks, compared with arrays."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,7 +26,7 @@ def test_pixels_come_back_as_they_were(mask):
 
 @settings(deadline=None, max_examples=60)
 @given(MASKS, st.integers(-20, 20), st.integers(-20, 20))
-def test_a_mask_moves_by_whole_pixels(mask, columns, rows):
+def test_a_mask_is_shifted_by_whole_pixels(mask, columns, rows):
     padded = np.pad(mask, 20)
     moved = np.roll(padded, (rows, columns), axis=(0, 1))[20:-20, 20:-20]
     np.testing.assert_array_equal(BitMask.of(mask).moved(columns, rows).unpacked(), moved)
@@ -32,12 +34,12 @@ def test_a_mask_moves_by_whole_pixels(mask, columns, rows):
 
 @settings(deadline=None, max_examples=60)
 @given(MASKS)
-def test_a_mask_grows_in_eight_directions(mask):
+def test_a_mask_is_dilated_in_eight_directions(mask):
     grown = ndimage.binary_dilation(mask, np.ones((3, 3)))
     np.testing.assert_array_equal(BitMask.of(mask).grown().unpacked(), grown)
 
 
-def test_what_is_outside_of_a_mask_is_in_its_opposite_and_grows_into_it():
+def test_the_outside_of_a_mask_is_in_its_complement_and_is_dilated_into_it():
     known = np.ones((7, 9), dtype=bool)
     known[3, 4] = False
     bits = BitMask.of(known)

@@ -121,7 +121,7 @@ def test_a_side_road_draws_the_line_no_farther_than_its_skeleton():
     assert rms_m(after, main.union(side)) <= rms_m(before, main.union(side))
 
 
-def test_parallel_roads_keep_apart_and_nodes_stay():
+def test_parallel_roads_stay_two_and_nodes_stay():
     two = straight(0, -7).union(straight(0, 7))
     probability = np.exp(-((from_middle_m(two) / 3) ** 2))
     before, after = skeleton_and_center(probability > 0.5, probability)

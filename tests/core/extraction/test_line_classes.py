@@ -50,7 +50,7 @@ def extracted(numbers, classes=CLASSES, road=None, **options):
     return extract_network(road, grid, OPTIONS, Reporter(), class_array(numbers, classes)).roads
 
 
-def test_the_class_is_that_of_the_speed_which_85_percent_of_the_votes_are_not_above():
+def test_the_class_is_that_of_the_85th_percentile_of_speeds():
     speeds = np.array([30.0, 72.0, 50.0])
     votes = np.array([[85, 15, 0], [84, 16, 0], [84, 8, 8], [0, 0, 7], [17, 3, 0], [16, 4, 0]])
     assert percentile_class(votes, speeds).tolist() == [0, 1, 2, 2, 0, 1]
@@ -99,7 +99,7 @@ def test_a_short_street_does_not_take_the_class_of_the_roads_that_it_joins():
     assert len(roads) == 5 and found[60.0] == "residential" and set(roads["road_class"]) == {"primary", "residential"}
 
 
-def test_lines_that_no_pixel_tells_of_have_no_class_speed_or_time():
+def test_lines_without_classified_pixels_have_no_class_speed_or_time():
     numbers = painted((ROAD, FAST))
     road = numbers > 0
     numbers[:] = 0
@@ -109,7 +109,7 @@ def test_lines_that_no_pixel_tells_of_have_no_class_speed_or_time():
     assert roads[["speed_kmh", "travel_time_s"]].isna().all(axis=None)
 
 
-def test_what_openstreetmap_knows_not_is_a_road():
+def test_a_class_unknown_to_openstreetmap_is_tagged_road():
     roads = extracted(TOWN, (RoadClass("16-32 km/h", 30.0), RoadClass(" Motorway", 72.0)))
     assert sorted(set(roads["highway"])) == ["motorway", "road"]
 
@@ -128,7 +128,7 @@ def test_without_classes_there_are_no_columns_of_them():
     assert set(roads["highway"]) == {"road"}
 
 
-def test_a_network_does_not_show_the_strips_in_which_classes_are_read(monkeypatch):
+def test_a_network_does_not_depend_on_the_strips_in_which_classes_are_read(monkeypatch):
     whole = extracted(TOWN)
     monkeypatch.setattr("training_core.geodata.road_raster._STRIP_PX", 300 * 8)
     assert extracted(TOWN)["road_class"].tolist() == whole["road_class"].tolist()
@@ -157,7 +157,7 @@ def mask(tmp_path):
     return write_raster(tmp_path / "mask.tif", (TOWN > 0).astype(np.uint8), nodata=255)
 
 
-def test_the_job_writes_what_the_raster_of_classes_tells(mask, tmp_path):
+def test_the_job_writes_the_classes_of_the_class_raster(mask, tmp_path):
     job = Vectorize(raster=mask, classes=write_town(tmp_path), roads=str(tmp_path / "roads.gpkg"))
     assert run(job, Reporter())["count"] == 5
     roads = geopandas.read_file(job.roads)

@@ -1,3 +1,5 @@
+"""Road networks extracted from rasters."""
+
 import geopandas
 import numpy as np
 import pandas
@@ -284,7 +286,7 @@ def test_a_gap_along_which_a_road_is_not_probable_stays_open():
     assert len(extracted(probability > 0.5, probability=probability).roads) == 1
 
 
-def test_lines_are_centered_unless_they_shall_not_be():
+def test_lines_are_centered_unless_switched_off():
     middle = LineString([(-20, 100.2), (320, 100.2)])
     probability = 1 / (1 + np.exp(1.5 * (from_line_px(middle) - 4)))
     away = []
@@ -309,7 +311,7 @@ def test_roads_have_tags_of_openstreetmap():
 
 
 def noisy_town(seed, shape=(200, 300)):
-    """The probability of a small town's roads, as an unsure network sees it."""
+    """The probability of a small town's roads, as an unsure model predicts it."""
     rng = np.random.default_rng(seed)
     height, width = shape
     streets = [LineString([(0, y), (width, y + rng.uniform(-40, 40))]) for y in rng.uniform(0, height, 4)]
@@ -322,7 +324,7 @@ def noisy_town(seed, shape=(200, 300)):
 
 @settings(deadline=None, max_examples=12)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.booleans())
-def test_a_network_does_not_show_the_strips_it_was_read_by(seed, boards, is_mask):
+def test_a_network_does_not_depend_on_the_strips_it_was_read_by(seed, boards, is_mask):
     probability = noisy_town(seed)
     known = ndimage.gaussian_filter(np.random.default_rng(seed).standard_normal(probability.shape), 30) > -0.02
     values, threshold = (probability > 0.5, None) if is_mask else (probability, 0.5)

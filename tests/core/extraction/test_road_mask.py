@@ -1,3 +1,5 @@
+"""Road masks, strip by strip, compared with SciPy on whole arrays."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -49,7 +51,7 @@ def whole(probability, known, threshold, hysteresis, smallest_px):
 
 @settings(deadline=None, max_examples=60)
 @given(SIDES, SIDES, st.integers(0, 2**32 - 1), STRIP_ROWS, st.sampled_from([0.5, 0.8, 1.0]), st.integers(0, 60))
-def test_strips_give_what_the_whole_gives(height, width, seed, strip_rows, hysteresis, smallest_px):
+def test_strips_give_the_same_mask_as_the_whole_raster(height, width, seed, strip_rows, hysteresis, smallest_px):
     probability, known = noise((height, width), seed)
     raster = array_raster(probability, known, threshold=0.6, strip_rows=strip_rows)
     options = {"min_area_m2": smallest_px, "min_hole_m2": smallest_px, "hysteresis": hysteresis, "close_m": 0}
@@ -60,7 +62,7 @@ def test_strips_give_what_the_whole_gives(height, width, seed, strip_rows, hyste
 
 @settings(deadline=None, max_examples=30)
 @given(SIDES, SIDES, st.integers(0, 2**32 - 1), STRIP_ROWS, st.integers(1, 6))
-def test_closing_does_not_see_the_strips(height, width, seed, strip_rows, close_m):
+def test_closing_does_not_depend_on_the_strips(height, width, seed, strip_rows, close_m):
     probability, known = noise((height, width), seed)
     at_once, by_strips = (
         found(array_raster(probability, known, threshold=0.6, strip_rows=rows), close_m=close_m)[0]

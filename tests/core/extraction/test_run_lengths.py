@@ -1,3 +1,5 @@
+"""Run-length encoded masks and their components, compared with labeling by SciPy."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -69,7 +71,7 @@ def test_runs_of_strips_are_those_of_the_whole(mask, rows):
 
 @settings(deadline=None, max_examples=100)
 @given(TWO_MASKS)
-def test_likely_road_counts_where_it_hangs_together_with_sure_road(masks):
+def test_hysteresis_keeps_likely_road_connected_to_sure_road(masks):
     likely, sure = masks[0] | masks[1], masks[1]
     found = picture(connected_to(runs(likely), runs(sure), frame_of(sure)), sure)
     np.testing.assert_array_equal(found, ndimage.binary_propagation(sure, EIGHT_NEIGHBORS, mask=likely))
@@ -77,7 +79,7 @@ def test_likely_road_counts_where_it_hangs_together_with_sure_road(masks):
 
 @settings(deadline=None, max_examples=100)
 @given(TWO_MASKS, st.integers(2, 12))
-def test_patches_and_holes_are_as_large_as_they_are_seen(masks, smallest_px):
+def test_small_patches_and_holes_are_those_labeled_on_the_whole_array(masks, smallest_px):
     mask, known = masks[0], masks[1] | masks[0]
     known[len(known) // 2, 0] = False
     mask &= known
@@ -104,7 +106,7 @@ def test_small_patches_go_and_small_holes_are_filled():
     assert found.sum() == 400 - 16
 
 
-def test_a_patch_that_only_touches_at_a_corner_belongs():
+def test_patches_that_touch_at_a_corner_are_one():
     mask = np.zeros((20, 20), dtype=bool)
     mask[2:8, 2:8] = True
     mask[8:10, 8:10] = True
@@ -146,7 +148,7 @@ def test_gaps_close_up_to_their_width_across_roads_and_along_them(width_px):
 
 @settings(deadline=None, max_examples=60)
 @given(TWO_MASKS, st.integers(0, 5), st.integers(0, 5))
-def test_closing_takes_nothing_away_and_closing_again_changes_nothing(masks, columns, rows):
+def test_closing_is_extensive_and_idempotent(masks, columns, rows):
     mask, known = masks[0] & masks[1], masks[1]
     once = closed_array(mask, columns, rows, known)
     assert not (mask & ~once).any()
@@ -154,7 +156,7 @@ def test_closing_takes_nothing_away_and_closing_again_changes_nothing(masks, col
     np.testing.assert_array_equal(closed_array(once, columns, rows, known), once)
 
 
-def test_the_shape_that_closes_is_round():
+def test_the_structuring_element_of_closing_is_round():
     mask = np.ones((60, 60), dtype=bool)
     mask[20:40, 20:40] = False
     found = closed_array(mask, 15, 15)

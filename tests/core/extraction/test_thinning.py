@@ -1,3 +1,5 @@
+"""Thinning keeps topology and length; clearance is the distance transform."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -45,7 +47,7 @@ def can_go(skeleton):
 
 @settings(deadline=None, max_examples=150)
 @given(MASKS, st.sampled_from([0, 2, 3]))
-def test_thinning_keeps_the_topology_and_leaves_no_pixel_that_could_go(mask, opening):
+def test_thinning_keeps_the_topology_and_leaves_no_simple_pixel(mask, opening):
     if opening:
         mask = ndimage.binary_opening(mask, np.ones((opening, opening)))
     skeleton = thin(mask)
@@ -56,7 +58,7 @@ def test_thinning_keeps_the_topology_and_leaves_no_pixel_that_could_go(mask, ope
 
 @settings(deadline=None, max_examples=100)
 @given(MASKS, st.integers(0, 7), st.integers(0, 7))
-def test_a_skeleton_does_not_show_the_boards_it_was_made_on(mask, rows, columns):
+def test_a_skeleton_does_not_depend_on_the_boards_it_was_made_on(mask, rows, columns):
     mask = ndimage.binary_opening(mask, np.ones((2, 2)))
     moved = thin(np.pad(mask, ((2 * rows, 0), (2 * columns, 0))))  # pixels go in turns by even and odd places
     np.testing.assert_array_equal(moved[2 * rows :, 2 * columns :], thin(mask))

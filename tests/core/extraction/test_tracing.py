@@ -1,3 +1,5 @@
+"""Tracing: a skeleton becomes a graph with its components and cycles."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,3 +1,5 @@
+"""Cleaning of a road graph: spurs, short components, simplification."""
+
 import numpy as np
 import pytest
 import shapely
@@ -149,7 +151,7 @@ def test_a_ring_stays_a_ring_whatever_the_tolerance(radius):
     assert polygon.area > radius**2
 
 
-def test_parallel_edges_do_not_fall_upon_each_other():
+def test_parallel_edges_do_not_coincide_once_simplified():
     graph = lines([(0, 0), (5, 3), (10, 0)], [(0, 0), (5, -3), (10, 0)], [(10, 0), (20, 0)], [(-10, 0), (0, 0)])
     simple = simplify(graph, 100)
     assert len({simple.line(edge).tobytes() for edge in range(2)}) == 2

@@ -1,4 +1,4 @@
-"""Gaps between dead ends, and before roads that they point at."""
+"""Gaps between dead ends, and undershoots before the road ahead."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_short_gap_may_turn_by_half_as_much_more():
     assert len(joined(broken, gap_m=12).edges) == 2
 
 
-def test_parallel_roads_are_not_joined_and_not_led_to_each_other():
+def test_parallel_roads_are_not_joined_and_not_snapped_to_each_other():
     parallel = lines([(0, 0), (100, 0)], [(0, 8), (100, 8)], [(0, 16), (60, 16)])
     assert len(joined(parallel).edges) == len(snapped(parallel).edges) == 3
 
@@ -73,14 +73,14 @@ def test_each_end_is_joined_once_and_with_the_best():
     assert whole.line(3).tolist() == [[50, 0], [60, 0]]
 
 
-def test_ends_cut_by_the_datas_edge_stay():
+def test_dead_ends_at_the_edge_of_the_data_stay():
     broken = lines([(0, 0), (50, 0)], [(70, 0), (120, 0)])
     assert len(joined(broken, is_data_edge=lambda points: points[:, 0] == 50).edges) == 2
     side = lines([(0, 0), (100, 0)], [(50, 30), (50, 5)])
     assert len(snapped(side, is_data_edge=lambda points: points[:, 1] == 5).edges) == 2
 
 
-def test_a_gap_along_which_a_road_is_not_likely_stays():
+def test_a_gap_along_which_no_road_is_likely_stays():
     def left(starts, ends):
         return (starts[:, 0] < 60) & (ends[:, 0] < 60)
 
@@ -116,7 +116,7 @@ def test_a_broken_ring_is_closed_and_a_hairpin_is_not():
     assert len(joined(lines([(0, 0), (20, 0), (20, 9), (0, 9)])).edges) == 1
 
 
-def test_a_t_junction_missed_by_five_meters_is_found():
+def test_an_undershoot_of_five_meters_is_snapped():
     whole = snapped(lines([(0, 0), (100, 0)], [(50, 40), (50, 5)]))
     assert places(whole, 3) == [(50, 0)]
     assert sorted(join_chains(whole).lengths()) == pytest.approx([40, 50, 50])
@@ -154,7 +154,7 @@ def test_a_dead_end_at_a_junction_or_at_a_dead_end_of_the_road_joins_it():
     assert places(snapped(lines([(0, 0), (50, 0)], [(50, 40), (50, 5)])), 2) == [(50, 0), (50, 5)]
 
 
-def test_several_roads_lead_to_one_from_both_sides():
+def test_several_roads_are_snapped_to_one_from_both_sides():
     sides = [[(x, 40 * side), (x, 5 * side)] for x in range(10, 100, 20) for side in (1, -1)]
     whole = snapped(lines([(0, 0), (100, 0)], *sides))
     assert places(whole, 4) == [(x, 0) for x in range(10, 100, 20)]

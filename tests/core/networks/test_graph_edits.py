@@ -1,4 +1,4 @@
-"""Nodes on edges, and new edges between nodes."""
+"""Edges split at new nodes, and new edges noded where they cross others."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Junctions and road ends straightened and consolidated."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -28,6 +30,13 @@ def test_junctions_within_a_crossing_become_one_and_others_do_not():
     assert merged.nodes[merged.degree == 4].tolist() == [[12, 10]]
     apart = merge_crossings(graph, roads(1.0))
     assert sorted(apart.degree) == sorted(graph.degree)
+
+
+def test_without_a_raster_nothing_is_straightened_or_merged():
+    graph = lines([(0, 0), (30, 0)], [(30, 0), (60, 9)], [(30, 0), (30, 5)], [(30, 5), (0, 9)], [(30, 5), (60, 20)])
+    for changed in (straighten_junctions, straighten_ends, merge_crossings):
+        same = changed(graph, Surroundings())
+        assert (same.nodes == graph.nodes).all() and (same.points == graph.points).all()
 
 
 def test_side_roads_that_do_not_meet_are_no_crossing():

@@ -1,4 +1,4 @@
-"""Lines of several layers in one plane of ground meters."""
+"""Lines of several layers projected to one plane in meters."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_lengths_are_meters_on_the_ground_whatever_the_coordinate_system(crs):
     assert lines.length_m == pytest.approx(geodesic_m(layer), rel=1e-6)
 
 
-def test_layers_of_different_coordinate_systems_lie_upon_each_other():
+def test_layers_of_different_coordinate_systems_coincide():
     one, other = layer_at(85.5, 27.6, "EPSG:3857"), layer_at(85.5, 27.6, "EPSG:32645")
     plane = shared_plane(one, other)
     first, second = lines_in(plane, one, NOTHING), lines_in(plane, other, NOTHING)
     assert shapely.hausdorff_distance(first.shapes, second.shapes) == pytest.approx([0, 0], abs=1e-3)
 
 
-def test_the_error_at_the_border_of_what_is_taken_is_what_the_module_says():
+def test_the_distortion_at_the_largest_radius_is_as_documented():
     west, east = layer_at(10.0, 0.0), layer_at(13.5, 0.0)
     lines = lines_in(shared_plane(west, east), east, NOTHING)
     assert lines.length_m[0] == pytest.approx(geodesic_m(east)[0], rel=1e-7)
@@ -83,7 +83,7 @@ def test_parts_of_multi_part_lines_are_lines_and_height_and_points_go():
         (["Yes", ""], [True, False]),
     ],
 )
-def test_what_a_bridge_field_may_say(values, bridges):
+def test_values_of_a_bridge_field(values, bridges):
     layer = layer_at(10, 50, bridge=values)
     assert lines_in(shared_plane(layer), layer, LineFields(bridge="bridge")).bridge.tolist() == bridges
 
@@ -116,7 +116,7 @@ def test_a_layer_that_lies_nowhere_is_refused_by_name(tmp_path):
         read_line_layer(path, "true roads", NOTHING)
 
 
-def test_lines_are_clipped_to_an_area_with_all_that_is_known_of_them():
+def test_lines_are_clipped_to_an_area_with_their_attributes():
     lines = make_lines([shapely.LineString([(0, 0), (100, 0)])], [True], [7.0])
     parts = clipped(lines, shapely.union_all([shapely.box(-5, -5, 10, 5), shapely.box(60, -5, 80, 5)]))
     assert sorted(parts.length_m) == [10, 20]

@@ -1,4 +1,4 @@
-"""Lines as a multigraph: cut where they meet, linked where they end, never cut at a bridge."""
+"""Noding: lines split where they meet and snapped where they end; bridges are not split."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def shapes_of(graph):
     return shapely.linestrings(graph.points, indices=graph.owner)
 
 
-def test_lines_that_cross_are_cut_there_and_know_what_they_are_pieces_of():
+def test_lines_that_cross_are_split_there_and_their_parts_know_their_line():
     graph, line = noded(ACROSS, DOWN)
     assert places(graph) == {(0, 0), (100, 0), (50, -50), (50, 50), (50, 0)}
     assert sorted(graph.lengths()) == [50, 50, 50, 50]
@@ -42,7 +42,7 @@ def test_lines_that_cross_are_cut_there_and_know_what_they_are_pieces_of():
 
 
 @pytest.mark.parametrize("gap_m", [0, 0.4, -0.4])
-def test_a_line_that_ends_at_another_or_nearly_so_is_linked_with_it(gap_m):
+def test_an_end_within_the_tolerance_of_another_line_is_snapped_to_it(gap_m):
     graph, _ = noded(ACROSS, [(50, gap_m), (50, 50)])
     assert len(graph.nodes) == 4
     assert len(graph.edges) == 3
@@ -60,30 +60,30 @@ def test_ends_that_nearly_meet_are_one_node():
 
 
 @pytest.mark.parametrize("bridges", [(0,), (1,), (0, 1)])
-def test_a_bridge_is_not_cut_where_it_crosses(bridges):
+def test_a_bridge_is_not_split_where_it_crosses(bridges):
     graph, _ = noded(ACROSS, DOWN, bridges=bridges)
     assert len(graph.edges) == 2
     assert graph.component.max() == 1
 
 
-def test_a_bridge_meets_others_at_its_ends_and_cuts_them_there():
+def test_a_bridge_meets_others_at_its_ends_and_splits_them_there():
     graph, _ = noded([(0, 0), (0, 40)], [(40, 0), (40, 40)], [(20, 0), (20, 40)], [(0, 20), (40, 20)], bridges=[3])
     assert sorted(graph.degree[graph.component == graph.component[0]]) == [1, 1, 1, 1, 3, 3]
     assert graph.component.max() == 1  # the road below is a part of its own
 
 
-def test_a_road_that_ends_under_a_bridge_is_not_linked_with_it():
+def test_a_road_that_ends_under_a_bridge_is_not_snapped_to_it():
     graph, _ = noded(ACROSS, [(50, 0), (50, 50)], bridges=[0])
     assert graph.component.max() == 1
 
 
-def test_lines_drawn_twice_even_partly_or_the_other_way_stand_once():
+def test_lines_drawn_twice_even_partly_or_the_other_way_are_kept_once():
     graph, _ = noded(ACROSS, ACROSS[::-1], [(20, 0), (60, 0)], [(80, 0), (130, 0)])
     assert graph.lengths().sum() == pytest.approx(130)
     assert sorted(graph.degree) == [1, 1, 2, 2, 2, 2]
 
 
-def test_a_curve_with_close_vertices_drawn_twice_stands_once():
+def test_a_curve_with_close_vertices_drawn_twice_is_kept_once():
     angle = np.linspace(0, np.pi, 400)
     curve = np.column_stack([20 * np.cos(angle), 20 * np.sin(angle)])
     graph, _ = noded(curve, curve[100:300], curve[::-1])
@@ -103,7 +103,7 @@ def test_a_ring_and_a_line_that_crosses_itself_have_edges_that_return():
     assert sorted(eight.lengths()) == pytest.approx([200**0.5, 200**0.5, 20 + 2 * 200**0.5])
 
 
-def test_a_spike_back_along_a_line_stands_once():
+def test_a_spike_back_along_a_line_is_kept_once():
     graph, _ = noded([(0, 0), (30, 0), (20, 0), (20, 10)])
     assert sorted(graph.lengths()) == [10, 10, 20]
 
@@ -115,7 +115,7 @@ def test_lines_through_one_point_meet_in_one_node():
     assert sorted(graph.degree) == [1] * 8 + [8]
 
 
-def test_what_is_shorter_than_the_tolerance_goes():
+def test_lines_shorter_than_the_tolerance_are_dropped():
     graph, line = noded([(0, 0), (0.2, 0)])
     assert (len(graph.nodes), len(graph.edges), len(line)) == (0, 0, 0)
     assert len(node_lines(make_lines(np.array([], dtype=object)), TOLERANCE_M)[0].edges) == 0
@@ -130,7 +130,7 @@ def test_an_end_that_is_moved_onto_its_own_next_vertex_leaves_no_step_without_le
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.tuples(near, near), min_size=2, max_size=5), min_size=1, max_size=6))
-def test_ends_within_the_tolerance_are_linked_and_every_step_has_a_length(coordinates):
+def test_ends_within_the_tolerance_are_snapped_and_every_step_has_a_length(coordinates):
     shapes = [shapely.remove_repeated_points(shapely.LineString(line)) for line in coordinates]
     shapes = [shape for shape in shapes if shape.length > 4 * TOLERANCE_M]
     graph, line = node_lines(make_lines(np.array(shapes, dtype=object)), TOLERANCE_M)
@@ -138,7 +138,7 @@ def test_ends_within_the_tolerance_are_linked_and_every_step_has_a_length(coordi
     assert (steps_m > 0).all()
     np.testing.assert_array_equal(graph.nodes[graph.edges[:, 0]], graph.points[graph.offsets[:-1]])
     np.testing.assert_array_equal(graph.nodes[graph.edges[:, 1]], graph.points[graph.offsets[1:] - 1])
-    part = dict(zip(line, graph.edge_component))  # all pieces of a line hang together
+    part = dict(zip(line, graph.edge_component))  # all parts of a line are connected
     for one, other in itertools.combinations(part, 2):
         ends = shapely.points([shapes[one].coords[0], shapes[one].coords[-1]])
         if shapely.distance(ends, shapes[other]).min() <= TOLERANCE_M - 1e-9:

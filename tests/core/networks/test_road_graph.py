@@ -1,4 +1,4 @@
-"""Roads measured in meters and seconds, and places on them."""
+"""Road graphs with lengths and travel times, and places on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training_core.networks.lines import make_lines
-from training_core.networks.road_graph import Places, contracted, make_road_graph
+from training_core.networks.road_graph import Places, contracted, make_road_graph, places_along
 
 SQUARE = [(0, 0), (100, 0), (100, 100), (0, 100), (0, 0)]
 coordinate = st.integers(0, 9)
@@ -31,9 +31,15 @@ def test_joined_edges_keep_the_time_of_each_of_their_pieces():
     assert times == pytest.approx(expected if start[0] == 0 else 17 - expected)
 
 
-def test_a_time_is_not_known_where_a_speed_is_not():
+def test_a_travel_time_is_nan_where_a_speed_is_unknown():
     roads = contracted(roads_of([(0, 0), (60, 0)], [(60, 0), (90, 0)], [(0, 9), (50, 9)], speeds=[10, np.nan, 5]))
     assert np.sort(roads.travel_time_s) == pytest.approx([10, np.nan], nan_ok=True)
+
+
+def test_places_along_edges_are_in_the_middle_of_their_shares():
+    roads = roads_of([(0, 0), (50, 0)], [(0, 90), (4, 90)])
+    places = places_along(roads, 20.0)
+    assert roads.points_at(places).tolist() == [[12.5, 0], [37.5, 0], [2, 90]]
 
 
 def test_a_ring_keeps_one_node():
@@ -57,13 +63,13 @@ def test_a_place_just_as_far_away_as_allowed_is_found():
 
 
 @pytest.mark.parametrize(("heading", "length_m"), [((1.0, 0.0), 100), ((0.0, -1.0), 80)])
-def test_at_a_bridge_the_road_of_the_same_direction_is_taken(heading, length_m):
+def test_at_a_bridge_the_road_with_the_same_heading_is_matched(heading, length_m):
     roads = roads_of([(0, 0), (100, 0)], [(50, -40), (50, 40)], bridges=[0])
     places, _ = roads.nearest(np.array([[50.0, 0.0]]), 5, np.array([heading]))
     assert roads.length_m[places.edge] == pytest.approx([length_m])
 
 
-def test_a_node_under_a_bridge_is_taken_for_the_node():
+def test_a_node_under_a_bridge_is_matched_to_the_node():
     roads = roads_of([(0, 0), (100, 0)], [(50, 0), (50, 40)], bridges=[0])
     places, _ = roads.nearest(np.array([[50.0, 0.0]]), 5, np.full((1, 2), np.nan))
     assert roads.length_m[places.edge] == pytest.approx([40])

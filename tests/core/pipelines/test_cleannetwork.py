@@ -1,4 +1,4 @@
-"""The job cleannetwork: lines from anywhere become a network."""
+"""The job cleannetwork: lines from any source become a network."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_streets_of_a_town_stay_connected(real_data):
 # The job, from file to file.
 
 
-def test_the_job_writes_roads_and_nodes_and_tells_their_numbers(tmp_path):
+def test_the_job_writes_roads_and_nodes_and_returns_their_numbers(tmp_path):
     town([(0, 0), (200, 0)], [(100, -100), (100, 100)], name=["Zürich", "b"], fid=[7, 8]).to_file(
         tmp_path / "in.geojson"
     )
@@ -189,7 +189,7 @@ def test_the_job_writes_roads_and_nodes_and_tells_their_numbers(tmp_path):
     assert fractions == sorted(fractions)
 
 
-def test_what_is_left_may_be_nothing(tmp_path):
+def test_nothing_left_is_an_empty_network_and_a_warning(tmp_path):
     town([(0, 0), (9, 0)]).to_file(tmp_path / "in.gpkg")
     heard = []
     job = CleanNetwork(lines=str(tmp_path / "in.gpkg"), roads=str(tmp_path / "out.gpkg"), min_length_m=50.0)
@@ -198,7 +198,7 @@ def test_what_is_left_may_be_nothing(tmp_path):
     assert geopandas.read_file(job.roads).empty
 
 
-def test_what_cannot_be_used_is_told_by_name_and_leaves_nothing(tmp_path):
+def test_unusable_inputs_are_named_and_leave_no_output(tmp_path):
     town([(0, 0), (9, 0)]).to_file(tmp_path / "in.gpkg")
     geopandas.GeoDataFrame(geometry=[shapely.Point(0, 0)], crs=UTM).to_file(tmp_path / "points.gpkg")
     good, roads = str(tmp_path / "in.gpkg"), str(tmp_path / "roads.gpkg")

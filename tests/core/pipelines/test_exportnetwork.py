@@ -1,4 +1,4 @@
-"""The job exportnetwork: lines become a graph in which networkx, and so OSMnx, finds ways."""
+"""The job exportnetwork: lines become a graph that networkx, and so OSMnx, can route on."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def layer_of(*coordinates, crs=UTM, **columns):
     return geopandas.GeoDataFrame(columns, geometry=shapes, crs=UTM).to_crs(crs)
 
 
-def exported(folder, layer, told=None, **options):
+def exported(folder, layer, events=None, **options):
     """Return the result of the job, and the graph that networkx reads."""
     lines, graphml = str(folder / "lines.gpkg"), str(folder / "graph.graphml")
     layer.to_file(lines)
-    reporter = Reporter((told if told is not None else []).append)
+    reporter = Reporter((events if events is not None else []).append)
     result = run(ExportNetwork(lines=lines, graphml=graphml, **options), reporter)
     return result, networkx.read_graphml(graphml, node_type=int, force_multigraph=True)
 
@@ -78,7 +78,7 @@ def test_the_fastest_way_is_another_than_the_shortest(tmp_path):
 
 
 def test_a_one_way_road_is_driven_one_way(tmp_path):
-    told = []
+    events = []
     layer = layer_of(STRAIGHT, AROUND, [(300, 0), (400, 0)], [(300, 0), (300, -90)], oneway=["-1", None, "yes", "no"])
     _, graph = exported(tmp_path, layer, lines_oneway_field="oneway")
     assert way(graph, (300, 0), (0, 0)) == pytest.approx(300 * GROUND, rel=1e-5)
@@ -89,9 +89,9 @@ def test_a_one_way_road_is_driven_one_way(tmp_path):
     marks = [(edge["osmid"], edge["oneway"], edge["reversed"]) for *_, edge in graph.edges(data=True)]
     both = [(road, "False", back) for road in "24" for back in ("False", "True")]
     assert sorted(marks) == sorted([("1", "True", "False"), ("3", "True", "False"), *both])
-    _, graph = exported(tmp_path, layer, told)
+    _, graph = exported(tmp_path, layer, events)
     assert graph.number_of_edges() == 8
-    warnings = [event.message for event in told if isinstance(event, Warning)]
+    warnings = [event.message for event in events if isinstance(event, Warning)]
     assert any("'oneway', but no one-way field is chosen" in message for message in warnings)
 
 
@@ -100,7 +100,7 @@ def test_a_one_way_road_is_driven_one_way(tmp_path):
     [(1, True), (1.0, True), (True, True), ("TRUE", True), (" yes ", True), ("-1", True), (-1.0, True),
      (0, False), ("2", False), ("No", False), (False, False), (None, False), (np.nan, False)],
 )  # fmt: skip
-def test_how_fields_say_that_a_road_is_one_way(value, is_oneway):
+def test_values_of_a_one_way_field(value, is_oneway):
     layer = layer_of(STRAIGHT, oneway=[value])
     edges = export_layer(layer, ExportNetwork(lines_oneway_field="oneway"), Reporter())[0].edges
     assert edges["oneway"].tolist() == [is_oneway] * (1 if is_oneway else 2)
@@ -167,21 +167,21 @@ def test_the_geopackage_holds_the_same_graph(tmp_path):
     assert nodes.set_index("osmid").geometry[1] == Point(float(graph.nodes[1]["x"]), float(graph.nodes[1]["y"]))
 
 
-def speeds(layer, told=None, **options):
-    network, _ = export_layer(layer, ExportNetwork(**options), Reporter((told if told is not None else []).append))
+def speeds(layer, events=None, **options):
+    network, _ = export_layer(layer, ExportNetwork(**options), Reporter((events if events is not None else []).append))
     edges = network.edges.drop_duplicates("osmid").sort_values("osmid")
     return edges["speed_kph"].tolist() if "speed_kph" in edges else None
 
 
-def test_where_speeds_come_from():
-    told = []
+def test_speeds_are_those_of_the_field_then_of_the_class_then_the_median():
+    events = []
     apart = [[(0, 50 * row), (90, 50 * row)] for row in range(4)]
     layer = layer_of(*apart, highway=["primary", "Residential", "alley", None], mph=["30", "", None, "50"])
     usual = [USUAL_KMH["primary"], USUAL_KMH["residential"], OTHER_KMH]
     assert speeds(layer) == pytest.approx([*usual, OTHER_KMH])
     field = {"lines_speed_field": "mph", "speed_unit": "mph"}
-    assert speeds(layer, told, **field) == pytest.approx([48.28032, *usual[1:], 80.4672])
-    assert any("2 of 4 lines have no speed" in event.message for event in told if isinstance(event, Log))
+    assert speeds(layer, events, **field) == pytest.approx([48.28032, *usual[1:], 80.4672])
+    assert any("2 of 4 lines have no speed" in event.message for event in events if isinstance(event, Log))
     assert speeds(layer.drop(columns="highway"), **field) == pytest.approx([48.28032, 64.37376, 64.37376, 80.4672])
     assert speeds(layer.rename(columns={"highway": "kind"}), lines_class_field="kind") == speeds(layer)
     assert speeds(layer.drop(columns="highway")) is None
@@ -216,7 +216,7 @@ def test_text_that_xml_cannot_hold_does_not_spoil_the_file(tmp_path):
         ({"geopackage": "graph.geojson"}, r"graph\.geojson can hold only one layer"),
     ],
 )
-def test_what_cannot_be_used_is_told_by_name_and_leaves_nothing(tmp_path, options, message):
+def test_unusable_inputs_are_named_and_leave_no_output(tmp_path, options, message):
     lines = str(tmp_path / "lines.gpkg")
     layer_of(STRAIGHT, way=["B"]).to_file(lines)
     options = {name: str(tmp_path / value) if "." in value else value for name, value in options.items()}

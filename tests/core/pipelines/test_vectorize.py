@@ -26,7 +26,7 @@ def road_raster(path, values=None, **profile):
     return write_raster(path, values, **profile)
 
 
-def test_the_job_writes_roads_and_nodes_and_tells_their_numbers(tmp_path):
+def test_the_job_writes_roads_and_nodes_and_returns_their_numbers(tmp_path):
     raster = road_raster(tmp_path / "mask.tif")
     job = Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg"), nodes=str(tmp_path / "nodes.geojson"))
     heard = []
@@ -96,7 +96,7 @@ def test_in_a_mask_of_road_and_no_data_only_the_rest_is_no_road(tmp_path, nodata
     assert geopandas.read_file(result["roads"])["width_m"][0] == pytest.approx(10, abs=1)
 
 
-def test_what_cannot_be_used_is_told_by_name_and_leaves_nothing(tmp_path):
+def test_unusable_inputs_are_named_and_leave_no_output(tmp_path):
     good = road_raster(tmp_path / "good.tif")
     (tmp_path / "text.tif").write_text("not a raster")
     whole = (tmp_path / "good.tif").read_bytes()
@@ -117,7 +117,7 @@ def test_what_cannot_be_used_is_told_by_name_and_leaves_nothing(tmp_path):
     assert not list(tmp_path.glob("*roads*"))
 
 
-def test_a_stopped_job_leaves_nothing(tmp_path):
+def test_a_cancelled_job_leaves_no_output(tmp_path):
     raster = road_raster(tmp_path / "mask.tif")
     with pytest.raises(Cancelled):
         run(Vectorize(raster=raster, roads=str(tmp_path / "roads.gpkg")), Reporter(is_cancelled=lambda: True))
