@@ -1,0 +1,170 @@
+"""Docstrings of public functions, read from the source: sections, shapes and dtypes of arrays, exceptions.
+
+A function is public if neither its name nor its class begins with an underscore. An exception leaves a function if it
+is raised there or in a function of the same module that it calls, and no `except` around it catches it. `Cancelled`
+leaves whatever takes a reporter, so it is not repeated.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+FILES = sorted(path for top in ("training_core", "qgis_roadseg", "algorithms") for path in ROOT.glob(f"{top}/**/*.py"))
+ARRAYS = re.compile(r"\b(np\.ndarray|NDArray|Tensor|torch\.Tensor)\b")
+SHAPE = re.compile(r"\([^()]*\)|0-d|scalar")
+DTYPE = re.compile(
+    r"\b(bool|u?int(8|16|32|64)|b?float(16|32|64)|complex\d+|str|object|any (dtype|type|number)|dtype of|same dtype)\b"
+)
+# What every function that takes a reporter may end with, and what tells programmers of their own mistakes.
+IMPLIED = {"Cancelled", "NotImplementedError", "StopIteration", "TypeError", "AssertionError"}
+
+
+@dataclass(frozen=True)
+class Function:
+    """A public function and where it stands."""
+
+    node: ast.FunctionDef
+    owner: str
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.path.relative_to(ROOT)}:{self.node.lineno} {self.owner}{self.node.name}"
+
+    @cached_property
+    def text(self) -> str:
+        return ast.get_docstring(self.node) or ""
+
+    @property
+    def parameters(self) -> list[ast.arg]:
+        arguments = self.node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        return [each for each in every if each.arg not in ("self", "cls")]
+
+    @property
+    def returns(self) -> str:
+        return ast.unparse(self.node.returns) if self.node.returns else "None"
+
+    def section(self, *titles: str) -> str:
+        """Return the text of the first section with one of some titles, or nothing."""
+        found = re.search(rf"^({'|'.join(titles)})\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", self.text, re.M | re.S)
+        return found.group(2) if found else ""
+
+    def entry(self, parameter: str) -> str:
+        """Return what the section Parameters says of one of them, or nothing."""
+        names = rf"(?:\*{{0,2}}\w+, )*\*{{0,2}}{parameter}(?:, \*{{0,2}}\w+)*"
+        found = re.search(rf"^{names}\b[^\n]*\n(?:^(?:[ \t]+[^\n]*)?\n?)*", self.section("Parameters"), re.M)
+        return found.group(0) if found else ""
+
+
+def functions_of(path: Path, source: str | None = None) -> list[Function]:
+    """Return the public functions and methods of a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8") if source is None else source)
+    found = [Function(node, "", path) for node in tree.body if isinstance(node, ast.FunctionDef)]
+    for owner in (node for node in tree.body if isinstance(node, ast.ClassDef) and not node.name.startswith("_")):
+        found += [Function(node, f"{owner.name}.", path) for node in owner.body if isinstance(node, ast.FunctionDef)]
+    return [each for each in found if not each.node.name.startswith("_")]
+
+
+def without_sections(function: Function) -> Iterator[str]:
+    """Yield which sections are missing in a function with three parameters or more."""
+    if len(function.parameters) < 3:
+        return
+    missing = [each.arg for each in function.parameters if not function.entry(each.arg)]
+    if missing:
+        yield f"Parameters: {', '.join(missing)}"
+    if function.returns != "None" and not function.section("Returns", "Yields"):
+        yield "Returns"
+
+
+def without_shapes(function: Function) -> Iterator[str]:
+    """Yield which arrays are said to have no shape or no dtype."""
+    for each in function.parameters:
+        if each.annotation and ARRAYS.search(ast.unparse(each.annotation)):
+            words = function.entry(each.arg) or function.text
+            if not (SHAPE.search(words) and DTYPE.search(words)):
+                yield f"shape or dtype of {each.arg}"
+    words = function.section("Returns", "Yields") or function.text
+    if ARRAYS.search(function.returns) and not (SHAPE.search(words) and DTYPE.search(words)):
+        yield "shape or dtype of what is returned"
+
+
+def raised_in(node: ast.AST, functions: dict[str, ast.FunctionDef], seen: frozenset[str] = frozenset()) -> set[str]:
+    """Return the names of the exceptions that leave a piece of code, by what is raised in its module."""
+    found: set[str] = set()
+    if isinstance(node, ast.Raise):
+        raised = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
+        if isinstance(raised, ast.Name) and raised.id[:1].isupper():
+            found.add(raised.id)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in functions:
+        name = node.func.id
+        if name not in seen:
+            found |= raised_in(functions[name], functions, seen | {name})
+    if isinstance(node, ast.Try):
+        caught = {
+            each.id
+            for handler in node.handlers
+            for each in ast.walk(handler.type or node)
+            if isinstance(each, ast.Name)
+        }
+        inner = set().union(*(raised_in(each, functions, seen) for each in node.body))
+        rest = [*node.handlers, *node.orelse, *node.finalbody]
+        is_all = any(handler.type is None for handler in node.handlers) or "Exception" in caught
+        return (
+            found
+            | (set() if is_all else inner - caught)
+            | set().union(*(raised_in(each, functions, seen) for each in rest), set())
+        )
+    for child in ast.iter_child_nodes(node):
+        found |= raised_in(child, functions, seen)
+    return found
+
+
+def without_raises(function: Function, functions: dict[str, ast.FunctionDef]) -> Iterator[str]:
+    """Yield the exceptions that leave a function and are not in its section Raises."""
+    said = function.section("Raises")
+    for name in sorted(raised_in(function.node, functions) - IMPLIED):
+        if not re.search(rf"\b{name}\b", said):
+            yield f"Raises: {name}"
+
+
+def offenses(path: Path, source: str | None = None) -> list[str]:
+    """Return what is missing in the docstrings of a file, a line each."""
+    text = path.read_text(encoding="utf-8") if source is None else source
+    functions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    return [
+        f"{function.name}: {missing}"
+        for function in functions_of(path, text)
+        for missing in (*without_sections(function), *without_shapes(function), *without_raises(function, functions))
+    ]
+
+
+def test_public_functions_say_what_they_take_give_and_raise():
+    found = [line for path in FILES for line in offenses(path)]
+    assert not found, f"{len(found)} gaps in docstrings:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "missing"),
+    [
+        ('def f(a, b, c) -> int:\n    """Return."""', ["Parameters: a, b, c", "Returns"]),
+        ('def f(x: np.ndarray) -> int:\n    """Return the sum of pixels, (n, 2)."""', ["shape or dtype of x"]),
+        ('def f() -> np.ndarray:\n    """Return pixels, bool."""', ["shape or dtype of what is returned"]),
+        ('def f():\n    """Do."""\n    raise JobError("no")', ["Raises: JobError"]),
+        ('def _g():\n    raise JobError("no")\ndef f():\n    """Do."""\n    _g()', ["Raises: JobError"]),
+        ('def f():\n    """Do."""\n    try:\n        raise KeyError("no")\n    except KeyError:\n        pass', []),
+        ('def _f(a, b, c):\n    raise JobError("no")', []),
+        ('def f() -> np.ndarray:\n    """Return pixels: (n, 2), int64."""', []),
+    ],
+)
+def test_a_gap_is_found(source, missing):
+    found = offenses(ROOT / "training_core" / "example.py", source)
+    assert [line.partition(": ")[2] for line in found] == missing
