@@ -14,7 +14,7 @@ from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune
 from training_core.learning.checkpoint import Checkpoint, check_identity, checkpoint_path
 from training_core.learning.history import History
-from training_core.models.engines import Engine
+from training_core.models.engines import NativeEngine
 from training_core.models.model_file import load_model, load_weights
 from training_core.pipelines import finetune
 
@@ -160,7 +160,7 @@ def test_it_goes_on_only_with_the_same_job(job, stopped, town):
 
 
 def test_an_option_that_a_checkpoint_lacks_had_its_default():
-    former = Checkpoint({"seed": 1, "images": "a"}, Engine("native", "fp32"), False, History(), {}, None)
+    former = Checkpoint({"seed": 1, "images": "a"}, NativeEngine("fp32"), False, History(), {}, None)
     identity = {"seed": 1, "images": "a", "clip_norm": 0.0}
     check_identity(former, identity, Path("m.checkpoint"))
     with pytest.raises(JobError, match="of another job: clip_norm differ"):
