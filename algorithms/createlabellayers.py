@@ -1,4 +1,4 @@
-"""Create label layers: a GeoPackage to digitize roads and areas of interest in, for training."""
+"""Create label layers: a GeoPackage to draw roads and areas of interest in, ready for a training."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CLASSES = "motorway, primary, secondary, tertiary, residential, unclassified, s
 
 
 class CreateLabelLayers(RoadSegAlgorithm):
-    """Input: an image. Output: empty layers for its roads and area of interest."""
+    """An image in; layers to draw its roads and an area of interest in out."""
 
     group_id = "training"
     keywords = "draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road"
@@ -49,7 +49,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
             image_parameter(
                 self.INPUT,
                 self.tr("Image"),
-                self.tr("The image to draw roads on: a raster or mesh layer. The label layers get its CRS."),
+                self.tr("The image on which roads will be drawn: a raster or mesh layer. The layers get its CRS."),
             )
         )
         width = label_layers.WIDTH
@@ -62,7 +62,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
                 minValue=width.option.minimum,
                 maxValue=width.option.maximum,
             ),
-            self.tr("Default width in the form; it can be changed for each road."),
+            self.tr("Width that the form begins with; it can be changed for each road."),
         )
         self._add(
             QgsProcessingParameterString(self.CLASSES, self.tr("Road classes"), _CLASSES, optional=True),
@@ -74,8 +74,8 @@ class CreateLabelLayers(RoadSegAlgorithm):
         self._add(
             QgsProcessingParameterExtent(self.EXTENT, self.tr("Extent"), optional=True),
             self.tr(
-                "Initial area of interest. Without it that layer is empty: outline the area once every road in it is "
-                "drawn."
+                "Rectangle that the area of interest begins with. Without it that layer is empty: outline the ground "
+                "once every road in it is drawn."
             ),
         )
         output = QgsProcessingParameterVectorDestination(
@@ -84,7 +84,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
         output.setSupportsNonFileBasedOutput(False)
         self._add(
             output,
-            self.tr("The GeoPackage to create, with the layers roads and aoi. An existing file is never replaced."),
+            self.tr("The GeoPackage to make, with the layers roads and aoi. A file that is there is never replaced."),
         )
         self.addOutput(
             QgsProcessingOutputVectorLayer(
@@ -111,15 +111,14 @@ class CreateLabelLayers(RoadSegAlgorithm):
     def shortHelpString(self) -> str:
         """Return the help."""
         what = self.tr(
-            "Creates a GeoPackage with two layers: roads, to trace road center-lines in, with a form for class, width "
-            "and whether one is sure; and aoi, to outline the area of interest within which every road is drawn. "
-            "Fine-tune a model takes them with road_class as road class field, width_m as road width field and sure as "
-            "sure field."
+            "Makes a GeoPackage with two layers: roads, to trace the middle of roads in, with a form for class, width "
+            "and whether one is sure; and aoi, to outline the ground within which every road is drawn. Fine-tune a "
+            "model takes them with road_class as road class field, width_m as road width field and sure as sure field."
         )
         return help_text(what, self.parameterDefinitions())
 
     def checkParameterValues(self, parameters: dict[str, Any], context: QgsProcessingContext) -> tuple[bool, str]:
-        """Return whether the values are valid and no file would be replaced, with a message if not."""
+        """Say whether such layers can be made, and that no file would be replaced."""
         try:
             layer = image_layer(self, self.INPUT, parameters, context)
             fine, message = super().checkParameterValues(parameters, context)
@@ -136,7 +135,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
     def _prepare(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> None:
-        """Resolve the image, which belongs to the main thread."""
+        """Look at the image, which belongs to the main thread."""
         layer = image_layer(self, self.INPUT, parameters, context)
         self._wanted = label_layers.LabelLayers(
             layer.crs(),
@@ -148,7 +147,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Write the layers, and have them loaded if requested."""
+        """Write the layers, and have those loaded that are wanted on the map."""
         destination = self.parameterAsOutputLayer(parameters, self.OUTPUT, context)
         path = os.path.abspath(destination)
         label_layers.write_label_layers(path, self._wanted, context.transformContext(), self.tr)
@@ -157,14 +156,13 @@ class CreateLabelLayers(RoadSegAlgorithm):
         if sink_destination(parameters.get(self.OUTPUT), context) == QgsProcessing.TEMPORARY_OUTPUT:
             feedback.pushWarning(
                 self.tr(
-                    "The layers are in a temporary file, which is deleted when QGIS is closed. Name a file to keep "
-                    "labels."
+                    "The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels."
                 )
             )
         feedback.pushInfo(
             self.tr(
-                "Trace road center-lines in the layer roads, and outline in the layer aoi the area of interest within "
-                "which every road is drawn. Save the edits of both, and run Fine-tune a model."
+                "Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which "
+                "every road is drawn. Save the edits of both, and run Fine-tune a model."
             )
         )
         return {self.OUTPUT: uris[label_layers.ROADS], self.AOI: uris[label_layers.AOI]}
@@ -172,7 +170,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
     def _area(
         self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext
     ) -> Optional[QgsGeometry]:
-        """Return the initial area of interest, or None; raise RoadSegError if the extent is invalid."""
+        """Return what the area of interest begins with, or None; raise RoadSegError where it makes no sense."""
         work_area.check_image_crs(layer)
         extent = extent_on(layer, self, self.EXTENT, parameters, context)
         if extent is None:
@@ -181,7 +179,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
         return shape.intersection(QgsGeometry.fromRect(work_area.clip_to_layer(shape.boundingBox(), layer)))
 
     def _load(self, destination: str, uris: dict[str, str], context: QgsProcessingContext) -> None:
-        """If the destination would be loaded, have both of its layers loaded instead, the roads on top."""
+        """Where the destination would be loaded, have both of its layers loaded in its place, the roads on top."""
         waiting = context.layersToLoadOnCompletion()
         details = waiting.pop(destination, None)
         if details is None:
@@ -197,5 +195,5 @@ class CreateLabelLayers(RoadSegAlgorithm):
 
 
 def _split(classes: str) -> list[str]:
-    """Return the distinct classes in a text, in order."""
+    """Return the classes in a text, each once, in order."""
     return list(dict.fromkeys(name.strip() for name in classes.split(",") if name.strip()))

@@ -1,4 +1,4 @@
-"""Set up runtime: finds or builds the Python environment that computes."""
+"""Set up runtime: build the Python environment that computes, or find that it is there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..qgis_roadseg.toolbox.algorithm import RoadSegAlgorithm, help_text
 
 
 class SetUpRuntime(RoadSegAlgorithm):
-    """Input: the source of packages. Output: a working Python."""
+    """Where the packages come from in; a working Python out."""
 
     group_id = "runtime"
     keywords = "install,python,environment,pip,dependencies,pytorch,torch"
@@ -46,30 +46,30 @@ class SetUpRuntime(RoadSegAlgorithm):
             ),
             self.tr(
                 "Which PyTorch: ipex is version 2.8 with the Intel extension, for Linux; native is the newest; "
-                "auto takes ipex if there is a Python for it."
+                "auto takes ipex where it can be had."
             ),
         )
         self._add(
             QgsProcessingParameterString(self.EXTRA_INDEX_URL, self.tr("Extra index URL"), optional=True),
-            self.tr("An additional package index, such as one with CPU-only builds of PyTorch."),
+            self.tr("A package index beside the usual one, such as one that has CPU-only builds of PyTorch."),
         )
         self._add(
             QgsProcessingParameterString(self.INDEX_URL, self.tr("Index URL"), optional=True),
-            self.tr("A package index instead of the configured one, such as your organization's mirror."),
+            self.tr("A package index instead of the usual one, such as your organization's mirror."),
         )
         self._add(
             QgsProcessingParameterFile(
                 self.WHEELS, self.tr("Folder of wheels"), QgsProcessingParameterFile.Behavior.Folder, optional=True
             ),
-            self.tr("A folder that holds all packages, for a machine without internet; no index is used then."),
+            self.tr("A folder that holds all packages, for a machine without internet; no index is asked then."),
         )
         self._add(
             QgsProcessingParameterBoolean(self.FORCE, self.tr("Build anew"), False),
-            self.tr("Replace an existing runtime, even if it works."),
+            self.tr("Replace a runtime that is there, even where it works."),
         )
         self._add(
             QgsProcessingParameterFile(self.PYTHON, self.tr("Base Python"), optional=True),
-            self.tr("The Python to build upon; by default QGIS' own, or else one on the PATH."),
+            self.tr("The Python to build upon; where none is given, QGIS' own or one on the PATH is taken."),
             advanced=True,
         )
         self.addOutput(QgsProcessingOutputString(self.PYTHON, self.tr("The runtime's Python")))
@@ -98,14 +98,14 @@ class SetUpRuntime(RoadSegAlgorithm):
         what = self.tr(
             "Builds the Python environment in which RoadSeg computes, outside of QGIS and of this plugin's folder. "
             "It is needed once, downloads up to some gigabytes, and takes some minutes. "
-            "An existing runtime that works is kept."
+            "A runtime that is there and works is kept."
         )
         return help_text(what, self.parameterDefinitions())
 
     def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Find a working runtime, or build one."""
+        """Find a runtime that works, or build one."""
         requirements = runtime.REQUIREMENT_SETS.get(self.parameterAsEnumString(parameters, self.REQUIREMENTS, context))
         sources = build.Sources(
             self.parameterAsString(parameters, self.INDEX_URL, context),

@@ -948,12 +948,12 @@
         <translation>openstreetmap,änderung,unterschied,vergleich,fehlend,aktualisieren,karte,deep learning,arbeitsablauf,straße</translation>
     </message>
     <message>
-        <source>Trace road center-lines in the layer roads, and outline in the layer aoi the area of interest within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
-        <translation>Zeichnen Sie im Layer roads die Mittellinien von Straßen nach, und umranden Sie im Layer aoi das Interessengebiet, in dem jede Straße gezeichnet ist. Speichern Sie die Änderungen beider, und führen Sie Modell nachtrainieren aus.</translation>
+        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Zeichnen Sie im Layer roads die Mitte von Straßen nach, und umranden Sie im Layer aoi das Gebiet, in dem jede Straße gezeichnet ist. Speichern Sie die Änderungen beider, und führen Sie Modell nachtrainieren aus.</translation>
     </message>
     <message>
-        <source>The layers are in a temporary file, which is deleted when QGIS is closed. Name a file to keep labels.</source>
-        <translation>Die Layer liegen in einer temporären Datei, die beim Schließen von QGIS gelöscht wird. Nennen Sie eine Datei, um Gezeichnetes zu behalten.</translation>
+        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Die Layer liegen in einer temporären Datei, die mit dem Schließen von QGIS verschwindet. Nennen Sie eine Datei, um Gezeichnetes zu behalten.</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>

@@ -948,12 +948,12 @@
         <translation>openstreetmap,cambio,diferencia,comparar,falta,actualizar,mapa,aprendizaje profundo,flujo de trabajo,vía</translation>
     </message>
     <message>
-        <source>Trace road center-lines in the layer roads, and outline in the layer aoi the area of interest within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
-        <translation>Trace en la capa roads el eje de las vías y delimite en la capa aoi el área de interés en la que todas las vías están dibujadas. Guarde los cambios de ambas y ejecute Ajustar un modelo.</translation>
+        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Trace en la capa roads el eje de las vías y delimite en la capa aoi el terreno en el que todas las vías están dibujadas. Guarde los cambios de ambas y ejecute Ajustar un modelo.</translation>
     </message>
     <message>
-        <source>The layers are in a temporary file, which is deleted when QGIS is closed. Name a file to keep labels.</source>
-        <translation>Las capas están en un archivo temporal, que se borra al cerrar QGIS. Indique un archivo para conservar lo dibujado.</translation>
+        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Las capas están en un archivo temporal, que desaparece al cerrar QGIS. Indique un archivo para conservar lo dibujado.</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>

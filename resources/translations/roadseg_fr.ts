@@ -948,12 +948,12 @@
         <translation>openstreetmap,changement,différence,comparer,manquant,mise à jour,carte,apprentissage profond,chaîne de traitement,route</translation>
     </message>
     <message>
-        <source>Trace road center-lines in the layer roads, and outline in the layer aoi the area of interest within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
-        <translation>Tracez l'axe des routes dans la couche roads et délimitez dans la couche aoi la zone d'intérêt dans laquelle toutes les routes sont dessinées. Enregistrez les modifications des deux, puis exécutez Affiner un modèle.</translation>
+        <source>Trace the middle of roads in the layer roads, and outline in the layer aoi the ground within which every road is drawn. Save the edits of both, and run Fine-tune a model.</source>
+        <translation>Tracez l'axe des routes dans la couche roads et délimitez dans la couche aoi le terrain dans lequel toutes les routes sont dessinées. Enregistrez les modifications des deux, puis exécutez Affiner un modèle.</translation>
     </message>
     <message>
-        <source>The layers are in a temporary file, which is deleted when QGIS is closed. Name a file to keep labels.</source>
-        <translation>Les couches sont dans un fichier temporaire, qui est supprimé à la fermeture de QGIS. Indiquez un fichier pour conserver ce qui est dessiné.</translation>
+        <source>The layers are in a temporary file, which goes when QGIS is closed. Name a file to keep labels.</source>
+        <translation>Les couches sont dans un fichier temporaire, qui disparaît à la fermeture de QGIS. Indiquez un fichier pour conserver ce qui est dessiné.</translation>
     </message>
     <message>
         <source>RoadSeg's runtime is {python}: {version}</source>
