@@ -1,1 +1,1 @@
-"""The headless core: everything that computes. Knows rasters, labels, networks and graphs; knows no QGIS."""
+"""The headless core: everything that computes. Imports no QGIS."""

@@ -1,6 +1,6 @@
 """A person's hands and eyes in QGIS: clicks, what a dialog is filled in with, what the layer tree shows, pictures.
 
-Knows QGIS' and Processing's widgets; knows no story.
+Scope: widgets of QGIS and Processing. Independent of the story.
 """
 
 from collections import defaultdict

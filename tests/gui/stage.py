@@ -1,6 +1,6 @@
 """How a story is acted out in a running QGIS: as what it waits for comes true, timed, and with an end in any case.
 
-Knows the event loop and the clock; knows nothing of what is done.
+Scope: the event loop and the clock. Independent of what is done.
 """
 
 import faulthandler

@@ -1,6 +1,6 @@
 """Members of enums that code names without their enum, which Qt 6 does not accept.
 
-Knows Python's syntax tree and the classes of the Qt and QGIS at hand: `Qt.AlignLeft` is found, since it is a
+Scope: Python's syntax tree and the classes of the Qt and QGIS at hand: `Qt.AlignLeft` is found, since it is a
 `Qt.AlignmentFlag`, and `Qt.AlignmentFlag.AlignLeft` is not.
 """
 

@@ -37,7 +37,7 @@ class History:
     notes : list of str
         Events for the report: resumed, stopped, stopped early.
     stride : int
-        Every how manieth step is kept in `steps`.
+        Interval, in steps, at which `steps` is recorded.
     validated_parts : int
         How many of the equal parts that end in a validation have been validated.
     """
