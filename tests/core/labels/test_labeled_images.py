@@ -167,8 +167,8 @@ def test_mapped_files_are_nowhere_to_be_seen(tmp_path, monkeypatch, town, tight)
 @pytest.mark.skipif(os.name != "posix", reason="TMPDIR is for POSIX systems")
 def test_a_killed_process_leaves_no_file(tmp_path):
     script = (
-        "import os, signal; from training_core import cache; cache.LARGEST_IN_MEMORY_BYTES = 0;"
-        "array = cache.allocate((1000, 1000), 'u1'); array[:] = 7; print(type(array).__name__, flush=True);"
+        "import os, signal; from training_core.system import large_arrays; large_arrays.LARGEST_IN_MEMORY_BYTES = 0;"
+        "array = large_arrays.allocate((1000, 1000), 'u1'); array[:] = 7; print(type(array).__name__, flush=True);"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(ROOT)}

@@ -166,7 +166,7 @@ def test_every_job_that_takes_a_model_takes_a_compact_one(name, town, learned, t
         "exportmodel": {"model": model, "onnx": str(tmp_path / "model.onnx")},
         "quantize": image | {"model": model, "onnx": str(tmp_path / "model.onnx"), "chips": 2, "chip_px": 64},
     }[name]  # fmt: skip
-    told = importlib.import_module(f"training_core.{name}").run(from_options(JOBS[name], options), Reporter())
+    told = importlib.import_module(f"training_core.pipelines.{name}").run(from_options(JOBS[name], options), Reporter())
     if name == "evaluate":
         assert told["pixel"]["iou"] > 0.6
     assert not told.get("stopped")

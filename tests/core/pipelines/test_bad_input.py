@@ -55,7 +55,7 @@ class Place:
 
     def run(self, job: str, **options) -> dict:
         checked = from_options(JOBS[job], self.options(job) | options)
-        return importlib.import_module(f"training_core.{job}").run(checked, Reporter())
+        return importlib.import_module(f"training_core.pipelines.{job}").run(checked, Reporter())
 
     def refusal(self, job: str, *names: str, of: type = RoadSegError, **options) -> RoadSegError:
         """Do a job that must be refused; check that the refusal names what it must, and return it."""

@@ -41,7 +41,7 @@ def test_the_name_has_model_cores_and_instruction_sets():
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux")
 def test_only_cores_that_may_be_used_count():
     code = "import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]); " \
-        "from training_core import processor; print(processor.core_count())"  # fmt: skip
+        "from training_core.system import processor; print(processor.core_count())"  # fmt: skip
     assert in_fresh_process(code) == 1
 
 
