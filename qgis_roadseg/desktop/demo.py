@@ -24,6 +24,9 @@ from .dialogs import open_dialog, show_message, show_missing_runtime
 
 MAKE_SCENE = "roadseg:makescene"
 
+# Canceled tasks whose threads may still run, and which nothing else keeps alive.
+_STOPPING: "set[_SceneTask]" = set()
+
 
 class Demo:
     """The demo project, generated if it does not exist, and opened.
@@ -53,9 +56,11 @@ class Demo:
     def stop(self) -> None:
         """Cancel the generation; nothing is opened any more."""
         if self._scene is not None:
-            self._scene.executed.disconnect(self._on_scene)
-            self._scene.cancel()
-            self._scene = None
+            scene, self._scene = self._scene, None
+            scene.executed.disconnect(self._on_scene)
+            _STOPPING.add(scene)
+            scene.executed.connect(lambda *_: _STOPPING.discard(scene))
+            scene.cancel()
 
     def _generate(self) -> None:
         able, why = QgsApplication.processingRegistry().algorithmById(MAKE_SCENE).canExecute()
