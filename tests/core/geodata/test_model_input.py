@@ -86,6 +86,7 @@ def test_images_of_any_range_of_values_score_alike(images, model, town):
         assert each["pixel"]["iou"] == pytest.approx(scores[0]["pixel"]["iou"], abs=0.005)
 
 
+@pytest.mark.slow
 def test_a_quantized_model_scales_by_the_image_too(images, model, tmp_path):
     path = str(tmp_path / "model.onnx")
     job = Quantize(rasters=(images["uint16"],), model=model, onnx=path, chips=4, chip_px=96, threads=1)

@@ -15,6 +15,8 @@ from pretrain import Run, train  # noqa: E402
 from recipe import Recipe  # noqa: E402
 from worlds import draw_batch, make_world, make_worlds, varied  # noqa: E402
 
+pytestmark = pytest.mark.slow  # the starter is trained anew once in a while
+
 SMALL = Recipe(scene_px=256, chip_px=64, batch_size=6, scenes=2)
 
 

@@ -99,6 +99,7 @@ def test_without_drawn_roads_the_masks_must_agree(town, learned, tmp_path):
     assert "iou" not in result and result["agreement"] >= 0.995
 
 
+@pytest.mark.slow
 def test_an_exported_model_serves_as_well_but_not_a_quantized_one(town, learned, quantized, tmp_path):
     exported = str(tmp_path / "exported.onnx")
     exportmodel.run(ExportModel(model=learned.model, onnx=exported), Reporter())
