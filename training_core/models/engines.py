@@ -166,8 +166,8 @@ class IpexEngine(NativeEngine):
     def prepare_training(self, model: nn.Module, optimizer: Optimizer) -> tuple[nn.Module, Optimizer]:
         """Return model and optimizer as the extension trains them.
 
-        It neither repacks nor splits weights, which was no slower (benchmarks/README.md). In BF16 the model's parameters
-        are BF16 copies; its `state_dict` holds the FP32 weights, which averages and checkpoints take.
+        It neither repacks nor splits weights, which was no slower (benchmarks/README.md). In BF16 the parameters are
+        BF16 copies; the model's `state_dict` holds the FP32 weights, which averages and checkpoints take.
         """
         plain = {"weights_prepack": False, "split_master_weight_for_bf16": False, "fuse_update_step": False}
         return _import_ipex().optimize(model.train(), optimizer=optimizer, dtype=self.dtype, inplace=True, **plain)
