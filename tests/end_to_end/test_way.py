@@ -151,7 +151,7 @@ def test_a_network_before_is_compared_with_the_one_after(ground, tmp_path):
     statuses = [items["status"] for items, _ in lines_of(reached)[1]]
     assert len(statuses) == len(lines) and statuses.count("cut off") == result["ROUTES_CUT_OFF"]
     assert (tmp_path / "changes.qml").is_file() and (tmp_path / "reached.qml").is_file()
-    assert "What has become" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "changes of a road network" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_an_exported_model_finds_the_same_roads(ground, segmented, tmp_path):
