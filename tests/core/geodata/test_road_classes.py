@@ -191,6 +191,7 @@ def test_a_model_without_classes_is_refused_where_they_are_wanted(town, planted,
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("enough_memory")
 def test_classes_that_look_different_are_learned(tmp_path):
     """Roads from north to south are bright, the others less so."""

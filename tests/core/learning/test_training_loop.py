@@ -160,7 +160,9 @@ def test_clipping_bounds_the_global_norm_of_the_gradient(image):
     assert gradient_norm(image, clip_norm=2 * free) == pytest.approx(free, rel=1e-3)
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "sgd", "lamb", "lars"])
+@pytest.mark.parametrize(
+    "optimizer", ["adamw", "lamb", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sgd", "lars"))]
+)
 def test_the_same_steps_give_the_same_weights_also_from_a_state(image, optimizer):
     chips, labels = next(batches(image))
     options = {"optimizer": optimizer, "averaging": 0.9}

@@ -25,7 +25,7 @@ def test_repeating_pixels_and_convolving_is_one_operation(features, filters, hei
     torch.testing.assert_close(convolve_repeated(image, weight), plain, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("encoder", ["resnet18", "resnet50"])
+@pytest.mark.parametrize("encoder", ["resnet18", pytest.param("resnet50", marks=pytest.mark.slow)])
 def test_the_model_is_that_of_the_library(encoder):
     torch.manual_seed(0)
     ours = build_unet(Architecture(encoder=encoder, in_channels=4)).double()

@@ -61,7 +61,7 @@ def saved_bytes(unet, engine, images):
 @pytest.mark.parametrize(
     ("encoder", "frozen_stages", "batch_norm"),
     [("resnet18", 0, "live"), ("resnet18", 2, "live"), ("resnet18", 5, "frozen"), ("resnet34", 0, "live"),
-     ("resnet50", 0, "live")],
+     pytest.param("resnet50", 0, "live", marks=pytest.mark.slow)],
 )  # fmt: skip
 def test_weights_and_statistics_are_those_of_the_plain_model(batch, encoder, frozen_stages, batch_norm):
     engine = NativeEngine(FP32)
@@ -93,7 +93,7 @@ def test_it_goes_with_each_engine_in_bf16(batch, name):
 
 
 @pytest.mark.parametrize("precision", [FP32, pytest.param(BF16, marks=needs_bf16)])
-@pytest.mark.parametrize("encoder", ["resnet34", "resnet50"])
+@pytest.mark.parametrize("encoder", ["resnet34", pytest.param("resnet50", marks=pytest.mark.slow)])
 def test_far_less_is_kept_for_the_backward_pass(precision, encoder):
     images, engine = torch.randn(1, 3, 256, 256), NativeEngine(precision)
     plain = saved_bytes(new_unet(encoder), engine, images)

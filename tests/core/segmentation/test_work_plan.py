@@ -126,6 +126,7 @@ SOURCE = """<SimpleSource><SourceFilename>{path}</SourceFilename><SourceBand>{ba
 <DstRect xOff="{x}" yOff="{y}" xSize="{size}" ySize="{size}"/></SimpleSource>"""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read as on Linux")
 def test_a_vast_raster_takes_no_more_memory_than_it_may(tmp_path, planted):
     """30,000 x 30,000 px, most of it without data, which is passed over."""
