@@ -99,7 +99,7 @@ def test_a_stop_ends_training_and_closes_the_batches(image):
 
 
 def test_patience_ends_a_training_that_gets_no_better(image):
-    training = new_training(image, steps=200, learning_rate=1e-9, patience=1)
+    training = new_training(image, steps=200, learning_rate=1e-9, patience=1, frozen_stages=5)
     training.run(batches(image))
     assert [step for step, *_ in training.history.validations] == [20, 40]
     assert any("Early stopping" in note for note in training.history.notes)
@@ -129,7 +129,7 @@ def test_the_best_until_then_outlives_a_nan_loss(image):
         yield np.full_like(chips, np.nan), labels
 
     events = []
-    training = new_training(image, Reporter(events.append), steps=40)
+    training = new_training(image, Reporter(events.append), steps=40, frozen_stages=5)
     training.run(broken())
     assert training.history.step == 25 and training.best is not None
     assert any("The best model so far is kept" in event.message for event in events if isinstance(event, Warning))
