@@ -31,7 +31,7 @@ def ranges(begins: np.ndarray, counts: np.ndarray, steps: np.ndarray | None = No
 
     Returns
     -------
-    ndarray (counts.sum(),), int64
+    ndarray (sum of counts,), int64
     """
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(begins, counts) + (within if steps is None else np.repeat(steps, counts) * within)

@@ -33,7 +33,7 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
 
     Returns
     -------
-    ndarray (shape), dtype of the argument
+    ndarray (*shape,), dtype of the argument
 
     Raises
     ------

@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 FILES = sorted(path for top in ("training_core", "qgis_roadseg", "algorithms") for path in ROOT.glob(f"{top}/**/*.py"))
 ARRAYS = re.compile(r"\b(np\.ndarray|NDArray|Tensor|torch\.Tensor)\b")
-SHAPE = re.compile(r"\([^()]*\)|0-d|scalar")
+SHAPE = re.compile(r"\([^()]*,[^()]*\)|\(\.\.\.\)|0-d|scalar")
 DTYPE = re.compile(
     r"\b(bool|u?int(8|16|32|64)|b?float(16|32|64)|complex\d+|str|object|any (dtype|type|number)|dtype of|same dtype)\b"
 )
@@ -157,6 +157,7 @@ def test_public_functions_say_what_they_take_give_and_raise():
     [
         ('def f(a, b, c) -> int:\n    """Return."""', ["Parameters: a, b, c", "Returns"]),
         ('def f(x: np.ndarray) -> int:\n    """Return the sum of pixels, (n, 2)."""', ["shape or dtype of x"]),
+        ('def f() -> np.ndarray:\n    """Return pixels (or none), bool."""', ["shape or dtype of what is returned"]),
         ('def f() -> np.ndarray:\n    """Return pixels, bool."""', ["shape or dtype of what is returned"]),
         ('def f():\n    """Do."""\n    raise JobError("no")', ["Raises: JobError"]),
         ('def _g():\n    raise JobError("no")\ndef f():\n    """Do."""\n    _g()', ["Raises: JobError"]),
