@@ -82,6 +82,8 @@ class LabeledImage:
         Name, mean and standard deviation of each band, for normalization.
     classes : ndarray (height, width), uint8, optional
         Number of the road's class, from 1; 0 if it is not known.
+    block_px : int
+        Side of the blocks by which labels are split into training and validation, a multiple of the model's stride.
     """
 
     name: str
@@ -92,6 +94,7 @@ class LabeledImage:
     validation: np.ndarray
     bands: tuple[Band, ...]
     classes: Optional[np.ndarray] = None
+    block_px: int = 256
 
 
 def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str = "", speed_field: str = "") -> Drawing:

@@ -60,7 +60,7 @@ def _split_image(image: LabeledImage, blocks: np.ndarray, side_px: int) -> Label
         is_held_out = np.repeat(is_held_out, side_px)[:width]
         training[rows] = np.where(is_held_out, IGNORE, image.training[rows])
         validation[rows] = np.where(is_held_out, image.training[rows], IGNORE)
-    return replace(image, training=training, validation=validation)
+    return replace(image, training=training, validation=validation, block_px=side_px)
 
 
 def choose_blocks(labels: list[np.ndarray], share: float, block_px: int, seed: int) -> tuple[int, list[np.ndarray]]:

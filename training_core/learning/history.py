@@ -12,6 +12,9 @@ import torch
 
 from ..segmentation.pixel_metrics import Confusion, Scores
 
+# Parts of a training step, by which the time is told apart.
+PARTS_OF_A_STEP = ("waiting for chips", "forward", "backward", "optimizer")
+
 # More points no chart shows. At this number every other one is dropped, and from then on every other one is kept.
 MOST_POINTS = 4000
 
@@ -40,6 +43,8 @@ class History:
         Interval, in steps, at which `steps` is recorded.
     validated_parts : int
         How many of the equal parts that end in a validation have been validated.
+    validation_blocks : int
+        Held-out blocks that each validation computes, the same ones, so that their scores compare; 0 before the first.
     """
 
     step: int = 0
@@ -51,6 +56,7 @@ class History:
     notes: list[str] = field(default_factory=list)
     stride: int = 1
     validated_parts: int = 0
+    validation_blocks: int = 0
 
     def add_step(self, elapsed_s: float, loss: float, rate: float, images: int) -> None:
         """Add a step.
@@ -75,7 +81,7 @@ class History:
     @property
     def images_per_s(self) -> float:
         """Throughput in chips per second, without validations and checkpoints."""
-        seconds = sum(taken for part, taken in self.timings_s.items() if part not in ("validation", "checkpoint"))
+        seconds = sum(taken for part, taken in self.timings_s.items() if part in PARTS_OF_A_STEP)
         return self.images_seen / seconds if seconds > 0 else 0.0
 
     @property

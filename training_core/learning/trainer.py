@@ -1,4 +1,4 @@
-"""Training step: forward, backward and optimizer on a batch; validation on the held-out labels; state to resume from.
+"""Training step: forward, backward and optimizer on a batch; inference with the weights so far; state to resume from.
 
 Scope: a model, its engine, loss and optimizer. Independent of how long to train and of files.
 """
@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from ..geodata.pixel_codes import IGNORE
+from ..geodata.rasters import Band
 from ..jobs import RecipeOptions
-from ..labels.labeled_images import LabeledImage, window_reader
 from ..models.engines import NativeEngine
 from ..models.unet import freeze_stages, set_training_mode
-from ..segmentation.inference import Predictor, predict_tiles
-from ..segmentation.pixel_metrics import Confusion
+from ..segmentation.inference import Predictor
 from .class_loss import CLASS_WEIGHT, class_loss, without_classes
+from .history import PARTS_OF_A_STEP
 from .losses import road_loss
 from .optimizers import build_optimizer
-from .validation import validation_tiles
 from .weight_averaging import WeightAverage
 
-PARTS = ("waiting for chips", "forward", "backward", "optimizer", "validation", "checkpoint")
+PARTS = (*PARTS_OF_A_STEP, "validation", "checkpoint")
 
 
 class Trainer:
@@ -114,18 +114,24 @@ class Trainer:
         average = self._average.weights() if self._average else {}
         return _copies({**self._model.state_dict(), **average})
 
-    def validate(self, images: list[LabeledImage]) -> Confusion:
-        """Return the confusion of predictions and labels on the validation pixels."""
-        confusion = Confusion()
+    @contextmanager
+    def validating(self, bands: tuple[Band, ...]) -> Iterator[Predictor]:
+        """Infer with the weights as they are, averaged if the recipe says so, for a while.
+
+        Parameters
+        ----------
+        bands : tuple of Band
+            How values are normalized.
+
+        Yields
+        ------
+        Predictor
+        """
         self._model.eval()
         with self._average.in_place() if self._average else nullcontext():
-            for image in images:
-                predictor = Predictor(self._model, self._engine, image.bands)
-                for tile, found in predict_tiles(predictor, window_reader(image), validation_tiles(image)):
-                    confusion.add(found.probability, image.validation[tile.destination])
+            yield Predictor(self._model, self._engine, bands)
         self._set_training_mode()
         self.record_time("validation")
-        return confusion
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return copies of all tensors that a step changes, by name, to resume from: (...), any dtype."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Optional
@@ -18,12 +18,22 @@ from ..errors import JobError
 from ..events import Reporter
 from ..jobs import RecipeOptions
 from ..labels.labeled_images import LabeledImage
+from ..segmentation.inference import Predictor
 from .history import History, Trained, best_at_threshold
 from .optimizers import peak_rate, rate_at
 from .trainer import Trainer
+from .validation import FEWEST_BLOCKS, Block, Validation, blocks_within, held_out_blocks, validate
 
 # Validations cost training time: so many of them in a run, but no two closer than this.
-VALIDATIONS, SHORTEST_INTERVAL_S, SHORTEST_INTERVAL_STEPS = 10, 15.0, 20
+VALIDATIONS, SHORTEST_INTERVAL_S, SHORTEST_INTERVAL_STEPS = 10, 30.0, 20
+# Share of the budget that all validations may take. The last one scores the model that is kept, on as many held-out
+# blocks as are affordable; those before it get the other share.
+VALIDATION_SHARE, LAST_VALIDATION_SHARE = 0.1, 0.04
+# Where steps are given instead of time, what is validated must not depend on the pace: a training step takes as long as
+# the inference of so many pixels for each of its pixels, at least.
+INFERENCES_PER_STEP = 2.0
+# A time budget for fewer steps than this teaches little.
+FEWEST_STEPS = 20
 REPORT_INTERVAL_S = 1.0
 
 
@@ -34,19 +44,23 @@ class Clock:
     Parameters
     ----------
     recipe : RecipeOptions
-    validation_s : float
-        Duration of the last validation, which the next one will take again.
+    reserved_s : float
+        Time that the validations at the end will take.
     """
 
     recipe: RecipeOptions
-    validation_s: float = 0.0
+    reserved_s: float = 0.0
+
+    @property
+    def budget_s(self) -> float:
+        """The time budget; infinite where steps are given instead."""
+        return math.inf if self.recipe.steps else self.recipe.minutes * 60
 
     def done(self, history: History) -> float:
-        """Return the share that is done, from 0 to 1; time for the last validation is reserved."""
+        """Return the share that is done, from 0 to 1; time for the last validations is reserved."""
         if self.recipe.steps:
             return history.step / self.recipe.steps
-        seconds = self.recipe.minutes * 60
-        return min(1.0, history.elapsed_s / max(seconds - self.validation_s, seconds / 2))
+        return min(1.0, history.elapsed_s / max(self.budget_s - self.reserved_s, self.budget_s / 2))
 
     def left_s(self, history: History) -> float:
         """Return an estimate of the seconds left."""
@@ -59,7 +73,32 @@ class Clock:
         """Number of validations in the whole run."""
         if self.recipe.steps:
             return max(1, min(VALIDATIONS, self.recipe.steps // SHORTEST_INTERVAL_STEPS))
-        return max(1, min(VALIDATIONS, int(self.recipe.minutes * 60 / SHORTEST_INTERVAL_S)))
+        return max(1, min(VALIDATIONS, int(self.budget_s / SHORTEST_INTERVAL_S)))
+
+    @property
+    def _step_px(self) -> float:
+        """Pixels that inference computes in the time of all training steps."""
+        recipe = self.recipe
+        return INFERENCES_PER_STEP * recipe.steps * recipe.batch_size * recipe.accumulation * recipe.chip_px**2
+
+    def affordable(self, blocks: Sequence[Block], share: float) -> tuple[int, float]:
+        """Return how many held-out blocks may be validated for a share of the budget, and in what time.
+
+        Parameters
+        ----------
+        blocks : sequence of Block
+        share : float
+
+        Returns
+        -------
+        blocks : int
+            All of them where there is a time budget.
+        limit_s : float
+            Infinite where steps are given.
+        """
+        if self.recipe.steps:
+            return blocks_within(blocks, share * self._step_px), math.inf
+        return len(blocks), share * self.budget_s
 
 
 class Training:
@@ -81,6 +120,8 @@ class Training:
     history : History
     best : Trained or None
         The state with the best F1 so far.
+    blocks : list of Block
+        All held-out blocks, the first `history.validation_blocks` of which each validation computes.
     """
 
     def __init__(
@@ -92,7 +133,8 @@ class Training:
         history: Optional[History] = None,
         best: Optional[Trained] = None,
     ) -> None:
-        self.trainer, self._images, self._recipe, self._reporter = trainer, images, recipe, reporter
+        self.trainer, self._recipe, self._reporter = trainer, recipe, reporter
+        self.blocks = held_out_blocks(images, recipe.seed)
         self.history, self.best = history or History(), best
         trainer.timings_s.update(self.history.timings_s)
         self.history.timings_s = trainer.timings_s
@@ -125,19 +167,26 @@ class Training:
             while not self._is_over():
                 self._reporter.check_cancelled()
                 self._step(*next(batches))
-                parts = math.floor(self._done * self._clock.validations)
-                if parts > self.history.validated_parts:
-                    self.history.validated_parts = parts
+                if self._is_validation_due():
                     self.validate()
                 if not self._has_diverged:
                     keep(self)
 
     def validate(self) -> None:
-        """Validate, and keep the weights if their F1 is the best so far."""
-        step, elapsed_s = self.history.step, self._elapsed_s()
-        state = best_at_threshold({}, self.trainer.validate(self._images))
+        """Validate, and keep the weights if their F1 is the best so far.
+
+        The first validation computes as many held-out blocks as its share of the time allows; all others the same ones.
+        """
+        history, (step, elapsed_s) = self.history, (self.history.step, self._elapsed_s())
+        share = (VALIDATION_SHARE - LAST_VALIDATION_SHARE) / self._clock.validations
+        count, limit_s = self._clock.affordable(self.blocks, share)
+        fewest = history.validation_blocks or FEWEST_BLOCKS
+        with self.trainer.validating(self.blocks[0].image.bands) as predictor:
+            found = validate(predictor, self.blocks[: history.validation_blocks or count], fewest, limit_s)
+        history.validation_blocks = found.blocks
+        state = best_at_threshold({}, found.confusion)
         scores, reporter = state.scores, self._reporter
-        self.history.validations.append((step, elapsed_s, scores))
+        history.validations.append((step, elapsed_s, scores))
         for name, value in (("f1", scores.f1), ("iou", scores.iou)):
             reporter.metric(f"validation_{name}", value, step)
         reporter.log(
@@ -145,8 +194,52 @@ class Training:
         )
         if self.best is None or scores.f1 > self.best.scores.f1:
             self.best = Trained(self.trainer.weights(), state.confusion, state.threshold, scores)
-        self.history.elapsed_s = self._elapsed_s()
-        self._clock.validation_s = self.history.elapsed_s - elapsed_s
+        history.elapsed_s = self._elapsed_s()
+        self._reserve(found)
+
+    def score_best(self, predictor: Predictor) -> Validation:
+        """Validate the best weights once more, on more held-out blocks where the time allows; updates `best`.
+
+        Parameters
+        ----------
+        predictor : Predictor
+            Of the best weights.
+
+        Returns
+        -------
+        Validation
+        """
+        began_s, history = self._elapsed_s(), self.history
+        count, limit_s = self._clock.affordable(self.blocks, LAST_VALIDATION_SHARE)
+        blocks = self.blocks[: max(count, history.validation_blocks)]
+        found = validate(predictor, blocks, history.validation_blocks, limit_s)
+        self.best = best_at_threshold(self.best.weights, found.confusion)
+        history.timings_s["validation"] += found.seconds
+        history.elapsed_s += self._elapsed_s() - began_s
+        if history.validation_blocks < len(self.blocks):
+            history.notes.append(
+                f"Validations during the training computed {history.validation_blocks} of the {len(self.blocks)} "
+                f"held-out blocks; the model that is kept was scored on {found.blocks} of them."
+            )
+        return found
+
+    def _is_validation_due(self) -> bool:
+        """Whether another part of the training has ended, and time for a validation is left or this is the end."""
+        history = self.history
+        parts = math.floor(self._done * self._clock.validations)
+        if parts <= history.validated_parts:
+            return False
+        history.validated_parts = parts
+        if self._recipe.steps or self._done >= 1 or not history.validations:
+            return True
+        next_s = history.timings_s["validation"] * (1 + 1 / len(history.validations))
+        return next_s <= VALIDATION_SHARE * history.elapsed_s
+
+    def _reserve(self, found: Validation) -> None:
+        """Reserve time for the validations at the end: one like the last one, and that of the best weights."""
+        all_s = found.seconds * sum(block.px for block in self.blocks) / found.px
+        last_s = min(all_s, LAST_VALIDATION_SHARE * self._clock.budget_s)
+        self._clock.reserved_s = found.seconds + max(found.seconds, last_s)
 
     @property
     def _done(self) -> float:
@@ -171,6 +264,8 @@ class Training:
             self._end_diverged()
             return
         self.history.add_step(self._elapsed_s(), loss, rate, len(chips))
+        if self.history.step == 1:
+            self._warn_of_short_budget()
         if self.history.elapsed_s - self._reported_s >= REPORT_INTERVAL_S:
             self._reported_s = self.history.elapsed_s
             self._report(loss, rate)
@@ -183,6 +278,16 @@ class Training:
         self._has_diverged = True
         self.history.notes.append(message)
         self._reporter.warning(f"{message} The best model so far is kept. {remedy}")
+
+    def _warn_of_short_budget(self) -> None:
+        step_s, budget_s = self.history.elapsed_s, self._clock.budget_s
+        if step_s > budget_s:
+            sensible = math.ceil(FEWEST_STEPS * step_s / 60 / (1 - VALIDATION_SHARE))
+            self._reporter.warning(
+                f"The first training step took {step_s:.0f} s, longer than the time budget of {budget_s:.0f} s, so the "
+                f"model is trained for that one step only. The shortest sensible time budget (minutes) is {sensible} "
+                "min; smaller chips (chip_px) or batches (batch_size) make shorter steps."
+            )
 
     def _report(self, loss: float, rate: float) -> None:
         step = self.history.step

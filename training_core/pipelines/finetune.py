@@ -6,6 +6,8 @@ Scope: the order of the steps, each in a module of its own. Independent of how t
 from __future__ import annotations
 
 import dataclasses
+import math
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +23,7 @@ from ..geodata.grid import grid_of
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import RoadClass
-from ..geodata.tiling import round_up
+from ..geodata.tiling import USUAL_HALO_PX, round_up
 from ..jobs import FineTune
 from ..labels.label_checks import check_labels
 from ..labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
@@ -39,12 +41,13 @@ from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
 from ..learning.training_memory import MemoryPlan, plan_memory
-from ..learning.validation import class_hits
+from ..learning.validation import Validation
 from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, load_weights, save_model
 from ..models.recompute import recompute_activations
 from ..models.unet import Architecture, adapt_first_layer, adapt_head, build_unet
+from ..reports.panels import COMPUTED_PX as PANEL_COMPUTED_PX
 from ..reports.panels import make_panels
 from ..reports.training_report import ImageSummary, TrainingRecord, write_training_report
 from ..segmentation.halo import AGREEMENT, middles, sufficient_halo_px
@@ -58,6 +61,8 @@ SHORTEST_BUDGET_WITH_TRIAL_MIN, FEWEST_STEPS_WITH_TRIAL = 3.0, 200
 # An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
 LARGEST_ENLARGEMENT = 4.0
 PANELS = 6
+# Share of the time budget that each of these may take, or is left out: trial of the engines, halo measurement, report.
+EXTRAS_SHARE = 0.05
 # Options of the recipe that are stored in the model file.
 _STORED = (
     "batch_size",
@@ -90,6 +95,8 @@ class Setup:
         Trains the model.
     identity : dict
         What a checkpoint must share with this run to be resumed; see `identify`.
+    base_halo_px : int
+        Halo that the base model's tiles need; 0 without one.
     """
 
     job: FineTune
@@ -100,6 +107,7 @@ class Setup:
     memory: MemoryPlan
     engine: Engine
     identity: dict[str, Any]
+    base_halo_px: int
 
 
 def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
@@ -118,14 +126,21 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
     ):
         model_path = outputs.stage(job.model)
         report_path = outputs.stage(job.report) if job.report else None
+        began_s = time.perf_counter()
         setup, training = _set_up(job, reporter)
+        timings_s = training.history.timings_s
+        timings_s["set-up"] = timings_s.get("set-up", 0.0) + time.perf_counter() - began_s
         is_stopped = _train(setup, training, reporter)
         predictor = _best_predictor(setup, training)
-        card = _describe(setup, training, predictor, reporter)
+        validation = training.score_best(predictor)
+        began_s = time.perf_counter()
+        card = _describe(setup, training, predictor, validation, reporter)
+        timings_s["halo measurement"] = time.perf_counter() - began_s
         save_model(model_path, training.best.weights, card)
         if report_path:
             reporter.progress(0.99, "Writing the report")
-            write_training_report(_record(setup, training, predictor, card, reporter.warnings), report_path)
+            panels = _affordable_panels(setup, validation)
+            write_training_report(_record(setup, training, predictor, card, panels, reporter.warnings), report_path)
     if not is_stopped:
         with suppress(OSError):  # the model is complete; what cannot be removed does no harm
             checkpoint_path(job.model).unlink()
@@ -158,7 +173,8 @@ def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
     precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
     native = NativeEngine(precision)
     memory = plan_memory(architecture, native, job, chip_px, reporter.log)
-    setup = Setup(job, images, classes, architecture, chip_px, memory, former.engine if former else native, identity)
+    engine, base_halo_px = former.engine if former else native, base[1].halo_px if base else 0
+    setup = Setup(job, images, classes, architecture, chip_px, memory, engine, identity, base_halo_px)
     if former is None:
         setup = dataclasses.replace(setup, engine=_choose_engine(setup, reporter))
     if memory.is_recomputing:
@@ -312,13 +328,13 @@ def _best_predictor(setup: Setup, training: Training) -> Predictor:
     return Predictor(native.prepare_inference(model), native, setup.images[0].bands)
 
 
-def _describe(setup: Setup, training: Training, predictor: Predictor, reporter: Reporter) -> ModelCard:
+def _describe(
+    setup: Setup, training: Training, predictor: Predictor, validation: Validation, reporter: Reporter
+) -> ModelCard:
     """Return the model's card, with its class accuracy and the halo that its tiles need."""
     job, images, engine, history = setup.job, setup.images, setup.engine, training.history
-    accuracy = _class_accuracy(setup, predictor, reporter)
-    pieces = middles((image.values, image.known) for image in images)
-    halo_px = sufficient_halo_px(predictor, pieces, training.best.threshold)
-    reporter.log(f"Tiles with a halo of {halo_px} px keep {AGREEMENT:.2%} of the mask of an undivided image.")
+    accuracy = _class_accuracy(validation, reporter)
+    halo_px = _measured_halo_px(setup, training, predictor, validation, reporter)
     return ModelCard(
         architecture=setup.architecture,
         bands=images[0].bands,
@@ -344,17 +360,44 @@ def _describe(setup: Setup, training: Training, predictor: Predictor, reporter: 
     )
 
 
-def _class_accuracy(setup: Setup, predictor: Predictor, reporter: Reporter) -> dict[str, float]:
+def _measured_halo_px(
+    setup: Setup, training: Training, predictor: Predictor, validation: Validation, reporter: Reporter
+) -> int:
+    """Return the halo that the model's tiles need, measured within its share of the time; else the base model's."""
+    most_px = _affordable_px(setup.job, validation)
+    pieces = list(middles(((image.values, image.known) for image in setup.images), most_px))
+    if not pieces:
+        assumed_px = setup.base_halo_px or USUAL_HALO_PX
+        training.history.notes.append(
+            f"The halo that the model's tiles need was not measured, since the time budget is short: {assumed_px} px."
+        )
+        return assumed_px
+    halo_px = sufficient_halo_px(predictor, pieces, training.best.threshold)
+    reporter.log(f"Tiles with a halo of {halo_px} px keep {AGREEMENT:.2%} of the mask of an undivided image.")
+    return halo_px
+
+
+def _affordable_px(job: FineTune, validation: Validation) -> float:
+    """Return how many pixels inference computes in the share of the time budget for extras, by its measured pace."""
+    return math.inf if job.steps else EXTRAS_SHARE * job.minutes * 60 * validation.px / validation.seconds
+
+
+def _affordable_panels(setup: Setup, validation: Validation) -> int:
+    """Return how many panels of the report fit into half of its share of the time; the other half is for charts."""
+    return int(max(1, min(PANELS, _affordable_px(setup.job, validation) / 2 // PANEL_COMPUTED_PX)))
+
+
+def _class_accuracy(validation: Validation, reporter: Reporter) -> dict[str, float]:
     """Return the share of validation road pixels whose class is predicted correctly, if any has a class."""
-    correct, total = class_hits(predictor, setup.images) if setup.classes else (0, 0)
-    if not total:
+    if not validation.class_total:
         return {}
-    reporter.log(f"Class accuracy: {correct / total:.0%} of the validation road pixels have the right class.")
-    return {"class_accuracy": correct / total}
+    accuracy = validation.class_hits / validation.class_total
+    reporter.log(f"Class accuracy: {accuracy:.0%} of the validation road pixels have the right class.")
+    return {"class_accuracy": accuracy}
 
 
 def _record(
-    setup: Setup, training: Training, predictor: Predictor, card: ModelCard, warnings: list[str]
+    setup: Setup, training: Training, predictor: Predictor, card: ModelCard, panels: int, warnings: list[str]
 ) -> TrainingRecord:
     history, best, engine = training.history, training.best, setup.engine
     return TrainingRecord(
@@ -366,6 +409,7 @@ def _record(
         images=[_summary(image) for image in setup.images],
         steps=history.steps,
         validations=history.validations,
+        scores=best.scores,
         thresholds=best.confusion.thresholds.tolist(),
         sweep=best.confusion.sweep(),
         threshold=best.threshold,
@@ -376,7 +420,7 @@ def _record(
         steps_done=history.step,
         steps_planned=setup.job.steps,
         memory_bytes=setup.memory.peak_bytes,
-        panels=make_panels(predictor, setup.images, PANELS),
+        panels=make_panels(predictor, setup.images, panels),
         versions=card.versions,
     )
 

@@ -16,11 +16,13 @@ from ..segmentation.inference import Predictor
 from ..segmentation.pixel_metrics import Confusion
 from .page import Panel
 
-PANEL_PX, CONTEXT_PX = 320, 96
+PANEL_PX, CONTEXT_PX = 320, 64
+# Pixels that are computed for a panel.
+COMPUTED_PX = (PANEL_PX + 2 * CONTEXT_PX) ** 2
 
 
 def make_panels(predictor: Predictor, images: list[LabeledImage], count: int) -> list[Panel]:
-    """Return panels of the squares of PANEL_PX with the most held-out road.
+    """Return panels of the squares of PANEL_PX with the most held-out road, none of which overlap.
 
     Parameters
     ----------
@@ -36,9 +38,10 @@ def make_panels(predictor: Predictor, images: list[LabeledImage], count: int) ->
     places = sorted(
         (-road, number, row, column)
         for number, image in enumerate(images)
-        for road, row, column in _places(image.validation == ROAD)
+        for road, row, column in _places(image.validation == ROAD, PANEL_PX // 2)
     )
-    return [_panel(predictor, images[number], row, column) for _, number, row, column in places[:count]]
+    chosen = _disjoint([place[1:] for place in places])[:count]
+    return [_panel(predictor, images[number], row, column) for number, row, column in chosen]
 
 
 @dataclass(frozen=True)
@@ -85,14 +88,18 @@ def scored_places(
     """
     is_road = truth == ROAD
     is_wrong = (reaches(probability, threshold) != is_road) & (truth != IGNORE)
-    corners = {place[1:] for where in (is_road, is_wrong) for place in sorted(_places(where), reverse=True)[:count]}
+    corners = {
+        corner
+        for where in (is_road, is_wrong)
+        for corner in _disjoint([(0, *place[1:]) for place in sorted(_places(where, PANEL_PX), reverse=True)])[:count]
+    }
     return [
         ScoredPlace(
             int(_square(is_road, *corner).sum()),
             int(_square(is_wrong, *corner).sum()),
             _scored_panel(name, bands, read, _square(truth, *corner), _square(probability, *corner), threshold, corner),
         )
-        for corner in sorted(corners)
+        for _, *corner in _disjoint(sorted(corners))
     ]
 
 
@@ -121,14 +128,23 @@ def _scored_panel(
     return Panel(to_picture(values, known, bands, stretch_limits(values, known)), truth, probability, caption)
 
 
-def _places(where: np.ndarray) -> list[tuple[int, int, int]]:
-    """Return the count of true pixels in each square of an image that has any, with its row and column.
+def _places(where: np.ndarray, step_px: int) -> list[tuple[int, int, int]]:
+    """Return the count of true pixels in squares of an image, where there are any, with row and column of the square.
 
-    The last squares of a row or column are moved inside, and so may overlap.
+    The last squares of a row or column are moved inside, and so may overlap the ones before.
     """
-    rows, columns = ({min(at, max(0, size - PANEL_PX)) for at in range(0, size, PANEL_PX)} for size in where.shape)
+    rows, columns = ({min(at, max(0, size - PANEL_PX)) for at in range(0, size, step_px)} for size in where.shape)
     counts = [(int(_square(where, row, column).sum()), row, column) for row in rows for column in columns]
     return [place for place in counts if place[0]]
+
+
+def _disjoint(places: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Return the places (image, row, column) whose squares overlap none of an earlier one."""
+    kept: list[tuple[int, int, int]] = []
+    for image, row, column in places:
+        if all(image != other or max(abs(row - y), abs(column - x)) >= PANEL_PX for other, y, x in kept):
+            kept.append((image, row, column))
+    return kept
 
 
 def _square(array: np.ndarray, row: int, column: int) -> np.ndarray:

@@ -32,8 +32,10 @@ class TrainingRecord(ModelRecord):
         Step, seconds since the start, loss, learning rate; may be thinned out for a long training.
     validations : sequence of (int, float, Scores)
         Step, seconds since the start, scores at the best threshold.
+    scores : Scores, optional
+        Of the model that is kept, at its threshold on the held-out area; None without validation.
     thresholds, sweep : sequence of float, sequence of Scores
-        Scores on the held-out area, by threshold.
+        The same by threshold.
     images_per_s : float
         Chips per second of the training loop, without validation.
     notes : sequence of str
@@ -49,6 +51,7 @@ class TrainingRecord(ModelRecord):
     images: Sequence[ImageSummary]
     steps: Sequence[tuple[int, float, float, float]]
     validations: Sequence[tuple[int, float, Scores]]
+    scores: Optional[Scores]
     thresholds: Sequence[float]
     sweep: Sequence[Scores]
     images_per_s: float

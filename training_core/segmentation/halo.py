@@ -6,6 +6,7 @@ farther away it is. So a sample is cut once, and the pixels that the cut changes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -21,9 +22,11 @@ from .inference import Predictor
 AGREEMENT = 0.9999
 # Core of the tiles for which the halo is measured; of larger ones, a smaller share lies near an edge.
 CORE_PX = 1024
-# Samples on which it is measured: their side, and how many of them.
-SAMPLE_PX, SAMPLES = 1344, 3
+# Samples on which it is measured: their largest and their smallest side, and how many of them.
+SAMPLE_PX, SMALLEST_SAMPLE_PX, SAMPLES = 1344, 448, 3
 WIDEST_PX = SAMPLE_PX // 2
+# Pixels that are computed for each pixel of a sample: cut across rows and across columns, whole and in two parts.
+COMPUTED = 4
 
 
 def exact_halo_px(model: nn.Module, bands: int) -> int:
@@ -43,23 +46,33 @@ def exact_halo_px(model: nn.Module, bands: int) -> int:
     return field.halo_px
 
 
-def middles(images: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def middles(
+    images: Iterable[tuple[np.ndarray, np.ndarray]], most_px: float = math.inf
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the center of each of the largest images, as samples for `sufficient_halo_px`.
 
     Parameters
     ----------
     images : iterable of (values, known)
         Values (bands, height, width), any dtype, and where there are data, (height, width), bool.
+    most_px : float
+        Pixels that measuring may compute: samples are smaller, then fewer, where there is little time; none where
+        there is too little for one.
 
     Yields
     ------
     values : ndarray (bands, height, width), dtype of the image
     known : ndarray (height, width), bool
     """
-    for values, known in sorted(images, key=lambda image: -image[1].size)[:SAMPLES]:
-        starts = (max(0, (size - SAMPLE_PX) // 2) for size in known.shape)
-        rows, columns = (slice(start, start + SAMPLE_PX) for start in starts)
-        yield values[:, rows, columns], known[rows, columns]
+    largest = sorted(images, key=lambda image: -image[1].size)
+    for count in range(min(SAMPLES, len(largest)), 0, -1):
+        side_px = int(min(SAMPLE_PX, math.sqrt(most_px / COMPUTED / count))) // STRIDE_PX * STRIDE_PX
+        if side_px >= SMALLEST_SAMPLE_PX:
+            for values, known in largest[:count]:
+                starts = (max(0, (size - side_px) // 2) for size in known.shape)
+                rows, columns = (slice(start, start + side_px) for start in starts)
+                yield values[:, rows, columns], known[rows, columns]
+            return
 
 
 def sufficient_halo_px(predictor: Predictor, samples: Iterable[tuple[np.ndarray, np.ndarray]], threshold: float) -> int:

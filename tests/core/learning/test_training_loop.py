@@ -15,7 +15,8 @@ from training_core.jobs import FineTune
 from training_core.labels.labeled_images import LabeledImage
 from training_core.learning.history import MOST_POINTS, History, history_from_document
 from training_core.learning.trainer import PARTS, Trainer
-from training_core.learning.training_loop import Training
+from training_core.learning.training_loop import VALIDATION_SHARE, Training
+from training_core.learning.validation import held_out_blocks, validate
 from training_core.models.engines import IpexEngine, NativeEngine, why_not_ipex
 from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation.pixel_metrics import Scores
@@ -54,6 +55,11 @@ def new_trainer(engine=NATIVE_FP32, **options):
     return Trainer(build_unet(ARCHITECTURE), engine, recipe(**options))
 
 
+def validated(trainer, image):
+    with trainer.validating(image.bands) as predictor:
+        return validate(predictor, held_out_blocks([image], 0)).confusion
+
+
 def new_training(image, reporter=None, trainer=None, **options):
     return Training(trainer or new_trainer(**options), [image], recipe(**options), reporter or Reporter())
 
@@ -88,6 +94,48 @@ def test_even_no_time_at_all_gives_a_validated_state(image):
     training = new_training(image, minutes=0.0001)
     training.run(batches(image))
     assert training.history.step == 1 and len(training.history.validations) == 1 and training.best.weights
+
+
+@pytest.fixture
+def wide(image):
+    """The stripe in an image of which three quarters, in many small blocks, are held out."""
+    values = np.tile(image.values, (1, 1, 8))
+    label = (values[0] > 100).astype(np.uint8)
+    upper, lower = label.copy(), label.copy()
+    upper[32:], lower[:32] = 255, 255
+    return LabeledImage("wide.tif", image.grid, values, np.ones(label.shape, bool), upper, lower, image.bands, None, 32)
+
+
+def test_all_validations_compute_the_same_blocks_and_the_last_one_more(wide):
+    training = new_training(wide, steps=60, chip_px=64, frozen_stages=5)
+    training.run(batches(wide))
+    sample = training.history.validation_blocks
+    assert len(training.history.validations) == 3 and 4 <= sample < len(training.blocks)
+    counted = training.best.confusion.count
+    assert counted == sum((wide.validation[block.tile.destination] != 255).sum() for block in training.blocks[:sample])
+    with training.trainer.validating(wide.bands) as predictor:
+        found = training.score_best(predictor)
+    assert sample < found.blocks <= len(training.blocks)
+    assert training.best.confusion.count == found.confusion.count > counted
+    assert any(f"{sample} of the {len(training.blocks)} held-out blocks" in note for note in training.history.notes)
+
+
+def test_validations_keep_to_their_share_of_a_time_budget(wide):
+    training = new_training(wide, minutes=6 / 60, frozen_stages=5)
+    training.run(batches(wide))
+    with training.trainer.validating(wide.bands) as predictor:
+        training.score_best(predictor)
+    history = training.history
+    assert history.timings_s["validation"] < 3 * VALIDATION_SHARE * 6  # other work on the machine is allowed for
+    assert 5 < history.elapsed_s < 8
+
+
+def test_a_time_budget_shorter_than_a_step_is_warned_of(image):
+    events = []
+    training = new_training(image, Reporter(events.append), minutes=0.00001)
+    training.run(batches(image))
+    (warning,) = (event.message for event in events if isinstance(event, Warning))
+    assert "longer than the time budget" in warning and "shortest sensible time budget (minutes) is 1 min" in warning
 
 
 def test_a_stop_ends_training_and_closes_the_batches(image):
@@ -207,7 +255,7 @@ def test_frozen_batch_norm_keeps_all_statistics(image):
     trainer, (chips, labels) = new_trainer(batch_norm="frozen", base_model="b"), next(batches(image))
     before = trainer.weights()
     trainer.step(chips, labels, 0.01)
-    trainer.validate([image])
+    validated(trainer, image)
     trainer.step(chips, labels, 0.01)
     after = trainer.weights()
     assert all(torch.equal(after[name], before[name]) for name in after if "running" in name or "tracked" in name)
@@ -235,7 +283,7 @@ def test_weights_trained_with_ipex_are_those_of_a_plain_network(image, precision
     plain.load_state_dict(trainer.weights())
     assert all(tensor.dtype in (torch.float32, torch.int64) for tensor in trainer.weights().values())
     others = (trainer, Trainer(plain, NATIVE_FP32, recipe()))
-    sweeps = [[scores.f1 for scores in one.validate([image]).sweep()] for one in others]
+    sweeps = [[scores.f1 for scores in validated(one, image).sweep()] for one in others]
     assert max(sweeps[0]) > 0.3
     np.testing.assert_allclose(*sweeps, atol=0.03 if precision == "fp32" else 0.1)
 
@@ -250,5 +298,5 @@ def test_ipex_averages_weights_in_fp32(image, precision):
         trainer.step(chips, labels, 0.001)
         expected = expected.lerp(trainer.state_dict()[f"network.{name}"], 1 - min(0.5, step / (step + 9)))
     torch.testing.assert_close(trainer.weights()[name], expected, rtol=0, atol=1e-7)
-    assert trainer.validate([image]).count
+    assert validated(trainer, image).count
     assert torch.equal(trainer.weights()[name], trainer.state_dict()[f"average.{name}"])
