@@ -28,6 +28,7 @@ from training_core.labels.labeled_images import LabeledImage
 from training_core.learning.history import Trained, best_at_threshold
 from training_core.learning.optimizers import rate_at
 from training_core.learning.trainer import Trainer
+from training_core.learning.validation import held_out_blocks, validate
 from training_core.models.engines import NativeEngine, choose_precision
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_compact_model, save_model
@@ -61,7 +62,8 @@ def train(recipe: Recipe, model: Path, compact: Path) -> None:
     run = Run(recipe, model.with_suffix(".checkpoint"))
     run.to_the_end()
     unseen = [as_labeled(world) for world in make_worlds(recipe, range(-recipe.scenes, 0))]
-    best = best_at_threshold(run.trainer.weights(), run.trainer.validate(unseen))
+    with run.trainer.validating(unseen[0].bands) as predictor:
+        best = best_at_threshold(run.trainer.weights(), validate(predictor, held_out_blocks(unseen, 0)).confusion)
     weights, described = best.weights, card(run, best, unseen)
     save_model(model, weights, described)
     save_compact_model(compact, weights, described)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 
-from timm.optim import Lamb, Lars, param_groups_weight_decay
 from torch import nn
 from torch.optim import SGD, AdamW, Optimizer
 
@@ -35,6 +34,8 @@ def build_optimizer(model: nn.Module, name: str, weight_decay: float) -> Optimiz
     Optimizer
         With a learning rate of 0, to be set at each step.
     """
+    from timm.optim import Lamb, Lars, param_groups_weight_decay  # comes with the library of the U-Net, loaded late
+
     groups = param_groups_weight_decay(model, weight_decay)
     if name == "adamw":
         return AdamW(groups, lr=0.0, fused=True)

@@ -24,7 +24,6 @@ from ..errors import ResourceError
 from ..geodata.tiling import STRIDE_PX
 from ..jobs import RecipeOptions
 from ..models.engines import IPEX, Engine
-from ..models.recompute import recompute_activations
 from ..models.unet import Architecture, build_unet
 from ..system import limits
 from ..system.allocator import give_free_blocks_back
@@ -40,6 +39,9 @@ BATCHES_OF_CHIPS = 5
 LIBRARY_BYTES = 115_000_000
 # Copies of the weights that the extension makes outside of any recorded operation.
 EXTENSION_COPIES = 3
+# Bounds of what a training takes, twice what was measured for the largest encoder: for each pixel of a batch, and in
+# copies of the weights. Where as much is free, nothing is measured, which would take seconds.
+MOST_BYTES_PER_PX, MOST_COPIES = 7000, 20
 # Share of the free memory that a training may take; the rest is for the system, and for errors of the estimate.
 SHARE_OF_FREE = 0.9
 
@@ -138,6 +140,8 @@ def _measure_step(
     architecture: Architecture, engine: Engine, recipe: RecipeOptions, is_recomputing: bool
 ) -> _StepBytes:
     """Measure three training steps; see `measure_footprint`."""
+    from ..models.recompute import recompute_activations  # loads the library of the U-Net
+
     with torch.random.fork_rng(devices=[]), Ledger() as ledger:
         model = build_unet(architecture)
         trainer = Trainer(recompute_activations(model) if is_recomputing else model, engine, recipe)
@@ -181,7 +185,7 @@ class MemoryPlan:
     is_recomputing : bool
         Whether activations are recomputed in the backward pass instead of being kept.
     peak_bytes : int
-        Estimated peak memory of the process.
+        Estimated peak memory of the process; 0 where memory is plentiful, so that none was estimated.
     """
 
     is_recomputing: bool
@@ -213,6 +217,10 @@ def plan_memory(
     ResourceError
         There is too little memory; says what would fit.
     """
+    most_bytes, bound_bytes = _most_bytes(), _bound_bytes(architecture, recipe, chip_px)
+    if bound_bytes <= most_bytes:
+        log(f"Training needs less than {bound_bytes / 1e9:.1f} GB of memory; {most_bytes / 1e9:.1f} GB are available.")
+        return MemoryPlan(recipe.recompute == "yes", 0)
     for is_recomputing in {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]:
         footprint = measure_footprint(architecture, engine, recipe, is_recomputing)
         most_bytes = _most_bytes()
@@ -226,6 +234,16 @@ def plan_memory(
         f"only {most_bytes / 1e9:.1f} GB are available.",
         _what_would_fit(footprint, recipe, chip_px, most_bytes),
     )
+
+
+def _bound_bytes(architecture: Architecture, recipe: RecipeOptions, chip_px: int) -> int:
+    """Return more than what the process takes at its peak, without measuring anything."""
+    with torch.device("meta"):
+        weights_bytes = sum(tensor.nbytes for tensor in build_unet(architecture).state_dict().values())
+    pixels = recipe.batch_size * chip_px**2
+    chips = BATCHES_OF_CHIPS * (4 * architecture.in_channels + 1) * pixels * recipe.accumulation
+    used = psutil.Process().memory_info().rss + LIBRARY_BYTES
+    return used + MOST_COPIES * weights_bytes + MOST_BYTES_PER_PX * pixels + chips
 
 
 def _most_bytes() -> int:

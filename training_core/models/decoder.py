@@ -10,12 +10,14 @@ Scope: one block; names and shapes of its parameters stay. Independent of the re
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 import torch
-from segmentation_models_pytorch.decoders.unet.decoder import UnetDecoderBlock
 from torch import Tensor, nn
 from torch.nn import functional
+
+if TYPE_CHECKING:
+    from segmentation_models_pytorch.decoders.unet.decoder import UnetDecoderBlock
 
 # Row t of the 4-tap filter is the sum of the rows u of the 3-tap one that meet the same repeated pixel.
 _TAPS = ((0.0, 0.0, 1.0), (0.0, 1.0, 1.0), (1.0, 1.0, 0.0), (1.0, 0.0, 0.0))

@@ -5,15 +5,17 @@ Scope: architectures and weights. Independent of files, images and training.
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 
-import segmentation_models_pytorch
 import torch
 from torch import nn
 
 from ..errors import ModelFileError
 from .decoder import DecoderBlock
 
+# The library that builds it. Loading it takes seconds, in which a job can read its images; see `preload`.
+LIBRARY = "segmentation_models_pytorch"
 # Of the same structure; none with global pooling, since no halo would be exact for its tiles.
 ENCODERS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnext50_32x4d")
 
@@ -54,7 +56,7 @@ class Architecture:
 def build_unet(architecture: Architecture) -> nn.Module:
     """Return the U-Net with random weights, channels last in memory, which is fast on CPUs."""
     architecture.validate()
-    model = segmentation_models_pytorch.Unet(
+    model = importlib.import_module(LIBRARY).Unet(
         encoder_name=architecture.encoder,
         encoder_weights=None,
         in_channels=architecture.in_channels,

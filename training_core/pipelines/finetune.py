@@ -45,8 +45,7 @@ from ..learning.validation import Validation
 from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, load_weights, save_model
-from ..models.recompute import recompute_activations
-from ..models.unet import Architecture, adapt_first_layer, adapt_head, build_unet
+from ..models.unet import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_unet
 from ..reports.panels import COMPUTED_PX as PANEL_COMPUTED_PX
 from ..reports.panels import make_panels
 from ..reports.training_report import ImageSummary, TrainingRecord, write_training_report
@@ -54,6 +53,7 @@ from ..segmentation.halo import AGREEMENT, middles, sufficient_halo_px
 from ..segmentation.inference import Predictor
 from ..system import processor, shutdown
 from ..system.outputs import Outputs
+from ..system.prefetch import preload
 from ..system.versions import versions
 
 # A trial of the engines takes some ten steps; below this budget they are better spent on training.
@@ -118,6 +118,7 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
     JobError
         The checkpoint to resume from does not fit the model.
     """
+    preload(LIBRARY)
     torch.manual_seed(job.seed)
     torch.set_num_threads(job.threads or torch.get_num_threads())
     with (
@@ -178,8 +179,14 @@ def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
     if former is None:
         setup = dataclasses.replace(setup, engine=_choose_engine(setup, reporter))
     if memory.is_recomputing:
-        recompute_activations(model)
+        _recompute(model)
     return setup, _prepare(setup, model, former, reporter.part(0.02, 0.98))
+
+
+def _recompute(model: nn.Module) -> None:
+    from ..models.recompute import recompute_activations  # loads the library of the U-Net
+
+    recompute_activations(model)
 
 
 def _read_former(job: FineTune, identity: dict[str, Any], reporter: Reporter) -> Optional[Checkpoint]:
@@ -312,7 +319,7 @@ def _choose_engine(setup: Setup, reporter: Reporter) -> Engine:
         if engine.name not in trainers:
             model = build_unet(architecture)
             if setup.memory.is_recomputing:
-                recompute_activations(model)
+                _recompute(model)
             trainers[engine.name] = Trainer(model, engine, job)
         trainers[engine.name].step(chips, labels, 0.0)
 

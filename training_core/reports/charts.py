@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Optional
 
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
 from .colors import AXIS, GRAY
 
@@ -77,6 +75,9 @@ def line_chart(
     -------
     str
     """
+    import matplotlib  # takes half a second to load, and only reports need it
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
         figure = Figure(figsize=_INCHES, layout="constrained")
         axes = figure.add_subplot()

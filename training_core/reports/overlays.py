@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 
 import numpy as np
-from matplotlib.image import imsave
 
 from ..geodata.pixel_codes import IGNORE, ROAD
 from .colors import FAINT, GREEN, PURPLE, VERMILION, YELLOW, rgb
@@ -65,6 +64,8 @@ def reduced(pixels: np.ndarray, largest_px: int) -> np.ndarray:
 
 def png(picture: np.ndarray) -> bytes:
     """Return a (height, width, 3) uint8 picture as a PNG file."""
+    from matplotlib.image import imsave  # takes half a second to load, and only reports need it
+
     file = io.BytesIO()
     imsave(file, np.ascontiguousarray(picture), format="png")
     return file.getvalue()

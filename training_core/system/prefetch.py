@@ -1,18 +1,31 @@
-"""Prefetching: a background thread makes items ahead of use, so that stages of work overlap.
+"""Prefetching: a background thread makes items, or loads a library, ahead of use, so that stages of work overlap.
 
 Scope: the thread, its bounded look-ahead, and its end. Independent of what the items are.
 """
 
 from __future__ import annotations
 
+import importlib
+import threading
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TypeVar
 
 Item = TypeVar("Item")
 
 _END = object()
+
+
+def preload(module: str) -> None:
+    """Import a module in a background thread; who imports it meanwhile waits for it, and gets what errors there are."""
+
+    def load() -> None:
+        with suppress(Exception):
+            importlib.import_module(module)
+
+    threading.Thread(target=load, daemon=True).start()
 
 
 def ahead(items: Iterable[Item], depth: int) -> Iterator[Item]:

@@ -94,11 +94,28 @@ def test_the_estimate_is_near_the_measured_peak():
     assert measured["estimate_mb"] == pytest.approx(measured["measured_mb"], rel=0.2)
 
 
-def test_where_there_is_room_nothing_is_recomputed(short_of_memory):
-    short_of_memory(10**12)
+def test_where_there_is_room_nothing_is_recomputed(short_of_memory, plain):
+    short_of_memory(2 * plain.peak_bytes(4, 512))
     chosen, said = plan()
     assert not chosen.is_recomputing
     assert len(said) == 1 and said[0].startswith(f"Training needs about {chosen.peak_bytes / 1e9:.1f} GB of memory; ")
+
+
+def test_where_memory_is_plentiful_nothing_is_measured(short_of_memory, monkeypatch):
+    short_of_memory(10**12)
+    monkeypatch.setattr(training_memory, "measure_footprint", None)
+    chosen, said = plan()
+    assert not chosen.is_recomputing and not chosen.peak_bytes
+    assert len(said) == 1 and re.match(r"Training needs less than [\d.]+ GB of memory; ", said[0])
+
+
+@pytest.mark.parametrize("options", [{}, {"accumulation": 4, "optimizer": "lamb", "averaging": 0.9}])
+def test_the_bound_that_spares_measuring_is_above_the_estimate(short_of_memory, options):
+    short_of_memory(10**12)
+    recipe = FineTune(batch_size=4, chip_px=512, **options)
+    bound_gb = float(re.search(r"less than ([\d.]+) GB", plan(**options)[1][0])[1])
+    estimate = measure_footprint(ARCHITECTURE, ENGINE, recipe, False).peak_bytes(4, 512, recipe.accumulation)
+    assert estimate / 1e9 < bound_gb
 
 
 def test_where_room_is_short_activations_are_recomputed(short_of_memory, plain, recomputing):

@@ -34,6 +34,7 @@ def record():
         images=[ImageSummary("town <b>.tif", 4321, 1234, 0.305, 0.25, 0.083)],
         steps=[(step, step * 2.0, 1 / step, 1e-3) for step in range(1, 91)],
         validations=[(30, 60.0, Scores(0.2, 0.4, 0.35, 0.5)), (90, 180.0, Scores(0.612, 0.759, 0.731, 0.789))],
+        scores=Scores(0.612, 0.759, 0.731, 0.789),
         thresholds=[0.0, 0.5, 1.0],
         sweep=[Scores(0.1, 0.2, 0.1, 1.0), Scores(0.612, 0.759, 0.731, 0.789), Scores(0, 0, 0, 0)],
         threshold=0.47,
@@ -114,12 +115,25 @@ def test_what_others_wrote_is_escaped(record, tmp_path):
 def test_the_best_validation_counts_not_the_last(record, tmp_path):
     worse = dataclasses.replace(record, validations=[*record.validations, (95, 190.0, Scores(0.1, 0.18, 0.1, 0.9))])
     assert worse.best[0] == 90
-    assert "F1 score of 0.759" in Page(page_of(worse, tmp_path)).text
+
+
+def test_the_scores_are_those_of_the_last_larger_validation(record, tmp_path):
+    scored = dataclasses.replace(record, scores=Scores(0.6, 0.75, 0.7, 0.8))
+    assert "F1 score of 0.750" in Page(page_of(scored, tmp_path)).text
 
 
 def test_a_training_stopped_before_any_validation_has_a_report(record, tmp_path):
     bare = dataclasses.replace(
-        record, steps=[], validations=[], thresholds=[], sweep=[], timings_s={}, warnings=[], panels=[], images=[]
+        record,
+        steps=[],
+        validations=[],
+        scores=None,
+        thresholds=[],
+        sweep=[],
+        timings_s={},
+        warnings=[],
+        panels=[],
+        images=[],
     )
     page = Page(page_of(bare, tmp_path))
     assert "it was not validated" in page.text

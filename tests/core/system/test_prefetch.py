@@ -1,9 +1,11 @@
+import importlib
+import sys
 import threading
 import time
 
 import pytest
 
-from training_core.system.prefetch import ahead
+from training_core.system.prefetch import ahead, preload
 
 
 def wait_until(is_so, seconds=5):
@@ -11,6 +13,22 @@ def wait_until(is_so, seconds=5):
     while not is_so() and time.monotonic() < ends:
         time.sleep(0.01)
     return is_so()
+
+
+def test_a_library_is_loaded_while_others_work(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "slow_library_of_test.py").write_text("import time; time.sleep(0.5); done = True")
+    preload("slow_library_of_test")
+    assert wait_until(lambda: "slow_library_of_test" in sys.modules)
+    assert not hasattr(sys.modules["slow_library_of_test"], "done")  # this thread has not waited
+    assert importlib.import_module("slow_library_of_test").done
+
+
+def test_an_error_in_loading_is_that_of_who_needs_the_library(capfd):
+    preload("no_such_library_of_test")
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("no_such_library_of_test")
+    assert not capfd.readouterr().err
 
 
 def test_items_come_in_order_and_the_thread_ends():

@@ -1,0 +1,63 @@
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from affine import Affine
+from rasterio.crs import CRS
+
+from training_core.geodata.grid import Grid
+from training_core.geodata.rasters import Band
+from training_core.labels.labeled_images import LabeledImage
+from training_core.reports.panels import PANEL_PX, make_panels, scored_places, select_places
+from training_core.segmentation.inference import Predictor
+
+
+class Flat:
+    """An engine that finds road nowhere."""
+
+    def probability(self, prepared, images):
+        return torch.zeros_like(images[:, :1])
+
+
+BANDS = (Band("gray", 100.0, 50.0),)
+PREDICTOR = Predictor(None, Flat(), BANDS)
+
+
+def image_of(width, height):
+    """An image of noise, all of it held out, with a road along its middle and others across it."""
+    values = np.random.default_rng(0).integers(0, 255, (1, height, width), dtype=np.uint8)
+    truth = np.zeros((height, width), np.uint8)
+    truth[height // 2 - 5 : height // 2 + 5] = 1
+    truth[:, :: width // 7] = 1
+    grid = Grid(CRS.from_epsg(32633), Affine(1, 0, 390000, 0, -1, 5820000), width, height)
+    known = np.ones(truth.shape, bool)
+    return LabeledImage("a.tif", grid, values, known, np.full_like(truth, 255), truth, BANDS)
+
+
+def is_twice_shown(panels):
+    """Whether a row of pixels of one panel is in another."""
+    rows = [{row.tobytes() for row in panel.image} for panel in panels]
+    return any(one & other for one, other in itertools.combinations(rows, 2))
+
+
+@pytest.mark.parametrize("size", [(801, 1401), (1024, 1024)])
+def test_six_panels_show_six_places(size):
+    panels = make_panels(PREDICTOR, [image_of(*size)], 6)
+    assert len(panels) == 6 and not is_twice_shown(panels)
+
+
+def test_a_small_image_has_fewer_panels_rather_than_one_twice():
+    panels = make_panels(PREDICTOR, [image_of(PANEL_PX + 40, PANEL_PX + 40)], 6)
+    assert len(panels) == 1
+
+
+def test_places_with_road_and_with_errors_do_not_overlap():
+    image = image_of(801, 1401)
+    read = lambda column, row, width, height: (  # noqa: E731
+        image.values[:, row : row + height, column : column + width], np.ones((height, width), bool)
+    )  # fmt: skip
+    probability = np.random.default_rng(0).integers(0, 255, image.validation.shape, dtype=np.uint8)
+    places = scored_places("a.tif", ["gray"], read, image.validation, probability, 0.5, 6)
+    panels = [place.panel for place in select_places(places, 6)]
+    assert len(panels) == 6 and not is_twice_shown(panels)
