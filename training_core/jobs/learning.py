@@ -132,8 +132,8 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
             See Job.validate, or layers are frozen without a base model.
         """
         super().validate()
-        if not self.base_model and (self.frozen_stages or self.batch_norm == "frozen"):
-            name = "Frozen stages (frozen_stages)" if self.frozen_stages else "Batch norm (batch_norm) frozen"
+        if not self.base_model and (self.frozen_stages > 0 or self.batch_norm == "frozen"):
+            name = "Frozen stages (frozen_stages)" if self.frozen_stages > 0 else "Batch norm (batch_norm) frozen"
             raise JobError(f"{name} need a base model, but there is none.", "Give a base model (base_model).")
 
 

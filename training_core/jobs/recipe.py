@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from .option import Job, option
 
 OPTIMIZERS = ("adamw", "sgd", "lamb", "lars")
+# Stands for a number that is chosen by the pace of training on the processor at hand.
+BY_PACE = -1
 # Batch size that learning rates are stated for; they scale linearly with the batch (Goyal et al., 2017).
 REFERENCE_BATCH = 4
 
@@ -113,11 +115,12 @@ class RecipeOptions(Job):
         advanced=True,
     )
     frozen_stages: int = option(
-        0,
+        BY_PACE,
         "Frozen stages",
         "Number of the encoder's five stages, from the first on, that keep the base model's weights; steps become "
-        "faster.",
-        minimum=0,
+        f"faster. {BY_PACE} chooses by the pace: some where the time budget holds few steps on this processor, else "
+        "none.",
+        minimum=BY_PACE,
         maximum=5,
         advanced=True,
     )
@@ -127,6 +130,16 @@ class RecipeOptions(Job):
         "Whether batch normalization updates its running statistics (live) or keeps those of the base model (frozen). "
         "In frozen stages it is always frozen.",
         choices=("live", "frozen"),
+        advanced=True,
+    )
+    edge_m: float = option(
+        0.5,
+        "Edge tolerance",
+        "Pixels closer than this to the edge of a drawn road are not trained on, since a drawn width is never exact. "
+        "Validation scores count them.",
+        unit="m",
+        minimum=0,
+        maximum=10,
         advanced=True,
     )
     centerline_weight: float = option(

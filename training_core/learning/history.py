@@ -43,6 +43,8 @@ class History:
         Interval, in steps, at which `steps` is recorded.
     validated_parts : int
         How many of the equal parts that end in a validation have been validated.
+    fitted : dict of str to int
+        Options of the recipe that were chosen by the pace, which a resumed training keeps.
     validation_blocks : int
         Held-out blocks that each validation computes, the same ones, so that their scores compare; 0 before the first.
     """
@@ -57,6 +59,7 @@ class History:
     stride: int = 1
     validated_parts: int = 0
     validation_blocks: int = 0
+    fitted: dict[str, int] = field(default_factory=dict)
 
     def add_step(self, elapsed_s: float, loss: float, rate: float, images: int) -> None:
         """Add a step.

@@ -74,8 +74,8 @@ def encoder_stages(model: nn.Module) -> list[tuple[nn.Module, ...]]:
 
 
 def freeze_stages(model: nn.Module, count: int) -> None:
-    """Freeze the weights of the encoder's first stages, which then need no backward pass."""
-    for stage in encoder_stages(model)[:count]:
+    """Freeze the weights of the encoder's first stages, which then need no backward pass; none for a negative count."""
+    for stage in encoder_stages(model)[: max(0, count)]:
         for part in stage:
             part.requires_grad_(False)
 
@@ -92,7 +92,7 @@ def set_training_mode(model: nn.Module, frozen_stages: int, batch_norm: str) -> 
         live, or frozen to keep the statistics of all layers.
     """
     model.train()
-    kept = [part for stage in encoder_stages(model)[:frozen_stages] for part in stage]
+    kept = [part for stage in encoder_stages(model)[: max(0, frozen_stages)] for part in stage]
     if batch_norm == "frozen":
         kept += [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     for module in kept:

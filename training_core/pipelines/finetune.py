@@ -26,6 +26,7 @@ from ..geodata.road_classes import RoadClass
 from ..geodata.tiling import USUAL_HALO_PX, round_up
 from ..jobs import FineTune
 from ..labels.label_checks import check_labels
+from ..labels.label_edges import ignore_edges
 from ..labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
 from ..labels.validation_split import split_for_validation
 from ..learning.checkpoint import (
@@ -37,10 +38,12 @@ from ..learning.checkpoint import (
     read_checkpoint,
 )
 from ..learning.chips import ChipSampler, prefetch
+from ..learning.fitted_recipe import Fit, fit_recipe, has_choice
 from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
 from ..learning.training_memory import MemoryPlan, plan_memory
+from ..learning.trial_steps import TrialSteps
 from ..learning.validation import Validation
 from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, why_not_ipex
 from ..models.model_card import ModelCard
@@ -174,19 +177,23 @@ def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
     precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
     native = NativeEngine(precision)
     memory = plan_memory(architecture, native, job, chip_px, reporter.log)
-    engine, base_halo_px = former.engine if former else native, base[1].halo_px if base else 0
+    if former:
+        engine, fit = former.engine, Fit(former.history.fitted)
+    else:
+        trial = TrialSteps(architecture, job, chip_px, memory.is_recomputing)
+        engine = _choose_engine(job, trial, reporter)
+        fit = _fit(job, trial, engine, reporter)
+    job = dataclasses.replace(job, **fit.options)
+    base_halo_px = base[1].halo_px if base else 0
     setup = Setup(job, images, classes, architecture, chip_px, memory, engine, identity, base_halo_px)
-    if former is None:
-        setup = dataclasses.replace(setup, engine=_choose_engine(setup, reporter))
     if memory.is_recomputing:
-        _recompute(model)
-    return setup, _prepare(setup, model, former, reporter.part(0.02, 0.98))
+        from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
-
-def _recompute(model: nn.Module) -> None:
-    from ..models.recompute import recompute_activations  # loads the library of the U-Net
-
-    recompute_activations(model)
+        recompute_activations(model)
+    training = _prepare(setup, model, former, reporter.part(0.02, 0.98))
+    training.history.fitted = fit.options
+    training.history.notes += [fit.reason] if fit.reason else []
+    return setup, training
 
 
 def _read_former(job: FineTune, identity: dict[str, Any], reporter: Reporter) -> Optional[Checkpoint]:
@@ -265,6 +272,7 @@ def _read_images(
     images = split_for_validation(with_common_scaling(images), job.validation_share, 256, job.seed)
     reporter.progress(0.01, "Comparing the drawn roads with the images")
     check_labels(images, drawing, reporter)
+    images = [ignore_edges(image, job.edge_m) for image in images]
     if drawing.classes:
         names = ", ".join(f"{each.name} ({each.speed_kmh:g} km/h)" for each in drawing.classes)
         reporter.log(f"Training on {len(drawing.classes)} road classes: {names}.")
@@ -307,24 +315,23 @@ def _start_model(
     return model, architecture
 
 
-def _choose_engine(setup: Setup, reporter: Reporter) -> Engine:
+def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> Engine:
     """Return the engine to train with: the one asked for, or the fastest in a trial where the budget is long."""
-    job, architecture = setup.job, setup.architecture
-    chips = np.zeros((job.batch_size, architecture.in_channels, setup.chip_px, setup.chip_px), dtype=np.float32)
-    labels = np.zeros((job.batch_size, setup.chip_px, setup.chip_px), dtype=np.uint8)
-    trainers: dict[str, Trainer] = {}
 
-    def trial(engine: Engine) -> None:
+    def step(engine: Engine) -> None:
         reporter.check_cancelled()
-        if engine.name not in trainers:
-            model = build_unet(architecture)
-            if setup.memory.is_recomputing:
-                _recompute(model)
-            trainers[engine.name] = Trainer(model, engine, job)
-        trainers[engine.name].step(chips, labels, 0.0)
+        trial.step(engine)
 
     is_long = job.steps >= FEWEST_STEPS_WITH_TRIAL if job.steps else job.minutes >= SHORTEST_BUDGET_WITH_TRIAL_MIN
-    return choose_engine(job.engine, job.precision, trial if is_long else None, reporter.log)
+    return choose_engine(job.engine, job.precision, step if is_long else None, reporter.log)
+
+
+def _fit(job: FineTune, trial: TrialSteps, engine: Engine, reporter: Reporter) -> Fit:
+    """Return the options of the recipe that the pace of an engine decides."""
+    fit = fit_recipe(job, trial.seconds(engine) if has_choice(job) else 0.0)
+    if fit.reason:
+        reporter.log(fit.reason)
+    return fit
 
 
 def _best_predictor(setup: Setup, training: Training) -> Predictor:

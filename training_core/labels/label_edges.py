@@ -1,0 +1,58 @@
+"""Edge tolerance: training labels near the edge of a drawn road are ignored, since a drawn width is never exact.
+
+Scope: label rasters. Independent of images and of the model. Roads so narrow that nothing else of them would remain
+keep their pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.ndimage import binary_dilation, binary_erosion
+
+from ..geodata.pixel_codes import IGNORE, ROAD
+from ..system import large_arrays
+from .labeled_images import LabeledImage
+
+
+def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:
+    """Return an image whose training labels are ignored within a distance of the edges of roads.
+
+    Parameters
+    ----------
+    image : LabeledImage
+        Stays as it is.
+    edge_m : float
+        In meters on the ground, rounded to whole pixels.
+
+    Returns
+    -------
+    LabeledImage
+        Validation labels are the same.
+    """
+    radius_px = round(edge_m / image.grid.resolution_m)
+    if not radius_px:
+        return image
+    height, width = image.training.shape
+    training, margin = large_arrays.allocate((height, width), np.uint8), 3 * radius_px
+    for rows in large_arrays.strips(height, width):
+        top, bottom = max(0, rows.start - margin), min(height, rows.stop + margin)
+        part = image.training[top:bottom]
+        ignored = _near_edges(part == ROAD, part != IGNORE, radius_px)
+        training[rows] = np.where(ignored, IGNORE, part)[rows.start - top : rows.stop - top]
+    return replace(image, training=training)
+
+
+def _near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarray:
+    """Return which labeled pixels are near an edge: (height, width), bool, like the masks of road and of labels."""
+    core = road & binary_erosion(road | ~known, _disk(radius_px), border_value=1)
+    # Reaches any pixel of a road from its core, so what it does not reach belongs to a road too narrow to have one.
+    wide = binary_dilation(core, _disk(2 * radius_px))
+    outside = known & ~road & binary_dilation(road, _disk(radius_px))
+    return outside | (road & ~core & wide)
+
+
+def _disk(radius_px: int) -> np.ndarray:
+    rows, columns = np.ogrid[-radius_px : radius_px + 1, -radius_px : radius_px + 1]
+    return rows**2 + columns**2 <= radius_px**2
