@@ -26,7 +26,7 @@ from .option import (
     Job,
     option,
 )
-from .recipe import RecipeOptions
+from .recipe import LEAST_CHIP_PX, RecipeOptions
 from .shared import ComputeOptions, LabelOptions, SegmentOptions, model_option
 
 
@@ -124,14 +124,19 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
     )
 
     def validate(self) -> None:
-        """See Job.validate; also checks that frozen layers come with a base model.
+        """See Job.validate; also checks the chip size, and that frozen layers come with a base model.
 
         Raises
         ------
         JobError
-            See Job.validate, or layers are frozen without a base model.
+            See Job.validate, or chips are too small, or layers are frozen without a base model.
         """
         super().validate()
+        if 0 < self.chip_px < LEAST_CHIP_PX:
+            raise JobError(
+                f"Chip size (chip_px) is {self.chip_px}.",
+                f"Give at least {LEAST_CHIP_PX} px, or 0, which chooses by the pace.",
+            )
         if not self.base_model and (self.frozen_stages > 0 or self.batch_norm == "frozen"):
             name = "Frozen stages (frozen_stages)" if self.frozen_stages > 0 else "Batch norm (batch_norm) frozen"
             raise JobError(f"{name} need a base model, but there is none.", "Give a base model (base_model).")

@@ -12,6 +12,8 @@ from .option import Job, option
 OPTIMIZERS = ("adamw", "sgd", "lamb", "lars")
 # Stands for a number that is chosen by the pace of training on the processor at hand.
 BY_PACE = -1
+# Sides of chips to choose from, and the least that a job may ask for.
+USUAL_CHIP_PX, SMALL_CHIP_PX, LEAST_CHIP_PX = 192, 128, 64
 # Batch size that learning rates are stated for; they scale linearly with the batch (Goyal et al., 2017).
 REFERENCE_BATCH = 4
 
@@ -38,11 +40,12 @@ class RecipeOptions(Job):
         advanced=True,
     )
     chip_px: int = option(
-        192,
+        0,
         "Chip size",
-        "Side of the image chips (patches) to train on, up to the whole image.",
+        "Side of the image chips (patches) to train on, up to the whole image. 0 chooses by the pace: "
+        f"{USUAL_CHIP_PX} px, or {SMALL_CHIP_PX} px where the time budget holds few steps from random weights.",
         unit="px",
-        minimum=64,
+        minimum=0,
         maximum=32768,
         advanced=True,
     )

@@ -9,13 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..jobs import FineTune
-from ..jobs.recipe import BY_PACE
+from ..jobs.recipe import BY_PACE, SMALL_CHIP_PX, USUAL_CHIP_PX
 
 # Share of the time budget that is left for training steps, beside validation.
 STEPS_SHARE = 0.9
 # With fewer steps than this, a model that starts from a base model gets better if its first stages stay as they are:
 # their features are general, and each step takes a fifth less time.
 ENOUGH_STEPS, FROZEN_STAGES = 150, 2
+# With fewer steps than this, a model that starts from random weights gets better with small chips: more steps teach it
+# more than larger pieces of the image do.
+ENOUGH_STEPS_FROM_RANDOM = 500
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,9 @@ class Fit:
     Parameters
     ----------
     options : dict of str to int
-        By name; empty where the job left no choice.
+        By name, with those that the job has settled.
     reason : str
-        For the user: what was chosen and why.
+        For the user: what was chosen and why; empty where the job left no choice.
     """
 
     options: dict[str, int]
@@ -36,7 +39,7 @@ class Fit:
 
 def has_choice(job: FineTune) -> bool:
     """Whether a job leaves a choice to the pace, so that a step must be measured."""
-    return job.frozen_stages == BY_PACE and bool(job.base_model) and not job.steps
+    return not job.steps and (job.frozen_stages == BY_PACE if job.base_model else not job.chip_px)
 
 
 def fit_recipe(job: FineTune, step_s: float) -> Fit:
@@ -46,21 +49,21 @@ def fit_recipe(job: FineTune, step_s: float) -> Fit:
     ----------
     job : FineTune
     step_s : float
-        Duration of a training step in which all stages are trained. With a number of steps instead of a time budget,
-        it does not matter, so that training is reproducible.
+        Duration of a training step with usual chips in which all stages are trained. With a number of steps instead of
+        a time budget, it does not matter, so that training is reproducible.
 
     Returns
     -------
     Fit
     """
+    options = {"frozen_stages": max(0, job.frozen_stages), "chip_px": job.chip_px or USUAL_CHIP_PX}
     if not has_choice(job):
-        return Fit({"frozen_stages": max(0, job.frozen_stages)})
+        return Fit(options)
     steps = STEPS_SHARE * job.minutes * 60 / step_s
     pace = f"A training step takes {step_s:.2f} s, so that the time budget holds about {steps:.0f}"
-    if steps >= ENOUGH_STEPS:
-        return Fit({"frozen_stages": 0}, f"{pace}: all stages of the encoder are trained.")
-    return Fit(
-        {"frozen_stages": FROZEN_STAGES},
-        f"{pace}: the first {FROZEN_STAGES} of the encoder's 5 stages stay as in the base model (frozen stages), so "
-        "that more steps fit in.",
-    )
+    if job.base_model and steps < ENOUGH_STEPS:
+        kept = f"the first {FROZEN_STAGES} of the encoder's 5 stages keep the base model's weights (frozen stages)"
+        return Fit({**options, "frozen_stages": FROZEN_STAGES}, f"{pace}: {kept}, so that more steps fit in.")
+    if not job.base_model and steps < ENOUGH_STEPS_FROM_RANDOM:
+        return Fit({**options, "chip_px": SMALL_CHIP_PX}, f"{pace}: chips are {SMALL_CHIP_PX} px, so that more fit in.")
+    return Fit(options, f"{pace}: all stages are trained, with chips of {options['chip_px']} px.")

@@ -25,6 +25,7 @@ from ..geodata.rasters import open_raster
 from ..geodata.road_classes import RoadClass
 from ..geodata.tiling import USUAL_HALO_PX, round_up
 from ..jobs import FineTune
+from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.label_checks import check_labels
 from ..labels.label_edges import ignore_edges
 from ..labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
@@ -173,7 +174,7 @@ def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
     identity = identify(job, images)
     former = _read_former(job, identity, reporter)
     model, architecture = _start_model(job, images, classes, base)
-    chip_px = _chip_px(job, images)
+    chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)
     precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
     native = NativeEngine(precision)
     memory = plan_memory(architecture, native, job, chip_px, reporter.log)
@@ -184,6 +185,7 @@ def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
         engine = _choose_engine(job, trial, reporter)
         fit = _fit(job, trial, engine, reporter)
     job = dataclasses.replace(job, **fit.options)
+    chip_px = _chip_px(job.chip_px, images)
     base_halo_px = base[1].halo_px if base else 0
     setup = Setup(job, images, classes, architecture, chip_px, memory, engine, identity, base_halo_px)
     if memory.is_recomputing:
@@ -254,10 +256,10 @@ def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:
         return True
 
 
-def _chip_px(job: FineTune, images: list[LabeledImage]) -> int:
+def _chip_px(wanted_px: int, images: list[LabeledImage]) -> int:
     """Return the side of a chip: no larger than the largest image, rounded up to a multiple of the model's stride."""
     largest_px = max(max(image.known.shape) for image in images)
-    return round_up(min(job.chip_px, largest_px))
+    return round_up(min(wanted_px, largest_px))
 
 
 def _read_images(
