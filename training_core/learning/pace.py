@@ -71,9 +71,9 @@ class Pace:
             return ""
         share = sum(window.seconds * window.pace for window in slow) / slow_s / self._usual
         return (
-            f"For {_duration(slow_s)} of {_duration(self._total_s)} of training steps the pace was {share:.0%} of the usual "
-            "one: something else used the processor, or it was throttled (heat, power saving). At the usual pace "
-            f"{_duration(slow_s * (1 - share))} less would have done."
+            f"For {_duration(slow_s)} of {_duration(self._total_s)} of training steps the pace was {share:.0%} of "
+            "the usual one: something else used the processor, or it was throttled (heat, power saving). At the usual "
+            f"pace {_duration(slow_s * (1 - share))} less would have done."
         )
 
     def _open_new_window(self) -> None:
