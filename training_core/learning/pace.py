@@ -10,7 +10,7 @@ from typing import NamedTuple
 # A window at this share of the usual pace, or less, is slow.
 SLOW = 0.5
 # A window is closed once it is as long as all of these ask for; its share is that of the training so far.
-WINDOW_S, WINDOW_STEPS, WINDOW_SHARE = 2.0, 5, 0.01
+WINDOW_S, WINDOW_STEPS, WINDOW_SHARE = 2.0, 3, 0.01
 # The usual pace is one that three quarters of the windows do not surpass: the machine may be busy from the start.
 USUAL_QUANTILE = 0.75
 
