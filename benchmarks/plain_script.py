@@ -25,14 +25,15 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=10**9)
     parser.add_argument("--batch-size", type=int, default=4)
     parser.add_argument("--size-px", type=int, default=384)
+    parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     arrays = dict(np.load(arguments.arrays))
-    torch.manual_seed(0)
+    torch.manual_seed(arguments.seed)
     model = smp.Unet("resnet34", encoder_weights=None, in_channels=len(arrays["image"]), classes=1)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
     dice = smp.losses.DiceLoss("binary", ignore_index=255)
     focal = smp.losses.FocalLoss("binary", ignore_index=255)
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(arguments.seed)
     began, seconds = time.perf_counter(), []
     while len(seconds) < arguments.steps and time.perf_counter() - began < arguments.minutes * 60:
         step_began = time.perf_counter()

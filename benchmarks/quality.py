@@ -10,11 +10,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Optional
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -34,6 +39,7 @@ from training_core.models.model_file import save_model
 from training_core.models.unet import Architecture
 
 DATA = ROOT.parent / "shared" / "data"
+NO_LIMITS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,20 @@ class Scene:
     trained: str
     scored: str
     options: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model file, and the run of the process that wrote it.
+
+    Seconds count from the start of the process: to the finished model, and to the first step. `result` is the job's.
+    """
+
+    model: str
+    steps: int
+    wall_s: float
+    first_step_s: Optional[float] = None
+    result: dict[str, Any] = field(default_factory=dict)
 
 
 def main() -> None:
@@ -62,8 +82,8 @@ def main() -> None:
         for scene in (scene for scene in make_scenes(folder) if scene.name in arguments.scenes):
             for minutes in arguments.minutes:
                 if not arguments.no_plain:
-                    show(scene, "plain", minutes, *train_plainly(scene, minutes, folder), folder)
-                show(scene, "RoadSeg", minutes, *fine_tune(scene, minutes, options, folder), folder)
+                    show(scene, "plain", minutes, train_plainly(scene, minutes, folder))
+                show(scene, "RoadSeg", minutes, fine_tune(scene, minutes, options, folder))
 
 
 def make_scenes(folder: Path) -> list[Scene]:
@@ -95,45 +115,89 @@ def halves(name: str, bounds: tuple[float, ...], crs: object, folder: Path) -> t
     return files[0], files[1]
 
 
-def fine_tune(scene: Scene, minutes: float, options: dict[str, str], folder: Path) -> tuple[int, str]:
-    """Fine-tune, and return the steps and the model."""
+def fine_tune(
+    scene: Scene,
+    minutes: float,
+    options: dict[str, str],
+    folder: Path,
+    checkout: Path = ROOT,
+    limits: Mapping[str, str] = NO_LIMITS,
+) -> Trained:
+    """Fine-tune on the trained half; other checkouts and limits are those of `events_of`."""
     model = str(folder / "model.safetensors")
     asked = {"aoi": scene.trained, "model": model, "minutes": str(minutes)}
-    asked = {"base_model": "", **asked, **scene.options, **options}
-    lines = run_core("finetune", {"rasters": scene.raster, "roads": scene.roads, **asked})
-    return lines["steps"], model
+    asked = {"rasters": scene.raster, "roads": scene.roads, "base_model": "", **asked, **scene.options, **options}
+    moments_s: dict[str, float] = {}
+    for after_s, event in events_of("finetune", asked, checkout, limits):
+        moments_s.setdefault(event["event"], after_s)
+    result = event["result"]
+    return Trained(model, result["steps"], moments_s["result"], moments_s.get("metric"), result)
 
 
-def train_plainly(scene: Scene, minutes: float, folder: Path) -> tuple[int, str]:
-    """Train with the plain script on the very same pixels, and return the steps and the model."""
+def train_plainly(
+    scene: Scene, minutes: float, folder: Path, seed: int = 0, limits: Mapping[str, str] = NO_LIMITS
+) -> Trained:
+    """Train with the plain script on the very same pixels, which it is given ready-made."""
     job = FineTune(**scene.options)
     drawing = read_drawing(scene.roads, scene.trained, job)
     (image,) = read_labeled_images((scene.raster,), drawing, 0.0, (), (), Reporter())
     arrays, weights, model = folder / "arrays.npz", folder / "weights.safetensors", folder / "plain.safetensors"
     np.savez(arrays, image=normalize(image.values, image.known, image.bands), label=image.training)
     script = str(Path(__file__).with_name("plain_script.py"))
-    command = [sys.executable, script, str(arrays), f"--minutes={minutes}", f"--weights={weights}"]
-    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    command = [sys.executable, script, str(arrays), f"--minutes={minutes}", f"--weights={weights}", f"--seed={seed}"]
+    began_s = time.perf_counter()
+    out = subprocess.run(command, check=True, env={**os.environ, **limits}, capture_output=True, text=True).stdout
+    wall_s = time.perf_counter() - began_s
     card = ModelCard(Architecture(in_channels=len(image.bands)), image.bands, image.grid.resolution_m)
     save_model(model, load_file(weights), card)
-    return int(out.split()[1]), str(model)
+    return Trained(str(model), int(out.split()[1]), wall_s)
 
 
-def show(scene: Scene, way: str, minutes: float, steps: int, model: str, folder: Path) -> None:
+def show(scene: Scene, way: str, minutes: float, trained: Trained) -> None:
     """Score a model on the held-out half, and print that."""
-    asked = {"roads": scene.roads, "aoi": scene.scored, "model": model, "precision": "fp32", **scene.options}
-    scores = run_core("evaluate", {"rasters": scene.raster, **asked})
+    scores = score(scene, trained.model)
     pixel, best, relaxed = scores["pixel"], scores["best"], scores["relaxed"]
     row = f"{pixel['f1']:6.3f} {pixel['iou']:6.3f} {best['f1']:8.3f} {relaxed['f1']:11.3f}"
-    print(f"{scene.name:8} {way:9} {minutes:3g} {steps:6d} {row}", flush=True)
+    print(f"{scene.name:8} {way:9} {minutes:3g} {trained.steps:6d} {row}", flush=True)
 
 
-def run_core(job: str, options: dict[str, str]) -> dict:
+def score(scene: Scene, model: str) -> dict[str, Any]:
+    """Return the scores of a model on the held-out half."""
+    asked = {"roads": scene.roads, "aoi": scene.scored, "model": model, "precision": "fp32", **scene.options}
+    return run_core("evaluate", {"rasters": scene.raster, **asked})
+
+
+def run_core(job: str, options: dict[str, str]) -> dict[str, Any]:
     """Run a job in a process of its own, and return its result."""
+    *_, (_, last) = events_of(job, options)
+    return last["result"]
+
+
+def events_of(
+    job: str, options: dict[str, str], checkout: Path = ROOT, limits: Mapping[str, str] = NO_LIMITS
+) -> Iterator[tuple[float, dict[str, Any]]]:
+    """Run a job in a process of its own; yield its events, each with the seconds since the process was started.
+
+    The code is that of a checkout; the limits are environment variables.
+    """
     command = [sys.executable, "-m", "training_core", job, "--events"]
     command += [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
-    out = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    return json.loads(out.stdout.splitlines()[-1])["result"]
+    began_s = time.perf_counter()
+    with subprocess.Popen(
+        command,
+        cwd=checkout,
+        env={**os.environ, **limits},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        for line in process.stdout:
+            event = json.loads(line)
+            if event["event"] == "error":
+                raise SystemExit(f"{job} failed in {checkout}: {event['message']} {event['remedy']}")
+            yield time.perf_counter() - began_s, event
+    if process.returncode:
+        raise SystemExit(f"{job} in {checkout} ended with status {process.returncode}.")
 
 
 if __name__ == "__main__":

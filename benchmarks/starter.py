@@ -44,8 +44,9 @@ def main() -> None:
             for start in arguments.starts:
                 for minutes in arguments.minutes:
                     base = arguments.starter if start == "starter" else ""
-                    steps, model = fine_tune(scene, minutes, {"base_model": base}, folder)
-                    show(scene, start, minutes, "east", scene.scored, steps, model, folder, arguments.pictures)
+                    trained = fine_tune(scene, minutes, {"base_model": base}, folder)
+                    made = (trained.steps, trained.model)
+                    show(scene, start, minutes, "east", scene.scored, *made, folder, arguments.pictures)
 
 
 def whole(scene: Scene, folder: Path) -> str:
