@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Optional
 
@@ -21,6 +21,7 @@ from ..labels.labeled_images import LabeledImage
 from ..segmentation.inference import Predictor
 from .history import History, Trained, best_at_threshold
 from .optimizers import peak_rate, rate_at
+from .pace import Pace
 from .trainer import Trainer
 from .validation import FEWEST_BLOCKS, Block, Validation, blocks_within, held_out_blocks, validate
 
@@ -138,7 +139,7 @@ class Training:
         self.history, self.best = history or History(), best
         trainer.timings_s.update(self.history.timings_s)
         self.history.timings_s = trainer.timings_s
-        self._clock = Clock(recipe)
+        self._clock, self._pace = Clock(recipe), Pace()
         self._began_s = time.monotonic() - self.history.elapsed_s
         self._reported_s = -REPORT_INTERVAL_S
         self._has_diverged = False
@@ -163,7 +164,7 @@ class Training:
         JobError
             The loss became NaN or infinite before the first validation.
         """
-        with closing(batches):
+        with closing(batches), self._pace_noted():
             while not self._is_over():
                 self._reporter.check_cancelled()
                 self._step(*next(batches))
@@ -171,6 +172,16 @@ class Training:
                     self.validate()
                 if not self._has_diverged:
                     keep(self)
+
+    @contextmanager
+    def _pace_noted(self) -> Iterator[None]:
+        """Note at the end, also of a stopped run, for how long the processor was busy or throttled."""
+        try:
+            yield
+        finally:
+            note = self._pace.note()
+            if note:
+                self._note(note)
 
     def validate(self) -> None:
         """Validate, and keep the weights if their F1 is the best so far.
@@ -259,7 +270,11 @@ class Training:
 
     def _step(self, chips: np.ndarray, labels: np.ndarray) -> None:
         rate = rate_at(self._done, peak_rate(self._recipe), self._recipe.warm_up_share)
+        began_s = time.perf_counter()
         loss = self.trainer.step(chips, labels, rate)
+        fall = self._pace.add_step(time.perf_counter() - began_s, len(chips))
+        if fall:
+            self._reporter.warning(fall)
         if not math.isfinite(loss):
             self._end_diverged()
             return

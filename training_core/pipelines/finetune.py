@@ -160,6 +160,7 @@ def _result(setup: Setup, training: Training, card: ModelCard, is_stopped: bool)
         "images_per_s": training.history.images_per_s,
         "steps": training.history.step,
         "validation": card.metrics,
+        "validation_share": training.history.validation_share,
         "threshold": training.best.threshold,
         "engine": engine.name,
         "precision": engine.precision,

@@ -1,5 +1,6 @@
 import itertools
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from training_core.geodata.grid import Grid
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
 from training_core.labels.labeled_images import LabeledImage
+from training_core.learning import training_loop
 from training_core.learning.history import MOST_POINTS, History, history_from_document
 from training_core.learning.trainer import PARTS, Trainer
 from training_core.learning.training_loop import VALIDATION_SHARE, Training
@@ -128,6 +130,25 @@ def test_validations_keep_to_their_share_of_a_time_budget(wide):
     history = training.history
     assert history.timings_s["validation"] < 3 * VALIDATION_SHARE * 6  # other work on the machine is allowed for
     assert 5 < history.elapsed_s < 8
+
+
+def test_a_processor_that_becomes_slow_is_warned_of_and_noted(image, monkeypatch):
+    clock = SimpleNamespace(now_s=0.0)
+    clock.monotonic = clock.perf_counter = lambda: clock.now_s
+    monkeypatch.setattr(training_loop, "time", clock)
+    trainer, events = new_trainer(frozen_stages=5), []
+    step = trainer.step
+
+    def slower_from_step_20(*arguments):
+        clock.now_s += 1 if training.history.step < 20 else 3
+        return step(*arguments)
+
+    trainer.step = slower_from_step_20
+    training = new_training(image, Reporter(events.append), trainer, steps=40)
+    training.run(batches(image))
+    (warning,) = (event.message for event in events if isinstance(event, Warning))
+    assert "The pace has fallen to" in warning
+    assert any("pace" in note and "half" in note for note in training.history.notes)
 
 
 def test_a_time_budget_shorter_than_a_step_is_warned_of(image):
