@@ -333,6 +333,9 @@ def _why_only_first(others: list[str], is_tried: bool) -> Optional[str]:
 
 def choose_precision(precision: str, log: Callable[[str], None]) -> str:
     """Return the precision asked for, or fp32 where this processor is slow in it; int8 stays int8."""
+    if processor.limit():
+        sets = " ".join(processor.instruction_sets()) or "none of those that speed up models"
+        log(f"The instruction sets are limited by {processor.limit()}, to {sets}.")
     if precision == INT8:
         return INT8
     if precision == FP32 or processor.has_bf16_unit():
