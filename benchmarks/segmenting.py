@@ -9,19 +9,26 @@ own, that is set up as RoadSeg's are:
 - end to end: the job `segment`, read from the image and written to a GeoTIFF. What runs in FP32 gets a part of it;
 - as it is done without RoadSeg: crops of 512 px that overlap by half, by the library's U-Net in PyTorch and by ONNX
   Runtime, both in FP32, read from the image and written, too.
+
+`--classes` instead compares all engines, the model alone, in classes of processors: this one, and lesser ones by the
+variables that limit the libraries' instruction sets; beside each, the class' own peak of convolutions in FP32 or BF16.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -30,6 +37,7 @@ SCENE_PX, CROP_PX = 2048, 512
 # Each with the model file that it takes, and the job's options.
 ENGINES = {
     "native fp32": ("model.safetensors", {"engine": "native", "precision": "fp32"}),
+    "ipex fp32": ("model.safetensors", {"engine": "ipex", "precision": "fp32"}),
     "native bf16": ("model.safetensors", {"engine": "native", "precision": "bf16"}),
     "ipex bf16": ("model.safetensors", {"engine": "ipex", "precision": "bf16"}),
     "openvino fp32": ("model.safetensors", {"engine": "openvino", "precision": "fp32"}),
@@ -38,6 +46,17 @@ ENGINES = {
 }
 # What RoadSeg does not use: PyTorch with the library's U-Net as it is, and ONNX Runtime.
 OTHERS = {"torch fp32": "model.safetensors", "onnxruntime fp32": "fp32.onnx", "onnxruntime int8": "int8.onnx"}
+# The variables that make this processor one of a class, and what runs there; BF16 only where there is a unit for it.
+CLASSES = {
+    "AVX2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
+    "AVX512": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "ATEN_CPU_CAPABILITY": "avx512"},
+    "AVX512-VNNI": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI", "ATEN_CPU_CAPABILITY": "avx512"},
+    "all it has": {},
+}
+# Floating-point operations of the U-Net on one pixel, as torch counts them for the U-Net of the library.
+FLOP_PER_PX = 62.1e9 / 512**2
+# Channels and side of the convolutions whose best counts as peak.
+PEAK_SHAPES = [(64, 256), (128, 128), (128, 256), (256, 64), (256, 128), (512, 32), (512, 64)]
 CROPPING = ("torch fp32", "onnxruntime fp32")
 
 
@@ -51,9 +70,31 @@ def main() -> None:
     parser.add_argument("--roads", help="drawn on the image, with width_m")
     parser.add_argument("--aoi", help="within which all are drawn")
     parser.add_argument("--model", help="instead of one trained on the scene")
+    parser.add_argument("--classes", nargs="*", choices=CLASSES, help="compare these classes of processors, or all")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        compare(Path(name), arguments)
+        if arguments.classes is None:
+            compare(Path(name), arguments)
+        else:
+            prepare(Path(name), arguments)
+            for of_class in arguments.classes or CLASSES:
+                compare_engines(of_class, Path(name), arguments.tile_px)
+
+
+def compare_engines(of_class: str, folder: Path, tile_px: int) -> None:
+    """Print the speed of each engine in a class of processors, and the share of the class' peak."""
+    environment = CLASSES[of_class]
+    options = {"folder": str(folder), "tile_px": tile_px}
+    peaks = in_a_process("peak", {}, environment)
+    print(f"\n{of_class}: {peaks['processor']}", flush=True)
+    print(", ".join(f"peak in {name} {peak:.0f} GFLOP/s" for name, peak in peaks["gflop_per_s"].items()), flush=True)
+    for name in ENGINES:
+        precision = name.split()[-1]
+        if precision == "bf16" and precision not in peaks["gflop_per_s"]:
+            continue
+        speed = in_a_process("alone", {"name": name, **options}, environment)["speed"]
+        share = speed * FLOP_PER_PX / 1e3 / peaks["gflop_per_s"].get(precision, peaks["gflop_per_s"]["fp32"])
+        print(f"{name:44} {speed:5.2f} Mpx/s {share:6.0%}", flush=True)
 
 
 def compare(folder: Path, arguments: argparse.Namespace) -> None:
@@ -177,9 +218,10 @@ def at_resolution(folder: Path, resolution_m: float) -> str:
     return str(path)
 
 
-def in_a_process(way: str, options: dict[str, Any]) -> dict[str, Any]:
+def in_a_process(way: str, options: dict[str, Any], environment: dict[str, str] | None = None) -> dict[str, Any]:
     command = [sys.executable, __file__, "--measure", way, json.dumps(options)]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    variables = {**os.environ, **(environment or {})}
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=variables)
     if ran.returncode:
         sys.exit(ran.stderr)
     return json.loads(ran.stdout.splitlines()[-1])
@@ -271,6 +313,28 @@ def measure_alone(options: dict[str, Any]) -> dict[str, Any]:
     return {"speed": side**2 / 1e6 / min(_seconds(lambda: run(images)) for _ in range(6))}
 
 
+def measure_peak(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the best rate of 3 x 3 convolutions by precision: FP32, and BF16 if there is a unit for it."""
+    import torch
+
+    from training_core.system import processor
+
+    precisions = {"fp32": torch.float32} | ({"bf16": torch.bfloat16} if processor.has_bf16_unit() else {})
+    rates = {name: max(_rate(dtype, *shape) for shape in PEAK_SHAPES) for name, dtype in precisions.items()}
+    return {"processor": processor.name(), "gflop_per_s": rates}
+
+
+def _rate(dtype: torch.dtype, channels: int, side: int) -> float:
+    import torch
+
+    layer = torch.nn.Conv2d(channels, channels, 3, padding=1, bias=False, dtype=dtype)
+    layer.to(memory_format=torch.channels_last)
+    features = torch.randn(1, channels, side, side).to(dtype).contiguous(memory_format=torch.channels_last)
+    with torch.inference_mode():
+        best_s = min(_seconds(lambda: layer(features)) for _ in range(12))
+    return 2 * (3 * channels * side) ** 2 / best_s / 1e9
+
+
 def measure_cropped(options: dict[str, Any]) -> dict[str, Any]:
     """Segment an image as a short script would: crops that overlap by half, averaged."""
     import numpy as np
@@ -306,7 +370,9 @@ if __name__ == "__main__":
         from training_core.system import processor
 
         processor.prepare_process()
-        measures = {"segment": measure_segment, "alone": measure_alone, "cropped": measure_cropped}
+        measures = {
+            "segment": measure_segment, "alone": measure_alone, "peak": measure_peak, "cropped": measure_cropped,
+        }  # fmt: skip
         print(json.dumps(measures[sys.argv[2]](json.loads(sys.argv[3]))))
     else:
         main()

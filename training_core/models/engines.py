@@ -28,6 +28,7 @@ AUTO = "auto"
 NATIVE, IPEX, OPENVINO = "native", "ipex", "openvino"
 BF16, FP32, INT8 = "bf16", "fp32", "int8"
 TRAINING = (NATIVE, IPEX)
+ENGINES = (NATIVE, IPEX, OPENVINO)
 TRIAL_STEPS = 3
 # A model as an engine runs it.
 Prepared = TypeVar("Prepared")
@@ -271,7 +272,7 @@ def why_not(engine: str) -> Optional[str]:
 
 def engines_for(model: nn.Module | OnnxModel) -> tuple[str, ...]:
     """Return the engines that can run a model."""
-    return (OPENVINO,) if isinstance(model, OnnxModel) else (NATIVE, IPEX, OPENVINO)
+    return (OPENVINO,) if isinstance(model, OnnxModel) else ENGINES
 
 
 def choose_engine(
@@ -326,13 +327,16 @@ def _why_only_first(others: list[str], is_tried: bool) -> Optional[str]:
     if not others:
         return "it is the one that runs ONNX models"
     if not is_tried:
-        return "there is too little time to try others"
+        return "there is too little to do for a trial of others"
     obstacles = [why_not(name) for name in others]
     return "; ".join(obstacles) if all(obstacles) else None
 
 
 def choose_precision(precision: str, log: Callable[[str], None]) -> str:
     """Return the precision asked for, or fp32 where this processor is slow in it; int8 stays int8."""
+    if processor.limit():
+        sets = " ".join(processor.instruction_sets()) or "none of those that speed up models"
+        log(f"The instruction sets are limited by {processor.limit()}, to {sets}.")
     if precision == INT8:
         return INT8
     if precision == FP32 or processor.has_bf16_unit():

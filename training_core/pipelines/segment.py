@@ -39,7 +39,7 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
         reporter.log(f"{skipped} of {len(targets)} images have their mask already.")
     sample, plans = _plan(targets[0], missing, job.aoi, card)
     check_size(plans)
-    segmenter = prepare_segmenter(model, card, sample, job, reporter)
+    segmenter = prepare_segmenter(model, card, sample, job, reporter, sum(plan.px for plan in plans))
     if plans:
         pace = partial(seconds_per_px, segmenter)
         reporter.log(describe_work(plans, segmenter.core_px, segmenter.halo, pace))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Optional
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ from . import tile_memory
 from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
 from .inference import Prediction, Predictor, padded_size, predict_pieces
 from .symmetries import ALL
+from .trial_size import trial_size
 from .work_plan import ImagePlan, read_plans
 
 # From this size on, the time for a pixel hardly depends on the size (benchmarks/README.md).
@@ -78,7 +80,12 @@ class Segmenter:
 
 
 def prepare_segmenter(
-    model: nn.Module | OnnxModel, card: ModelCard, sample: ImagePlan, options: SegmentOptions, reporter: Reporter
+    model: nn.Module | OnnxModel,
+    card: ModelCard,
+    sample: ImagePlan,
+    options: SegmentOptions,
+    reporter: Reporter,
+    job_px: int = 0,
 ) -> Segmenter:
     """Choose how to run a model: engine, halo and tile size.
 
@@ -91,6 +98,8 @@ def prepare_segmenter(
         An image to segment, on which the halo is measured if the card does not give it.
     options : SegmentOptions
     reporter : Reporter
+    job_px : int
+        Pixels to segment in all; 0 for those of the sample.
 
     Returns
     -------
@@ -105,24 +114,32 @@ def prepare_segmenter(
     """
     is_quantized = isinstance(model, OnnxModel) and model.is_quantized
     torch.set_num_threads(options.threads or torch.get_num_threads())
+    symmetries = ALL if options.test_time_augmentation else ALL[:1]
+    size = _trial_size(sample, card, options, (job_px or sample.px) * len(symmetries))
     prepared: dict[str, nn.Module | OpenvinoModel] = {}
-    images = torch.zeros(1, len(card.bands), _TRIAL_PX, _TRIAL_PX)
 
     def trial(engine: Engine) -> None:
         reporter.check_cancelled()
         if engine.name not in prepared:
             prepared[engine.name] = engine.prepare_inference(model)
-        engine.probability(prepared[engine.name], images)
+        engine.probability(prepared[engine.name], torch.zeros(1, len(card.bands), *size))
 
     precision = INT8 if is_quantized else options.precision
-    engine = choose_engine(options.engine, precision, trial, reporter.log, engines_for(model))
-    symmetries = ALL if options.test_time_augmentation else ALL[:1]
+    engine = choose_engine(options.engine, precision, trial if size else None, reporter.log, engines_for(model))
     prepared_model = prepared.get(engine.name) or engine.prepare_inference(model)
     predictor = Predictor(prepared_model, engine, card.bands, symmetries, card.architecture.classes)
     halo = _halo_px(sample, predictor, card, options, reporter)
     core_px = round_up(options.tile_px) or tile_memory.core_px(predictor, halo, _budget(options))
     threshold = options.threshold or card.threshold
     return Segmenter(predictor, card, halo, core_px, threshold, tile_memory.px(predictor, _budget(options)))
+
+
+def _trial_size(sample: ImagePlan, card: ModelCard, options: SegmentOptions, job_px: int) -> Optional[tuple[int, int]]:
+    """Return height and width of the trial; the halo is the one that is known before the engine is."""
+    known_px = _known_halo_px(card, options)
+    halo = USUAL_HALO_PX if known_px is None else known_px
+    core_px = round_up(options.tile_px) or tile_memory.LARGEST_CORE_PX
+    return trial_size(sample, core_px, halo, job_px, _budget(options))
 
 
 def require_classes(path: str, card: ModelCard, model: str) -> None:
@@ -152,11 +169,15 @@ def _halo_px(
     sample: ImagePlan, predictor: Predictor, card: ModelCard, options: SegmentOptions, reporter: Reporter
 ) -> int:
     """Return the halo in pixels, a multiple of the stride, that an option asks for by its word or number."""
+    known_px = _known_halo_px(card, options)
+    return _measured_halo_px(sample, predictor, card, options, reporter) if known_px is None else known_px
+
+
+def _known_halo_px(card: ModelCard, options: SegmentOptions) -> Optional[int]:
+    """Return the halo in pixels; None where it must be measured."""
     if options.halo == "exact":
         return _exact_halo_px(card.architecture)
-    if options.halo != "auto":
-        return round_up(int(options.halo))
-    return card.halo_px or _measured_halo_px(sample, predictor, card, options, reporter)
+    return (card.halo_px or None) if options.halo == "auto" else round_up(int(options.halo))
 
 
 @lru_cache

@@ -1,50 +1,51 @@
 """The CPU: instruction sets, cores, and the setup of a process (threads, allocator, GDAL cache) before it computes.
 
-Scope: the machine. Independent of models and images. Imports neither torch nor numpy, since settings only count before
-those are loaded.
+Scope: the machine. Independent of models and images. Loads neither torch nor numpy before it is asked for
+instruction sets, since settings only count before those are loaded.
 """
 
 from __future__ import annotations
 
 import os
 import platform
-from pathlib import Path
 
-from . import allocator, limits
-
-# Of /proc/cpuinfo, the flags that decide between engines and precisions.
-RELEVANT_FLAGS = ("amx_bf16", "amx_int8", "avx512_bf16", "avx512_vnni", "avx512f", "avx2")
+from . import allocator, cpu_features, limits
 
 # Images are read tile by tile, and each part once; GDAL's default is 5 % of all memory.
 GDAL_CACHE_MB = 256
 
 
 def instruction_sets() -> tuple[str, ...]:
-    """Return those of RELEVANT_FLAGS that this processor has; empty where the system does not report them."""
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return ()
-    flags = next((set(line.split()) for line in text.splitlines() if line.startswith("flags")), set())
-    return tuple(flag for flag in RELEVANT_FLAGS if flag in flags)
+    """Return the instruction sets of `cpu_features.RELEVANT` that this process may use; it loads PyTorch."""
+    return _features().names
 
 
 def has_bf16_unit() -> bool:
-    """Whether this processor has instructions for BF16; without them it is far slower than FP32."""
-    return any(flag in instruction_sets() for flag in ("amx_bf16", "avx512_bf16"))
+    """Whether this process may use instructions for BF16; without them it is far slower than FP32."""
+    return not cpu_features.WITH_BF16.isdisjoint(instruction_sets())
+
+
+def has_vnni() -> bool:
+    """Whether this process may use instructions that multiply and add INT8 at once (VNNI, or AMX)."""
+    return not cpu_features.WITH_VNNI.isdisjoint(instruction_sets())
+
+
+def limit() -> str:
+    """Return the variables that take instruction sets away from this process, as `NAME=value`, or nothing."""
+    return _features().limit
+
+
+def _features() -> cpu_features.CpuFeatures:
+    return cpu_features.usable(cpu_features.read_cpuinfo(), cpu_features.ask_torch())
 
 
 def name() -> str:
-    """Return the processor's name with its number of usable cores and its instruction sets."""
-    model = platform.processor() or platform.machine()
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    except OSError:
-        pass
-    return f"{model}, {core_count()} cores, {' '.join(instruction_sets()) or 'instruction sets unknown'}"
+    """Return the processor's name with its number of usable cores, its instruction sets and what limits them."""
+    lines = (cpu_features.read_cpuinfo() or "").splitlines()
+    models = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    model = next(models, "") or platform.processor() or platform.machine()
+    limited = f" (limited by {limit()})" if limit() else ""
+    return f"{model}, {core_count()} cores, {' '.join(instruction_sets()) or 'instruction sets unknown'}{limited}"
 
 
 def core_count() -> int:

@@ -25,6 +25,7 @@ from training_core.models.quantization import quantize_layers
 from training_core.models.unet import Architecture
 from training_core.pipelines import evaluate, exportmodel, quantize, segment
 from training_core.pipelines.quantize import Comparison, compare
+from training_core.system import processor
 
 CARD = ModelCard(Architecture(), tuple(Band(name) for name in RGB), 1.0)
 
@@ -204,6 +205,17 @@ def test_labels_lie_where_they_are_drawn(town, planted):
     )  # fmt: skip
     (found,) = collect_samples(job, load_model(planted)[1].input, Reporter())
     assert ((found.truth == 1) == town.truth).mean() > 0.99
+
+
+@pytest.mark.parametrize("sets", [("avx2",), ("avx512_vnni", "avx2"), ("amx_int8",)])
+def test_without_vnni_it_says_what_speed_to_expect(planted, tmp_path, monkeypatch, sets):
+    monkeypatch.setattr(processor, "instruction_sets", lambda: sets)
+    empty = write_raster(tmp_path / "empty.tif", np.zeros((3, 100, 100), np.uint8), nodata=0)
+    events = []
+    with pytest.raises(ImageryError):
+        quantize.run(Quantize(model=planted, rasters=(empty,), onnx=str(tmp_path / "o.onnx")), Reporter(events.append))
+    said = [event.message for event in events if isinstance(event, Log)]
+    assert any("no VNNI" in line for line in said) == (sets == ("avx2",))
 
 
 def test_what_cannot_be_looked_at_is_refused(town, planted, tmp_path):

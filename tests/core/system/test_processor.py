@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from training_core.system import processor
+from training_core.system import cpu_features, processor
 
 ROOT = Path(__file__).parents[3]
 
@@ -23,9 +23,12 @@ needs_cpuinfo = pytest.mark.skipif(not Path("/proc/cpuinfo").is_file(), reason="
 @needs_cpuinfo
 def test_instruction_sets_are_those_of_the_first_core():
     flags = Path("/proc/cpuinfo").read_text().split("flags", 1)[1].split("\n", 1)[0].split()
+    if processor.limit():
+        pytest.skip(f"limited by {processor.limit()}")
     found = processor.instruction_sets()
-    assert set(found) == set(flags) & set(processor.RELEVANT_FLAGS)
-    assert processor.has_bf16_unit() == bool({"amx_bf16", "avx512_bf16"} & set(flags))
+    assert set(found) == set(flags) & set(cpu_features.RELEVANT)
+    assert processor.has_bf16_unit() == bool({"amx_bf16", "avx512_bf16", "bf16"} & set(flags))
+    assert processor.has_vnni() == bool({"amx_int8", "avx512_vnni", "avx_vnni", "i8mm"} & set(flags))
 
 
 @needs_cpuinfo
