@@ -58,7 +58,7 @@ def test_biases_and_normalization_do_not_decay_and_frozen_weights_are_left_out(n
 
 def test_channels_last_weights_are_updated_as_those_of_plain_adamw_and_no_gradient_is_copied():
     torch.manual_seed(0)
-    network = nn.Sequential(nn.Conv2d(3, 20, 3), nn.BatchNorm2d(20), nn.Conv2d(20, 7, 1))
+    network = nn.Sequential(nn.Conv2d(3, 20, 3, bias=False), nn.BatchNorm2d(20), nn.Conv2d(20, 7, 1))
     network.to(memory_format=torch.channels_last)
     plain = copy.deepcopy(network)
     optimizer, groups = build_optimizer(network, "adamw", 0.1), build_optimizer(plain, "adamw", 0.1).param_groups
