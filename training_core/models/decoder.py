@@ -19,9 +19,6 @@ from torch.nn import functional
 if TYPE_CHECKING:
     from segmentation_models_pytorch.decoders.unet.decoder import UnetDecoderBlock
 
-# Row t of the 4-tap filter is the sum of the rows u of the 3-tap one that meet the same repeated pixel.
-_TAPS = ((0.0, 0.0, 1.0), (0.0, 1.0, 1.0), (1.0, 1.0, 0.0), (1.0, 0.0, 0.0))
-
 
 class DecoderBlock(nn.Module):
     """Upsamples by 2, adds the encoder's features, and convolves twice.
@@ -59,10 +56,11 @@ class DecoderBlock(nn.Module):
             features = functional.interpolate(features, scale_factor=2, mode="nearest")
             features = features if skip_connection is None else torch.cat([features, skip_connection], dim=1)
             return self.conv2(self.conv1(features))
-        upsampled = convolve_repeated(features, first.weight[:, : features.shape[1]])
+        # Split, not sliced: the gradients of slices are as large as the whole, and mostly zeros to be added up.
+        own, of_skip = first.weight.split([features.shape[1], first.in_channels - features.shape[1]], dim=1)
+        upsampled = convolve_repeated(features, own)
         if skip_connection is not None:
-            joined = functional.conv2d(skip_connection, first.weight[:, features.shape[1] :], padding=1)
-            upsampled = upsampled + joined
+            upsampled = upsampled + functional.conv2d(skip_connection, of_skip, padding=1)
         return self.conv2(activate(normalize(upsampled)))
 
 
@@ -78,6 +76,12 @@ def convolve_repeated(features: Tensor, filters: Tensor) -> Tensor:
     -------
     Tensor (batch, out, 2 height, 2 width), same dtype
     """
-    taps = torch.tensor(_TAPS, dtype=filters.dtype)
-    summed = torch.einsum("tu,oiuv,sv->iots", taps, filters, taps)
-    return functional.conv_transpose2d(features, summed, stride=2, padding=1)
+    by_input = filters.permute(1, 2, 3, 0)  # as a transposed convolution wants them in memory
+    summed = _summed_taps(_summed_taps(by_input, 1), 2)
+    return functional.conv_transpose2d(features, summed.permute(0, 3, 1, 2), stride=2, padding=1)
+
+
+def _summed_taps(filters: Tensor, axis: int) -> Tensor:
+    """Return 4 taps for 3 along an axis, each the sum of those that meet the same repeated pixel."""
+    first, middle, last = filters.unbind(axis)
+    return torch.stack([last, middle + last, first + middle, first], axis)

@@ -1,7 +1,11 @@
+import copy
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.optim import AdamW
+from torch.profiler import ProfilerActivity, profile
 
 from training_core.jobs import FineTune
 from training_core.jobs.recipe import OPTIMIZERS
@@ -50,3 +54,27 @@ def test_biases_and_normalization_do_not_decay_and_frozen_weights_are_left_out(n
     decays = {id(parameter): group["weight_decay"] for group in groups for parameter in group["params"]}
     expected = {network[0].weight: 0.1, network[0].bias: 0.0, network[1].weight: 0.0, network[1].bias: 0.0}
     assert decays == {id(parameter): decay for parameter, decay in expected.items()}
+
+
+def test_channels_last_weights_are_updated_as_those_of_plain_adamw_and_no_gradient_is_copied():
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Conv2d(3, 20, 3, bias=False), nn.BatchNorm2d(20), nn.Conv2d(20, 7, 1))
+    network.to(memory_format=torch.channels_last)
+    plain = copy.deepcopy(network)
+    optimizer, groups = build_optimizer(network, "adamw", 0.1), build_optimizer(plain, "adamw", 0.1).param_groups
+    unfused = AdamW([{key: group[key] for key in ("params", "weight_decay")} for group in groups], 0.01, foreach=False)
+    for group in optimizer.param_groups:
+        group["lr"] = 0.01
+    images = torch.randn(2, 3, 8, 8).contiguous(memory_format=torch.channels_last)
+    for _ in range(5):
+        for model in (network, plain):
+            model.zero_grad()
+            model(images).square().mean().backward()
+        with profile(activities=[ProfilerActivity.CPU]) as step:
+            optimizer.step()
+        assert "aten::clone" not in {event.key for event in step.key_averages()}
+        unfused.step()
+    for name, weight in network.state_dict().items():
+        torch.testing.assert_close(weight, plain.state_dict()[name], rtol=1e-5, atol=1e-6, msg=name)
+    shapes = [state["exp_avg"].shape for state in optimizer.state.values()]
+    assert sorted(shapes) == sorted(parameter.shape for parameter in network.parameters())

@@ -148,7 +148,7 @@ def test_a_processor_that_becomes_slow_is_warned_of_and_noted(image, monkeypatch
     training.run(batches(image))
     (warning,) = (event.message for event in events if isinstance(event, Warning))
     assert "The pace has fallen to" in warning
-    assert any("pace" in note and "half" in note for note in training.history.notes)
+    assert any("of training steps the pace was" in note for note in training.history.notes)
 
 
 def test_a_time_budget_shorter_than_a_step_is_warned_of(image):
