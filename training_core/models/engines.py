@@ -30,6 +30,8 @@ BF16, FP32, INT8 = "bf16", "fp32", "int8"
 TRAINING = (NATIVE, IPEX)
 ENGINES = (NATIVE, IPEX, OPENVINO)
 TRIAL_STEPS = 3
+# What loading the other engines takes before any of them computes.
+LOADING_S = 4.0
 # A model as an engine runs it.
 Prepared = TypeVar("Prepared")
 
@@ -281,6 +283,7 @@ def choose_engine(
     trial: Optional[Callable[[Engine], None]] = None,
     log: Callable[[str], None] = print,
     able: tuple[str, ...] = TRAINING,
+    limit_s: float = math.inf,
 ) -> Engine:
     """Choose the engine: the one asked for, or of those installed the fastest in a trial.
 
@@ -294,6 +297,8 @@ def choose_engine(
         Takes what was measured and chosen, for the user.
     able : tuple of str
         Names of the engines that support the task, the preferred one first.
+    limit_s : float
+        Time for the trial; without enough for it, auto takes the first of `able`.
 
     Returns
     -------
@@ -315,11 +320,20 @@ def choose_engine(
         raise JobError(f"The engine {wanted} cannot be used: {obstacle}.", instead)
     if engine != AUTO:
         return make_engine(wanted, precision, "asked for")
-    reason = _why_only_first(others, trial is not None)
+    reason = _why_only_first(others, trial is not None and _fits(trial, make_engine(first, precision), able, limit_s))
     if reason:
         log(f"Engine {first} in {precision}: {reason}.")
         return make_engine(first, precision, reason)
     return _fastest([make_engine(name, precision) for name in able if not why_not(name)], trial, log)
+
+
+def _fits(trial: Callable[[Engine], None], first: Engine, able: tuple[str, ...], limit_s: float) -> bool:
+    """Whether a trial of the engines fits into a time, by a step of the first one, if it may fit at all."""
+    if limit_s <= LOADING_S or limit_s == math.inf:
+        return limit_s == math.inf
+    began_s = time.perf_counter()
+    trial(first)
+    return LOADING_S + (1 + TRIAL_STEPS) * len(able) * (time.perf_counter() - began_s) <= limit_s
 
 
 def _why_only_first(others: list[str], is_tried: bool) -> Optional[str]:
@@ -327,7 +341,7 @@ def _why_only_first(others: list[str], is_tried: bool) -> Optional[str]:
     if not others:
         return "it is the one that runs ONNX models"
     if not is_tried:
-        return "there is too little to do for a trial of others"
+        return "there is too little to do, or too little time, for a trial of others"
     obstacles = [why_not(name) for name in others]
     return "; ".join(obstacles) if all(obstacles) else None
 

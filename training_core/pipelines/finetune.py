@@ -60,8 +60,8 @@ from ..system.outputs import Outputs
 from ..system.prefetch import preload
 from ..system.versions import versions
 
-# A trial of the engines takes some ten steps; below this budget they are better spent on training.
-SHORTEST_BUDGET_WITH_TRIAL_MIN, FEWEST_STEPS_WITH_TRIAL = 3.0, 200
+# A trial of the engines takes some ten steps; where fewer than these are given, they are better spent on training.
+FEWEST_STEPS_WITH_TRIAL = 200
 # An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
 LARGEST_ENLARGEMENT = 4.0
 PANELS = 6
@@ -325,8 +325,9 @@ def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> Engi
         reporter.check_cancelled()
         trial.step(engine)
 
-    is_long = job.steps >= FEWEST_STEPS_WITH_TRIAL if job.steps else job.minutes >= SHORTEST_BUDGET_WITH_TRIAL_MIN
-    return choose_engine(job.engine, job.precision, step if is_long else None, reporter.log)
+    is_tried = not job.steps or job.steps >= FEWEST_STEPS_WITH_TRIAL
+    limit_s = math.inf if job.steps else EXTRAS_SHARE * job.minutes * 60
+    return choose_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s=limit_s)
 
 
 def _fit(job: FineTune, trial: TrialSteps, engine: Engine, reporter: Reporter) -> Fit:

@@ -9,6 +9,7 @@ from torch.optim import AdamW
 
 from training_core.errors import JobError
 from training_core.learning.losses import road_loss
+from training_core.models import engines
 from training_core.models.engines import (
     BF16,
     FP32,
@@ -139,6 +140,26 @@ def test_auto_takes_the_fastest_and_says_why(ipex, slow, fast):
     assert tried.count(slow) == tried.count(fast) > 1
     assert len(said) == 1 and slow in said[0] and fast in said[0] and " ms" in said[0]
     assert chosen.reason in said[0]
+
+
+def test_without_time_for_a_trial_no_other_engine_is_tried(ipex):
+    tried, said = [], []
+    chosen = choose_engine("auto", FP32, lambda engine: tried.append(engine.name), said.append, limit_s=1.0)
+    assert chosen.name == NATIVE and not tried and "too little time" in said[0]
+
+
+def test_a_slow_first_step_ends_the_trial_before_it_takes_too_long(ipex, monkeypatch):
+    monkeypatch.setattr(engines, "LOADING_S", 0.0)
+    tried = []
+
+    def trial(engine):
+        tried.append(engine.name)
+        time.sleep(0.05)
+
+    assert choose_engine("auto", FP32, trial, lambda line: None, limit_s=0.1).name == NATIVE
+    assert tried == [NATIVE]
+    choose_engine("auto", FP32, trial, lambda line: None, limit_s=100.0)
+    assert IPEX in tried
 
 
 def test_the_first_step_does_not_count(ipex):
