@@ -200,6 +200,10 @@
         <translation>Batch-Normalisierung</translation>
     </message>
     <message>
+        <source>Edge tolerance (m)</source>
+        <translation>Kantentoleranz (m)</translation>
+    </message>
+    <message>
         <source>Center-line loss</source>
         <translation>Mittelachsen-Loss (clDice)</translation>
     </message>

@@ -200,6 +200,10 @@
         <translation>Normalización por lotes</translation>
     </message>
     <message>
+        <source>Edge tolerance (m)</source>
+        <translation>Tolerancia en los bordes (m)</translation>
+    </message>
+    <message>
         <source>Center-line loss</source>
         <translation>Pérdida de ejes (clDice)</translation>
     </message>

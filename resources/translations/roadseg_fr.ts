@@ -200,6 +200,10 @@
         <translation>Normalisation par lots</translation>
     </message>
     <message>
+        <source>Edge tolerance (m)</source>
+        <translation>Tolérance aux bords (m)</translation>
+    </message>
+    <message>
         <source>Center-line loss</source>
         <translation>Perte sur les axes (clDice)</translation>
     </message>
