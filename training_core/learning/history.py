@@ -15,6 +15,9 @@ from ..segmentation.pixel_metrics import Confusion, Scores
 # Parts of a training step, by which the time is told apart.
 PARTS_OF_A_STEP = ("waiting for chips", "forward", "backward", "optimizer")
 
+# Options of the recipe that may be chosen by the pace.
+FITTED = ("frozen_stages", "chip_px")
+
 # More points no chart shows. At this number every other one is dropped, and from then on every other one is kept.
 MOST_POINTS = 4000
 
@@ -113,7 +116,10 @@ def history_from_document(document: dict[str, Any]) -> History:
     """
     validations = [(step, elapsed_s, Scores(**scores)) for step, elapsed_s, scores in document["validations"]]
     steps = [(step, elapsed_s, loss, rate) for step, elapsed_s, loss, rate in document["steps"]]
-    return History(**{**document, "steps": steps, "validations": validations})
+    history = History(**{**document, "steps": steps, "validations": validations})
+    if history.validation_blocks < 0 or not set(history.fitted) <= set(FITTED):
+        raise ValueError("This is not a history of a fine-tune.")
+    return history
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
-import numpy as np
 import torch
 from torch import nn
 
 from ..errors import Cancelled, JobError
 from ..events import Reporter
 from ..geodata.grid import grid_of
-from ..geodata.pixel_codes import IGNORE, ROAD
+from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import RoadClass
 from ..geodata.tiling import USUAL_HALO_PX, round_up
@@ -52,7 +51,7 @@ from ..models.model_file import load_into, load_weights, save_model
 from ..models.unet import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_unet
 from ..reports.panels import COMPUTED_PX as PANEL_COMPUTED_PX
 from ..reports.panels import make_panels
-from ..reports.training_report import ImageSummary, TrainingRecord, write_training_report
+from ..reports.training_report import TrainingRecord, summary_of, write_training_report
 from ..segmentation.halo import AGREEMENT, middles, sufficient_halo_px
 from ..segmentation.inference import Predictor
 from ..system import processor, shutdown
@@ -186,6 +185,7 @@ def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
         engine = _choose_engine(job, trial, reporter)
         fit = _fit(job, trial, engine, reporter)
     job = dataclasses.replace(job, **fit.options)
+    job.validate()  # a checkpoint is untrusted input
     chip_px = _chip_px(job.chip_px, images)
     base_halo_px = base[1].halo_px if base else 0
     setup = Setup(job, images, classes, architecture, chip_px, memory, engine, identity, base_halo_px)
@@ -424,7 +424,7 @@ def _record(
         engine=engine.name,
         precision=engine.precision,
         engine_reason=engine.reason,
-        images=[_summary(image) for image in setup.images],
+        images=[summary_of(image) for image in setup.images],
         steps=history.steps,
         validations=history.validations,
         scores=best.scores,
@@ -441,25 +441,3 @@ def _record(
         panels=make_panels(predictor, setup.images, panels),
         versions=card.versions,
     )
-
-
-def _summary(image: LabeledImage) -> ImageSummary:
-    labels = np.minimum(image.training, image.validation)
-    known = labels != IGNORE
-    height, width = labels.shape
-    return ImageSummary(
-        name=Path(image.name).name,
-        width=width,
-        height=height,
-        resolution_m=image.grid.resolution_m,
-        labeled_share=float(known.mean()),
-        road_share=float((labels[known] == ROAD).mean()),
-        training_px=int((image.training != IGNORE).sum()),
-        validation_px=int((image.validation != IGNORE).sum()),
-        training_road_share=_road_share(image.training),
-        validation_road_share=_road_share(image.validation),
-    )
-
-
-def _road_share(labels: np.ndarray) -> float:
-    return float((labels == ROAD).sum() / max(1, (labels != IGNORE).sum()))

@@ -12,7 +12,9 @@ from typing import Optional
 
 import numpy as np
 
+from ..geodata.pixel_codes import IGNORE, ROAD
 from ..jobs import FineTune
+from ..labels.labeled_images import LabeledImage
 from ..segmentation.pixel_metrics import Scores
 from .charts import Series, line_chart, smoothed
 from .colors import BLUE, PALE, VERMILION
@@ -150,3 +152,26 @@ def _validation_chart(record: TrainingRecord) -> str:
     ]
     best = (record.best[1] / 60, "kept") if len(minutes) > 1 else None
     return line_chart("Validation scores over time", lines, "minutes", "score", (0, 1), best)
+
+
+def summary_of(image: LabeledImage) -> ImageSummary:
+    """Return the summary of an image that is split into training and validation."""
+    labels = np.minimum(image.training, image.validation)
+    known = labels != IGNORE
+    height, width = labels.shape
+    return ImageSummary(
+        name=Path(image.name).name,
+        width=width,
+        height=height,
+        resolution_m=image.grid.resolution_m,
+        labeled_share=float(known.mean()),
+        road_share=float((labels[known] == ROAD).mean()),
+        training_px=int((image.training != IGNORE).sum()),
+        validation_px=int((image.validation != IGNORE).sum()),
+        training_road_share=_road_share(image.training),
+        validation_road_share=_road_share(image.validation),
+    )
+
+
+def _road_share(labels: np.ndarray) -> float:
+    return float((labels == ROAD).sum() / max(1, (labels != IGNORE).sum()))

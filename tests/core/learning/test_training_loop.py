@@ -294,6 +294,12 @@ def test_a_history_stays_small_and_survives_json():
     assert history_from_document(json.loads(json.dumps(history.to_document()))) == history
 
 
+@pytest.mark.parametrize("planted", [{"validation_blocks": -4}, {"fitted": {"minutes": 1}}])
+def test_a_history_that_says_what_none_can_is_refused(planted):
+    with pytest.raises(ValueError, match="no history|not a history"):
+        history_from_document({**History().to_document(), **planted})
+
+
 @pytest.mark.skipif(why_not_ipex() is not None, reason="the Intel extension is not installed")
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_weights_trained_with_ipex_are_those_of_a_plain_network(image, precision):
