@@ -22,7 +22,7 @@ from ..geodata.grid import grid_of
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import RoadClass
-from ..geodata.tiling import USUAL_HALO_PX, round_up
+from ..geodata.tiling import round_up
 from ..jobs import FineTune
 from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.label_checks import check_labels
@@ -385,11 +385,11 @@ def _measured_halo_px(
     most_px = _affordable_px(setup.job, validation)
     pieces = list(middles(((image.values, image.known) for image in setup.images), most_px))
     if not pieces:
-        assumed_px = setup.base_halo_px or USUAL_HALO_PX
+        instead = f"that of the base model is taken, {setup.base_halo_px} px" if setup.base_halo_px else "it is unknown"
         training.history.notes.append(
-            f"The halo that the model's tiles need was not measured, since the time budget is short: {assumed_px} px."
+            f"The halo that the model's tiles need was not measured, since the time budget is short: {instead}."
         )
-        return assumed_px
+        return setup.base_halo_px
     halo_px = sufficient_halo_px(predictor, pieces, training.best.threshold)
     reporter.log(f"Tiles with a halo of {halo_px} px keep {AGREEMENT:.2%} of the mask of an undivided image.")
     return halo_px
