@@ -80,6 +80,17 @@ def test_samples_are_the_middles_of_the_largest_images():
     assert all(known.shape == values.shape[1:] for values, known in found)
 
 
+@pytest.mark.parametrize(
+    ("most_px", "count", "side_px"),
+    [(1e9, 3, SAMPLE_PX), (4 * 3 * 800**2, 3, 800), (4 * 2 * 448**2, 2, 448), (4 * 448**2, 1, 448), (4 * 440**2, 0, 0)],
+)
+def test_samples_become_smaller_then_fewer_where_less_may_be_computed(most_px, count, side_px):
+    image = np.zeros((1, 2000, 2000), np.uint8), np.ones((2000, 2000), bool)
+    found = list(middles([image] * 4, most_px))
+    assert [known.shape for _, known in found] == [(side_px, side_px)] * count
+    assert sum(4 * known.size for _, known in found) <= most_px
+
+
 def test_a_trained_model_keeps_that_share_of_its_mask(learned, town):
     """On ground that was not sampled, in the tiles for which the halo was found."""
     unet, card = load_model(learned.model)
