@@ -1,15 +1,18 @@
 """Images a second of the whole training loop, beside the processor's peak and beside a plain script.
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/training_throughput.py`. The peak is the best of a
-convolution forward and backward in BF16, over the shapes of a ResNet34-UNet. The loops are real ones: chips drawn from
-an image, jittered and turned, losses, optimizer, averaged weights, progress reported. They and the plain script, each
-in a process of its own, take turns, and the medians count.
+convolution forward and backward, over the shapes of a ResNet34-UNet, in BF16 and in FP32; a loop is compared with that
+of its own precision. ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 in the environment makes the processor one of
+that class (AVX512_CORE and avx512: without BF16), for which --precision fp32 leaves BF16 out. The loops are real
+ones: chips drawn from an image, jittered and turned, losses, optimizer, averaged weights, progress reported. They and
+the plain script, each in a process of its own, take turns, and the medians count.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -39,7 +42,8 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=4)
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--measure", help="measure one loop in this process, or the peak; for this script itself")
+    parser.add_argument("--precision", choices=("fp32", "bf16"), nargs="+", default=["fp32", "bf16"])
+    parser.add_argument("--measure", help="measure one loop in this process, or 'peak fp32'; for this script itself")
     arguments = parser.parse_args()
     if arguments.measure:
         print(json.dumps(measure(arguments)))
@@ -52,24 +56,30 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
     """Measure all in turns, and print them side by side."""
     from training_core.system import processor
 
-    print(processor.name(), flush=True)
+    isa = os.environ.get("ONEDNN_MAX_CPU_ISA")
+    print(processor.name() + (f", used as {isa}" if isa else ""), flush=True)
     prepare_arrays(folder / "arrays.npz", 2 * arguments.size_px)
-    peaks: list[tuple[float, float]] = []
-    speeds: dict[str, list[float]] = {name: [] for name in ("plain script", *LOOPS)}
+    loops = {name: options for name, options in LOOPS.items() if options["precision"] in arguments.precision}
+    peaks: dict[str, list[tuple[float, float]]] = {precision: [] for precision in arguments.precision}
+    speeds: dict[str, list[float]] = {name: [] for name in ("plain script", *loops)}
     for _ in range(arguments.rounds):
-        peaks.append(json.loads(ask(["--measure", "peak"], arguments)))
+        for precision, rates in peaks.items():
+            rates.append(json.loads(ask(["--measure", f"peak {precision}"], arguments)))
         speeds["plain script"].append(speed_of_plain_script(folder / "arrays.npz", arguments))
-        for name in LOOPS:
+        for name in loops:
             speeds[name].append(json.loads(ask(["--measure", name], arguments)))
-    peak = max(both for _, both in peaks)
-    print(f"BF16 convolution peak: {peak:.0f} GFLOP/s forward and backward, {max(one for one, _ in peaks):.0f} forward")
+    best = {precision: [max(each) for each in zip(*rates)] for precision, rates in peaks.items()}
+    for precision, (forward, both) in best.items():
+        print(f"{precision.upper()} convolution peak: {both:.0f} GFLOP/s forward and backward, {forward:.0f} forward")
     print(f"ResNet34-UNet, batch {arguments.batch_size}, {arguments.size_px} px, whole loop; of the U-Net as defined")
     print(f"{'loop':30} images/s  of plain  of peak")
     plain = statistics.median(speeds["plain script"])
     for name, values in speeds.items():
         speed = statistics.median(values)
-        share = speed * FLOP_PER_PX * arguments.size_px**2 / 1e9 / peak
-        print(f"{name:30} {speed:8.2f} {speed / plain:7.2f} x {share:8.0%}")
+        rate = speed * FLOP_PER_PX * arguments.size_px**2 / 1e9
+        precision = loops[name]["precision"] if name in loops else "fp32"
+        share = f"{rate / best[precision][1]:8.0%}" if precision in best else ""
+        print(f"{name:30} {speed:8.2f} {speed / plain:7.2f} x {share}")
 
 
 def prepare_arrays(path: Path, size_px: int) -> None:
@@ -101,21 +111,34 @@ def measure(arguments: argparse.Namespace) -> object:
     from training_core.system import processor
 
     processor.prepare_process()
-    if arguments.measure != "peak":
+    if not arguments.measure.startswith("peak"):
         return speed_of_loop(arguments, dict(LOOPS[arguments.measure]))
-    rates = [rates_of_convolution(arguments.batch_size, *shape) for shape in PEAK_SHAPES]
+    precision = arguments.measure.split()[1]
+    rates = [rates_of_convolution(precision, arguments.batch_size, *shape) for shape in PEAK_SHAPES]
     return [max(forward for forward, _ in rates), max(both for _, both in rates)]
 
 
-def rates_of_convolution(batch: int, channels: int, size_px: int) -> tuple[float, float]:
-    """Return GFLOP/s of a 3 x 3 convolution in BF16, forward alone and with its backward, each at its best."""
+def rates_of_convolution(precision: str, batch: int, channels: int, size_px: int) -> tuple[float, float]:
+    """Return GFLOP/s of a 3 x 3 convolution, forward alone and with its backward, each at its best.
+
+    Parameters
+    ----------
+    precision : str
+        fp32 or bf16.
+    batch, channels, size_px : int
+        Shape of the features.
+
+    Returns
+    -------
+    tuple of float
+    """
     import torch
 
-    features = torch.randn(batch, channels, size_px, size_px, dtype=torch.bfloat16)
+    dtype = {"fp32": torch.float32, "bf16": torch.bfloat16}[precision]
+    features = torch.randn(batch, channels, size_px, size_px, dtype=dtype)
     features = features.contiguous(memory_format=torch.channels_last).requires_grad_()
-    layer = (
-        torch.nn.Conv2d(channels, channels, 3, padding=1, bias=False).bfloat16().to(memory_format=torch.channels_last)
-    )
+    layer = torch.nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+    layer.to(dtype=dtype, memory_format=torch.channels_last)
     flop = 2 * batch * (channels * size_px * 3) ** 2
     forward, both = [], []
     for _ in range(8):
