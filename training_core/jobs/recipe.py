@@ -43,7 +43,7 @@ class RecipeOptions(Job):
         0,
         "Chip size",
         "Side of the image chips (patches) to train on, up to the whole image. 0 chooses by the pace: "
-        f"{USUAL_CHIP_PX} px, or {SMALL_CHIP_PX} px where the time budget holds few steps from random weights.",
+        f"{USUAL_CHIP_PX} px, or {SMALL_CHIP_PX} px where the time budget holds few steps on this processor.",
         unit="px",
         minimum=0,
         maximum=32768,

@@ -13,12 +13,11 @@ from ..jobs.recipe import BY_PACE, SMALL_CHIP_PX, USUAL_CHIP_PX
 
 # Share of the time budget that is left for training steps, beside validation.
 STEPS_SHARE = 0.9
-# With fewer steps than this, a model that starts from a base model gets better if its first stages stay as they are:
-# their features are general, and each step takes a fifth less time.
-ENOUGH_STEPS, FROZEN_STAGES = 150, 2
-# With fewer steps than this, a model that starts from random weights gets better with small chips: more steps teach it
-# more than larger pieces of the image do.
-ENOUGH_STEPS_FROM_RANDOM = 500
+# With fewer steps than this, from a base model and from random weights, small chips teach more: more steps count for
+# more than larger pieces of the image.
+ENOUGH_STEPS, ENOUGH_STEPS_FROM_RANDOM = 150, 500
+# So many stages of a base model stay as they are then: their features are general, and each step takes a fifth less.
+FROZEN_STAGES = 2
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,8 @@ class Fit:
 
 def has_choice(job: FineTune) -> bool:
     """Whether a job leaves a choice to the pace, so that a step must be measured."""
-    return not job.steps and (job.frozen_stages == BY_PACE if job.base_model else not job.chip_px)
+    is_open = not job.chip_px or (job.frozen_stages == BY_PACE and job.base_model)
+    return bool(is_open and not job.steps)
 
 
 def fit_recipe(job: FineTune, step_s: float) -> Fit:
@@ -56,14 +56,21 @@ def fit_recipe(job: FineTune, step_s: float) -> Fit:
     -------
     Fit
     """
-    options = {"frozen_stages": max(0, job.frozen_stages), "chip_px": job.chip_px or USUAL_CHIP_PX}
     if not has_choice(job):
-        return Fit(options)
+        return Fit(_options(job, 0, USUAL_CHIP_PX))
     steps = STEPS_SHARE * job.minutes * 60 / step_s
     pace = f"A training step takes {step_s:.2f} s, so that the time budget holds about {steps:.0f}"
-    if job.base_model and steps < ENOUGH_STEPS:
-        kept = f"the first {FROZEN_STAGES} of the encoder's 5 stages keep the base model's weights (frozen stages)"
-        return Fit({**options, "frozen_stages": FROZEN_STAGES}, f"{pace}: {kept}, so that more steps fit in.")
-    if not job.base_model and steps < ENOUGH_STEPS_FROM_RANDOM:
-        return Fit({**options, "chip_px": SMALL_CHIP_PX}, f"{pace}: chips are {SMALL_CHIP_PX} px, so that more fit in.")
-    return Fit(options, f"{pace}: all stages are trained, with chips of {options['chip_px']} px.")
+    if steps >= (ENOUGH_STEPS if job.base_model else ENOUGH_STEPS_FROM_RANDOM):
+        return Fit(_options(job, 0, USUAL_CHIP_PX), f"{pace}: enough for the usual recipe.")
+    options = _options(job, FROZEN_STAGES if job.base_model else 0, SMALL_CHIP_PX)
+    frozen = f", and the first {options['frozen_stages']} of the encoder's 5 stages are frozen"
+    made = f"chips of {options['chip_px']} px are taken{frozen if options['frozen_stages'] else ''}"
+    return Fit(options, f"{pace}. So that more fit in, {made}.")
+
+
+def _options(job: FineTune, frozen_stages: int, chip_px: int) -> dict[str, int]:
+    """Return these options, but for those that the job has settled."""
+    return {
+        "frozen_stages": frozen_stages if job.frozen_stages == BY_PACE else job.frozen_stages,
+        "chip_px": job.chip_px or chip_px,
+    }

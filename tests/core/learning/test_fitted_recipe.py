@@ -16,24 +16,19 @@ from training_core.learning.fitted_recipe import (
 JOB = FineTune(minutes=1.0)
 
 
-@pytest.mark.parametrize(("steps", "frozen"), [(ENOUGH_STEPS + 1, 0), (ENOUGH_STEPS - 1, FROZEN_STAGES)])
-def test_where_few_steps_fit_into_the_budget_the_first_stages_are_frozen(steps, frozen):
-    fit = fit_recipe(JOB, STEPS_SHARE * 60 / steps)
-    assert fit.options == {"frozen_stages": frozen, "chip_px": 192}
-    assert f"holds about {steps}" in fit.reason
-
-
 @pytest.mark.parametrize(
-    ("steps", "chip_px"), [(ENOUGH_STEPS_FROM_RANDOM + 1, 192), (ENOUGH_STEPS_FROM_RANDOM - 1, 128)]
+    ("base_model", "enough", "frozen"), [("starter", ENOUGH_STEPS, FROZEN_STAGES), ("", ENOUGH_STEPS_FROM_RANDOM, 0)]
 )
-def test_where_few_steps_from_random_weights_fit_into_the_budget_chips_are_small(steps, chip_px):
-    fit = fit_recipe(dataclasses.replace(JOB, base_model=""), STEPS_SHARE * 60 / steps)
-    assert fit.options == {"frozen_stages": 0, "chip_px": chip_px}
-    assert f"{chip_px} px" in fit.reason
+def test_where_few_steps_fit_into_the_budget_chips_are_small_and_stages_frozen(base_model, enough, frozen):
+    job = dataclasses.replace(JOB, base_model=base_model)
+    many, few = (fit_recipe(job, STEPS_SHARE * 60 / steps) for steps in (enough + 1, enough - 1))
+    assert many.options == {"frozen_stages": 0, "chip_px": 192} and f"holds about {enough + 1}" in many.reason
+    assert few.options == {"frozen_stages": frozen, "chip_px": 128} and f"holds about {enough - 1}" in few.reason
+    assert "128 px" in few.reason and ("5 stages are frozen" in few.reason) == bool(frozen)
 
 
 @pytest.mark.parametrize(
-    "options", [{"frozen_stages": 0}, {"frozen_stages": 3}, {"base_model": "", "chip_px": 256}, {"steps": 10}]
+    "options", [{"frozen_stages": 3, "chip_px": 192}, {"base_model": "", "chip_px": 256}, {"steps": 10}]
 )
 def test_what_the_job_settles_is_done_whatever_the_pace(options):
     job = dataclasses.replace(JOB, **options)
@@ -42,5 +37,6 @@ def test_what_the_job_settles_is_done_whatever_the_pace(options):
     assert fit_recipe(job, 100.0) == Fit(expected)
 
 
-def test_chips_that_are_asked_for_stay_where_stages_are_chosen():
+def test_one_option_that_is_settled_leaves_the_other_to_the_pace():
     assert fit_recipe(dataclasses.replace(JOB, chip_px=256), 100.0).options == {"frozen_stages": 2, "chip_px": 256}
+    assert fit_recipe(dataclasses.replace(JOB, frozen_stages=0), 100.0).options == {"frozen_stages": 0, "chip_px": 128}
