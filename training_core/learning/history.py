@@ -15,8 +15,8 @@ from ..segmentation.pixel_metrics import Confusion, Scores
 # Parts of a training step, by which the time is told apart.
 PARTS_OF_A_STEP = ("waiting for chips", "forward", "backward", "optimizer")
 
-# Options of the recipe that may be chosen by the pace.
-FITTED = ("frozen_stages", "chip_px")
+# Options of the recipe that may be chosen by the pace, and their least values.
+FITTED = {"frozen_stages": 0, "chip_px": 32}
 
 # More points no chart shows. At this number every other one is dropped, and from then on every other one is kept.
 MOST_POINTS = 4000
@@ -117,7 +117,8 @@ def history_from_document(document: dict[str, Any]) -> History:
     validations = [(step, elapsed_s, Scores(**scores)) for step, elapsed_s, scores in document["validations"]]
     steps = [(step, elapsed_s, loss, rate) for step, elapsed_s, loss, rate in document["steps"]]
     history = History(**{**document, "steps": steps, "validations": validations})
-    if history.validation_blocks < 0 or not set(history.fitted) <= set(FITTED):
+    is_fitted = all(type(value) is int and value >= FITTED[name] for name, value in history.fitted.items())
+    if history.validation_blocks < 0 or not is_fitted:
         raise ValueError("This is not a history of a fine-tune.")
     return history
 

@@ -185,7 +185,6 @@ def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
         engine = _choose_engine(job, trial, reporter)
         fit = _fit(job, trial, engine, reporter)
     job = dataclasses.replace(job, **fit.options)
-    job.validate()  # a checkpoint is untrusted input
     chip_px = _chip_px(job.chip_px, images)
     base_halo_px = base[1].halo_px if base else 0
     setup = Setup(job, images, classes, architecture, chip_px, memory, engine, identity, base_halo_px)

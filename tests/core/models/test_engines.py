@@ -218,7 +218,9 @@ def test_what_the_extension_trained_a_plain_model_can_load(ipex, batch, precisio
     assert all(tensor.dtype != torch.bfloat16 for tensor in weights.values())
     plain.load_state_dict(weights)
     found = logits(plain, NativeEngine(precision), batch[0])
-    torch.testing.assert_close(found, expected, atol=0.01 * float(expected.abs().max()), rtol=0)
+    # In BF16 the extension sums filters of the decoder that are rounded already, and native rounds their sums.
+    tolerance = 0.05 if precision == BF16 else 0.01
+    torch.testing.assert_close(found, expected, atol=tolerance * float(expected.abs().max()), rtol=0)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
