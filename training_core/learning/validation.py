@@ -23,8 +23,9 @@ from ..segmentation.inference import Predictor, predict_pieces, read_piece
 from ..segmentation.pixel_metrics import Confusion
 from ..system.prefetch import ahead
 
-# Context around a block. A wider one changes the scores less than another seed does (benchmarks/README.md).
-HALO_PX = 32
+# Context around a block: the narrowest with which scores and threshold are about those of a wide halo
+# (benchmarks/README.md).
+HALO_PX = 64
 # Blocks of this size together are computed as one batch, so that small ones keep all cores busy.
 BATCH_PX = 1 << 18
 # A score on fewer blocks than this would be chance.

@@ -109,7 +109,7 @@ def wide(image):
 
 
 def test_all_validations_compute_the_same_blocks_and_the_last_one_more(wide):
-    training = new_training(wide, steps=60, chip_px=64, frozen_stages=5)
+    training = new_training(wide, steps=60, chip_px=128, frozen_stages=5)
     training.run(batches(wide))
     sample = training.history.validation_blocks
     assert len(training.history.validations) == 3 and 4 <= sample < len(training.blocks)
