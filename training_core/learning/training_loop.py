@@ -189,7 +189,9 @@ class Training:
         The first validation computes as many held-out blocks as its share of the time allows; all others the same ones.
         """
         history, (step, elapsed_s) = self.history, (self.history.step, self._elapsed_s())
-        share = (VALIDATION_SHARE - LAST_VALIDATION_SHARE) / self._clock.validations
+        number = self._clock.validations
+        # The last one computes no fewer blocks than those before it.
+        share = min((VALIDATION_SHARE - LAST_VALIDATION_SHARE) / number, VALIDATION_SHARE / (number + 1))
         count, limit_s = self._clock.affordable(self.blocks, share)
         fewest = history.validation_blocks or FEWEST_BLOCKS
         with self.trainer.validating(self.blocks[0].image.bands) as predictor:

@@ -124,7 +124,7 @@ def validate(
     fewest : int
         So many blocks are computed in any case.
     limit_s : float
-        After so many seconds no further block is begun.
+        No further block is begun that would end later, by the time that those before took.
 
     Returns
     -------
@@ -144,8 +144,8 @@ def validate(
                 hits += int((found.classes[known] == image.classes[part][known]).sum())
                 total += int(known.sum())
             done, px = done + 1, px + piece.source.px
-            if done >= fewest and time.perf_counter() - began_s > limit_s:
-                break
+            if done >= fewest and (time.perf_counter() - began_s) * (done + 1) / done > limit_s:
+                break  # the next block would exceed the limit
     return Validation(confusion, done, px, time.perf_counter() - began_s, hits, total)
 
 
