@@ -11,10 +11,10 @@ the wall-clock time, from the start of the process to the finished model, of the
 budgets reach it. `--every-budget` climbs to the end, for the wall-clock time of each budget.
 
 Lesser classes of processors are had by limiting the instruction sets that PyTorch's libraries use; cores, caches and
-memory are those of this machine. Where a class has no BF16, FP32 is asked for, since `auto` goes by the processor as it
-is. Scenes are the real ones of quality.py, which need shared/data beside the project, and generated ones, named by
-their layout, of the kind that the starter model was trained on. The plain script knows random weights and FP32 only,
-and is given its pixels ready-made.
+memory are those of this machine. Where a class has no BF16, FP32 is asked for, since earlier checkouts go by the
+processor as it is. Scenes are the real ones of quality.py, which need shared/data beside the project, and generated
+ones, named by their layout, of the kind that the starter model was trained on. The plain script knows random weights
+and FP32 only, and is given its pixels ready-made.
 """
 
 from __future__ import annotations

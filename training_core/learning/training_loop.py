@@ -67,7 +67,7 @@ class Clock:
         """Return an estimate of the seconds left."""
         if self.recipe.steps:
             return history.elapsed_s / max(history.step, 1) * (self.recipe.steps - history.step)
-        return max(0.0, self.recipe.minutes * 60 - history.elapsed_s)
+        return max(0.0, self.budget_s - history.elapsed_s)
 
     @property
     def validations(self) -> int:

@@ -143,7 +143,7 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         save_model(model_path, training.best.weights, card)
         if report_path:
             reporter.progress(0.99, "Writing the report")
-            panels = _affordable_panels(setup, validation)
+            panels = _affordable_panels(setup, training, validation)
             write_training_report(_record(setup, training, predictor, card, panels, reporter.warnings), report_path)
     if not is_stopped:
         with suppress(OSError):  # the model is complete; what cannot be removed does no harm
@@ -185,7 +185,7 @@ def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
         engine = _choose_engine(job, trial, reporter)
         fit = _fit(job, trial, engine, reporter)
     job = dataclasses.replace(job, **fit.options)
-    chip_px = _chip_px(job.chip_px, images)
+    chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)  # a checkpoint may say nothing of it
     base_halo_px = base[1].halo_px if base else 0
     setup = Setup(job, images, classes, architecture, chip_px, memory, engine, identity, base_halo_px)
     if memory.is_recomputing:
@@ -399,9 +399,12 @@ def _affordable_px(job: FineTune, validation: Validation) -> float:
     return math.inf if job.steps else EXTRAS_SHARE * job.minutes * 60 * validation.px / validation.seconds
 
 
-def _affordable_panels(setup: Setup, validation: Validation) -> int:
+def _affordable_panels(setup: Setup, training: Training, validation: Validation) -> int:
     """Return how many panels of the report fit into half of its share of the time; the other half is for charts."""
-    return int(max(1, min(PANELS, _affordable_px(setup.job, validation) / 2 // PANEL_COMPUTED_PX)))
+    count = int(max(1, min(PANELS, _affordable_px(setup.job, validation) / 2 // PANEL_COMPUTED_PX)))
+    if count < PANELS:
+        training.history.notes.append(f"Pictures of {count} places instead of {PANELS}: the time budget is short.")
+    return count
 
 
 def _class_accuracy(validation: Validation, reporter: Reporter) -> dict[str, float]:
