@@ -64,8 +64,10 @@ FEWEST_STEPS_WITH_TRIAL = 200
 # An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
 LARGEST_ENLARGEMENT = 4.0
 PANELS = 6
-# Share of the time budget that each of these may take, or is left out: trial of the engines, halo measurement, report.
+# Share of the time budget that each of these may take, or is left out: halo measurement, report.
 EXTRAS_SHARE = 0.05
+# The same of the engines' trial, for which the first step waits: it seldom gains more than it takes.
+TRIAL_SHARE = 0.01
 # Options of the recipe that are stored in the model file.
 _STORED = (
     "batch_size",
@@ -325,7 +327,7 @@ def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> Engi
         trial.step(engine)
 
     is_tried = not job.steps or job.steps >= FEWEST_STEPS_WITH_TRIAL
-    limit_s = math.inf if job.steps else EXTRAS_SHARE * job.minutes * 60
+    limit_s = math.inf if job.steps else TRIAL_SHARE * job.minutes * 60
     return choose_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s=limit_s)
 
 
@@ -403,7 +405,9 @@ def _affordable_panels(setup: Setup, training: Training, validation: Validation)
     """Return how many panels of the report fit into half of its share of the time; the other half is for charts."""
     count = int(max(1, min(PANELS, _affordable_px(setup.job, validation) / 2 // PANEL_COMPUTED_PX)))
     if count < PANELS:
-        training.history.notes.append(f"Pictures of {count} places instead of {PANELS}: the time budget is short.")
+        training.history.notes.append(
+            f"Pictures of {count} place{'s' * (count > 1)} instead of {PANELS}: the time budget is short."
+        )
     return count
 
 

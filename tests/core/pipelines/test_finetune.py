@@ -81,6 +81,12 @@ def test_the_report_stands_beside_it(learned):
     assert files(Path(learned.model).parent) == ["report.html", "town model.safetensors"]
 
 
+def test_a_report_for_which_there_is_little_time_says_that_it_shows_fewer_pictures(town, tmp_path):
+    fine_tune(tmp_path, **on_town(town, report=str(tmp_path / "report.html")))
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"Pictures of 1 place instead of 6: the time budget is short", report)
+
+
 def test_it_reports_its_progress(learned):
     fractions = [event.fraction for event in learned.told if isinstance(event, Progress)]
     assert fractions == sorted(fractions) and fractions[0] == 0 and fractions[-1] > 0.9
