@@ -17,7 +17,7 @@ from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
-from ..networks.lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane, with_speeds
+from ..networks.lines import LineFields, Lines, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
 from ..networks.road_graph import RoadGraph, as_drawn
 from .network_shift import measure_shift, move_closer
 
@@ -106,7 +106,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
         _warn_of_beyond(lines, job.reach_m, reporter)
     outside = lines[BEFORE].parted(np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))
     if area is not None:
-        inside = shapely.union_all(shapely.make_valid(area.geometry.to_crs(plane).to_numpy()))
+        inside = area_in(plane, area)
         outside = clipped(lines[BEFORE], _beyond(inside, lines[BEFORE]))
         lines = {name: clipped(each, inside) for name, each in lines.items()}
         roads = {name: as_drawn(each) for name, each in lines.items()}

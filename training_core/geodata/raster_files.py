@@ -86,5 +86,5 @@ def _parts(path: str) -> set[str]:
             warnings.simplefilter("ignore", NotGeoreferencedWarning)
             with rasterio.open(path) as dataset:
                 return {os.path.abspath(path), *map(os.path.abspath, dataset.files)}
-    except RasterioError:
+    except (RasterioError, UnicodeEncodeError):  # which a name that is not UTF-8 raises
         return set()

@@ -16,11 +16,11 @@ import numpy as np
 import pandas
 import pyproj
 import shapely
-from pyproj.exceptions import ProjError
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
+from ..geodata.projection import projected
 from ..geodata.vectors import read_layer, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
 
@@ -141,26 +141,12 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
     Raises
     ------
     LabelError
-        The layer cannot be read, has geometries other than lines, lacks a field, or lies nowhere on Earth.
+        The layer cannot be read, has geometries other than lines, or lacks a field.
     """
     layer = read_layer(path, purpose)
     require_geometry(layer, ("lines",), path, purpose)
     require_fields(layer, (fields.bridge, fields.speed), path, purpose)
-    _check_place(layer, path, purpose)
     return layer
-
-
-def _check_place(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
-    """Raise LabelError where any vertex of a layer lies outside the domain of its CRS."""
-    try:
-        on_earth = np.isfinite(shapely.get_coordinates(layer.geometry.to_crs(_GEOGRAPHIC).to_numpy())).all()
-    except ProjError:
-        on_earth = False
-    if not on_earth:
-        raise LabelError(
-            f"The {purpose} ({path}) lie outside the area of their coordinate system, {layer.crs.name}.",
-            "Check the layer's coordinate system.",
-        )
 
 
 def shared_plane(*layers: geopandas.GeoDataFrame) -> pyproj.CRS:
@@ -187,6 +173,24 @@ def shared_plane(*layers: geopandas.GeoDataFrame) -> pyproj.CRS:
             f"Check the layers' coordinate systems, or take parts within {LARGEST_RADIUS_M / 1000:.0f} km of a place.",
         )
     return plane
+
+
+def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
+    """Return the union of a layer's polygons in a plane, as far as lines may reach in it.
+
+    Parameters
+    ----------
+    plane : CRS
+        See `shared_plane`.
+    layer : GeoDataFrame
+        Polygons in any CRS.
+
+    Returns
+    -------
+    BaseGeometry
+    """
+    reach_m = LARGEST_RADIUS_M
+    return shapely.union_all(shapely.make_valid(projected(layer, plane, (-reach_m, -reach_m, reach_m, reach_m))))
 
 
 def _project(layer: geopandas.GeoDataFrame, crs: pyproj.CRS) -> np.ndarray:

@@ -112,7 +112,7 @@ def test_a_layer_that_lies_nowhere_is_refused_by_name(tmp_path):
     read_line_layer(path, "true roads", NOTHING)  # near the origin
     shapes = [shapely.LineString([(1e30, 0), (1e30, 9)])]
     geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:32633").to_file(path)
-    with pytest.raises(LabelError, match=r"true roads .*lost\.gpkg\) lie outside"):
+    with pytest.raises(LabelError, match=r"true roads .*lost\.gpkg\) reach outside"):
         read_line_layer(path, "true roads", NOTHING)
 
 
