@@ -92,14 +92,16 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     paths = {BEFORE: job.before, AFTER: job.after}
     layers = {name: read_line_layer(path, name, fields[name]) for name, path in paths.items()}
     area = read_area(job.aoi) if job.aoi else None
-    plane = shared_plane(*layers.values())
+    plane = shared_plane(*layers.values(), of=" and ".join(paths.values()))
     lines = {name: lines_in(plane, layer, fields[name]) for name, layer in layers.items()}
     for name, path in paths.items():
         if not len(lines[name]):
             raise LabelError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
     _check_overlap(lines, paths)
     if job.before_speed_field:
-        lines = {name: with_speeds(each, name, fields[name].speed, reporter) for name, each in lines.items()}
+        lines = {
+            name: with_speeds(each, name, paths[name], fields[name].speed, reporter) for name, each in lines.items()
+        }
     shift, roads = _align({name: as_drawn(each) for name, each in lines.items()}, job, reporter)
     lines = {name: each.lines for name, each in roads.items()}
     if area is None:

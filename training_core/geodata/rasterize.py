@@ -34,8 +34,23 @@ def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
     return shapes
 
 
-def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame) -> tuple[tuple[int, int, int, int], BaseGeometry]:
+def limit_to(
+    grid: Grid, aoi: geopandas.GeoDataFrame, image: str = "the image"
+) -> tuple[tuple[int, int, int, int], BaseGeometry]:
     """Return the window (column, row, width, height) that holds an area of interest, and its shape in ground meters.
+
+    Parameters
+    ----------
+    grid : Grid
+    aoi : GeoDataFrame
+        Polygons in any CRS.
+    image : str
+        The grid's raster, for messages.
+
+    Returns
+    -------
+    window : tuple of int
+    shape : BaseGeometry
 
     Raises
     ------
@@ -45,7 +60,7 @@ def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame) -> tuple[tuple[int, int, i
     shape = shapely.union_all(ground_shapes(aoi, grid))
     window = pixel_window(shape, grid)
     if not window[2] or not window[3]:
-        raise LabelError("The area of interest lies outside the image.", "Check both layers' coordinate systems.")
+        raise LabelError(f"The area of interest lies outside {image}.", "Check both layers' coordinate systems.")
     return window, shape
 
 

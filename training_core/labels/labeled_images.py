@@ -124,7 +124,7 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str =
     require_fields(drawn, (options.width_field, options.sure_field, class_field, speed_field), roads, "drawn roads")
     if options.width_field:
         _check_widths(drawn, options.width_field, roads)
-    classes = find_classes(drawn, class_field, speed_field) if class_field or speed_field else ()
+    classes = find_classes(drawn, class_field, speed_field, roads) if class_field or speed_field else ()
     area = read_area(aoi) if aoi else None
     return Drawing(drawn, area, options, source_name(roads), source_name(aoi), *classes)
 

@@ -149,8 +149,8 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
     return layer
 
 
-def shared_plane(*layers: geopandas.GeoDataFrame) -> pyproj.CRS:
-    """Return the CRS of the plane around the middle of all vertices of layers in any CRSs.
+def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyproj.CRS:
+    """Return the CRS of the plane around the middle of all vertices of layers in any CRSs, `of` naming their files.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def shared_plane(*layers: geopandas.GeoDataFrame) -> pyproj.CRS:
     reach_m = max(np.hypot(*shapely.get_coordinates(_project(layer, plane)).T).max() for layer in layers)
     if not reach_m <= LARGEST_RADIUS_M:
         raise LabelError(
-            f"The lines reach {reach_m / 1000:,.0f} km from their middle, too far to measure in one plane.",
+            f"The lines of {of} reach {reach_m / 1000:,.0f} km from their middle, too far to measure in one plane.",
             f"Check the layers' coordinate systems, or take parts within {LARGEST_RADIUS_M / 1000:.0f} km of a place.",
         )
     return plane
@@ -232,7 +232,7 @@ def clipped(lines: Lines, area: BaseGeometry) -> Lines:
     return lines.parted(shapes[kept], line[kept])
 
 
-def with_speeds(lines: Lines, name: str, speed_field: str, reporter: Reporter) -> Lines:
+def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: Reporter) -> Lines:
     """Return lines with unknown speeds replaced by the median of the others, and warn of how many these are.
 
     Parameters
@@ -240,6 +240,8 @@ def with_speeds(lines: Lines, name: str, speed_field: str, reporter: Reporter) -
     lines : Lines
     name : str
         What the lines are, in the plural, for messages.
+    path : str
+        Their layer.
     speed_field : str
     reporter : Reporter
 
@@ -255,7 +257,8 @@ def with_speeds(lines: Lines, name: str, speed_field: str, reporter: Reporter) -
     unknown = np.isnan(lines.speed_mps)
     if len(lines) and unknown.all():
         raise LabelError(
-            f"The field {speed_field!r} of the {name} has no number above 0.", "Choose another speed field, or none."
+            f"The field {speed_field!r} of the {name} ({path}) has no number above 0.",
+            "Choose another speed field, or none.",
         )
     if unknown.any():
         reporter.warning(

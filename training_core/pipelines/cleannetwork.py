@@ -70,7 +70,7 @@ def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Repo
     LabelError
         The lines are too far apart for one plane.
     """
-    plane = shared_plane(layer)
+    plane = shared_plane(layer, of=job.lines)
     lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))
     graph = clean_lines(lines, job, reporter)
     to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)

@@ -106,7 +106,7 @@ def export_layer(
     """
     class_field = job.lines_class_field or (_CLASS_FIELD if _CLASS_FIELD in layer.columns else "")
     require_fields(layer, (class_field, job.lines_oneway_field), job.lines, _PURPOSE)
-    plane = shared_plane(layer)
+    plane = shared_plane(layer, of=job.lines)
     lines = lines_in(plane, layer, _fields(job))
     speed_kmh = _speeds_kmh(lines, layer[class_field] if class_field else None, job, reporter)
     directions = _directions(layer, job, reporter)

@@ -131,7 +131,7 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
     }
     paths = {TRUTH: job.truth, PROPOSAL: job.proposal}
     layers = {name: read_line_layer(path, name, fields[name]) for name, path in paths.items()}
-    plane = shared_plane(*layers.values())
+    plane = shared_plane(*layers.values(), of=" and ".join(paths.values()))
     lines = {name: lines_in(plane, layer, fields[name]) for name, layer in layers.items()}
     if job.aoi:
         area = area_in(plane, read_area(job.aoi))
@@ -142,7 +142,9 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
     if not len(lines[PROPOSAL]):
         reporter.warning("There are no proposed roads to score: all scores are 0.")
     if job.truth_speed_field:
-        lines = {name: with_speeds(each, name, fields[name].speed, reporter) for name, each in lines.items()}
+        lines = {
+            name: with_speeds(each, name, paths[name], fields[name].speed, reporter) for name, each in lines.items()
+        }
     graphs = [contracted(make_road_graph(lines[name], job.join_m)) for name in (TRUTH, PROPOSAL)]
     return Networks(*graphs, plane, layers[TRUTH].crs)
 
