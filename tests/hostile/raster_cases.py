@@ -1,4 +1,4 @@
-"""Hostile rasters: types, sizes, georeferences, contents that are none, and damaged bytes, for all jobs that read one."""
+"""Hostile rasters: types, sizes, georeferences, contents and damaged bytes, for all jobs that read one."""
 
 from __future__ import annotations
 
@@ -99,8 +99,12 @@ def typed(place: Place, job: str, dtype: str) -> dict[str, Any]:
 
 REAL = ("int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64")
 TYPES = [
-    *(case for dtype in REAL for case in cases_of(f"{dtype} values", ("segment", "vectorize"), DONE, partial(typed, dtype=dtype))),
-    *(case for dtype in REAL for case in cases_of(f"{dtype} values", ("suggestlabels",), EITHER, partial(typed, dtype=dtype))),
+    *(
+        case
+        for dtype in REAL
+        for jobs, expect in ((("segment", "vectorize"), DONE), (("suggestlabels",), EITHER))
+        for case in cases_of(f"{dtype} values", jobs, expect, partial(typed, dtype=dtype))
+    ),
     *(
         case
         for dtype in ("complex64", "complex128", "complex_int16")
@@ -202,7 +206,8 @@ SIZES = [
         case
         for height, width in ((1, 2**31 - 1), (2**31 - 1, 1))
         for case in cases_of(
-            f"a virtual raster of {width} x {height} px", MAP_JOBS, REFUSED, partial(virtual, height=height, width=width)
+            f"a virtual raster of {width} x {height} px", MAP_JOBS, REFUSED,
+            partial(virtual, height=height, width=width),
         )
     ),
 ]  # fmt: skip
@@ -251,7 +256,9 @@ GEOREFERENCES = [
     *(
         case
         for name, profile in ODD.items()
-        for case in cases_of(f"a raster {name}", ALONE, EITHER if "mm" in name else DONE, partial(written, alone=True, **profile))
+        for case in cases_of(
+            f"a raster {name}", ALONE, EITHER if "mm" in name else DONE, partial(written, alone=True, **profile)
+        )
     ),
 ]  # fmt: skip
 
@@ -277,7 +284,8 @@ def vrt(inner: str) -> Callable[[Path, Place], None]:
 
 def source(file: str) -> str:
     """Return a virtual raster's source."""
-    return f'<SimpleSource><SourceFilename relativeToVRT="0">{file}</SourceFilename><SourceBand>1</SourceBand></SimpleSource>'  # fmt: skip
+    name = f'<SourceFilename relativeToVRT="0">{file}</SourceFilename>'
+    return f"<SimpleSource>{name}<SourceBand>1</SourceBand></SimpleSource>"
 
 
 def bomb(path: Path, place: Place) -> None:

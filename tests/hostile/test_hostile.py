@@ -1,8 +1,9 @@
 """Every job, given what no job expects: see `cases.py` for what a case is, and `outcome.py` for what must hold."""
 
-import good_cases
 import raster_cases
 import vector_cases
+
+import good_cases
 from outcome import try_case
 
 CASES = {"good": good_cases.CASES, "rasters": raster_cases.CASES, "vectors": vector_cases.CASES}
