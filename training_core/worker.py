@@ -121,7 +121,7 @@ def claim_stdout() -> IO[str]:
 
 
 def line_sink(stream: IO[str]) -> Callable[[Event], None]:
-    """Return a thread-safe function that writes each event as a line of JSON; a closed reader is no error."""
+    """Return a thread-safe function that writes each event as a line of JSON; that nobody can read it is no error."""
     lock = threading.Lock()
 
     def write(event: Event) -> None:
@@ -129,15 +129,17 @@ def line_sink(stream: IO[str]) -> Callable[[Event], None]:
             try:
                 stream.write(events.encode(event) + "\n")
                 stream.flush()
-            except (BrokenPipeError, ValueError):
+            except (OSError, ValueError):  # a closed pipe, a terminal that has gone, a full disk
                 os.dup2(2, stream.fileno())
 
     return write
 
 
 def listen_to_signals(cancelled: threading.Event) -> None:
-    """Have SIGINT and SIGTERM stop the job at its next tile or step."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    """Have SIGINT, SIGTERM and SIGHUP stop the job at its next tile or step; a job under nohup does not hear the last."""
+    hang_up = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has none
+    is_deaf = signal.getsignal(hang_up) is signal.SIG_IGN
+    for number in (signal.SIGINT, signal.SIGTERM, *(() if is_deaf else (hang_up,))):
         signal.signal(number, lambda *_: cancelled.set())
 
 
