@@ -136,7 +136,7 @@ def line_sink(stream: IO[str]) -> Callable[[Event], None]:
 
 
 def listen_to_signals(cancelled: threading.Event) -> None:
-    """Have SIGINT, SIGTERM and SIGHUP stop the job at its next tile or step; a job under nohup does not hear the last."""
+    """Have SIGINT, SIGTERM and, unless under nohup, SIGHUP stop the job at its next tile or step."""
     hang_up = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has none
     is_deaf = signal.getsignal(hang_up) is signal.SIG_IGN
     for number in (signal.SIGINT, signal.SIGTERM, *(() if is_deaf else (hang_up,))):

@@ -1,4 +1,4 @@
-"""Vector files read back after they were written, since GDAL reports no error if the disk is full when it closes a file.
+"""Vector files, read back: GDAL reports no error if the disk is full when it closes a file.
 
 Scope: whether a file holds all that was to be in it. Independent of what the features mean.
 """

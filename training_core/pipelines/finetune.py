@@ -20,6 +20,7 @@ from ..errors import Cancelled, JobError
 from ..events import Reporter
 from ..geodata.grid import grid_of
 from ..geodata.pixel_codes import IGNORE
+from ..geodata.raster_files import with_sources
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import RoadClass
 from ..geodata.tiling import round_up
@@ -127,7 +128,7 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
     torch.manual_seed(job.seed)
     torch.set_num_threads(job.threads or torch.get_num_threads())
     with (
-        Outputs([*job.rasters, job.roads, job.aoi, job.base_model]) as outputs,
+        Outputs([*with_sources(job.rasters), job.roads, job.aoi, job.base_model]) as outputs,
         logged(reporter, job.log_folder, job.model, dataclasses.asdict(job)) as reporter,
     ):
         model_path = outputs.stage(job.model)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import combinations
@@ -181,11 +182,14 @@ def replaced(path: Path) -> Iterator[Path]:
 def files_in(path: str) -> list[str]:
     """Return the files that a path may refer to: itself, and the file of the layer or raster that it names.
 
-    QGIS writes town.gpkg|layername=roads, GDAL GPKG:town.gpkg:image, GTIFF_DIR:2:town.tif or NETCDF:"town.nc":Band1.
+    QGIS writes town.gpkg|layername=roads, GDAL GPKG:town.gpkg:image, GTIFF_DIR:2:town.tif, NETCDF:"town.nc":Band1 or
+    /vsizip/images.zip/town.tif.
     """
     parts = path.replace('"', "").split(":")
     ranges = combinations(range(len(parts) + 1), 2)  # since a path may hold a colon itself
-    return [path, path.partition("|")[0], *(":".join(parts[begin:end]) for begin, end in ranges)]
+    inner = re.sub(r"^(/vsi\w+/)+", "", path)
+    archives = map(str, Path(inner.strip("{}")).parents) if inner != path else ()
+    return [path, path.partition("|")[0], *(":".join(parts[begin:end]) for begin, end in ranges), *archives]
 
 
 def _names_of(path: Path) -> set[Union[Path, tuple[int, int]]]:

@@ -231,7 +231,10 @@ def test_one_file_by_two_names_is_staged_once(tmp_path):
 def test_outputs_that_are_one_file_to_the_file_system_are_refused(tmp_path, monkeypatch):
     opened = Path.open
     monkeypatch.setattr(Path, "open", lambda path, mode="r": opened(path.with_name(path.name.lower()), mode))
-    with pytest.raises(OutputError, match=r"A\.TIF is the same file as another output") as refusal, Outputs() as outputs:
+    with (
+        pytest.raises(OutputError, match=r"A\.TIF is the same file as another output") as refusal,
+        Outputs() as outputs,
+    ):
         for name in ("a.tif", "b.tif", "A.TIF"):
             outputs.stage(str(tmp_path / name))
     assert refusal.value.remedy and files(tmp_path) == []
