@@ -18,7 +18,7 @@ SUFFIXES = pytest.mark.parametrize("suffix", DRIVERS)
 
 
 def roads(count=400, move_m=0.0):
-    points = np.random.default_rng(1).uniform(0, 1000, (count, 6, 2)) + [390000 + move_m, 5820000]
+    points = np.random.default_rng(1).uniform((390000 + move_m, 5820000), (391000 + move_m, 5821000), (count, 6, 2))
     return layer(*shapely.linestrings(points), name=["a road"] * count)
 
 
