@@ -121,7 +121,7 @@ def claim_stdout() -> IO[str]:
 
 
 def line_sink(stream: IO[str]) -> Callable[[Event], None]:
-    """Return a thread-safe function that writes each event as a line of JSON; that nobody can read it is no error."""
+    """Return a thread-safe function that writes each event as a line of JSON; a closed reader is no error."""
     lock = threading.Lock()
 
     def write(event: Event) -> None:
@@ -129,7 +129,7 @@ def line_sink(stream: IO[str]) -> Callable[[Event], None]:
             try:
                 stream.write(events.encode(event) + "\n")
                 stream.flush()
-            except (OSError, ValueError):  # a closed pipe, a terminal that has gone, a full disk
+            except (BrokenPipeError, ValueError):
                 os.dup2(2, stream.fileno())
 
     return write

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -211,7 +212,7 @@ def _read_former(job: FineTune, identity: dict[str, Any], reporter: Reporter) ->
         if obstacle:
             reporter.warning(f"The result will differ slightly from that of an uninterrupted run: {obstacle}.")
         return former
-    if path.exists():
+    if os.path.exists(path):  # which is no error either where its name would be too long
         reporter.warning(f"The checkpoint {path} of an interrupted run is replaced, since resume is off.")
     return None
 

@@ -138,8 +138,9 @@ class Outputs:
                 f"{final} cannot be replaced ({_why(error)}).", "Close the layer or program that uses it."
             ) from error
         for final, _ in placed:
-            for sidecar in SIDECARS:
-                final.with_name(final.name + sidecar).unlink(missing_ok=True)
+            for sidecar in (f"{final}{ending}" for ending in SIDECARS):
+                if os.path.lexists(sidecar):  # also where this name would be too long
+                    os.unlink(sidecar)
 
     def _discard(self) -> None:
         for folder in list(self._folders.values()):

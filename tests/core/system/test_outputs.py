@@ -24,6 +24,8 @@ NAMES = [
     "no suffix",
     "two.dots.tif",
     ".hidden",
+    "a" * 251 + ".tif",
+    "a." + "b" * 253,
 ]
 
 
@@ -41,7 +43,8 @@ def test_an_output_appears_when_all_is_done(tmp_path, name):
     with Outputs() as outputs:
         staged = outputs.stage(str(destination))
         staged.write_text("done")
-        assert staged.stat().st_dev == tmp_path.stat().st_dev and staged.suffix == (destination.suffix or ".part")
+        assert staged.stat().st_dev == tmp_path.stat().st_dev
+        assert staged.suffix == (destination.suffix if destination.suffix in (".gpkg", ".tif") else ".part")
         assert not destination.exists()
     assert destination.read_text() == "done" and files(tmp_path) == [name]
 
