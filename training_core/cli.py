@@ -5,6 +5,7 @@ Scope: options, expansion of input files, the terminal. Independent of what a jo
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
 import threading
@@ -35,7 +36,11 @@ class Terminal:
         self.task = self.bar.add_task("", total=1.0, left="")
 
     def show(self, event: events.Event) -> None:
-        """Show one event."""
+        """Show one event; that the terminal has gone is no error."""
+        with contextlib.suppress(OSError):
+            self._show(event)
+
+    def _show(self, event: events.Event) -> None:
         if isinstance(event, events.Progress):
             left = events.time_left(event.eta_s)
             self.bar.update(self.task, completed=event.fraction, description=event.message, left=left)
@@ -206,8 +211,10 @@ def _run_on_terminal(job_type: type[Job], options: dict[str, Any]) -> int:
         return worker.EXIT_FAILED
     cancelled = threading.Event()
     worker.listen_to_signals(cancelled)
-    with terminal.bar:
-        return worker.run(job, terminal.show, cancelled)
+    status = worker.EXIT_FAILED
+    with contextlib.suppress(OSError), terminal.bar:  # at its end the terminal may have gone
+        status = worker.run(job, terminal.show, cancelled)
+    return status
 
 
 @click.group(context_settings={"max_content_width": 110})

@@ -136,8 +136,10 @@ def line_sink(stream: IO[str]) -> Callable[[Event], None]:
 
 
 def listen_to_signals(cancelled: threading.Event) -> None:
-    """Have SIGINT and SIGTERM stop the job at its next tile or step."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    """Have SIGINT, SIGTERM and, unless under nohup, SIGHUP stop the job at its next tile or step."""
+    hang_up = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has none
+    is_deaf = signal.getsignal(hang_up) is signal.SIG_IGN
+    for number in (signal.SIGINT, signal.SIGTERM, *(() if is_deaf else (hang_up,))):
         signal.signal(number, lambda *_: cancelled.set())
 
 

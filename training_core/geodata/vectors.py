@@ -15,9 +15,11 @@ import numpy as np
 import pyogrio
 import shapely
 from pyogrio.errors import DataLayerError, DataSourceError, FieldError, GeometryError
+from pyogrio.util import vsi_path
 from pyproj.exceptions import ProjError
 
 from ..errors import LabelError, OutputError
+from .written_vectors import check_written
 
 # By suffix: the driver, and whether a file holds several layers.
 FORMATS = {
@@ -183,26 +185,30 @@ def write_layers(
     Raises
     ------
     OutputError
-        The suffix is of no known format, or the file cannot be written.
+        The suffix is of no known format, or the file cannot be written whole: it is read back.
     """
     path = Path(path)
     check_vector_output(str(path), len(layers))
     driver, _ = FORMATS[path.suffix.lower()]
-    path.unlink(missing_ok=True)
-    for name, layer in layers.items():
-        options = CREATION_OPTIONS.get(driver, {})
-        try:
-            layer = layer.to_crs("EPSG:4326") if driver == "GeoJSON" else layer
+    if vsi_path(path) != str(path):
+        raise OutputError(f"{path} cannot be written: GDAL takes it for an address.", "Choose another folder.")
+    try:
+        path.unlink(missing_ok=True)
+        if driver == "GeoJSON":
+            layers = {name: layer.to_crs("EPSG:4326") for name, layer in layers.items()}
+        for number, (name, layer) in enumerate(layers.items()):
             pyogrio.write_dataframe(
                 layer,
                 path,
                 layer=name,
                 driver=driver,
                 geometry_type=(geometry_types or {}).get(name),
-                append=path.exists(),
-                **options,
+                append=number > 0,
+                **CREATION_OPTIONS.get(driver, {}),
             )
-        except (DataSourceError, DataLayerError, FieldError, GeometryError, ProjError, OSError) as error:
-            raise OutputError(
-                f"{path} cannot be written: {str(error).rstrip('.')}.", "Choose another place or format."
-            ) from error
+    except (RuntimeError, ValueError, ProjError, OSError) as error:  # pyogrio's are RuntimeErrors
+        raise OutputError(
+            f"{path} cannot be written: {str(error).rstrip('.')}.",
+            "Make room on the disk, or choose another place or format.",
+        ) from error
+    check_written(path, driver, layers)

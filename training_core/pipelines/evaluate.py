@@ -21,6 +21,7 @@ from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.model_input import open_for_model
 from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
+from ..geodata.raster_files import with_sources
 from ..geodata.rasterize import burn_area, limit_to
 from ..geodata.rasters import Image
 from ..geodata.tiling import tile_grid
@@ -46,7 +47,7 @@ MOST_ROWS = 200
 
 def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Evaluate`."""
-    with Outputs([*job.rasters, job.roads, job.aoi, job.model]) as outputs:
+    with Outputs([*with_sources(job.rasters), job.roads, job.aoi, job.model]) as outputs:
         paths = {name: getattr(job, name) for name in ("report", "scores") if getattr(job, name)}
         staged = {name: outputs.stage(path) for name, path in paths.items()}
         evaluation = Evaluation(job, reporter)
