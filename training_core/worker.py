@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import IO, Any, NoReturn
 
 from . import events
-from .errors import Cancelled, RoadSegError
+from .errors import Cancelled, RoadSegError, without_passwords
 from .events import Event, Reporter
 from .jobs import Job, with_model_paths
 from .system import limits, shutdown
@@ -90,7 +90,7 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
         return events.Error("output", "The disk is full.", "Make room, or choose another folder for the outputs.")
     return events.Error(
         "unexpected",
-        f"Unexpected error: {type(error).__name__}: {error}",
+        without_passwords(f"Unexpected error: {type(error).__name__}: {error}"),
         "The log has the details; please report them with it.",
     )
 

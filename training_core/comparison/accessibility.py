@@ -17,9 +17,10 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
+from ..geodata.fields import carried_fields
 from ..geodata.vectors import read_layer, read_polygons, require_fields, require_geometry
 from ..jobs import CompareNetworks
-from ..networks.lines import Lines
+from ..networks.lines import Lines, area_in
 from ..networks.parallel_arrays import concatenated
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from .network_pair import BEFORE
@@ -125,8 +126,7 @@ def read_points(job: CompareNetworks, plane: pyproj.CRS) -> Optional[Points]:
         )
     damage = None
     if job.damage:
-        polygons = read_polygons(job.damage, "confirmed damage").geometry.to_crs(plane).to_numpy()
-        damage = shapely.union_all(shapely.make_valid(polygons))
+        damage = area_in(plane, read_polygons(job.damage, "confirmed damage"))
     return Points(layer, names, points, damage)
 
 
@@ -143,11 +143,6 @@ def _read_named(
         for value, number in zip(layer[field] if field else numbers, numbers)
     ]
     points = shapely.get_coordinates(shapely.centroid(layer.geometry.to_crs(plane).to_numpy()))
-    if not np.isfinite(points).all():
-        raise LabelError(
-            f"The {purpose} ({path}) lie outside the area of their coordinate system, {layer.crs.name}.",
-            "Check the layer's coordinate system.",
-        )
     return layer, np.array(names, dtype=object), points
 
 
@@ -299,8 +294,7 @@ def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame) -> geopandas.Ge
     columns["missing_m"] = _known(routes.missing_m)
     columns["to_road_before_m"], columns["to_road_after_m"] = _known(routes.to_road_m), _known(routes.to_road_after_m)
     columns["origin"] = routes.source
-    made = {*columns, "fid"}
-    own = {name: layer[name] for name in layer.columns if name != layer.geometry.name and name.lower() not in made}
+    own = {name: layer[field] for name, field in carried_fields(layer, columns).items()}
     middles = shapely.centroid(layer.geometry.to_numpy())  # since QGIS often makes multipoints of points
     return geopandas.GeoDataFrame({**own, **columns}, geometry=middles, crs=layer.crs)
 

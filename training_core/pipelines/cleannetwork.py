@@ -15,6 +15,7 @@ import pyproj
 import shapely
 
 from ..events import Reporter
+from ..geodata.fields import carried_fields
 from ..geodata.vectors import check_vector_output
 from ..jobs import CleanNetwork
 from ..networks.chains import join_chains
@@ -30,8 +31,8 @@ from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
 
 _PURPOSE = "lines to clean"
-# Columns that are computed, and the key of a GeoPackage, which the parts of a line cannot share.
-_RECOMPUTED = {"length_m", "component", "fid"}
+# Columns that are computed.
+_RECOMPUTED = {"length_m", "component"}
 
 
 def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
@@ -70,18 +71,17 @@ def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Repo
     LabelError
         The lines are too far apart for one plane.
     """
-    plane = shared_plane(layer)
+    plane = shared_plane(layer, of=job.lines)
     lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))
     graph = clean_lines(lines, job, reporter)
     to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)
     recomputed = _RECOMPUTED | ({TRAVEL_TIME} if SPEED in layer.columns else set())
-    kept = [name for name in layer.columns if name != layer.geometry.name and name.lower() not in recomputed]
-    rows = layer[kept].iloc[lines.feature[graph.origin]]
+    rows = layer.iloc[lines.feature[graph.origin]]
     cleaned = to_tables(
         graph,
         lambda points: np.column_stack(to_map.transform(*points.T)),
         layer.crs,
-        {name: rows[name].array for name in kept},
+        {name: rows[field].array for name, field in carried_fields(layer, recomputed).items()},
     )
     if not len(cleaned.roads):
         reporter.warning("No lines are left: the network is empty.")

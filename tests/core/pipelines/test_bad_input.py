@@ -243,7 +243,7 @@ def test_labels_that_do_not_touch_the_image_are_refused_with_it(place, job, laye
 def test_an_area_outside_the_image_is_refused(place, job):
     path = place.bad / "far.gpkg"
     far_away(path)
-    place.refusal(job, "area of interest", of=LabelError, aoi=str(path))
+    place.refusal(job, "area of interest", "town.tif", of=LabelError, aoi=str(path))
 
 
 def cut(path):
