@@ -6,6 +6,17 @@ import it.
 
 from __future__ import annotations
 
+import reprlib
+
+_SHORTENING = reprlib.Repr()
+_SHORTENING.maxstring = _SHORTENING.maxother = 120
+_SHORTENING.maxlong = 40
+
+
+def shown(value: object) -> str:
+    """Return a value of unknown origin as messages show it: as in Python's code, and never longer than a few lines."""
+    return _SHORTENING.repr(value)
+
 
 class RoadSegError(Exception):
     """Base class of all errors that RoadSeg raises on purpose.
