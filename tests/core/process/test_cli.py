@@ -201,3 +201,21 @@ def test_an_interrupt_stops_the_job(tmp_path, mode):
     assert running.returncode == 130
     assert "no output was written" in (out if mode else error) and "Traceback" not in error
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["segment", "--help"]])
+def test_help_that_cannot_be_written_is_a_failure_in_a_line(arguments):
+    ran = run(*arguments, shell=">/dev/full")
+    assert ran.returncode == 1
+    assert ran.stderr == "The output cannot be written: No space left on device.\n"
+
+
+def test_events_that_cannot_be_written_are_a_failure_and_the_job_is_stopped(tmp_path):
+    ran = run("act", "--part", "work", "--output", tmp_path / "out.tif", "--events", shell=">/dev/full")
+    assert ran.returncode == 1 and list(tmp_path.iterdir()) == []
+    assert "No events can be written to standard output" in ran.stderr and "Traceback" not in ran.stderr
+
+
+def test_a_refusal_that_cannot_be_written_fails_in_a_line():
+    ran = run("act", "--loud", "--events", shell=">/dev/full")
+    assert ran.returncode == 1 and "Traceback" not in ran.stderr and len(ran.stderr.splitlines()) == 1
