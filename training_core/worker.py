@@ -98,41 +98,76 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
 def run_for_client(job: Job) -> NoReturn:
     """Run the job for a client: only events on standard output; closing standard input cancels."""
     cancelled = threading.Event()
-    sink = line_sink(claim_stdout())
+    sink = EventWriter(claim_stdout(), cancelled)
     if hasattr(os, "setpgid") and os.getpid() != os.getsid(0):
         os.setpgid(0, 0)  # so that the client can end this process and its children together
     listen_to_signals(cancelled)
     patience_s = FINISH_S if getattr(job, "keep_best", False) else PATIENCE_S
     threading.Thread(target=_watch_stdin, args=(cancelled, sink, patience_s), daemon=True).start()
     status = run(job, sink, cancelled)
-    sys.stderr.flush()
-    os._exit(status)  # skips the libraries' teardown, which takes seconds
+    with contextlib.suppress(OSError, AttributeError):  # it is full, or closed
+        sys.stderr.flush()
+    os._exit(EXIT_FAILED if sink.is_broken else status)  # skips the libraries' teardown, which takes seconds
 
 
 def claim_stdout() -> IO[str]:
     """Return a stream to the real standard output for events, and redirect all other output to standard error.
 
-    Undecodable bytes of file names (surrogates) are written as JSON escapes.
+    Undecodable bytes of file names (surrogates) are written as JSON escapes. Without a standard output, the process
+    ends: nobody would learn of the result.
     """
+    if sys.stderr is None:  # closed by whoever started this process
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    if sys.stdout is None:
+        _say("There is no standard output to write events to.")
+        sys.exit(EXIT_FAILED)
     sys.stdout.flush()
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace", newline="\n")
     os.dup2(2, 1)
     return stream
 
 
-def line_sink(stream: IO[str]) -> Callable[[Event], None]:
-    """Return a thread-safe function that writes each event as a line of JSON; a closed reader is no error."""
-    lock = threading.Lock()
+class EventWriter:
+    """Writes each event as a line of JSON; thread-safe.
 
-    def write(event: Event) -> None:
-        with lock:
+    Where that fails, since the reader has gone or the disk is full, nobody would learn of the result: a line on
+    standard error says so, once, and the job is stopped.
+
+    Parameters
+    ----------
+    stream : text stream
+    cancelled : threading.Event
+        Is set to stop the job.
+
+    Attributes
+    ----------
+    is_broken : bool
+        Whether an event could not be written.
+    """
+
+    def __init__(self, stream: IO[str], cancelled: threading.Event) -> None:
+        self._stream, self._cancelled, self._lock = stream, cancelled, threading.Lock()
+        self.is_broken = False
+
+    def __call__(self, event: Event) -> None:
+        """Write an event, unless a former one could not be written."""
+        with self._lock:
+            if self.is_broken:
+                return
             try:
-                stream.write(events.encode(event) + "\n")
-                stream.flush()
-            except (BrokenPipeError, ValueError):
-                os.dup2(2, stream.fileno())
+                self._stream.write(events.encode(event) + "\n")
+                self._stream.flush()
+            except (OSError, ValueError) as error:
+                self.is_broken = True
+                self._cancelled.set()
+                _say(f"No events can be written to standard output ({error}); the job is stopped.")
+                # What is left in the stream's buffer must go somewhere, or it is tried again at the end.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
-    return write
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError, AttributeError):  # standard error is full, or closed
+        print(text, file=sys.stderr, flush=True)
 
 
 def listen_to_signals(cancelled: threading.Event) -> None:
@@ -151,7 +186,10 @@ def _watch_stdin(cancelled: threading.Event, sink: Callable[[Event], None], pati
     cancelled.set()
     threading.Event().wait(patience_s)
     shutdown.clean_up(GRACE_S)
-    sink(explain(Cancelled(), Reporter()))
+    # In a thread: a client that has stopped reading without closing the pipe must not keep this process alive.
+    last = threading.Thread(target=sink, args=(explain(Cancelled(), Reporter()),), daemon=True)
+    last.start()
+    last.join(PATIENCE_S)
     os._exit(EXIT_CANCELLED)
 
 

@@ -215,7 +215,7 @@ def _predict_labeled(
     probability = np.full((height, width), NO_DATA, dtype=np.uint8)
     window = (labels.column, labels.row, width, height)
     tiles = list(tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo, window))
-    predicted = predict_tiles(predictor, image.read, tiles, segmenter.tile_px)
+    predicted = predict_tiles(predictor, image.read, tiles, segmenter.tile_px, image.name)
     for number, (tile, values) in enumerate(predicted, 1):
         reporter.check_cancelled()
         rows, columns = (slice(part.start - origin, part.stop - origin)
