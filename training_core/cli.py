@@ -25,7 +25,6 @@ from .errors import JobError, RoadSegError
 from .jobs import JOBS, RASTERS, Job, OptionField, describe_range, from_json, from_options
 from .system.processor import prepare_process
 
-
 # A hundred thousand images, named by long paths.
 LARGEST_JOB_BYTES = 64_000_000
 
@@ -263,9 +262,7 @@ def _read_job_file(path: Path) -> str:
     except OSError as error:
         raise JobError(f"The job file {path} cannot be read ({error.strerror}).", "Give another file.") from error
     except UnicodeDecodeError as error:
-        raise JobError(
-            f"{path} is not a RoadSeg job file.", "Write it with the command line or from QGIS."
-        ) from error
+        raise JobError(f"{path} is not a RoadSeg job file.", "Write it with the command line or from QGIS.") from error
 
 
 def run_command_line() -> None:

@@ -28,6 +28,8 @@ HEARTBEAT_S = 2.0
 # job keeps the best model so far, for writing it.
 PATIENCE_S, GRACE_S, FINISH_S = 2.0, 20.0, 620.0
 EXIT_FAILED, EXIT_CANCELLED = 1, 130
+# How PyTorch and oneDNN put it that there is no memory.
+_NO_MEMORY = ("not enough memory", "can't allocate memory", "could not create a memory object")
 
 
 def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
@@ -81,13 +83,15 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
         error = Cancelled()
     if isinstance(error, RoadSegError):
         return events.Error(error.code, error.message, error.remedy)
-    reporter.log("".join(traceback.format_exception(type(error), error, error.__traceback__)))
-    if isinstance(error, MemoryError) or "not enough memory" in str(error) or "can't allocate memory" in str(error):
+    if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
         return events.Error(
-            "resources", "There is not enough memory for this job.", "Lower the tile size, chip size or batch size."
+            "resources",
+            "There is not enough memory for this job.",
+            "Do it for a part of the image or layer, or lower the tile size, chip size or batch size, where it has one.",
         )
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return events.Error("output", "The disk is full.", "Make room, or choose another folder for the outputs.")
+    reporter.log("".join(traceback.format_exception(type(error), error, error.__traceback__)))
     return events.Error(
         "unexpected",
         without_passwords(f"Unexpected error: {type(error).__name__}: {error}"),

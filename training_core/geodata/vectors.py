@@ -14,7 +14,6 @@ import numpy as np
 import pyogrio
 import pyproj
 import shapely
-from pyogrio.errors import DataLayerError, DataSourceError, FieldError, GeometryError
 from pyogrio.util import vsi_path
 from pyproj.exceptions import ProjError
 from shapely.errors import ShapelyError

@@ -318,7 +318,9 @@ def huge(path):
         file.truncate(1 << 34)
 
 
-@pytest.mark.parametrize(("make", "words"), [(folder, "no regular file"), (pipe, "no regular file"), (huge, "too large")])
+@pytest.mark.parametrize(
+    ("make", "words"), [(folder, "no regular file"), (pipe, "no regular file"), (huge, "too large")]
+)
 def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path, make, words):
     make(tmp_path / "job.json")
     status, told = Process("run", tmp_path / "job.json").end()
@@ -356,7 +358,9 @@ def test_a_worker_whose_reader_has_gone_stops_says_so_and_leaves_nothing(tmp_pat
     running.stdout.close()
     error = running.stderr.read()
     assert running.wait(60) == 1
-    assert error.splitlines() == ["No events can be written to standard output ([Errno 32] Broken pipe); the job is stopped."]
+    assert error.splitlines() == [
+        "No events can be written to standard output ([Errno 32] Broken pipe); the job is stopped."
+    ]
     assert files(tmp_path) == []
     running.stdin.close()
     running.stderr.close()
