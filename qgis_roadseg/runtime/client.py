@@ -97,6 +97,8 @@ class WorkerClient:
         RoadSegError
             The job failed; the class is by the error's code.
         """
+        if self._feedback.isCanceled():
+            raise Cancelled()
         with working_folder() as folder:
             job_file = folder / "job.json"
             job_file.write_text(job.to_json(), encoding="utf-8")

@@ -18,7 +18,7 @@ from qgis.core import (
 )
 from qgis.PyQt.QtGui import QIcon
 
-from ...training_core.errors import RoadSegError
+from ...training_core.errors import Cancelled, RoadSegError
 from ..documentation import page_url
 from ..paths import GROUP_ICONS
 from ..runtime.signals import cancelling_signals
@@ -139,6 +139,8 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
         if self._preparation_error:
             raise QgsProcessingException(self._preparation_error)
         try:
+            if feedback.isCanceled():
+                raise Cancelled()
             with cancelling_signals(feedback):
                 return self._work(parameters, context, feedback)
         except RoadSegError as error:

@@ -221,7 +221,7 @@ def test_a_worker_that_is_silent_and_not_suspended_is_told_too(play, ear):
 
 
 def test_while_qgis_stands_still_a_silent_worker_is_not_counted_as_dead(play, monkeypatch):
-    """As a machine that was suspended: worker and QGIS stand still together, and the worker may be the later to wake."""
+    """As on a machine that was suspended: both stand still, and the worker may be the later to wake."""
 
     class Sleeper(Ear):
         def isCanceled(self):  # noqa: N802
