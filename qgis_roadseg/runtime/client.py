@@ -225,7 +225,11 @@ def _death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
             "The system killed the worker, most likely because memory ran out.",
             "Lower the tile size, chip size or batch size, or close other programs.",
         )
+    last_line = last_lines[-1].strip().rstrip(".") if last_lines else ""
     if any(line.startswith("ModuleNotFoundError") for line in last_lines):
-        return RuntimeEnvironmentError(f"The runtime is incomplete ({last_lines[-1]}).", "Run Set up runtime.")
+        return RuntimeEnvironmentError(f"The runtime is incomplete ({last_line}).", "Run Set up runtime.")
     how = f"crashed (signal {ending.code})" if ending.by_signal else f"ended without a result (status {ending.code})"
-    return WorkerError("\n".join([f"The worker {how}.", *last_lines]))
+    return WorkerError(
+        f"The worker {how}{last_line and ': '}{last_line}.",
+        "Run it again; if it happens again, run Set up runtime with Rebuild, or report it with the log.",
+    )

@@ -131,8 +131,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             for field in self._fields(jobs.RASTER, jobs.RASTERS)
         }
         self._sources = {
-            field.name: take_source(self, self._name(field), parameters, context)
-            for field in self._fields(jobs.VECTOR)
+            field.name: take_source(self, self._name(field), parameters, context) for field in self._fields(jobs.VECTOR)
         }
         self._source_name = self._name_of_input(parameters, context)
 

@@ -1,6 +1,7 @@
 """Layers that are removed, edited or filtered while an algorithm runs, and projects without a CRS."""
 
 import pytest
+from osgeo import gdal
 from qgis.core import (
     QgsApplication,
     QgsCoordinateReferenceSystem,
@@ -10,12 +11,15 @@ from qgis.core import (
     QgsProcessingException,
     QgsProcessingFeatureSourceDefinition,
     QgsProject,
+    QgsRasterLayer,
     QgsVectorFileWriter,
     QgsVectorLayer,
     edit,
 )
 
 from ..support.acting import Ear, memory_layer
+from ..support.parts import SEGMENT
+from ..support.tiles import ALL, paint_tiles, tile_layer
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
@@ -52,13 +56,17 @@ def lines(kind, tmp_path):
 
 def run_with(layer, meanwhile, value=None):
     """Run *Clean road network*, with something that happens between its preparation and its work."""
+    values = {"INPUT": value or layer.id(), "OUTPUT": "memory:"}
+    return run_prepared("cleannetwork", values, lambda: meanwhile(layer))
+
+
+def run_prepared(name, values, meanwhile):
     context, ear = QgsProcessingContext(), Ear()
     context.setProject(QgsProject.instance())
-    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:cleannetwork")
-    values = {"INPUT": value or layer.id(), "OUTPUT": "memory:"}
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById(f"roadseg:{name}")
     assert algorithm.checkParameterValues(values, context) == (True, "")
     assert algorithm.prepare(values, context, ear)
-    meanwhile(layer)
+    meanwhile()
     return algorithm.runPrepared(values, context, ear)
 
 
@@ -121,6 +129,20 @@ send("error", code="labels", message=f"{job()['options']['lines']} is empty.", r
 """)
     with pytest.raises(QgsProcessingException, match="^Straßen is empty. Draw some roads.$"):
         run_with(lines("memory", tmp_path), remove)
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_an_image_and_its_area_may_be_removed(is_file, play_runtime, image, model, tmp_path):
+    play_runtime(f"import shutil; shutil.copy(job()['options']['raster'], {str(tmp_path / 'seen.tif')!r})\n" + SEGMENT)
+    source = QgsRasterLayer(str(image)) if is_file else tile_layer(paint_tiles(tmp_path / "tiles"))
+    QgsProject.instance().addMapLayer(source)
+    area = memory_layer("Polygon", "Gebiet", QgsGeometry.fromRect(source.extent() if is_file else ALL).asWkt())
+    area.setCrs(source.crs())
+    mask = str(tmp_path / "mask.tif")
+    values = {"INPUT": source.id(), "AOI": area.id(), "MODEL": model, "MASK": mask, "RESOLUTION_M": 1.0}
+    results = run_prepared("segment", values, QgsProject.instance().removeAllMapLayers)
+    assert results["MASK"] == mask
+    assert gdal.Open(str(tmp_path / "seen.tif")).RasterCount == (3 if is_file else 4)
 
 
 @pytest.mark.parametrize("crs", ["", "EPSG:4326"])
