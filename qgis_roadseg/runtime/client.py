@@ -21,6 +21,7 @@ from ..paths import ROOT
 from .feedback import EventFeedback
 from .process import LAST_LINES, POSIX, ChildProcess, Ending
 from .temporary import working_folder
+from .usage import in_use
 
 # Heartbeats come every 2 s; the user is told early that there are none, and a machine that swaps is given time.
 SILENCE_S, NOTICE_S = 300.0, 20.0
@@ -99,7 +100,7 @@ class WorkerClient:
         """
         if self._feedback.isCanceled():
             raise Cancelled()
-        with working_folder() as folder:
+        with working_folder() as folder, in_use(Path(self._python)):
             job_file = folder / "job.json"
             job_file.write_text(job.to_json(), encoding="utf-8")
             variables = {**self._variables, **dict.fromkeys(TEMPORARY, str(folder))}

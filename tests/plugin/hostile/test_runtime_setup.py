@@ -8,7 +8,10 @@ import tempfile
 import pytest
 from roadseg.qgis_roadseg.runtime import runtime
 from roadseg.qgis_roadseg.runtime.build import Sources, set_up
+from roadseg.qgis_roadseg.runtime.client import WorkerClient
+from roadseg.qgis_roadseg.runtime.usage import is_in_use
 from roadseg.training_core.errors import RuntimeEnvironmentError
+from roadseg.training_core.jobs import ExportModel
 
 from ..conftest import PLUGINS, ROOT
 from ..support.acting import Ear
@@ -98,6 +101,46 @@ def test_two_qgis_do_not_build_one_runtime_at_once(tiny, other, tmp_path, ear):
     assert "Installing" not in ear.text  # the other one's is used
 
 
+def test_a_runtime_in_which_a_job_runs_is_not_replaced(tiny, tmp_path):
+    python = runtime.interpreter(tiny.folder)
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    script = f"""
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, {PLUGINS!r})
+from pathlib import Path
+from roadseg.qgis_roadseg.runtime.usage import in_use
+with in_use(Path({str(python)!r})):
+    print("runs", flush=True)
+    sys.stdin.readline()
+"""
+    wheels = make_wheel(tmp_path / "wheels")
+    for ends in ("by itself", "killed"):
+        job = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert job.stdout.readline() == "runs\n"
+        with pytest.raises(RuntimeEnvironmentError, match=r"is in use by a running job.*Wait for it, or stop it\.$"):
+            set_up(tiny, Sources(wheels=wheels), None, True, Ear())
+        assert python.exists()
+        if ends == "killed":
+            job.kill()
+        job.communicate("\n")
+        assert not is_in_use(tiny.folder)
+        assert left(tiny) == [tiny.folder.name]
+
+
+def test_a_job_in_a_managed_runtime_marks_it_as_in_use(tiny, play, tmp_path, ear):
+    python = runtime.interpreter(tiny.folder)
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    mark = tiny.folder.with_name(f".{tiny.folder.name}.use-*")
+    folder = play(f'import glob; send("result", result={{"marks": glob.glob({str(mark)!r})}})')
+    job = ExportModel(model="m.safetensors", onnx="m.onnx")
+    assert len(WorkerClient(python, ear, folder).run(job)["marks"]) == 1
+    assert left(tiny) == [tiny.folder.name]
+
+
 def refused(requirements, wheels):
     """Return what is told of wheels that cannot be installed, of which nothing is left."""
     with pytest.raises(RuntimeEnvironmentError) as caught:
@@ -135,7 +178,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, {PLUGINS!r})
 from roadseg.qgis_roadseg.runtime.temporary import working_folder
-for number in range(60):
+for number in range(30):
     with working_folder() as folder:
         (folder / "image.tif").write_text(str(number))
         with working_folder() as inner:
