@@ -29,6 +29,7 @@ from qgis.core import (
 from qgis.PyQt.QtCore import QMetaType
 
 from ...training_core.errors import Cancelled, ImageryError, LabelError, OutputError, WorkerError
+from .snapshot import read
 
 # Field types that every format can hold, beside numbers and dates; lists and maps are not among them.
 _PLAIN_TYPES = (QMetaType.Type.QString, QMetaType.Type.Bool)
@@ -140,7 +141,7 @@ def write_source(
     Raises
     ------
     LabelError
-        The source has no coordinate reference system, or a feature cannot be written.
+        The source has no coordinate reference system, or a feature cannot be read or written.
     Cancelled
         The user stopped it.
     """
@@ -156,7 +157,7 @@ def write_source(
         str(path), kept, flat_type, source.sourceCrs(), context.transformContext(), options
     )
     request = QgsFeatureRequest().setSubsetOfAttributes(fields, source.fields())
-    for feature in source.getFeatures(request):
+    for feature in read(source, request):
         if is_cancelled():
             raise Cancelled()
         written = QgsFeature(kept)

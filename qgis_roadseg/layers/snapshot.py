@@ -5,11 +5,13 @@ Scope: Processing's feature sources, layers that are edited, filtered or removed
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Optional
 
 from qgis.core import (
     Qgis,
     QgsCoordinateReferenceSystem,
+    QgsFeature,
     QgsFeatureIterator,
     QgsFeatureRequest,
     QgsFeatureSource,
@@ -22,6 +24,8 @@ from qgis.core import (
     QgsVectorLayerFeatureSource,
     QgsVectorLayerSelectedFeatureSource,
 )
+
+from ...training_core.errors import LabelError
 
 
 class LayerSnapshot(QgsFeatureSource):
@@ -41,10 +45,30 @@ class LayerSnapshot(QgsFeatureSource):
         self._features = kind(layer)
         self._count = layer.selectedFeatureCount() if selected_only else layer.featureCount()
         self._name, self._crs, self._fields, self._type = layer.name(), layer.crs(), layer.fields(), layer.wkbType()
+        self._invalid: list[int] = []
+        self._note = lambda feature: self._invalid.append(feature.id())  # QGIS keeps its address alone
 
     def getFeatures(self, request: Optional[QgsFeatureRequest] = None) -> QgsFeatureIterator:
-        """Return an iterator over the features."""
-        return self._features.getFeatures(QgsFeatureRequest() if request is None else request)
+        """Return an iterator over the features, which ends at an invalid geometry where the request says so."""
+        request = QgsFeatureRequest() if request is None else QgsFeatureRequest(request)
+        if request.invalidGeometryCheck() == QgsFeatureRequest.InvalidGeometryCheck.GeometryAbortOnInvalid:
+            request.setInvalidGeometryCallback(self._note)
+        return self._features.getFeatures(request)
+
+    def check_geometries(self) -> None:
+        """Check that no iterator ended at an invalid geometry.
+
+        Raises
+        ------
+        LabelError
+            One did.
+        """
+        if self._invalid:
+            raise LabelError(
+                f"The feature {self._invalid[0]} of the layer {self._name} has an invalid geometry.",
+                "Repair it (Fix geometries in the toolbox), or change Invalid features filtering for this input or in "
+                "the settings of Processing.",
+            )
 
     def sourceName(self) -> str:
         """Return the layer's name."""
@@ -85,8 +109,28 @@ class ParameterSnapshot(QgsProcessingFeatureSource):
     ) -> None:
         super().__init__(snapshot, context, False, definition.featureLimit, definition.filterExpression)
         self._snapshot = snapshot  # which the base class holds by its address alone
-        if definition.flags & Qgis.ProcessingFeatureSourceDefinitionFlag.OverrideDefaultGeometryCheck:
+        if definition.flags & QgsProcessingFeatureSourceDefinition.Flag.FlagOverrideDefaultGeometryCheck:
             self.setInvalidGeometryCheck(definition.geometryCheck)
+
+    def check_geometries(self) -> None:
+        """See LayerSnapshot."""
+        self._snapshot.check_geometries()
+
+
+def read(source: QgsFeatureSource, request: QgsFeatureRequest) -> Iterator[QgsFeature]:
+    """Yield a source's features.
+
+    Where Processing is set to stop at invalid geometries, its own sources throw a C++ exception, which crashes QGIS as
+    it passes through Python.
+
+    Raises
+    ------
+    LabelError
+        A geometry is invalid, and Processing is set to stop there.
+    """
+    yield from source.getFeatures(request)
+    if isinstance(source, ParameterSnapshot):
+        source.check_geometries()
 
 
 def take_source(

@@ -6,6 +6,7 @@ from qgis.core import (
     QgsApplication,
     QgsCoordinateReferenceSystem,
     QgsFeature,
+    QgsFeatureRequest,
     QgsGeometry,
     QgsProcessingContext,
     QgsProcessingException,
@@ -16,13 +17,18 @@ from qgis.core import (
     QgsVectorLayer,
     edit,
 )
+from roadseg.qgis_roadseg.layers.snapshot import read, take_source
 
-from ..support.acting import Ear, memory_layer
+from ..support.acting import Ear, memory_layer, run_in_task
 from ..support.parts import SEGMENT
 from ..support.tiles import ALL, paint_tiles, tile_layer
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
+OVERRIDE = QgsProcessingFeatureSourceDefinition.Flag.FlagOverrideDefaultGeometryCheck
+NO_CHECK = QgsFeatureRequest.InvalidGeometryCheck.GeometryNoCheck
+SKIP = QgsFeatureRequest.InvalidGeometryCheck.GeometrySkipInvalid
+STOP = QgsFeatureRequest.InvalidGeometryCheck.GeometryAbortOnInvalid
 ROAD = "LineString (350001 3059999, 350011 3059999)"
 
 
@@ -121,6 +127,45 @@ def test_a_filter_and_a_limit_count_for_a_layer_that_is_removed(values, received
     edit_saved(layer)
     run_with(layer, remove, QgsProcessingFeatureSourceDefinition(layer.id(), **values))
     assert received() == (["first"] if "featureLimit" in values else ["late"])
+
+
+INVALID = "The feature 1 of the layer Gebiet has an invalid geometry. Repair it (Fix geometries in the toolbox), or"
+
+
+def bow_tie():
+    west, east = "350000 3059990, 350010 3060000", "350010 3059990, 350000 3060000"
+    return memory_layer("Polygon", "Gebiet", f"Polygon (({west}, {east}, 350000 3059990))")
+
+
+@pytest.mark.parametrize("has_extent", [False, True])
+def test_an_invalid_geometry_stops_a_run_of_the_toolbox_and_not_qgis(
+    has_extent, play_runtime, image, model, tmp_path, qgis_app
+):
+    """As the toolbox runs it: in another thread, and set to stop at invalid geometries."""
+    play_runtime(SEGMENT)
+    context, ear = QgsProcessingContext(), Ear()
+    context.setProject(QgsProject.instance())
+    context.setInvalidGeometryCheck(STOP)
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:segment")
+    values = {"INPUT": str(image), "AOI": bow_tie(), "MODEL": model, "MASK": str(tmp_path / "mask.tif")}
+    if has_extent:  # which is combined with the area in the main thread, before the run
+        values["EXTENT"] = "350000,350010,3059990,3060000 [EPSG:32645]"
+        assert algorithm.checkParameterValues(values, context)[1].startswith(INVALID)
+    assert run_in_task(algorithm, values, context, ear, qgis_app) == [(False, {})]
+    assert INVALID in ear.text
+
+
+@pytest.mark.parametrize("check", ["SKIP", "NO_CHECK"])
+def test_an_input_may_have_its_own_way_with_invalid_geometries(check, provider):
+    layer = bow_tie()
+    context, algorithm = QgsProcessingContext(), provider.algorithm("cleannetwork").create()
+    context.setProject(QgsProject.instance())
+    context.setInvalidGeometryCheck(STOP)
+    options = {"flags": OVERRIDE, "geometryCheck": SKIP if check == "SKIP" else NO_CHECK}
+    value = QgsProcessingFeatureSourceDefinition(layer.id(), **options)
+    source = take_source(algorithm, "INPUT", {"INPUT": value}, context)
+    remove(layer)
+    assert len(list(read(source, QgsFeatureRequest()))) == (0 if check == "SKIP" else 1)
 
 
 def test_an_error_names_a_layer_that_was_removed(play_runtime, tmp_path):

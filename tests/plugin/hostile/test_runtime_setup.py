@@ -10,7 +10,7 @@ from roadseg.qgis_roadseg.runtime import runtime
 from roadseg.qgis_roadseg.runtime.build import Sources, set_up
 from roadseg.qgis_roadseg.runtime.client import WorkerClient
 from roadseg.qgis_roadseg.runtime.usage import is_in_use
-from roadseg.training_core.errors import RuntimeEnvironmentError
+from roadseg.training_core.errors import Cancelled, RuntimeEnvironmentError
 from roadseg.training_core.jobs import ExportModel
 
 from ..conftest import PLUGINS, ROOT
@@ -74,6 +74,14 @@ def test_a_build_that_was_killed_is_done_anew(text, tiny, other, tmp_path, ear):
     assert left(tiny) != [] and runtime.managed() is None  # nobody takes what is half built for a runtime
     assert_works(tiny, wheels, ear)
     assert "Successfully installed tiny-1.2" in ear.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["Making", "Installing", "Looking in links", "Checking"])
+def test_a_build_that_is_cancelled_leaves_nothing(text, tiny, tmp_path):
+    with pytest.raises(Cancelled, match="Stopped before it was finished"):
+        set_up(tiny, Sources(wheels=make_wheel(tmp_path / "wheels")), None, False, Ear(cancel_on=text))
+    assert left(tiny) == [] and runtime.managed() is None
 
 
 @pytest.mark.slow
