@@ -1,10 +1,11 @@
 """Every job, given what no job expects: see `cases.py` for what a case is, and `outcome.py` for what must hold."""
 
+import bound_cases
 import good_cases
 import name_cases
 from outcome import try_case
 
-CASES = {"good": good_cases.CASES, "names": name_cases.CASES}
+CASES = {"bounds": bound_cases.CASES, "good": good_cases.CASES, "names": name_cases.CASES}
 
 
 def test_every_promise_holds(case, place, server, tmp_path):
