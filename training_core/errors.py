@@ -7,6 +7,7 @@ only, so that QGIS' Python can import it.
 from __future__ import annotations
 
 import re
+import reprlib
 
 HIDDEN = "***"
 # The value of an assignment: quoted, or up to the next one, without the punctuation of the sentence around it.
@@ -28,6 +29,16 @@ def without_passwords(text: str) -> str:
     for secret in _SECRETS:
         text = secret.sub(rf"\g<1>{HIDDEN}", text)
     return text
+
+
+_SHORTENING = reprlib.Repr()
+_SHORTENING.maxstring = _SHORTENING.maxother = 120
+_SHORTENING.maxlong = 40
+
+
+def shown(value: object) -> str:
+    """Return a value of unknown origin as messages show it: as in Python's code, and never longer than a few lines."""
+    return _SHORTENING.repr(value)
 
 
 class RoadSegError(Exception):

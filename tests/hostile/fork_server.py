@@ -15,6 +15,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -41,6 +42,8 @@ class Order:
         Address space beyond that of the loaded libraries.
     limits : dict of str to int
         Further ones, by the names of `resource.RLIMIT_*`, such as FSIZE.
+    variables : dict of str to str
+        Of the environment.
     signals : list of (float, str)
         Seconds after the start, and what is sent then: names of signals, or CLOSE for closing standard input.
     """
@@ -51,6 +54,7 @@ class Order:
     wall_s: float = 60.0
     memory_bytes: int = 4 << 30
     limits: dict[str, int] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
     signals: list[tuple[float, str]] = field(default_factory=list)
 
 
@@ -155,6 +159,8 @@ def _become_worker(order: Order, stdin: int) -> Any:
         os.dup2(stdin, 0)
         os.close(stdin)
         os.chdir(Path(order.folder, "cwd"))
+        os.environ.update(order.variables)
+        tempfile.tempdir = None  # so that it is looked for anew
         used_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         limits = {"AS": used_bytes + order.memory_bytes, "CPU": round(order.cpu_s), "CORE": 0, **order.limits}
         if "FSIZE" in limits:

@@ -23,6 +23,7 @@ from ..jobs import CompareNetworks
 from ..networks.lines import Lines, area_in
 from ..networks.parallel_arrays import concatenated
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
+from .network_pair import BEFORE
 from .open_roads import ComparedRoads, is_closed, passable_roads, with_new_roads
 from .routes import RouteCosts, Sites, from_nearest, least_costs, snap, to_all
 
@@ -164,10 +165,12 @@ def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, repo
     LabelError
         No place, or no origin, lies on a road before.
     """
-    before = snap(_graph(concatenated(roads.before.roads.lines, roads.outside), job), points.points, job.place_m)
+    lines = concatenated(roads.before.roads.lines, roads.outside)
+    before = snap(_graph(lines, job, f"{BEFORE} ({job.before})"), points.points, job.place_m)
     _check_near(before, points, job, reporter)
     reporter.progress(0.3, "Merging passable roads")
-    after = snap(_graph(passable_roads(roads, points.damage, job), job), points.points, job.place_m)
+    lines = passable_roads(roads, points.damage, job)
+    after = snap(_graph(lines, job, f"passable roads ({job.before}, {job.after})"), points.points, job.place_m)
     reporter.check_cancelled()
     reporter.progress(0.6, "Finding routes")
     sources = _sources(before, after, points)
@@ -202,9 +205,9 @@ def _of_places(costs: RouteCosts, count: int) -> RouteCosts:
     return RouteCosts(*(values[:count] for values in vars(costs).values()))
 
 
-def _graph(lines: Lines, job: CompareNetworks) -> RoadGraph:
+def _graph(lines: Lines, job: CompareNetworks, name: str) -> RoadGraph:
     lines = lines.with_median_speed() if job.before_speed_field and len(lines) else lines
-    return contracted(make_road_graph(lines, job.join_m))
+    return contracted(make_road_graph(lines, job.join_m, name))
 
 
 def _missing(

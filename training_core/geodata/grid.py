@@ -114,9 +114,9 @@ class Grid:
         """Return a geometry of this grid's CRS in the frame of `metric_transform`."""
         return transform_geometry(geometry, _mapping(self.metric_transform @ ~self.transform))
 
-    def from_metric_to_pixels(self, geometry: BaseGeometry) -> BaseGeometry:
-        """Return a geometry in the frame of `metric_transform` in (column, row) of this grid."""
-        return transform_geometry(geometry, _mapping(~self.metric_transform))
+    def from_metric_to_pixels(self, shapes: np.ndarray) -> np.ndarray:
+        """Return geometries in the frame of `metric_transform`, (n,), object, in (column, row) of this grid."""
+        return transform_geometry(shapes, _mapping(~self.metric_transform))
 
 
 def _mapping(transform: Affine) -> Callable[[np.ndarray], np.ndarray]:

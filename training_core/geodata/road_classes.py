@@ -28,7 +28,7 @@ USUAL_KMH = {
     for name, mph in {"motorway": 55, "primary": 45, "secondary": 35, "tertiary": 30, "residential": 25}.items()
 }
 OTHER_KMH = 20 * KMH_PER_MPH
-SLOWEST_KMH = 1.0
+SLOWEST_KMH, FASTEST_KMH = 1.0, 10_000.0
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def _bin_name(number: int) -> str:
 
 def _speed_kmh(name: str, speeds: np.ndarray | None) -> float:
     known = speeds[np.isfinite(speeds) & (speeds > 0)] if speeds is not None else np.empty(0)
-    return round(max(float(np.median(known)) if known.size else usual_kmh(name), SLOWEST_KMH), 1)
+    return round(float(np.clip(np.median(known) if known.size else usual_kmh(name), SLOWEST_KMH, FASTEST_KMH)), 1)
 
 
 def usual_kmh(name: str) -> float:

@@ -14,13 +14,15 @@ import numpy as np
 import pyogrio
 import pyproj
 import shapely
-from pyogrio.errors import DataLayerError, DataSourceError, FieldError, GeometryError
+from pyogrio.util import vsi_path
 from pyproj.exceptions import ProjError
 from shapely.errors import ShapelyError
 
 from ..errors import LabelError, OutputError
+from .crossings import TooManyCrossings, check_rings
 from .grid import LARGEST_COORDINATE, LARGEST_DEG
 from .sources import QGIS_PART, require_openable
+from .written_vectors import check_written
 
 # By suffix: the driver, and whether a file holds several layers.
 FORMATS = {
@@ -50,8 +52,8 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
     Raises
     ------
     LabelError
-        The file or layer cannot be read, has no CRS or no feature with a geometry, or a coordinate of it is of no
-        place on Earth.
+        The file or layer cannot be read, has no CRS or no feature with a geometry, a coordinate of it is of no place on
+        Earth, or a polygon crosses itself far more often than a drawn one.
     """
     require_openable(path, f"The {purpose} ({path})", LabelError)
     try:
@@ -78,6 +80,13 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
             f"The {purpose} ({path}) has no coordinate reference system.", "Set it in the layer's properties."
         )
     _check_places(layer, path, purpose)
+    try:
+        check_rings(layer.geometry.to_numpy())
+    except TooManyCrossings as error:
+        raise LabelError(
+            f"A polygon of the {purpose} ({path}) crosses itself in more than {error.limit:,} places.",
+            "Repair or delete it.",
+        ) from error
     return layer
 
 
@@ -234,26 +243,30 @@ def write_layers(
     Raises
     ------
     OutputError
-        The suffix is of no known format, or the file cannot be written.
+        The suffix is of no known format, or the file cannot be written whole: it is read back.
     """
     path = Path(path)
     check_vector_output(str(path), len(layers))
     driver, _ = FORMATS[path.suffix.lower()]
-    path.unlink(missing_ok=True)
-    for name, layer in layers.items():
-        options = CREATION_OPTIONS.get(driver, {})
-        try:
-            layer = layer.to_crs("EPSG:4326") if driver == "GeoJSON" else layer
+    if vsi_path(path) != str(path):
+        raise OutputError(f"{path} cannot be written: GDAL takes it for an address.", "Choose another folder.")
+    try:
+        path.unlink(missing_ok=True)
+        if driver == "GeoJSON":
+            layers = {name: layer.to_crs("EPSG:4326") for name, layer in layers.items()}
+        for number, (name, layer) in enumerate(layers.items()):
             pyogrio.write_dataframe(
                 layer,
                 path,
                 layer=name,
                 driver=driver,
                 geometry_type=(geometry_types or {}).get(name),
-                append=path.exists(),
-                **options,
+                append=number > 0,
+                **CREATION_OPTIONS.get(driver, {}),
             )
-        except (DataSourceError, DataLayerError, FieldError, GeometryError, ProjError, OSError) as error:
-            raise OutputError(
-                f"{path} cannot be written: {str(error).rstrip('.')}.", "Choose another place or format."
-            ) from error
+    except (RuntimeError, ValueError, ProjError, OSError) as error:  # pyogrio's are RuntimeErrors
+        raise OutputError(
+            f"{path} cannot be written: {str(error).rstrip('.')}.",
+            "Make room on the disk, or choose another place or format.",
+        ) from error
+    check_written(path, driver, layers)

@@ -19,7 +19,17 @@ from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasterize import ground_shapes
-from ..geodata.rasters import Band, Image, choose_bands, match_bands, measure_bands, open_raster
+from ..geodata.rasters import (
+    Band,
+    Image,
+    choose_bands,
+    match_bands,
+    measure_bands,
+    normalize,
+    open_raster,
+    require_computable,
+    require_normal,
+)
 from ..geodata.road_classes import RoadClass, find_classes
 from ..geodata.sources import source_name
 from ..geodata.vectors import read_area, read_layer, require_fields, require_geometry
@@ -227,7 +237,7 @@ def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...], report
     values = np.empty(0)
     known = large_arrays.allocate((height, width), bool)
     step = max(1, training.size // _BAND_SAMPLE_PX)
-    samples = []
+    samples, extremes = [], []
     for rows in large_arrays.strips(height, width, multiple=256):
         reporter.check_cancelled()
         window = (labels.column, labels.row + rows.start, width, rows.stop - rows.start)
@@ -236,13 +246,18 @@ def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...], report
             values = large_arrays.allocate((len(part), height, width), part.dtype)
         values[:, rows] = part
         training[rows][~known[rows]] = IGNORE
-        samples.append(part[:, known[rows]][:, ::step])
+        usable = part[:, known[rows]]
+        samples.append(usable[:, ::step])
+        extremes += [usable.min(axis=1), usable.max(axis=1)] if usable.size else []
     validation = large_arrays.allocate((height, width), np.uint8)
     validation[:] = IGNORE
     if not any((training[rows] != IGNORE).any() for rows in large_arrays.strips(height, width)):
         return None
     grid = image.grid.window(labels.column, labels.row, width, height)
     bands = measure_bands(names, samples)
+    require_computable(bands, image.name)
+    ends = np.stack(extremes, axis=1)[:, None]
+    require_normal(normalize(ends, np.ones(ends.shape[1:], bool), bands), ends.dtype, bands, image.name)
     return LabeledImage(image.name, grid, values, known, training, validation, bands, labels.classes)
 
 

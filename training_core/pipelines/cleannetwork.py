@@ -30,6 +30,7 @@ from ..networks.parallel_arrays import ranges
 from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
 
+_PURPOSE = "lines to clean"
 # Columns that are computed.
 _RECOMPUTED = {"length_m", "component"}
 
@@ -42,7 +43,7 @@ def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
         roads_path = outputs.stage(job.roads)
         nodes_path = outputs.stage(job.nodes) if job.nodes else None
         reporter.progress(0, "Reading")
-        layer = read_line_layer(job.lines, "lines to clean", LineFields(bridge=job.lines_bridge_field))
+        layer = read_line_layer(job.lines, _PURPOSE, LineFields(bridge=job.lines_bridge_field))
         cleaned = clean_layer(layer, job, reporter.part(0.1, 0.9))
         reporter.progress(0.9, "Writing")
         numbers = write_network(cleaned, roads_path, nodes_path)
@@ -112,7 +113,7 @@ def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
     surroundings = Surroundings(is_bridge=lambda graph: lines.bridge[graph.origin])
     join = partial(_join, lines.bridge if job.join_lines else np.arange(len(lines)))
     begin(0, "Splitting lines where they meet")
-    graph, origin = node_lines(lines, job.join_m)
+    graph, origin = node_lines(lines, job.join_m, f"{_PURPOSE} ({job.lines})")
     graph = join(replace(graph, origin=origin))
     begin(0.4, "Cleaning the network")
     graph = prune_spurs(graph, job.spur_m, surroundings, join)

@@ -21,6 +21,7 @@ from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.model_input import open_for_model
 from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
+from ..geodata.raster_files import with_sources
 from ..geodata.rasterize import burn_area, limit_to
 from ..geodata.rasters import Image
 from ..geodata.sources import source_name
@@ -47,7 +48,7 @@ MOST_ROWS = 200
 
 def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Evaluate`."""
-    with Outputs([*job.rasters, job.roads, job.aoi, job.model]) as outputs:
+    with Outputs([*with_sources(job.rasters), job.roads, job.aoi, job.model]) as outputs:
         paths = {name: getattr(job, name) for name in ("report", "scores") if getattr(job, name)}
         staged = {name: outputs.stage(path) for name, path in paths.items()}
         evaluation = Evaluation(job, reporter)
@@ -214,7 +215,7 @@ def _predict_labeled(
     probability = np.full((height, width), NO_DATA, dtype=np.uint8)
     window = (labels.column, labels.row, width, height)
     tiles = list(tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo, window))
-    predicted = predict_tiles(predictor, image.read, tiles, segmenter.tile_px)
+    predicted = predict_tiles(predictor, image.read, tiles, segmenter.tile_px, image.name)
     for number, (tile, values) in enumerate(predicted, 1):
         reporter.check_cancelled()
         rows, columns = (slice(part.start - origin, part.stop - origin)

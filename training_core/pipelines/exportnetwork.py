@@ -111,7 +111,7 @@ def export_layer(
     speed_kmh = _speeds_kmh(lines, layer[class_field] if class_field else None, job, reporter)
     directions = _directions(layer, job, reporter)
     reporter.progress(0, "Splitting lines where they meet")
-    graph, line = node_lines(lines, job.join_m)
+    graph, line = node_lines(lines, job.join_m, f"{_PURPOSE} ({job.lines})")
     graph = replace(graph, origin=line)
     if not len(graph.edges):
         raise LabelError(f"The {_PURPOSE} ({job.lines}) have no length.", "Choose another layer.")

@@ -17,6 +17,7 @@ from ..comparison.mask_apls import mean_apls
 from ..errors import ModelFileError
 from ..events import Reporter
 from ..geodata.pixel_codes import IGNORE, reaches, to_byte
+from ..geodata.raster_files import with_sources
 from ..geodata.tiling import round_up
 from ..jobs import Quantize
 from ..labels.samples import Sample, collect_samples
@@ -25,6 +26,7 @@ from ..models.model_card import ModelCard
 from ..models.model_file import load_model
 from ..models.onnx_file import export_onnx, is_onnx, is_quantized, read_onnx, save_onnx, serialized
 from ..models.quantization import quantize_layers
+from ..segmentation.inference import require_numbers
 from ..segmentation.pixel_metrics import Confusion
 from ..system import processor
 from ..system.outputs import Outputs
@@ -90,7 +92,7 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
         The model cannot be read, is quantized already, or does not find the same roads when quantized.
     """
     torch.set_num_threads(job.threads or torch.get_num_threads())
-    with Outputs([job.model, *job.rasters, job.roads, job.aoi]) as outputs:
+    with Outputs([job.model, *with_sources(job.rasters), job.roads, job.aoi]) as outputs:
         path = outputs.stage(job.onnx)
         model, card = _read_model(job.model)
         if not processor.has_vnni():
@@ -156,6 +158,7 @@ def _predict(model: ModelProto, engine: Engine, samples: list[Sample], reporter:
     for sample in samples:
         reporter.check_cancelled()
         probability = engine.probability(prepared, torch.from_numpy(sample.images))[0, 0].numpy()
+        require_numbers(probability, "The model")
         found.append(to_byte(probability, sample.known))
     return found
 

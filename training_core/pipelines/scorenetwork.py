@@ -145,7 +145,7 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
         lines = {
             name: with_speeds(each, name, paths[name], fields[name].speed, reporter) for name, each in lines.items()
         }
-    graphs = [contracted(make_road_graph(lines[name], job.join_m)) for name in (TRUTH, PROPOSAL)]
+    graphs = [contracted(make_road_graph(lines[name], job.join_m, f"{name} ({path})")) for name, path in paths.items()]
     return Networks(*graphs, plane, layers[TRUTH].crs)
 
 

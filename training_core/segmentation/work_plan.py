@@ -238,4 +238,5 @@ def read_plans(plans: Iterable[ImagePlan], wanted: ModelInput, core_px: int, hal
     for plan in plans:
         with open_for_model(plan.raster, wanted) as (image, bands):
             for tile in plan.tiles(core_px, halo):
-                yield read_piece(tile, image.read, bands, plan.area.burn(tile) if plan.area else None, plan)
+                area = plan.area.burn(tile) if plan.area else None
+                yield read_piece(tile, image.read, bands, area, plan, plan.raster)
