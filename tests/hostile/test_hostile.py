@@ -1,10 +1,11 @@
 """Every job, given what no job expects: see `cases.py` for what a case is, and `outcome.py` for what must hold."""
 
+import raster_cases
+import vector_cases
+
 import bound_cases
 import good_cases
 import name_cases
-import raster_cases
-import vector_cases
 from outcome import try_case
 
 CASES = {
