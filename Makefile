@@ -2,7 +2,8 @@
 # the runtime lies in the person's data folder, as the plugin's own Set up runtime puts it there.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow test-gui lint runtime-python clean
+.PHONY: demo docs pictures package starter test test-core test-plugin test-package test-end-to-end test-slow \
+    test-hostile test-gui lint runtime-python clean
 
 export QT_QPA_PLATFORM := offscreen
 export PYTHONDONTWRITEBYTECODE := 1
@@ -45,7 +46,8 @@ lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff format --no-cache --check .
 
 test-core: build/core-test-packages.stamp
-	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) -m "not slow" tests/core
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) -m "not slow" \
+	    tests/core tests/hostile
 
 test-plugin: build/qgis-venv.stamp
 	$(QGIS_PYTHON) $(PYTEST) $(TWO) tests/plugin
@@ -60,6 +62,10 @@ test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
 test-slow: build/core-test-packages.stamp build/qgis-venv.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) -m slow tests/core
 	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m slow tests/end_to_end
+
+# All hostile input, of which `make test` tries a tenth; takes some ten minutes.
+test-hostile: build/core-test-packages.stamp
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) --all-cases tests/hostile
 
 # QGIS' own window under Xvfb; no part of `make test`, since how long a window may be dead is a matter of the machine.
 test-gui: build/qgis-venv.stamp build/screen.stamp build/runtime-python.txt

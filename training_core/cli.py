@@ -25,7 +25,6 @@ from .errors import JobError, RoadSegError
 from .jobs import JOBS, RASTERS, Job, OptionField, describe_range, from_json, from_options
 from .system.processor import prepare_process
 
-
 # A hundred thousand images, named by long paths.
 LARGEST_JOB_BYTES = 64_000_000
 
@@ -42,7 +41,11 @@ class Terminal:
         self.task = self.bar.add_task("", total=1.0, left="")
 
     def show(self, event: events.Event) -> None:
-        """Show one event."""
+        """Show one event; that the terminal has gone is no error."""
+        with contextlib.suppress(OSError):
+            self._show(event)
+
+    def _show(self, event: events.Event) -> None:
         if isinstance(event, events.Progress):
             left = events.time_left(event.eta_s)
             self.bar.update(self.task, completed=event.fraction, description=event.message, left=left)
@@ -215,8 +218,10 @@ def _run_on_terminal(job_type: type[Job], options: dict[str, Any]) -> int:
         return worker.EXIT_FAILED
     cancelled = threading.Event()
     worker.listen_to_signals(cancelled)
-    with terminal.bar:
-        return worker.run(job, terminal.show, cancelled)
+    status = worker.EXIT_FAILED
+    with contextlib.suppress(OSError), terminal.bar:  # at its end the terminal may have gone
+        status = worker.run(job, terminal.show, cancelled)
+    return status
 
 
 @click.group(context_settings={"max_content_width": 110})
@@ -257,9 +262,7 @@ def _read_job_file(path: Path) -> str:
     except OSError as error:
         raise JobError(f"The job file {path} cannot be read ({error.strerror}).", "Give another file.") from error
     except UnicodeDecodeError as error:
-        raise JobError(
-            f"{path} is not a RoadSeg job file.", "Write it with the command line or from QGIS."
-        ) from error
+        raise JobError(f"{path} is not a RoadSeg job file.", "Write it with the command line or from QGIS.") from error
 
 
 def run_command_line() -> None:

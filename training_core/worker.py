@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import IO, Any, NoReturn
 
 from . import events
-from .errors import Cancelled, RoadSegError
+from .errors import Cancelled, RoadSegError, without_passwords
 from .events import Event, Reporter
 from .jobs import Job, with_model_paths
 from .system import limits, shutdown
@@ -28,6 +28,8 @@ HEARTBEAT_S = 2.0
 # job keeps the best model so far, for writing it.
 PATIENCE_S, GRACE_S, FINISH_S = 2.0, 20.0, 620.0
 EXIT_FAILED, EXIT_CANCELLED = 1, 130
+# How PyTorch and oneDNN put it that there is no memory.
+_NO_MEMORY = ("not enough memory", "can't allocate memory", "could not create a memory object")
 
 
 def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
@@ -81,16 +83,18 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
         error = Cancelled()
     if isinstance(error, RoadSegError):
         return events.Error(error.code, error.message, error.remedy)
-    reporter.log("".join(traceback.format_exception(type(error), error, error.__traceback__)))
-    if isinstance(error, MemoryError) or "not enough memory" in str(error) or "can't allocate memory" in str(error):
+    if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
         return events.Error(
-            "resources", "There is not enough memory for this job.", "Lower the tile size, chip size or batch size."
+            "resources",
+            "There is not enough memory for this job.",
+            "Do it for a part of the image or layer, or lower the tile size, chip size or batch size, where it has one.",
         )
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return events.Error("output", "The disk is full.", "Make room, or choose another folder for the outputs.")
+    reporter.log("".join(traceback.format_exception(type(error), error, error.__traceback__)))
     return events.Error(
         "unexpected",
-        f"Unexpected error: {type(error).__name__}: {error}",
+        without_passwords(f"Unexpected error: {type(error).__name__}: {error}"),
         "The log has the details; please report them with it.",
     )
 
@@ -171,8 +175,10 @@ def _say(text: str) -> None:
 
 
 def listen_to_signals(cancelled: threading.Event) -> None:
-    """Have SIGINT and SIGTERM stop the job at its next tile or step."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    """Have SIGINT, SIGTERM and, unless under nohup, SIGHUP stop the job at its next tile or step."""
+    hang_up = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has none
+    is_deaf = signal.getsignal(hang_up) is signal.SIG_IGN
+    for number in (signal.SIGINT, signal.SIGTERM, *(() if is_deaf else (hang_up,))):
         signal.signal(number, lambda *_: cancelled.set())
 
 

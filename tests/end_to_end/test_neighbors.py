@@ -93,7 +93,7 @@ def test_one_of_two_is_stopped_at_once_and_the_other_not_disturbed(ground, provi
     inputs = {"INPUT": str(ground.image), "MODEL": str(ground.model)}
     stopped = Run("segment", {**inputs, **LONG, "MASK": str(out / "a.tif"), "PROBABILITY": str(out / "p.tif")})
     other = Run("segment", {**inputs, "MASK": str(out / "b.tif"), "ENGINE": "native", "THREADS": 1})
-    assert wait_for(lambda: list(out.glob(".a.*.part.tif*")))
+    assert wait_for(lambda: list(out.glob(".roadseg-*.part/a.tif")))
     stopped.feedback.cancel()
     began = time.monotonic()
     assert wait_for(lambda: stopped.ends, 20)
@@ -110,7 +110,7 @@ def test_a_killed_qgis_leaves_no_process_and_no_output(ground, plugins, folders)
     values = {"INPUT": str(ground.image), "MODEL": str(ground.model), **LONG, "MASK": str(out / "a.tif")}
     command = [sys.executable, "-B", "-c", KILLED, str(plugins), json.dumps(values)]
     parent = subprocess.Popen(command, env=headless.environment())
-    assert wait_for(lambda: list(out.glob(".a.*.part.tif*")))
+    assert wait_for(lambda: list(out.glob(".roadseg-*.part/a.tif")))
     (worker,) = children(parent.pid)
     parent.send_signal(signal.SIGKILL)
     parent.wait()

@@ -1,11 +1,11 @@
-"""One-band byte rasters, written block by block, that end as cloud optimized GeoTIFFs.
+"""GeoTIFFs written whole: one-band byte rasters that end as cloud optimized ones, and the check of any by reading it.
 
-Scope: blocks of bytes on a grid. Independent of what the bytes mean, except nodata.
+Scope: blocks of pixels on a grid. Independent of what they mean, except nodata.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import rasterio
 import rasterio.shutil
 from rasterio._err import CPLE_BaseError
 from rasterio.errors import RasterioError
-from rasterio.io import DatasetWriter
+from rasterio.io import DatasetReader, DatasetWriter
 from rasterio.windows import Window
 
 from ..errors import OutputError
@@ -41,49 +41,83 @@ class BandFile:
 
     def __init__(self, path: Path, grid: Grid, resampling: str) -> None:
         self._path, self._resampling = path, resampling
+        self._sum = NO_DATA * grid.width * grid.height
         self._draft = path.with_name(f"{path.name}.draft")
         place = {"crs": grid.crs, "transform": grid.transform, "width": grid.width, "height": grid.height}
         storage = {"tiled": True, "blockxsize": BLOCK_PX, "blockysize": BLOCK_PX, "sparse_ok": True}
         packing = {"bigtiff": "if_safer"}  # the draft is read only once, so it is not compressed
-        with self._named_errors():
+        with named_errors(self._path):
             self.dataset: DatasetWriter = rasterio.open(
                 self._draft, "w", driver="GTiff", count=1, dtype="uint8", nodata=NO_DATA, **place, **storage, **packing
             )
 
     def write(self, values: np.ndarray, tile: Tile) -> None:
-        """Write the pixels of a tile's core, (height, width), uint8."""
-        with self._named_errors():
+        """Write the pixels of a tile's core, (height, width), uint8; no pixel is written twice."""
+        self._sum += int(values.sum(dtype=np.int64)) - NO_DATA * values.size
+        with named_errors(self._path):
             self.dataset.write(values, 1, window=Window(tile.column, tile.row, tile.width, tile.height))
 
     def finish(self) -> None:
         """Lay the file out with overviews, so that a map shows it fast at any scale."""
         layout = {"compress": "deflate", "blocksize": BLOCK_PX, "bigtiff": "if_safer", "num_threads": "all_cpus"}
-        with self._named_errors():
+        with named_errors(self._path):
             self.dataset.close()
             rasterio.shutil.copy(self._draft, self._path, driver="COG", overview_resampling=self._resampling, **layout)
             self._draft.unlink()
-            self._read_back()
+        check_geotiff(self._path, self._sum)
 
     def close(self) -> None:
         """Close the file as it is, for a run that ends early."""
         with suppress(RasterioError, CPLE_BaseError):
             self.dataset.close()
 
-    def _read_back(self) -> None:
-        """Read all of the file, since GDAL reports no error if the disk is full when it closes a file."""
-        with rasterio.open(self._path) as dataset:
-            levels = range(-1, len(dataset.overviews(1)))
-        for overview in levels:
-            level = {} if overview < 0 else {"overview_level": overview}
-            with rasterio.open(self._path, **level) as dataset:
-                for _, window in dataset.block_windows(1):
-                    dataset.read(1, window=window)
 
-    @contextmanager
-    def _named_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (RasterioError, CPLE_BaseError) as error:
-            raise OutputError(
-                f"{self._path} cannot be written whole.", "Make room on the disk, or choose another folder."
-            ) from error
+def check_geotiff(path: Path, pixel_sum: int, overviews: Sequence[int] = ()) -> None:
+    """Read all of a tiled GeoTIFF, since GDAL reports no error if the disk is full when it closes a file.
+
+    Parameters
+    ----------
+    path : Path
+    pixel_sum : int
+        The sum of all that was written to its bands.
+    overviews : sequence of int
+        Reductions that it must have.
+
+    Raises
+    ------
+    OutputError
+        Blocks or overviews are missing or damaged.
+    """
+    found = 0
+    with named_errors(path):
+        with rasterio.open(path) as dataset:
+            levels = range(len(dataset.overviews(1)))
+            if len(levels) < len(overviews):
+                raise RasterioError("overviews are missing")
+            for (row, column), window in dataset.block_windows(1):
+                _require_block(dataset, row, column)
+                found += int(dataset.read(window=window).sum(dtype=np.int64))
+        for level in levels:
+            with rasterio.open(path, overview_level=level) as dataset:
+                for (row, column), window in dataset.block_windows(1):
+                    _require_block(dataset, row, column)
+                    dataset.read(window=window)
+        if found != pixel_sum:
+            raise RasterioError("pixels were lost on the way")
+
+
+def _require_block(dataset: DatasetReader, row: int, column: int) -> None:
+    """Raise RasterioError if a block is missing: it would be read as nothing but zeros or nodata."""
+    if dataset.get_tag_item(f"BLOCK_OFFSET_{column}_{row}", "TIFF", bidx=1) is None:
+        raise RasterioError(f"block {column}, {row} is missing")
+
+
+@contextmanager
+def named_errors(path: Path) -> Iterator[None]:
+    """Within this, GDAL's failure to write becomes an OutputError that names the file."""
+    try:
+        yield
+    except (RasterioError, CPLE_BaseError) as error:
+        raise OutputError(
+            f"{path} cannot be written whole.", "Make room on the disk, or choose another folder."
+        ) from error

@@ -19,21 +19,38 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from .grid import Grid
+from .projection import projected
 
 
 def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
     """Return a layer's geometries in the ground meters of a grid: (n,), object; polygons are made valid.
 
-    See `Grid.metric_transform`.
+    See `Grid.metric_transform`. What has no place in the grid's CRS is empty, see `projection.projected`.
     """
-    shapes = np.array([grid.to_metric(geometry) for geometry in _to_grid(layer, grid).geometry], dtype=object)
+    shapes = projected(layer, _crs_of(grid), grid.outline.bounds)
+    shapes = np.array([grid.to_metric(geometry) for geometry in shapes], dtype=object)
     is_area = shapely.get_dimensions(shapes) == 2
     shapes[is_area] = shapely.make_valid(shapes[is_area])
     return shapes
 
 
-def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame) -> tuple[tuple[int, int, int, int], BaseGeometry]:
+def limit_to(
+    grid: Grid, aoi: geopandas.GeoDataFrame, image: str = "the image"
+) -> tuple[tuple[int, int, int, int], BaseGeometry]:
     """Return the window (column, row, width, height) that holds an area of interest, and its shape in ground meters.
+
+    Parameters
+    ----------
+    grid : Grid
+    aoi : GeoDataFrame
+        Polygons in any CRS.
+    image : str
+        The grid's raster, for messages.
+
+    Returns
+    -------
+    window : tuple of int
+    shape : BaseGeometry
 
     Raises
     ------
@@ -43,7 +60,7 @@ def limit_to(grid: Grid, aoi: geopandas.GeoDataFrame) -> tuple[tuple[int, int, i
     shape = shapely.union_all(ground_shapes(aoi, grid))
     window = pixel_window(shape, grid)
     if not window[2] or not window[3]:
-        raise LabelError("The area of interest lies outside the image.", "Check both layers' coordinate systems.")
+        raise LabelError(f"The area of interest lies outside {image}.", "Check both layers' coordinate systems.")
     return window, shape
 
 
@@ -90,9 +107,9 @@ def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, i
     return rasterize(shapes, out_shape=(height, width), transform=transform, dtype=np.uint8) > 0
 
 
-def _to_grid(layer: geopandas.GeoDataFrame, grid: Grid) -> geopandas.GeoDataFrame:
+def _crs_of(grid: Grid) -> CRS:
     epsg = grid.crs.to_epsg()
-    return layer.to_crs(CRS.from_epsg(epsg) if epsg else CRS.from_wkt(grid.crs.to_wkt()))
+    return CRS.from_epsg(epsg) if epsg else CRS.from_wkt(grid.crs.to_wkt())
 
 
 def pixel_window(shape: BaseGeometry, grid: Grid) -> tuple[int, int, int, int]:

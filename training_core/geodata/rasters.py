@@ -19,6 +19,7 @@ from rasterio.windows import Window
 
 from ..errors import ImageryError
 from .grid import Grid, grid_at, grid_of
+from .sources import require_openable
 
 # Few enough to stay in the processor's cache from one operation to the next.
 _ROWS_AT_ONCE = 64
@@ -60,13 +61,14 @@ def open_raster(path: str) -> Iterator[DatasetReader]:
     ImageryError
         It cannot be opened or, within the context, read; or it has no bands, or complex numbers.
     """
+    require_openable(path, path, ImageryError)
     try:
         with rasterio.open(path) as dataset:
             if not dataset.count:
                 inner = ", ".join(dataset.subdatasets[:5])
                 remedy = f"It holds other rasters: give one of {inner}." if inner else "Give a raster with bands."
                 raise ImageryError(f"{path} has no bands.", remedy)
-            if any(np.issubdtype(np.dtype(dtype), np.complexfloating) for dtype in dataset.dtypes):
+            if any(dtype.startswith("complex") for dtype in dataset.dtypes):
                 raise ImageryError(f"{path} holds complex numbers.", "Convert it to amplitude first.")
             yield dataset
     except RasterioError as error:

@@ -47,7 +47,7 @@ class RoadClass:
 
 
 def find_classes(
-    roads: geopandas.GeoDataFrame, class_field: str, speed_field: str
+    roads: geopandas.GeoDataFrame, class_field: str, speed_field: str, path: str = "the layer"
 ) -> tuple[tuple[RoadClass, ...], np.ndarray]:
     """Find the road classes in fields of drawn roads.
 
@@ -58,6 +58,8 @@ def find_classes(
         Its values are the classes. If empty, the classes are those speed bins that occur.
     speed_field : str
         Speed in km/h; a class gets the median of its roads. If empty, classes get default speeds.
+    path : str
+        The roads' layer, for messages.
 
     Returns
     -------
@@ -80,10 +82,13 @@ def find_classes(
         found = [_bin_name(number) for number in sorted(set(bins) - {0})]
     field = class_field or speed_field
     if not found:
-        raise LabelError(f"The field {field!r} has no usable values.", "Choose another field.")
+        raise LabelError(
+            f"The field {field!r} of the drawn roads ({path}) has no usable values.", "Choose another field."
+        )
     if len(found) > MOST_CLASSES:
         raise LabelError(
-            f"The field {field!r} has {len(found)} different values; at most {MOST_CLASSES} classes can be trained.",
+            f"The field {field!r} of the drawn roads ({path}) has {len(found)} different values; at most "
+            f"{MOST_CLASSES} classes can be trained.",
             "Choose a field of classes.",
         )
     numbers = np.array([found.index(name) + 1 if name else 0 for name in names], dtype=np.uint8)

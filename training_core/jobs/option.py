@@ -162,12 +162,12 @@ class Job:
 
     def _check_outputs(self) -> None:
         """Raise JobError if two outputs are the same file; only vector layers may share one."""
-        taken: dict[str, OptionField] = {}
+        taken: dict[Any, OptionField] = {}
         for field in self.option_fields():
             path = getattr(self, field.name)
             if field.option.kind not in OUTPUT_KINDS or not path:
                 continue
-            other = taken.setdefault(os.path.abspath(path), field)
+            other = taken.setdefault(_file_at(path), field)
             if other is not field and {other.option.kind, field.option.kind} != {VECTOR_OUTPUT}:
                 both = " and ".join(f"{each.option.label} ({each.name})" for each in (other, field))
                 raise JobError(f"{both} are the same file, {path}.", "Give each a file of its own.")
@@ -176,6 +176,17 @@ class Job:
         """Return the job as the text of a job file, in ASCII, so that paths that are not valid UTF-8 survive."""
         document = {"job": self.name, "version": FORMAT_VERSION, "options": dataclasses.asdict(self)}
         return json.dumps(document, indent=1)
+
+
+def _file_at(path: str) -> Any:
+    """Return what is the same for all names of a file: its number on its device, or its path without links."""
+    with contextlib.suppress(OSError, ValueError):  # not there yet, or no name at all
+        status = os.stat(path)
+        if status.st_ino:  # some file systems of Windows have none
+            return status.st_dev, status.st_ino
+    with contextlib.suppress(OSError, ValueError):
+        return os.path.normcase(os.path.realpath(path))
+    return path
 
 
 def _paragraphs(job_type: type[Job]) -> list[str]:

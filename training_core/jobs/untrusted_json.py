@@ -63,5 +63,7 @@ def _check_depth(document: Any) -> None:
     while level:
         if depth > DEEPEST:
             raise ValueError("The JSON is nested too deeply.")
-        parents = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list))]
+        parents = [
+            each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list))
+        ]
         level, depth = [child for children in parents for child in children], depth + 1

@@ -108,12 +108,18 @@ def is_sure(roads: geopandas.GeoDataFrame, options: LabelOptions) -> np.ndarray:
     return ~roads[options.sure_field].map(lambda value: str(value).strip().lower() in doubtful).to_numpy(dtype=bool)
 
 
+def own_widths_m(roads: geopandas.GeoDataFrame, field: str) -> np.ndarray:
+    """Return the roads' widths in a field, in meters: (roads,), float64; NaN where it has no number above 0."""
+    widths_m = pandas.to_numeric(roads[field], errors="coerce").to_numpy(dtype=float)
+    return np.where(widths_m > 0, widths_m, np.nan)
+
+
 def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOptions) -> np.ndarray:
     """Return the roads as polygons in ground meters; lines without a valid width in the field get the common one."""
     width_m = np.full(len(roads), options.width_m)
     if options.width_field:
-        own = pandas.to_numeric(roads[options.width_field], errors="coerce").to_numpy(dtype=float)
-        width_m = np.where(own > 0, own, width_m)
+        own = own_widths_m(roads, options.width_field)
+        width_m = np.where(np.isnan(own), width_m, own)
     shapes = ground_shapes(roads, grid)
     is_line = shapely.get_dimensions(shapes) == 1
     shapes[is_line] = shapely.buffer(shapes[is_line], width_m[is_line] / 2)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -28,6 +27,8 @@ from ..jobs.untrusted_json import parse
 from ..labels.labeled_images import LabeledImage
 from ..models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded, make_engine
 from ..segmentation.pixel_metrics import Confusion
+from ..system.outputs import replaced
+from ..system.staging import remove_leftovers
 from .history import History, Trained, best_at_threshold, history_from_document
 from .training_loop import Training
 
@@ -105,17 +106,12 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     }
     tensors = {f"{_STATE}{name}": tensor for name, tensor in checkpoint.state.items()}
     tensors |= {f"{_BEST}{name}": tensor for name, tensor in (best.weights if best else {}).items()}
-    temporary = path.with_name(f".{path.name}.part")
     try:
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary,
-                  metadata={_HEADER_KEY: json.dumps(document)})  # fmt: skip
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        with replaced(path) as temporary:  # beside which safetensors makes another, which a killed run leaves
+            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary,
+                      metadata={_HEADER_KEY: json.dumps(document)})  # fmt: skip
     except SafetensorError as error:  # its name for errors of the system
         raise OSError(str(error)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -199,7 +195,7 @@ def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path)
 class CheckpointWriter:
     """Writes a training's checkpoints at intervals, in a background thread.
 
-    A context manager: leaving it waits until the last one is written.
+    A context manager: entering it removes what killed runs have left, leaving it waits until the last one is written.
 
     Parameters
     ----------
@@ -226,6 +222,7 @@ class CheckpointWriter:
         self._writing: Optional[Future[None]] = None
 
     def __enter__(self) -> "CheckpointWriter":
+        remove_leftovers(self._path)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -235,7 +235,9 @@ def _bands(image: Fields) -> tuple[Band, ...]:
 
 def _classes(fields: Fields) -> tuple[RoadClass, ...]:
     entries = [Fields(value, "a class") for value in fields.items("roadseg:classes", [])]
-    classes = tuple(RoadClass(each.text("name"), each.number("speed_kmh", SLOWEST_KMH, FASTEST_KMH)) for each in entries)
+    classes = tuple(
+        RoadClass(each.text("name"), each.number("speed_kmh", SLOWEST_KMH, FASTEST_KMH)) for each in entries
+    )
     if not all(each.name for each in classes):
         raise ValueError("a class has no name")
     return classes

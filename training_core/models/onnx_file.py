@@ -247,7 +247,10 @@ def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
 def _check_weights(model: ModelProto, path: str) -> None:
     """Raise ModelFileError where a weight is no number; those of convolutions, and any other constants."""
     constants = [
-        (name, each.t) for node in model.graph.node for name, each in zip(node.output, node.attribute) if each.HasField("t")
+        (name, each.t)
+        for node in model.graph.node
+        for name, each in zip(node.output, node.attribute)
+        if each.HasField("t")
     ]
     variances = {node.input[4] for node in model.graph.node if node.op_type == "BatchNormalization" and node.input[4:]}
     for name, tensor in [*((each.name, each) for each in model.graph.initializer), *constants]:

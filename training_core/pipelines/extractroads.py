@@ -16,6 +16,7 @@ from ..events import Reporter
 from ..extraction.road_extraction import extract_network
 from ..geodata.class_raster import ClassRaster, class_array
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
+from ..geodata.raster_files import with_sources
 from ..geodata.road_raster import byte_raster
 from ..geodata.vectors import check_vector_output, read_area
 from ..jobs import ExtractRoads
@@ -37,7 +38,7 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     plan = plan_image(job.raster, read_area(job.aoi) if job.aoi else None, card.input, wanted)
     check_size([plan])
     segmenter = prepare_segmenter(model, card, plan, job, reporter)
-    with Outputs([job.raster, job.model, job.aoi]) as outputs:
+    with Outputs([*with_sources([job.raster]), job.model, job.aoi]) as outputs:
         roads_path = outputs.stage(job.roads)
         staged = Results(**{name: str(outputs.stage(path)) for name, path in wanted.named().items()})
         pace = partial(seconds_per_px, segmenter)

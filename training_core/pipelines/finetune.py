@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,8 +21,10 @@ from ..errors import Cancelled, JobError
 from ..events import Reporter
 from ..geodata.grid import grid_of
 from ..geodata.pixel_codes import IGNORE
+from ..geodata.raster_files import with_sources
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import RoadClass
+from ..geodata.sources import source_name
 from ..geodata.tiling import round_up
 from ..jobs import FineTune
 from ..jobs.recipe import USUAL_CHIP_PX
@@ -127,7 +130,7 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
     torch.manual_seed(job.seed)
     torch.set_num_threads(job.threads or torch.get_num_threads())
     with (
-        Outputs([*job.rasters, job.roads, job.aoi, job.base_model]) as outputs,
+        Outputs([*with_sources(job.rasters), job.roads, job.aoi, job.base_model]) as outputs,
         logged(reporter, job.log_folder, job.model, dataclasses.asdict(job)) as reporter,
     ):
         model_path = outputs.stage(job.model)
@@ -210,7 +213,7 @@ def _read_former(job: FineTune, identity: dict[str, Any], reporter: Reporter) ->
         if obstacle:
             reporter.warning(f"The result will differ slightly from that of an uninterrupted run: {obstacle}.")
         return former
-    if path.exists():
+    if os.path.exists(path):  # which is no error either where its name would be too long
         reporter.warning(f"The checkpoint {path} of an interrupted run is replaced, since resume is off.")
     return None
 
@@ -380,7 +383,7 @@ def _describe(
         threshold=training.best.threshold,
         chip_px=setup.chip_px,
         training={
-            "images": [Path(image.name).name for image in images],
+            "images": [source_name(image.name) for image in images],
             "labeled_px": int(sum((image.training != IGNORE).sum() for image in images)),
             "minutes": round(history.elapsed_s / 60, 2),
             "steps": history.step,

@@ -8,11 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import rasterio
 from rasterio.enums import ColorInterp, Resampling
 from rasterio.windows import Window
 
 from ..events import Reporter
+from ..geodata.geotiff import check_geotiff, named_errors
 from ..geodata.vectors import check_vector_output, write_layers
 from ..jobs import MakeScene
 from ..scenes.picture.sensor import BANDS
@@ -56,14 +58,18 @@ def _write_image(plan: ScenePlan, path: Path, reporter: Reporter) -> None:
     profile = {"width": side_px, "height": side_px, "count": len(names), "dtype": camera.dtype, **kind}
     storage = {"tiled": True, "blockxsize": TILE_PX, "blockysize": TILE_PX, "compress": "deflate", "predictor": 2}
     place = {"crs": SCENE_CRS, "transform": plan.transform}
-    with rasterio.open(path, "w", driver="GTiff", **profile, **storage, **place, bigtiff="if_safer") as dataset:
-        dataset.colorinterp = _MEANINGS[camera.bands]
-        dataset.descriptions = names
-        for (column, row, width, height), pixels in paint_tiles(plan):
-            reporter.check_cancelled()
-            dataset.write(pixels, window=Window(column, row, width, height))
-            painted = row * side_px + (column + width) * height
-            reporter.progress(painted / side_px**2, "Painting")
-    levels = [2**power for power in range(1, 12) if side_px >> power >= 256]
-    with rasterio.open(path, "r+") as dataset:
-        dataset.build_overviews(levels, Resampling.average)
+    pixel_sum = 0
+    with named_errors(path):
+        with rasterio.open(path, "w", driver="GTiff", **profile, **storage, **place, bigtiff="if_safer") as dataset:
+            dataset.colorinterp = _MEANINGS[camera.bands]
+            dataset.descriptions = names
+            for (column, row, width, height), pixels in paint_tiles(plan):
+                reporter.check_cancelled()
+                dataset.write(pixels, window=Window(column, row, width, height))
+                pixel_sum += int(pixels.sum(dtype=np.int64))
+                painted = row * side_px + (column + width) * height
+                reporter.progress(painted / side_px**2, "Painting")
+        levels = [2**power for power in range(1, 12) if side_px >> power >= 256]
+        with rasterio.open(path, "r+") as dataset:
+            dataset.build_overviews(levels, Resampling.average)
+    check_geotiff(path, pixel_sum, levels)

@@ -17,6 +17,7 @@ from ..comparison.mask_apls import mean_apls
 from ..errors import ModelFileError
 from ..events import Reporter
 from ..geodata.pixel_codes import IGNORE, reaches, to_byte
+from ..geodata.raster_files import with_sources
 from ..geodata.tiling import round_up
 from ..jobs import Quantize
 from ..labels.samples import Sample, collect_samples
@@ -91,7 +92,7 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
         The model cannot be read, is quantized already, or does not find the same roads when quantized.
     """
     torch.set_num_threads(job.threads or torch.get_num_threads())
-    with Outputs([job.model, *job.rasters, job.roads, job.aoi]) as outputs:
+    with Outputs([job.model, *with_sources(job.rasters), job.roads, job.aoi]) as outputs:
         path = outputs.stage(job.onnx)
         model, card = _read_model(job.model)
         if not processor.has_vnni():

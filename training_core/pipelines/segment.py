@@ -17,6 +17,7 @@ from typing import Any
 
 from ..events import Reporter
 from ..geodata.pixel_codes import NO_DATA, ROAD
+from ..geodata.raster_files import with_sources
 from ..geodata.tiling import overhead
 from ..geodata.vectors import read_area
 from ..jobs import Segment
@@ -43,10 +44,11 @@ def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     if plans:
         pace = partial(seconds_per_px, segmenter)
         reporter.log(describe_work(plans, segmenter.core_px, segmenter.halo, pace))
+    outputs = Outputs([*with_sources([*job.rasters, job.raster]), job.model, job.aoi])
     began_s, counts = time.perf_counter(), _Counts()
     with closing(segmented(plans, segmenter, reporter)) as results:
         for plan, tiles in groupby(results, key=lambda result: result[0]):
-            _write(plan, tiles, job, segmenter, counts)
+            _write(plan, tiles, outputs, segmenter, counts)
     return {
         **(targets[0][1].named() if job.raster else {"masks": [each.mask for _, each in targets], "skipped": skipped}),
         "megapixels": counts.px / 1e6,
@@ -81,10 +83,10 @@ class _Counts:
     road_px: int = 0
 
 
-def _write(plan: ImagePlan, tiles: Iterator[Any], job: Segment, segmenter: Segmenter, counts: _Counts) -> None:
+def _write(plan: ImagePlan, tiles: Iterator[Any], outputs: Outputs, segmenter: Segmenter, counts: _Counts) -> None:
     """Write the results of an image, and add to the counts; refuse an image without data."""
     known_before = counts.known_px
-    with Outputs([*job.rasters, job.raster, job.model, job.aoi]) as outputs:
+    with outputs:
         staged = Results(**{name: str(outputs.stage(path)) for name, path in plan.results.named().items()})
         with ResultWriter(plan.grid, staged, segmenter.threshold, segmenter.card.classes) as writer:
             for _, tile, prediction in tiles:
@@ -105,9 +107,9 @@ def _targets(job: Segment) -> list[tuple[str, Results]]:
     for raster in job.rasters:
         stem, number = f"{Path(raster).stem}_roads", 2
         name = stem
-        while name in taken:
+        while name.casefold() in taken:  # some file systems take "A" and "a" for one
             name, number = f"{stem}_{number}", number + 1
-        taken.add(name)
+        taken.add(name.casefold())
         targets.append((raster, Results(str(Path(job.folder) / f"{name}.tif"))))
     return targets
 

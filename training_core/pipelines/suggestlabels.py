@@ -16,6 +16,7 @@ import shapely
 from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_of
+from ..geodata.raster_files import with_sources
 from ..geodata.rasterize import burn_area, ground_shapes
 from ..geodata.rasters import open_raster
 from ..geodata.road_raster import band_raster
@@ -37,7 +38,7 @@ def run(job: SuggestLabels, reporter: Reporter) -> dict[str, Any]:
         The raster is a mask, or no unlabeled patch has data.
     """
     check_vector_output(job.suggestions)
-    with Outputs(inputs=[job.raster, job.labeled]) as outputs:
+    with Outputs([*with_sources([job.raster]), job.labeled]) as outputs:
         path = outputs.stage(job.suggestions)
         labeled = read_polygons(job.labeled, "labeled areas") if job.labeled else None
         with open_raster(job.raster) as dataset:

@@ -12,6 +12,7 @@ from ..events import Reporter
 from ..extraction.road_extraction import extract_network
 from ..geodata.class_raster import class_band
 from ..geodata.grid import grid_of
+from ..geodata.raster_files import with_sources
 from ..geodata.rasters import open_raster
 from ..geodata.road_raster import band_raster
 from ..geodata.vectors import check_vector_output
@@ -24,7 +25,7 @@ def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.Vectorize`."""
     for path in filter(None, (job.roads, job.nodes)):
         check_vector_output(path, 2 if job.nodes == job.roads else 1)
-    with Outputs(inputs=[job.raster, job.classes]) as outputs:
+    with Outputs(with_sources([job.raster, job.classes])) as outputs:
         roads_path = outputs.stage(job.roads)
         nodes_path = outputs.stage(job.nodes) if job.nodes else None
         with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Atomic outputs: files are written under temporary names beside their destination and renamed together at the end.
+"""Atomic outputs: files are written in private folders beside their destination and put in place together at the end.
 
 Scope: staging, renaming, rollback and cleanup of files. Independent of what is in them.
 """
@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import glob
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from types import TracebackType
-from typing import Optional
-
-import psutil
+from typing import Optional, Union
 
 from ..errors import OutputError
 from . import shutdown
+from .staging import StagingFolder, sync
 
-PART = ".part"
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Sidecar files of other programs, which would be wrong for the new file.
 SIDECARS = ("-journal", "-wal", "-shm", ".aux.xml", ".ovr", ".msk")
@@ -29,7 +28,8 @@ SIDECARS = ("-journal", "-wal", "-shm", ".aux.xml", ".ovr", ".msk")
 class Outputs:
     """A job's outputs: written under temporary names, renamed together when the job is done, removed if it fails.
 
-    Use it as a context manager: leaving it by an exception discards the temporary files.
+    Use it as a context manager: leaving it by an exception discards the temporary files. It can be entered again for
+    other outputs.
 
     Parameters
     ----------
@@ -38,7 +38,9 @@ class Outputs:
     """
 
     def __init__(self, inputs: Iterable[str] = ()) -> None:
-        self._inputs = {Path(file).resolve() for path in inputs if path for file in files_in(path)}
+        paths = (Path(file) for path in inputs if path for file in files_in(path))
+        self._inputs = {name for path in paths for name in _names_of(path)}
+        self._folders: dict[Path, StagingFolder] = {}
         self._staged: dict[Path, Path] = {}
 
     def __enter__(self) -> "Outputs":
@@ -51,14 +53,17 @@ class Outputs:
         try:
             self._end(error)
         finally:
+            self._discard()
+            self._folders.clear()
+            self._staged.clear()
             shutdown.remove_cleanup(self._discard)
 
     def _end(self, error: Optional[BaseException]) -> None:
         if error is None:
+            self._sync()
             with shutdown.critical_section():
                 self._commit()
             return
-        self._discard()
         named = self._with_final_names(error)
         if named is not error:
             raise named from error
@@ -66,29 +71,30 @@ class Outputs:
     def stage(self, destination: str) -> Path:
         """Return the temporary path to write to; `destination` appears when the job is done.
 
+        The temporary path is the same for each name of a destination, and holds no characters that a library takes for
+        an address.
+
         Raises
         ------
         OutputError
-            The folder cannot be created or written to, or the destination is not a file or is one of the inputs.
+            The folder cannot be created or written to, or the destination is not a file, or is one of the inputs or,
+            by another name, one of the outputs.
         """
         final = Path(destination).absolute()
         try:
             self._check(final, destination)
-            temporary = final.with_name(f".{final.stem}.{os.getpid()}{PART}{final.suffix}")
             final.parent.mkdir(parents=True, exist_ok=True)
-            _remove_leftovers(final)
-            self._staged[final] = temporary
-            temporary.write_bytes(b"\0" * 4096)
-            temporary.unlink()
+            final = final.parent.resolve() / final.name
+            return self._staged.get(final) or self._add(final)
         except (OSError, ValueError) as error:  # of a name with a null character
-            why = error.strerror if isinstance(error, OSError) else error
             raise OutputError(
-                f"{destination} cannot be written ({why}).", "Choose another folder or name, or make room on the disk."
+                f"{destination} cannot be written ({_why(error)}).",
+                "Choose another folder or name, or make room on the disk.",
             ) from error
-        return temporary
 
     def _check(self, final: Path, destination: str) -> None:
-        if final.resolve() in self._inputs:
+        files = (Path(f"{final}{ending}") for ending in ("", *SIDECARS))
+        if any(name in self._inputs for file in files for name in _names_of(file)):
             raise OutputError(
                 f"{destination} is an input of this job and would be overwritten.", "Choose another name."
             )
@@ -97,30 +103,48 @@ class Outputs:
         if final.exists() and not final.is_file():
             raise OutputError(f"{destination} is no file.", "Give a file name.")
 
+    def _add(self, final: Path) -> Path:
+        if final.parent not in self._folders:
+            self._folders[final.parent] = StagingFolder(final)
+        try:
+            self._staged[final] = self._folders[final.parent].add(final.name)
+        except FileExistsError as error:
+            raise OutputError(
+                f"{final} is the same file as another output of this job.", "Give each a file of its own."
+            ) from error
+        return self._staged[final]
+
+    def _sync(self) -> None:
+        for final, temporary in self._staged.items():
+            try:
+                sync(temporary)
+            except OSError as error:
+                raise OutputError(
+                    f"{final} could not be written ({_why(error)}).",
+                    "Make room on the disk, or choose another folder or name.",
+                ) from error
+
     def _commit(self) -> None:
         placed: list[tuple[Path, Optional[Path]]] = []
         try:
             for final, temporary in self._staged.items():
-                if temporary.exists():
-                    former = _keep(final, temporary)
-                    os.replace(temporary, final)
-                    placed.append((final, former))
+                former = _keep(final, temporary)
+                os.replace(temporary, final)
+                placed.append((final, former))
         except OSError as error:
             for earlier, former in placed:
                 _undo(earlier, former)
-            self._discard()
             raise OutputError(
-                f"{final} cannot be replaced ({error.strerror}).", "Close the layer or program that uses it."
+                f"{final} cannot be replaced ({_why(error)}).", "Close the layer or program that uses it."
             ) from error
         for final, _ in placed:
-            for sidecar in SIDECARS:
-                final.with_name(final.name + sidecar).unlink(missing_ok=True)
-        self._discard()
+            for sidecar in (f"{final}{ending}" for ending in SIDECARS):
+                if os.path.lexists(sidecar):  # also where this name would be too long
+                    os.unlink(sidecar)
 
     def _discard(self) -> None:
-        for temporary in self._staged.values():
-            for path in temporary.parent.glob(f"{glob.escape(temporary.name)}*"):  # with sidecar files
-                path.unlink(missing_ok=True)
+        for folder in list(self._folders.values()):
+            folder.remove()
 
     def _with_final_names(self, error: BaseException) -> BaseException:
         """Return the error with the outputs' names in place of their temporary ones."""
@@ -131,18 +155,57 @@ class Outputs:
             return error
         message = error.message
         for final, temporary in self._staged.items():
-            message = message.replace(temporary.name, final.name)
+            message = message.replace(str(temporary), str(final)).replace(temporary.name, final.name)
         return error if message == error.message else OutputError(message, error.remedy)
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Provide a temporary path to write a single file to, which replaces another when it is complete.
+
+    For files that come and go while a job runs, in any thread; a job's outputs are staged by `Outputs`.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written or replaced.
+    """
+    folder = StagingFolder(path)
+    try:
+        temporary = folder.add(path.name)
+        yield temporary
+        sync(temporary)
+        os.replace(temporary, path)
+    finally:
+        folder.remove()
 
 
 def files_in(path: str) -> list[str]:
     """Return the files that a path may refer to: itself, and the file of the layer or raster that it names.
 
-    QGIS writes town.gpkg|layername=roads, GDAL GPKG:town.gpkg:image, GTIFF_DIR:2:town.tif or NETCDF:"town.nc":Band1.
+    QGIS writes town.gpkg|layername=roads, GDAL GPKG:town.gpkg:image, GTIFF_DIR:2:town.tif, NETCDF:"town.nc":Band1 or
+    /vsizip/images.zip/town.tif.
     """
     parts = path.replace('"', "").split(":")
     ranges = combinations(range(len(parts) + 1), 2)  # since a path may hold a colon itself
-    return [path.partition("|")[0], *(":".join(parts[begin:end]) for begin, end in ranges)]
+    inner = re.sub(r"^(/vsi\w+/)+", "", path)
+    archives = map(str, Path(inner.strip("{}")).parents) if inner != path else ()
+    return [path, path.partition("|")[0], *(":".join(parts[begin:end]) for begin, end in ranges), *archives]
+
+
+def _names_of(path: Path) -> set[Union[Path, tuple[int, int]]]:
+    """Return what tells a file from others: its path without links and, if it is there, its number on its device."""
+    names: set[Union[Path, tuple[int, int]]] = set()
+    with contextlib.suppress(OSError, ValueError):
+        names.add(path.resolve())
+        status = path.stat()
+        if status.st_ino:  # some file systems of Windows have none
+            names.add((status.st_dev, status.st_ino))
+    return names
+
+
+def _why(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
 
 
 def _keep(final: Path, temporary: Path) -> Optional[Path]:
@@ -162,18 +225,3 @@ def _undo(final: Path, former: Optional[Path]) -> None:
             final.unlink()
         else:
             os.replace(former, final)
-
-
-def _remove_leftovers(final: Path) -> None:
-    """Remove temporary files of this destination that killed runs have left."""
-    for path in final.parent.glob(f".{glob.escape(final.stem)}.*{PART}{glob.escape(final.suffix)}*"):
-        process = path.name[len(final.stem) + 2 :].split(".", 1)[0]
-        if process.isdecimal() and not _is_running(int(process)):
-            path.unlink(missing_ok=True)
-
-
-def _is_running(process: int) -> bool:
-    try:
-        return psutil.pid_exists(process)
-    except OverflowError:
-        return False

@@ -225,6 +225,18 @@ def test_two_outputs_in_one_file_are_refused(job, options):
         from_options(job, {**FILLED[job.name], **options})
 
 
+def test_two_outputs_in_one_file_by_two_names_are_refused(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "there").write_text("")
+    (tmp_path / "as well").hardlink_to(tmp_path / "there")
+    for one, other in (("real/a", "link/a"), ("real/a", "link/../real/./a"), ("there", "as well")):
+        with pytest.raises(JobError, match=r"\(raster\) and .*\(roads\) are the same file") as refused:
+            from_options(MakeScene, {"raster": str(tmp_path / one), "roads": str(tmp_path / other)})
+        assert refused.value.remedy
+    assert from_options(MakeScene, {"raster": str(tmp_path / "real/a"), "roads": str(tmp_path / "real/b")})
+
+
 def test_exporting_a_network_needs_an_output():
     with pytest.raises(JobError, match=r"nothing to write.*\(graphml\).*\(geopackage\)"):
         from_options(ExportNetwork, {"lines": "lines.gpkg"})
@@ -324,8 +336,8 @@ def test_a_halo_of_many_digits_is_refused(halo):
         from_options(Segment, {**FILLED["segment"], "halo": halo})
 
 
-ANY_JSON = [None, True, 0, -1, 1.5, 1e308, -(10**19), "", "x", "x" * 100_000, "\0", "a\0b", "\ud800", "a\udfff", [], [[]],
-            ["x"], [None], [1.5], ["\0"], [["x"]], {}, {"x": 1}]  # fmt: skip
+ANY_JSON = [None, True, 0, -1, 1.5, 1e308, -(10**19), "", "x", "x" * 100_000, "\0", "a\0b", "\ud800", "a\udfff", [],
+            [[]], ["x"], [None], [1.5], ["\0"], [["x"]], {}, {"x": 1}]  # fmt: skip
 
 
 @EVERY_JOB

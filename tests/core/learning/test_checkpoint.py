@@ -13,11 +13,18 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from support.disks import no_more_than
 from support.towns import ROAD_M
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune
-from training_core.learning.checkpoint import Checkpoint, check_identity, checkpoint_path, read_checkpoint
+from training_core.learning.checkpoint import (
+    Checkpoint,
+    CheckpointWriter,
+    check_identity,
+    checkpoint_path,
+    read_checkpoint,
+)
 from training_core.learning.history import History
 from training_core.learning.trainer import Trainer
 from training_core.models.engines import NativeEngine
@@ -110,6 +117,42 @@ def test_a_run_that_was_killed_goes_on_to_the_same_model(job, tmp_path):
     assert card.metrics == expected_card.metrics and card.training["steps"] == 20
     assert card.training["notes"][0].startswith("Resumed at step ")
     assert not path.exists()
+
+
+WRITING = """
+import sys, torch
+from pathlib import Path
+from training_core.learning.checkpoint import Checkpoint, write_checkpoint
+from training_core.learning.history import History
+from training_core.models.engines import NativeEngine
+checkpoint = Checkpoint({}, NativeEngine("fp32"), False, History(), {"weights": torch.zeros(1 << 26)}, None)
+while True:
+    write_checkpoint(Path(sys.argv[1]), checkpoint)
+"""
+
+
+def test_what_is_left_of_a_checkpoint_whose_writer_was_killed_is_removed_by_the_next_run(tmp_path):
+    path = tmp_path / "model.safetensors.checkpoint"
+    process = subprocess.Popen([sys.executable, "-c", WRITING, str(path)], cwd=ROOT)
+    while not any(each != path and each.is_file() and each.stat().st_size for each in tmp_path.rglob("*")):
+        assert process.poll() is None
+    process.kill()
+    process.wait()
+    assert set(tmp_path.iterdir()) - {path}, "it was killed too late"
+    with CheckpointWriter(path, 60.0, {}, NativeEngine("fp32"), Reporter()):
+        assert not set(tmp_path.iterdir()) - {path}
+
+
+def test_a_checkpoint_for_which_there_is_no_room_is_a_warning_and_leaves_nothing(job, tmp_path):
+    (tmp_path / "whole").mkdir()
+    finetune.run(job(tmp_path / "whole", steps=2), Reporter())
+    room = (tmp_path / "whole" / "model.safetensors").stat().st_size + 1000  # a checkpoint is larger than its model
+    events = []
+    with no_more_than(room):
+        finetune.run(job(tmp_path, steps=20, checkpoint_minutes=0.0), Reporter(events.append))
+    warnings = [event.message for event in events if isinstance(event, Warning)]
+    assert any("No checkpoint could be written" in each and "training continues" in each for each in warnings)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "whole"]
 
 
 def test_a_stop_keeps_the_best_model_where_that_is_wished(job, tmp_path):

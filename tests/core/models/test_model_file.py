@@ -123,8 +123,8 @@ def with_header(header, length=None):
 
 
 TYPES = [torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.uint8, torch.int64, torch.bool]
-HEADERS = [with_header(b"{}"), with_header(b"[]"), with_header(b"[" * 100_000), with_header(b"{", 2**63), with_header(b"{", 2**64 - 1),
-           with_header(b'{"a":' * 50_000), with_header(b"{" + b" " * 10_000_001), with_header(b"\xff" * 9)]  # fmt: skip
+HEADERS = [with_header(b"{}"), with_header(b"[]"), with_header(b"[" * 100_000), with_header(b"{", 2**63),
+           with_header(b"{", 2**64 - 1), with_header(b'{"a":' * 50_000), with_header(b"{" + b" " * 10_000_001), with_header(b"\xff" * 9)]  # fmt: skip
 DAMAGES = [truncated, pickled, text, empty, foreign, without_a_layer, wrong_shape, with_another_tensor, of_size_zero,
            a_pipe, a_folder, too_large, *map(of_another_type, TYPES), *HEADERS]  # fmt: skip
 
@@ -183,8 +183,8 @@ def test_a_missing_file_is_named(tmp_path):
         ("mlm:input", {}),
         ("mlm:input", CARD.to_document()["mlm:input"] * 2),
         *(("roadseg:architecture", {"name": "Unet", "encoder": "resnet18", "in_channels": 2, "classes": 1, **part})
-          for part in ({"in_channels": 2.0}, {"in_channels": "2"}, {"classes": True}, {"classes": 0}, {"classes": 10**9},
-                       {"in_channels": 10**9}, {"in_channels": -2}, {"encoder": None}, {"depth": 900})),
+          for part in ({"in_channels": 2.0}, {"in_channels": "2"}, {"classes": True}, {"classes": 0},
+                       {"classes": 10**9}, {"in_channels": 10**9}, {"in_channels": -2}, {"encoder": None}, {"depth": 900})),
         *(("mlm:input", [{**CARD.to_document()["mlm:input"][0], **part}])
           for part in ({"bands": "rg"}, {"bands": ["red"]}, {"bands": ["red", 3]}, {"bands": ["red", "\ud800"]},
                        {"value_scaling": [{"mean": 0, "stddev": 1}]}, {"value_scaling": [{}, {}]},
@@ -250,6 +250,10 @@ def test_bands_keep_their_filters_and_new_ones_get_the_mean():
 def test_a_header_of_any_length_is_no_pickle(tmp_path, length):
     card = replace(CARD, training={"note": "x" * length})
     path = tmp_path / "roads.safetensors"
-    ends = {"encoder.conv1.weight": (64, 2, 7, 7), "segmentation_head.0.weight": (1, 16, 3, 3), "segmentation_head.0.bias": (1,)}
+    ends = {
+        "encoder.conv1.weight": (64, 2, 7, 7),
+        "segmentation_head.0.weight": (1, 16, 3, 3),
+        "segmentation_head.0.bias": (1,),
+    }
     save_model(path, {name: torch.zeros(shape) for name, shape in ends.items()}, card)
     assert load_weights(str(path))[1] == card

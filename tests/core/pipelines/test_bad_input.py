@@ -41,7 +41,11 @@ class Place:
         """Options with which a job goes well, all of its outputs asked for."""
         image, images = {"raster": self.town.raster}, {"rasters": [self.town.raster]}
         labels, model = {"roads": self.town.roads}, {"model": self.model}
-        compute = {} if job in ("vectorize", "exportmodel", "quantize") else {"engine": "native", "precision": "fp32", "threads": 1}
+        compute = (
+            {}
+            if job in ("vectorize", "exportmodel", "quantize")
+            else {"engine": "native", "precision": "fp32", "threads": 1}
+        )
         roads, mask = {"roads": str(self.out / "roads.gpkg")}, {"mask": str(self.out / "mask.tif")}
         return compute | {
             "finetune": images | labels | {
@@ -246,7 +250,7 @@ def test_labels_that_do_not_touch_the_image_are_refused_with_it(place, job, laye
 def test_an_area_outside_the_image_is_refused(place, job):
     path = place.bad / "far.gpkg"
     far_away(path)
-    place.refusal(job, "area of interest", of=LabelError, aoi=str(path))
+    place.refusal(job, "area of interest", "town.tif", of=LabelError, aoi=str(path))
 
 
 def cut(path):
@@ -360,7 +364,9 @@ def spoiled_model(path, model, name, value):
 def test_a_model_with_a_weight_that_is_no_number_is_refused_with_its_name(place, job, value):
     path = spoiled_model(place.bad / "nan.safetensors", place.model, "decoder.blocks.1.conv2.0.weight", value)
     field = "base_model" if job == "finetune" else "model"
-    refusal = place.refusal(job, "nan.safetensors", "decoder.blocks.1.conv2.0.weight", of=ModelFileError, **{field: path})
+    refusal = place.refusal(
+        job, "nan.safetensors", "decoder.blocks.1.conv2.0.weight", of=ModelFileError, **{field: path}
+    )
     assert refusal.remedy
 
 
@@ -373,7 +379,7 @@ def test_a_model_whose_numbers_overflow_within_is_refused_and_never_background(p
     weights = load_file(place.model)
     with safe_open(place.model, "pt") as file:
         metadata = file.metadata()
-    for name, tensor in weights.items():
+    for tensor in weights.values():
         if tensor.dim() == 4:
             tensor *= 1e12
     path = place.bad / "large.safetensors"

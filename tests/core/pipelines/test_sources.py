@@ -13,8 +13,9 @@ from support.rasters import NORTH_UP, write_raster
 from support.towns import SIDE_PX, image_of, plant_model, true_roads
 from training_core.errors import OutputError
 from training_core.events import Reporter
-from training_core.jobs import ExtractRoads, Segment
-from training_core.pipelines import extractroads, segment
+from training_core.geodata.raster_files import with_sources
+from training_core.jobs import JOBS, ExtractRoads, Segment, from_options
+from training_core.pipelines import evaluate, extractroads, finetune, quantize, segment, suggestlabels, vectorize
 from training_core.system.outputs import Outputs
 
 NATIVE = {"engine": "native", "precision": "fp32", "threads": 1}
@@ -141,12 +142,52 @@ def test_roads_are_extracted_from_a_raster_within_a_file(tmp_path, planted, imag
 
 @pytest.mark.parametrize(
     ("write", "name"),
-    [(write_geopackage, "towns.gpkg"), (write_pages, "pages.tif"), (write_netcdf, "town 1.nc")],
-    ids=["GPKG", "GTIFF_DIR", "NETCDF"],
-)
+    [
+        (write_geopackage, "towns.gpkg"), (write_pages, "pages.tif"), (write_netcdf, "town 1.nc"),
+        (write_archive, "towns.zip"),
+    ],
+    ids=["GPKG", "GTIFF_DIR", "NETCDF", "vsizip"],
+)  # fmt: skip
 def test_the_file_that_holds_the_image_is_not_overwritten(tmp_path, image, write, name):
     path = tmp_path / name
     inner = write(path, image)
     with pytest.raises(OutputError, match="is an input of this job"), Outputs([inner]) as outputs:
         outputs.stage(str(path))
     assert path.is_file()
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "inputs", "output"),
+    [
+        (segment, ("raster",), "mask"),
+        (extractroads, ("raster",), "roads"),
+        (vectorize, ("raster",), "roads"),
+        (suggestlabels, ("raster",), "suggestions"),
+        (evaluate, ("rasters", "roads"), "report"),
+        (finetune, ("rasters", "roads"), "model"),
+        (quantize, ("rasters",), "onnx"),
+    ],
+    ids=lambda value: getattr(value, "__name__", "").rpartition(".")[2] or None,
+)
+def test_an_image_of_a_mosaic_within_a_mosaic_is_not_overwritten(
+    tmp_path, town, planted, image, pipeline, inputs, output
+):
+    part, inner = tmp_path / "part.gpkg", tmp_path / "inner.vrt"  # its suffix is one that each job may write
+    write_raster(part, image, photometric="rgb")
+    write_vrt(inner, [part], SIDE_PX, SIDE_PX)
+    mosaic, whole = write_vrt(tmp_path / "outer.vrt", [inner], SIDE_PX, SIDE_PX), part.read_bytes()
+    job_type = JOBS[pipeline.__name__.rpartition(".")[2]]
+    known = {"raster": mosaic, "rasters": [mosaic], "roads": town.roads}
+    options = {**{name: known[name] for name in inputs}, output: str(part)}
+    options |= {"model": planted} if "model" in job_type.__dataclass_fields__ and output != "model" else {}
+    with pytest.raises(OutputError, match=r"part\.gpkg is an input of this job"):
+        pipeline.run(from_options(job_type, options), Reporter())
+    assert part.read_bytes() == whole
+
+
+def test_each_raster_stands_for_itself_and_what_it_is_made_of(tmp_path, image):
+    part = tmp_path / "part.tif"
+    write_raster(part, image)
+    mosaic = write_vrt(tmp_path / "a.vrt", [part], SIDE_PX, SIDE_PX)
+    given = [mosaic, "", "missing.tif", "a\0b", "\ud800.tif", "https://127.0.0.1:9/a.tif", "/vsizip/none.zip/a.tif"]
+    assert set(with_sources(given)) == {*filter(None, given), str(part)}

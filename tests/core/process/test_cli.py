@@ -187,19 +187,54 @@ def test_what_is_wrong_is_told_with_a_remedy(tmp_path, arguments, words):
         assert "Traceback" not in on_terminal.stderr + with_events.stderr
 
 
-@pytest.mark.parametrize("mode", [[], ["--events"]])
-def test_an_interrupt_stops_the_job(tmp_path, mode):
+def start_work(folder, *mode, ignored=(), **streams):
+    """Start a job that works until it is stopped, and return it when it has begun."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     running = subprocess.Popen(
-        [sys.executable, ACTOR, "act", "--part", "work", "--output", str(tmp_path / "out.tif"), *mode],
-        cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, ACTOR, "act", "--part", "work", "--output", str(folder / "out.tif"), *mode],
+        cwd=ROOT, text=True, start_new_session=True, **{"stdin": subprocess.DEVNULL, **streams},
+        preexec_fn=lambda: [
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL) for number in numbers
+        ],
     )  # fmt: skip
-    deadline = time.monotonic() + 20
-    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60
+    while not list(folder.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.02)
-    running.send_signal(signal.SIGINT)
-    out, error = running.communicate(timeout=20)
+    return running
+
+
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("mode", [[], ["--events"]])
+def test_a_signal_stops_the_job(tmp_path, mode, number):
+    running = start_work(tmp_path, *mode, **PIPES)
+    running.send_signal(number)
+    out, error = running.communicate(timeout=60)
     assert running.returncode == 130
     assert "no output was written" in (out if mode else error) and "Traceback" not in error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_under_nohup_goes_on_when_the_terminal_goes(tmp_path):
+    running = start_work(tmp_path, ignored=(signal.SIGHUP,), **PIPES)
+    running.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        running.wait(1)
+    running.send_signal(signal.SIGTERM)
+    running.communicate(timeout=60)
+    assert running.returncode == 130
+
+
+def test_a_terminal_that_goes_stops_the_job_as_a_signal_does(tmp_path):
+    ours, its = os.openpty()
+    running = start_work(tmp_path, stdin=its, stdout=its, stderr=its)
+    os.close(its)
+    os.close(ours)
+    time.sleep(0.5)  # in which it writes to the terminal that has gone
+    running.send_signal(signal.SIGHUP)
+    assert running.wait(60) == 130
     assert list(tmp_path.iterdir()) == []
 
 

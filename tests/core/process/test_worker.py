@@ -150,7 +150,7 @@ def test_nothing_follows_the_last_event(monkeypatch):
 def test_a_stopped_job_says_so_and_leaves_nothing(tmp_path, closing):
     process = play(tmp_path, "work", tmp_path / "out.tif")
     process.wait_for(events.Progress)
-    assert len(files(tmp_path)) == 1
+    assert len(files(tmp_path)) == 2
     if closing == "the client":
         process.close_input()
     else:
@@ -167,7 +167,7 @@ def test_a_segmentation_under_way_is_stopped_by_its_client(town, planted, tmp_pa
     job = Segment(raster=town.raster, model=planted, engine="native", threads=1, **many, **outputs)
     process = Process("run", job_file(tmp_path, job), script=("-m", "training_core"))
     process.wait_for(events.Progress)
-    assert len(files(tmp_path)) == 2
+    assert len(list(tmp_path.rglob("*.draft"))) == 2
     process.close_input()
     status, told = process.end()
     assert status == 130 and told[-1].code == "cancelled"
@@ -208,7 +208,7 @@ def test_a_client_that_dies_stops_its_worker(tmp_path):
 def test_a_job_that_does_not_heed_is_ended_and_leaves_nothing(tmp_path):
     process = play(tmp_path, "deaf", tmp_path / "out.tif")
     process.wait_for(events.Progress)
-    assert len(files(tmp_path)) == 1
+    assert len(files(tmp_path)) == 2
     process.close_input()
     began = time.monotonic()
     status, told = process.end(20)
@@ -251,7 +251,7 @@ def test_a_killed_worker_leaves_nothing_that_looks_finished(tmp_path):
     status, told = process.end()
     assert status == -signal.SIGKILL and not isinstance(told[-1], (events.Result, events.Error))
     assert (tmp_path / "out.tif").read_text() == "former"
-    assert [name for name in files(tmp_path) if not name.startswith(".")] == ["out.tif"]
+    assert [path.name for path in tmp_path.iterdir() if not path.name.startswith((".", "job"))] == ["out.tif"]
 
 
 def test_what_nobody_foresaw_is_told_and_its_traceback_goes_to_the_log(tmp_path):
@@ -318,7 +318,9 @@ def huge(path):
         file.truncate(1 << 34)
 
 
-@pytest.mark.parametrize(("make", "words"), [(folder, "no regular file"), (pipe, "no regular file"), (huge, "too large")])
+@pytest.mark.parametrize(
+    ("make", "words"), [(folder, "no regular file"), (pipe, "no regular file"), (huge, "too large")]
+)
 def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path, make, words):
     make(tmp_path / "job.json")
     status, told = Process("run", tmp_path / "job.json").end()
@@ -356,7 +358,9 @@ def test_a_worker_whose_reader_has_gone_stops_says_so_and_leaves_nothing(tmp_pat
     running.stdout.close()
     error = running.stderr.read()
     assert running.wait(60) == 1
-    assert error.splitlines() == ["No events can be written to standard output ([Errno 32] Broken pipe); the job is stopped."]
+    assert error.splitlines() == [
+        "No events can be written to standard output ([Errno 32] Broken pipe); the job is stopped."
+    ]
     assert files(tmp_path) == []
     running.stdin.close()
     running.stderr.close()

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from training_core.errors import OutputError, RoadSegError
-from training_core.system.outputs import PART, Outputs
+from training_core.system import staging
+from training_core.system.outputs import Outputs, replaced
 
 ROOT = Path(__file__).parents[3]
 NAMES = [
@@ -23,6 +24,8 @@ NAMES = [
     "no suffix",
     "two.dots.tif",
     ".hidden",
+    "a" * 251 + ".tif",
+    "a." + "b" * 253,
 ]
 
 
@@ -40,7 +43,8 @@ def test_an_output_appears_when_all_is_done(tmp_path, name):
     with Outputs() as outputs:
         staged = outputs.stage(str(destination))
         staged.write_text("done")
-        assert staged.parent == destination.parent and staged.suffix == (destination.suffix or PART)
+        assert staged.stat().st_dev == tmp_path.stat().st_dev
+        assert staged.suffix == (destination.suffix if destination.suffix in (".gpkg", ".tif") else ".part")
         assert not destination.exists()
     assert destination.read_text() == "done" and files(tmp_path) == [name]
 
@@ -57,10 +61,9 @@ def test_a_failed_run_leaves_nothing(tmp_path, name):
 
 def test_outputs_appear_together(tmp_path):
     with Outputs() as outputs:
-        staged = [outputs.stage(str(tmp_path / name)) for name in ("a", "b")]
-        for path in staged:
-            path.write_text("done")
-            assert files(tmp_path) == sorted(path.name for path in staged if path.exists())
+        for name in ("a", "b"):
+            outputs.stage(str(tmp_path / name)).write_text("done")
+            assert [path for path in tmp_path.iterdir() if not path.name.startswith(".")] == []
     assert files(tmp_path) == ["a", "b"]
 
 
@@ -91,10 +94,13 @@ def test_where_one_cannot_be_put_in_place_none_is(tmp_path):
     assert (tmp_path / "first").read_text() == "former"
 
 
-def test_an_output_that_was_not_written_does_not_appear(tmp_path):
-    with Outputs() as outputs:
+def test_an_output_that_was_not_written_is_an_error(tmp_path):
+    (tmp_path / "b").write_text("former")
+    with pytest.raises(OutputError, match=r"a could not be written \(No such file") as refusal, Outputs() as outputs:
+        outputs.stage(str(tmp_path / "b")).write_text("new")
         outputs.stage(str(tmp_path / "a"))
-    assert files(tmp_path) == []
+    assert refusal.value.remedy
+    assert files(tmp_path) == ["b"] and (tmp_path / "b").read_text() == "former"
 
 
 def test_missing_folders_are_made(tmp_path):
@@ -132,21 +138,65 @@ def test_a_killed_run_leaves_nothing_that_looks_finished_and_the_next_one_cleans
         timeout=60,
     )
     assert killed.returncode == -signal.SIGKILL
-    left = files(tmp_path)
-    assert len(left) == 2 and all(name.startswith(".") and PART in name for name in left)
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".roadseg-") and left.is_dir()
+    with Outputs() as outputs:
+        outputs.stage(str(tmp_path / "b.tif")).write_text("done")
+    assert left.exists(), "what another output's run left may be that of another machine"
     with Outputs() as outputs:
         outputs.stage(str(tmp_path / "a [1].tif")).write_text("done")
-    assert files(tmp_path) == ["a [1].tif"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a [1].tif", "b.tif"]
 
 
-def test_what_a_living_process_writes_is_left_alone(tmp_path):
-    others = [f".a.{os.getppid()}{PART}.tif", f".b.99999999{PART}.tif", f".a.old{PART}.tif", "a.part.tif", ".a.9.tif"]
-    for name in others:
-        (tmp_path / name).write_text("half")
-    (tmp_path / f".a.{10**30}{PART}.tif").write_text("no process has such a number")
+def leave(folder, process, token, *inside):
+    """Make a staging folder as a killed run leaves it."""
+    path = folder / f".roadseg-{process}-{token}.part"
+    path.mkdir()
+    for name in inside:
+        (path / name).write_text("half")
+
+
+def test_only_what_dead_processes_have_left_is_removed(tmp_path):
+    leave(tmp_path, os.getppid(), "aa", "a.tif", "aa1.tif")
+    leave(tmp_path, 99999999, "bb", "b.tif", "bb1.tif")
+    (tmp_path / ".roadseg-old.part").mkdir()
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "a.tif").write_text("whole")
+    (tmp_path / ".roadseg-99999999-cc.part").symlink_to("victim")
+    (tmp_path / ".roadseg-99999999-dd.part").write_text("a file")
+    kept = {path.name for path in tmp_path.iterdir()}
+    leave(tmp_path, 99999999, "ee", "a.tif", "ee1.tif", "ee1.tif.draft")
+    leave(tmp_path, 10**30, "ff")
+    leave(tmp_path, os.getpid(), "ab", "a.tif")  # of a process that had the same number, as in a container
     with Outputs() as outputs:
         outputs.stage(str(tmp_path / "a.tif")).write_text("done")
-    assert files(tmp_path) == sorted(["a.tif", *others])
+        with Outputs() as others:
+            others.stage(str(tmp_path / "a.tif")).write_text("also done")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.tif", *kept}
+    assert (tmp_path / "a.tif").read_text() == "done" and (tmp_path / "victim" / "a.tif").read_text() == "whole"
+
+
+def test_a_link_that_was_laid_for_a_temporary_file_is_not_followed(tmp_path):
+    (tmp_path / "victim").write_text("whole")
+    for name in (f".a.{os.getpid()}.part.tif", f".a.{os.getpid()}.part.tif.draft", ".a.tif.part"):
+        (tmp_path / name).symlink_to("victim")
+    names = set()
+    for _ in range(2):
+        with Outputs() as outputs:
+            staged = outputs.stage(str(tmp_path / "a.tif"))
+            names.add(staged.name)
+            assert staged.parent.parent == tmp_path and staged.parent.stat().st_mode & 0o777 == 0o700
+            staged.write_text("done")
+    assert len(names) == 2, "a name that comes again can be foreseen"
+    assert (tmp_path / "victim").read_text() == "whole"
+
+
+def test_a_link_at_the_name_of_a_staging_folder_is_not_followed(tmp_path, monkeypatch):
+    monkeypatch.setattr(staging.secrets, "token_hex", lambda _: "abc")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / f".roadseg-{os.getpid()}-abc.part").symlink_to("elsewhere")
+    assert "File exists" in refused(tmp_path / "a.tif")
+    assert files(tmp_path) == []
 
 
 @pytest.mark.parametrize("form", ["{}", "{}|layername=roads", "{}|layerid=0|subset=lanes > 1"])
@@ -158,6 +208,51 @@ def test_an_input_is_not_written_over(tmp_path, form):
         with pytest.raises(OutputError, match=r"is an input of this job"), Outputs([form.format(source)]) as outputs:
             outputs.stage(str(destination))
     assert source.read_text() == "drawn by hand" and files(tmp_path) == ["link.gpkg", "roads.gpkg"]
+
+
+def test_an_input_by_another_link_and_what_goes_with_an_output_are_not_written_over(tmp_path):
+    (tmp_path / "roads.gpkg").write_text("drawn by hand")
+    os.link(tmp_path / "roads.gpkg", tmp_path / "linked.gpkg")
+    (tmp_path / "image.tif.ovr").write_text("an image")
+    inputs = [str(tmp_path / "roads.gpkg"), str(tmp_path / "image.tif.ovr"), "a\0b", "\ud800"]
+    for name in ("linked.gpkg", "image.tif"):
+        with pytest.raises(OutputError, match=rf"{name} is an input"), Outputs(inputs) as outputs:
+            outputs.stage(str(tmp_path / name)).write_text("new")
+    assert files(tmp_path) == ["image.tif.ovr", "linked.gpkg", "roads.gpkg"]
+
+
+def test_one_file_by_two_names_is_staged_once(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    with Outputs() as outputs:
+        one, other = (outputs.stage(str(tmp_path / folder / "a.gpkg")) for folder in ("real", "link/../real"))
+        assert one == other == outputs.stage(str(tmp_path / "link" / "a.gpkg"))
+        one.write_text("done")
+    assert files(tmp_path) == ["a.gpkg"]
+
+
+def test_outputs_that_are_one_file_to_the_file_system_are_refused(tmp_path, monkeypatch):
+    opened = Path.open
+    monkeypatch.setattr(Path, "open", lambda path, mode="r": opened(path.with_name(path.name.lower()), mode))
+    with (
+        pytest.raises(OutputError, match=r"A\.TIF is the same file as another output") as refusal,
+        Outputs() as outputs,
+    ):
+        for name in ("a.tif", "b.tif", "A.TIF"):
+            outputs.stage(str(tmp_path / name))
+    assert refusal.value.remedy and files(tmp_path) == []
+
+
+def test_a_single_file_is_replaced_when_it_is_complete(tmp_path):
+    (tmp_path / "a").write_text("former")
+    leave(tmp_path, 99999999, "ee", "a", "ee1.part")
+    with pytest.raises(Failure), replaced(tmp_path / "a") as temporary:
+        temporary.write_text("half")
+        raise Failure
+    assert files(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "former"
+    with replaced(tmp_path / "a") as temporary:
+        temporary.write_text("new")
+    assert files(tmp_path) == ["a"] and (tmp_path / "a").read_text() == "new"
 
 
 def test_inputs_that_are_not_given_forbid_nothing(tmp_path, monkeypatch):
@@ -199,6 +294,34 @@ def test_a_folder_that_cannot_be_written_to_is_named():
 def test_a_name_that_the_file_system_does_not_take_is_refused(tmp_path):
     assert "a" * 300 in refused(tmp_path / ("a" * 300))
     assert "a\0b" in refused(tmp_path / "a\0b")
+
+
+def test_a_name_that_is_not_unicode_is_written_or_refused(tmp_path):
+    name = os.fsdecode(b"roads \xff.gpkg")
+    with Outputs() as outputs:
+        staged = outputs.stage(str(tmp_path / name))
+        assert staged.name.isascii()
+        staged.write_text("done")
+    assert (tmp_path / name).read_text() == "done"
+    assert "\ud800" in refused(tmp_path / "\ud800.gpkg")
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /proc")
+@pytest.mark.parametrize("name", ["final!v2", "two\nlines", os.fsdecode(b"caf\xe9")])
+def test_no_temporary_path_has_what_a_library_takes_for_an_address(tmp_path, name):
+    with Outputs() as outputs:
+        staged = outputs.stage(str(tmp_path / name / "a;b!c.gpkg"))
+        assert not set(str(staged)) & set("!;\n") and str(staged).isascii()
+        staged.write_text("done")
+    assert files(tmp_path) == ["a;b!c.gpkg"]
+
+
+def test_outputs_can_be_entered_again(tmp_path):
+    outputs = Outputs()
+    for name in ("a", "b"):
+        with outputs:
+            outputs.stage(str(tmp_path / name)).write_text("done")
+    assert files(tmp_path) == ["a", "b"]
 
 
 @given(st.text(st.characters(exclude_characters="/"), min_size=1, max_size=300))

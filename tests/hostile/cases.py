@@ -1,0 +1,83 @@
+"""Hostile cases: what a job is given, and what it must make of it.
+
+A table is a list of `Case`. A case names a job, and a function that spoils something in a `Place` and returns the
+options that replace good ones. What holds for every case is checked in `outcome.py`: never `unexpected`, no signal, a
+remedy, the file named, folders as they were, and what is claimed exists and reads.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Optional
+
+from good_inputs import Goods
+
+# What a job must do: end in an error, give its result, or either of them, as with fuzzed files.
+REFUSED, DONE, EITHER = "refused", "done", "either"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Good inputs, which nothing may change, a folder for bad ones, and one for outputs.
+
+    Parameters
+    ----------
+    goods : Goods
+    bad, out : Path
+        Empty folders.
+    """
+
+    goods: Goods
+    bad: Path
+    out: Path
+
+    def options(self, job: str) -> dict[str, Any]:
+        """Return options with which a job goes well and fast, all of its outputs asked for."""
+        return self.goods.options(job, self.out)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A job with one hostile input.
+
+    Parameters
+    ----------
+    name : str
+        What is hostile, unique within its group: `segment, a raster of complex integers`.
+    job : str
+        Name of the job.
+    spoil : callable
+        Makes the hostile input in `place.bad`; returns the options that replace good ones.
+    expect : str
+        REFUSED, DONE or EITHER.
+    names : tuple of str
+        What the message of an error must contain, such as the name of a file.
+    job_file : callable, optional
+        Returns the bytes of the job file, in place of the one that holds the options.
+    limit_s : float
+        Processor time that the job may take; it may wait three times as long.
+    memory_bytes : int
+        Address space that the job may add to what the loaded libraries have.
+    limits : dict of str to int
+        Further ones, as in `fork_server.Order`.
+    """
+
+    name: str
+    job: str
+    spoil: Callable[[Place], dict[str, Any]]
+    expect: str = REFUSED
+    names: tuple[str, ...] = ()
+    job_file: Optional[Callable[[Place], bytes]] = None
+    limit_s: float = 20.0
+    memory_bytes: int = 4 << 30
+    limits: dict[str, int] = field(default_factory=dict)
+
+
+def tenth(cases: Iterable[Case]) -> list[Case]:
+    """Return a tenth of some cases, and at least one: the same ones each time, whatever their order."""
+    ordered = sorted(cases, key=lambda case: zlib.crc32(case.name.encode()))
+    return ordered[: math.ceil(len(ordered) / 10)]

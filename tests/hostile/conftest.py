@@ -1,0 +1,57 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "core"), str(Path(__file__).parent)]
+
+from once import make_once  # noqa: E402
+from training_core.system.processor import prepare_process  # noqa: E402
+
+prepare_process(threads=1)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--all-cases", action="store_true", help="all hostile cases, instead of a tenth of each group")
+
+
+def pytest_generate_tests(metafunc):
+    """Give a test that takes a `case` those of its module's `CASES`: all, or a tenth of each group."""
+    if "case" not in metafunc.fixturenames:
+        return
+    from cases import tenth
+
+    for_all = metafunc.config.getoption("--all-cases")
+    groups = metafunc.module.CASES
+    chosen = [(group, case) for group, cases in groups.items() for case in (cases if for_all else tenth(cases))]
+    metafunc.parametrize("case", [case for _, case in chosen], ids=[f"{group}: {case.name}" for group, case in chosen])
+
+
+@pytest.fixture(scope="session")
+def goods(tmp_path_factory):
+    """Good inputs of all jobs; do not write there."""
+    from good_inputs import make_goods
+
+    return make_once(tmp_path_factory, "goods", make_goods)
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A process that runs jobs."""
+    from fork_server import ForkServer
+
+    if not sys.platform.startswith("linux"):
+        pytest.skip("limits and forks as these tests need them are those of Linux")
+    with ForkServer() as started:
+        yield started
+
+
+@pytest.fixture
+def place(goods, tmp_path):
+    """Good inputs, and empty folders for bad ones and for outputs."""
+    from cases import Place
+
+    for name in ("bad", "out", "job"):
+        (tmp_path / name).mkdir()
+    return Place(goods, tmp_path / "bad", tmp_path / "out")

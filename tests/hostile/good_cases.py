@@ -1,0 +1,8 @@
+"""The good inputs themselves, as cases: without them a refusal would mean nothing."""
+
+from __future__ import annotations
+
+from cases import DONE, Case
+from training_core.jobs import JOBS
+
+CASES = [Case(f"{job}, nothing is spoiled", job, lambda place: {}, DONE, limit_s=60) for job in JOBS]

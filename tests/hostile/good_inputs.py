@@ -1,0 +1,122 @@
+"""Good inputs of all jobs: small files, with which each job goes well in a moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from shapely.geometry import Point, box
+
+from support.rasters import write_layer, write_raster
+from support.towns import ROADS, SIDE_PX, make_town, on_map, plant_model, true_roads
+from training_core.geodata.pixel_codes import NO_DATA
+from training_core.models.model_file import load_model
+from training_core.models.onnx_file import export_onnx, save_onnx
+
+_NATIVE = {"engine": "native", "precision": "fp32", "threads": 1}
+
+
+@dataclass(frozen=True)
+class Goods:
+    """Paths of good inputs.
+
+    Parameters
+    ----------
+    folder : str
+        Holds all of them, and nothing else.
+    raster, roads, aoi : str
+        A town of 192 x 192 px.
+    model, onnx : str
+        A model for it that has learned nothing.
+    mask, probability : str
+        Its true roads.
+    after : str
+        Its roads but one.
+    places : str
+        Points on its roads, with a field `name`.
+    labeled : str
+        A corner of it, where labels are.
+    sure_model : str
+        A model to which all is road, with 8-bit integers, too.
+    """
+
+    folder: str
+    raster: str
+    roads: str
+    aoi: str
+    model: str
+    onnx: str
+    mask: str
+    probability: str
+    after: str
+    places: str
+    labeled: str
+    sure_model: str
+
+    def options(self, job: str, out: Path) -> dict[str, Any]:
+        """Return options with which a job goes well and fast, all of its outputs in one folder."""
+        labels = {"rasters": [self.raster], "roads": self.roads, "aoi": self.aoi}
+        network = {"roads": str(out / "roads.gpkg"), "nodes": str(out / "nodes.gpkg")}
+        report = {"report": str(out / "report.html"), "scores": str(out / "scores.json")}
+        mask, onnx = str(out / "mask.tif"), str(out / "model.onnx")
+        return {
+            "finetune": {
+                **labels, **_NATIVE, "base_model": self.model, "model": str(out / "model.safetensors"),
+                "report": str(out / "report.html"), "steps": 2, "batch_size": 2, "chip_px": 64,
+            },
+            "segment": {
+                **_NATIVE, "raster": self.raster, "model": self.model, "mask": mask,
+                "probability": str(out / "probability.tif"), "aoi": self.aoi,
+            },
+            "vectorize": {"raster": self.mask, **network},
+            "extractroads": {
+                **_NATIVE, "raster": self.raster, "model": self.model, "aoi": self.aoi, "mask": mask,
+                "roads": network["roads"],
+            },
+            "cleannetwork": {"lines": self.roads, **network},
+            "evaluate": {**labels, **_NATIVE, "model": self.model, **report},
+            "suggestlabels": {
+                "raster": self.probability, "labeled": self.labeled, "patch_m": 32.0, "count": 2,
+                "suggestions": str(out / "suggestions.gpkg"),
+            },
+            "scorenetwork": {
+                "truth": self.roads, "proposal": self.after, "aoi": self.aoi, "errors": str(out / "errors.gpkg"),
+                **report,
+            },
+            "exportnetwork": {
+                "lines": self.roads, "graphml": str(out / "roads.graphml"), "geopackage": str(out / "graph.gpkg"),
+            },
+            "comparenetworks": {
+                "before": self.roads, "after": self.after, "aoi": self.aoi, "places": self.places,
+                "places_name_field": "name", "origins": self.places, "origins_name_field": "name",
+                "changes": str(out / "changes.gpkg"), "reached": str(out / "reached.gpkg"),
+                "report": str(out / "report.html"), "numbers": str(out / "numbers.json"),
+            },
+            "exportmodel": {"model": self.model, "onnx": onnx},
+            "quantize": {"model": self.sure_model, "rasters": [self.raster], "onnx": onnx, "threads": 1},
+            "makescene": {"raster": str(out / "scene.tif"), "roads": str(out / "scene.gpkg"), "size_px": 256},
+        }[job]  # fmt: skip
+
+
+def make_goods(folder: Path) -> Goods:
+    """Write good inputs to an empty folder."""
+    town = make_town(folder)
+    truth = true_roads()
+    model = plant_model(folder / "model.safetensors")
+    probability = np.random.default_rng(0).uniform(0, 0.2, truth.shape) + 0.7 * truth
+    network, card = load_model(model)
+    onnx = folder / "model.onnx"
+    save_onnx(onnx, export_onnx(network), card, 0)
+    return Goods(
+        folder=str(folder), raster=town.raster, roads=town.roads, aoi=town.aoi, model=model, onnx=str(onnx),
+        mask=write_raster(folder / "mask.tif", truth.astype(np.uint8), nodata=NO_DATA),
+        probability=write_raster(folder / "probability.tif", probability.astype(np.float32)),
+        after=write_layer(folder / "after.gpkg", *map(on_map, ROADS[:-1])),
+        places=write_layer(
+            folder / "places.gpkg", on_map(Point(48, 5)), on_map(Point(SIDE_PX - 5, 100)), name=["north", "east"]
+        ),
+        labeled=write_layer(folder / "labeled.gpkg", on_map(box(0, 0, 64, 64))),
+        sure_model=plant_model(folder / "sure.safetensors", threshold=0.0),
+    )  # fmt: skip

@@ -1,0 +1,103 @@
+"""File names that no job expects, of inputs and of outputs, in every format."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import geopandas
+
+from cases import DONE, EITHER, Case, Place
+
+# By what is hostile about them. An ending follows; LONG is filled up to what a file system takes.
+LONG = "255 bytes"
+NAMES = {
+    "spaces": "my final roads",
+    "quotes": "the \"old\" 'town'",
+    "exclamation mark": "final!v2",
+    "semicolon": "a;b",
+    "colon": "a:b",
+    "pipe": "a|b",
+    "question mark": "a?b",
+    "hash": "a#b",
+    "percent": "a%20b%s",
+    "ampersand": "a&b=c",
+    "newline": "two\nlines",
+    "composed": "stra\u00dfe \u00e9",
+    "decomposed": "strasse e\u0301",
+    "emoji": "\U0001f6e3\ufe0f",
+    "leading dash": "-rf",
+    "leading dot": ".hidden",
+    "trailing space": "roads ",
+    "brackets": "[1]{a}*",
+    "backslash": "a\\b",
+    "not UTF-8": os.fsdecode(b"caf\xe9"),
+    LONG: "a",
+}
+# What a case may also refuse, with the name in its message.
+_MAY_BE_REFUSED = ("not UTF-8", "newline", "exclamation mark", "semicolon")
+# By format: a job and its output. Two formats of a kind are told from each other by their suffix.
+_OUTPUTS = {
+    ".gpkg": ("vectorize", "roads"),
+    ".geojson": ("vectorize", "roads"),
+    ".fgb": ("vectorize", "roads"),
+    ".tif": ("segment", "mask"),
+    ".json": ("scorenetwork", "scores"),
+    ".html": ("scorenetwork", "report"),
+    ".graphml": ("exportnetwork", "graphml"),
+    ".onnx": ("exportmodel", "onnx"),
+    ".safetensors": ("finetune", "model"),
+}
+# By format: a job, its input, and the good file.
+_INPUTS: dict[str, tuple[str, str, str]] = {
+    ".gpkg": ("cleannetwork", "lines", "roads"),
+    ".geojson": ("cleannetwork", "lines", "roads"),
+    ".fgb": ("cleannetwork", "lines", "roads"),
+    ".tif": ("vectorize", "raster", "mask"),
+    ".safetensors": ("segment", "model", "model"),
+    ".onnx": ("segment", "model", "onnx"),
+}
+
+
+def _named(folder: Path, what: str, suffix: str) -> Path:
+    stem = "a" * (255 - len(suffix)) if what == LONG else NAMES[what]
+    return folder / f"{stem}{suffix}"
+
+
+def _output(what: str, suffix: str, field: str) -> Callable[[Place], dict[str, Any]]:
+    return lambda place: {field: str(_named(place.out, what, suffix))}
+
+
+def _input(what: str, suffix: str, field: str, good: str) -> Callable[[Place], dict[str, Any]]:
+    def spoil(place: Place) -> dict[str, Any]:
+        source, path = Path(getattr(place.goods, good)), _named(place.bad, what, suffix)
+        if source.suffix == suffix:
+            shutil.copyfile(source, path)
+        else:
+            plain = place.bad / f"plain{suffix}"
+            geopandas.read_file(source).to_file(plain)
+            plain.rename(path)
+        return {field: str(path), **({"engine": "openvino"} if suffix == ".onnx" else {})}
+
+    return spoil
+
+
+def _expected(what: str) -> str:
+    return EITHER if what in _MAY_BE_REFUSED else DONE
+
+
+CASES = [
+    *(
+        Case(f"{job} writes {suffix}, {what}", job, _output(what, suffix, field), _expected(what))
+        for suffix, (job, field) in _OUTPUTS.items()
+        for what in NAMES
+    ),
+    *(
+        Case(f"{job} reads {suffix}, {what}", job, _input(what, suffix, field, good), _expected(what))
+        for suffix, (job, field, good) in _INPUTS.items()
+        for what in NAMES
+    ),
+]

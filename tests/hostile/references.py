@@ -1,0 +1,118 @@
+"""What jobs make of good inputs when nothing disturbs them, and whether other outputs are the same."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import numpy as np
+import onnx
+import pyogrio
+import rasterio
+from safetensors.numpy import load_file
+
+from fork_server import ForkServer
+from good_inputs import Goods
+from outcome import check_result, claimed, job_document, run
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Outputs of an undisturbed run.
+
+    Parameters
+    ----------
+    options : dict of str to Any
+        Of the job; its outputs lie where they were.
+    outputs : dict of str to Path
+        The outputs by their file names.
+    seconds : float
+        How long it took.
+    """
+
+    options: dict[str, Any]
+    outputs: dict[str, Path]
+    seconds: float
+
+    @property
+    def bytes(self) -> int:
+        """The size of all outputs together."""
+        return sum(path.stat().st_size for path in self.outputs.values())
+
+
+class References:
+    """Undisturbed runs of jobs, each made once.
+
+    Parameters
+    ----------
+    goods : Goods
+    server : ForkServer
+    folder : Path
+        Empty.
+    """
+
+    def __init__(self, goods: Goods, server: ForkServer, folder: Path) -> None:
+        self._goods, self._server, self._folder = goods, server, folder
+        self._made: dict[str, Reference] = {}
+
+    def of(self, job: str, suffix: str = ".gpkg", **changed: Any) -> Reference:
+        """Return the reference of a job with some options changed, its vector outputs of a suffix."""
+        key = json.dumps([job, suffix, changed])
+        if key not in self._made:
+            folder = self._folder / str(len(self._made))
+            for name in ("out", "run"):
+                (folder / name).mkdir(parents=True)
+            options = with_suffix(self._goods.options(job, folder / "out"), suffix) | changed
+            outcome = run(self._server, folder / "run", job_document(job, options), cpu_s=120, wall_s=480)
+            assert outcome.is_done, outcome
+            paths = [Path(path) for path in claimed(job, options)]
+            self._made[key] = Reference(options, {path.name: path for path in paths}, outcome.ended.seconds)
+        return self._made[key]
+
+
+def with_suffix(options: dict[str, Any], suffix: str) -> dict[str, Any]:
+    """Return options whose GeoPackages to be written, those in a folder `out`, are of another format."""
+    return {
+        name: str(Path(value).with_suffix(suffix))
+        if isinstance(value, str) and value.endswith(".gpkg") and Path(value).parent.name == "out"
+        else value
+        for name, value in options.items()
+    }
+
+
+def assert_same(job: str, options: dict[str, Any], result: dict[str, Any], reference: Reference) -> None:
+    """Check that a job's outputs read and are those of an undisturbed run."""
+    check_result(job, options, result)
+    for path in map(Path, claimed(job, options)):
+        found, expected = (_content(each) for each in (path, reference.outputs[path.name]))
+        assert found.keys() == expected.keys(), path
+        for name, value in found.items():
+            assert np.array_equal(value, expected[name]), (path, name)
+
+
+def _content(path: Path) -> dict[str, Any]:
+    """Return what is in an output, by names, without what tells the time."""
+    suffix = path.suffix.lower()
+    if suffix == ".tif":
+        with rasterio.open(path) as dataset:
+            return {"pixels": dataset.read(), "overviews": dataset.overviews(1), "tags": str(dataset.tags(1))}
+    if suffix in (".gpkg", ".geojson", ".fgb"):
+        layers = [] if suffix != ".gpkg" else pyogrio.list_layers(path)[:, 0].tolist()
+        tables = {name: geopandas.read_file(path, layer=name) for name in layers or [None]}
+        return {str(name): table.to_wkb().to_csv() for name, table in tables.items()}
+    if suffix == ".safetensors":
+        return load_file(path)
+    if suffix == ".onnx":
+        return {"graph": onnx.load(path).graph.SerializeToString(deterministic=True)}
+    if suffix == ".json":
+        return {name: str(value) for name, value in json.loads(path.read_text()).items() if "timings" not in name}
+    return {"text": "" if suffix == ".html" else path.read_text(encoding="utf-8")}  # a report tells how long it took
+
+
+def outputs_of(job: str) -> list[str]:
+    """Return the names of the outputs that a job with good inputs has."""
+    options = Goods(*[""] * len(Goods.__dataclass_fields__)).options(job, Path("out"))
+    return [name for name, value in options.items() if value in claimed(job, options)]

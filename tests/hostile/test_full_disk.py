@@ -1,0 +1,120 @@
+"""Every output of every job where there is too little of something: disk, files that may be open, temporary files.
+
+The result is that of an undisturbed run, or an error, and then the folders are as they were.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from good_inputs import Goods
+from outcome import check_error, claimed, job_document, run, snapshot
+from references import References, assert_same, outputs_of, with_suffix
+from training_core.jobs import JOBS
+
+# By the format of vector outputs: the jobs that try it. All write vector files the same way.
+_JOBS_BY_SUFFIX = {".gpkg": tuple(JOBS), ".geojson": ("vectorize",), ".fgb": ("vectorize",)}
+# Share of the output's size that the largest file may have, and bytes beside that.
+_ROOMS = {"all but a byte": (1, -1), "all but 100 bytes": (1, -100), "half": (0.5, 0), "4096 bytes": (0, 4096)}
+# Share of the size of all outputs that a small disk has.
+_DISKS = {"a tenth": 0.1, "half": 0.5, "nearly all": 0.9}
+_FEW_FILES = (16, 24, 40)
+_NO_TEMPORARY_FOLDERS = {"missing": "/nonexistent", "read-only": "/proc"}
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A job, what is scarce, and the format of its vector outputs.
+
+    Parameters
+    ----------
+    job, kind, amount : str
+    output : str
+        Name of the output for which there is too little room.
+    suffix : str
+    """
+
+    job: str
+    kind: str
+    amount: str
+    output: str = ""
+    suffix: str = ".gpkg"
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others of its kind."""
+        return f"{self.job}, {self.amount}{self.output and f' of {self.output}'}, {self.suffix}"
+
+
+CASES = {
+    "file size": [
+        Trouble(job, "file size", room, output, suffix)
+        for suffix, jobs in _JOBS_BY_SUFFIX.items()
+        for job in jobs
+        for output in outputs_of(job)
+        for room in _ROOMS
+    ],
+    "disk": [Trouble(job, "disk", disk) for job in JOBS for disk in _DISKS],
+    "open files": [Trouble(job, "open files", str(count)) for job in JOBS for count in _FEW_FILES],
+    "temporary folder": [Trouble(job, "temporary folder", which) for job in JOBS for which in _NO_TEMPORARY_FOLDERS],
+}
+
+
+@pytest.fixture(scope="module")
+def references(goods, server, tmp_path_factory):
+    return References(goods, server, tmp_path_factory.mktemp("references"))
+
+
+def test_the_result_is_whole_or_there_is_none(case, references, goods: Goods, server, tmp_path):
+    reference = references.of(case.job, case.suffix)
+    (tmp_path / "job").mkdir()
+    (tmp_path / "out").mkdir()
+    options, limits = with_suffix(goods.options(case.job, tmp_path / "out"), case.suffix), {}
+    disk_bytes = 0
+    if case.kind == "file size":
+        share, more = _ROOMS[case.amount]
+        size = reference.outputs[Path(options[case.output]).name].stat().st_size
+        limits["limits"] = {"FSIZE": max(1, int(share * size) + more)}
+    elif case.kind == "disk":
+        disk_bytes = int(_DISKS[case.amount] * reference.bytes)
+    elif case.kind == "open files":
+        limits["limits"] = {"NOFILE": int(case.amount)}
+    else:
+        limits["variables"] = {"TMPDIR": _NO_TEMPORARY_FOLDERS[case.amount]}
+    with small_disk(tmp_path / "out", disk_bytes):
+        (tmp_path / "out" / "neighbor.txt").write_text("former")
+        for path in claimed(case.job, options)[:1]:
+            Path(path).write_text("former")
+        before = snapshot(tmp_path / "out")
+        outcome = run(server, tmp_path / "job", job_document(case.job, options), cpu_s=120, wall_s=480, **limits)
+        if outcome.is_done:
+            assert_same(case.job, options, outcome.last.result, reference)
+            assert len(os.listdir(tmp_path / "out")) == 1 + len(reference.outputs)
+        else:
+            check_error(outcome.last, (), outcome.log)
+            assert snapshot(tmp_path / "out") == before, "the folder is not as it was"
+
+
+@contextmanager
+def small_disk(folder: Path, size_bytes: int):
+    """Mount a disk of a size at a folder, unless that is 0."""
+    if not size_bytes:
+        yield
+        return
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "none", str(folder)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("no mount here")
+    if mounted.returncode:
+        pytest.skip("no small disk can be made here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
