@@ -1,11 +1,19 @@
 """Every job, given what no job expects: see `cases.py` for what a case is, and `outcome.py` for what must hold."""
 
+import checkpoint_cases
 import good_cases
+import job_cases
 import model_cases
 import name_cases
 from outcome import try_case
 
-CASES = {"good": good_cases.CASES, "models": model_cases.CASES, "names": name_cases.CASES}
+CASES = {
+    "good": good_cases.CASES,
+    "checkpoints": checkpoint_cases.CASES,
+    "jobs": job_cases.CASES,
+    "models": model_cases.CASES,
+    "names": name_cases.CASES,
+}
 
 
 def test_every_promise_holds(case, place, server, tmp_path):
