@@ -432,3 +432,8 @@ def test_too_little_memory_is_told_with_what_to_lower(error):
 def test_a_refusal_keeps_its_words():
     error = worker.explain(LabelError("No roads.", "Draw some."), events.Reporter())
     assert error == events.Error("labels", "No roads.", "Draw some.")
+
+
+def test_a_message_that_is_too_long_to_read_keeps_its_beginning_and_its_end():
+    error = worker.explain(LabelError("The bands are " + "x" * 10**6 + ".", "Choose others."), events.Reporter())
+    assert len(error.message) < 10_100 and error.message.startswith("The bands are x") and error.message.endswith("x.")
