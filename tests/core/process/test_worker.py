@@ -1,5 +1,6 @@
 """The worker as a process of its own: what its pipes carry, and what is left when it ends in any way."""
 
+import errno
 import json
 import os
 import queue
@@ -356,3 +357,15 @@ def test_too_little_memory_is_told_with_what_to_lower(error):
 def test_a_refusal_keeps_its_words():
     error = worker.explain(LabelError("No roads.", "Draw some."), events.Reporter())
     assert error == events.Error("labels", "No roads.", "Draw some.")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EMFILE, os.strerror(errno.EMFILE), "a.tif"),
+        RuntimeError("Too many open files (24)"),
+    ],
+)
+def test_too_many_open_files_are_told_in_words(error):
+    told = worker.explain(error, events.Reporter())
+    assert told.code == "resources" and told.message.endswith(".") and "ulimit -n" in told.remedy
