@@ -90,6 +90,10 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
             "There is not enough memory for this job.",
             "Do it for a part of the image or layer, or lower the tile size, chip size or batch size.",
         )
+    if "Too many open files" in str(error):  # some libraries say so in errors of their own
+        return events.Error(
+            "resources", "Too many files are open.", "Raise the limit of open files (ulimit -n), or give fewer rasters."
+        )
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return events.Error("output", "The disk is full.", "Make room, or choose another folder for the outputs.")
     reporter.log("".join(traceback.format_exception(type(error), error, error.__traceback__)))

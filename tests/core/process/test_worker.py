@@ -1,5 +1,6 @@
 """The worker as a process of its own: what its pipes carry, and what is left when it ends in any way."""
 
+import errno
 import json
 import os
 import queue
@@ -437,3 +438,15 @@ def test_a_refusal_keeps_its_words():
 def test_a_message_that_is_too_long_to_read_keeps_its_beginning_and_its_end():
     error = worker.explain(LabelError("The bands are " + "x" * 10**6 + ".", "Choose others."), events.Reporter())
     assert len(error.message) < 10_100 and error.message.startswith("The bands are x") and error.message.endswith("x.")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EMFILE, os.strerror(errno.EMFILE), "a.tif"),
+        RuntimeError("Too many open files (24)"),
+    ],
+)
+def test_too_many_open_files_are_told_in_words(error):
+    told = worker.explain(error, events.Reporter())
+    assert told.code == "resources" and told.message.endswith(".") and "ulimit -n" in told.remedy

@@ -1,0 +1,34 @@
+"""A training while somebody sets the system's clock."""
+
+import time
+
+from support.towns import ROAD_M
+from training_core.events import Progress, Reporter
+from training_core.jobs import FineTune
+from training_core.pipelines import finetune
+
+DAY_S = 86400.0
+
+
+def test_a_training_takes_the_minutes_it_was_given_though_the_clock_is_set_back(
+    town, planted, tmp_path, monkeypatch, enough_memory
+):
+    began_s, now, moved_s = time.monotonic(), time.time, [0.0]
+
+    def jumping():
+        moved_s[0] -= DAY_S
+        return now() + moved_s[0]
+
+    monkeypatch.setattr(time, "time", jumping)
+    events = []
+    job = FineTune(
+        rasters=(town.raster,), roads=town.roads, aoi=town.aoi, base_model=planted, width_m=ROAD_M, minutes=0.05,
+        chip_px=64, batch_size=1, engine="native", precision="fp32", threads=1, checkpoint_minutes=0.01,
+        model=str(tmp_path / "model.safetensors"), log_folder=str(tmp_path / "log"),
+    )  # fmt: skip
+    result = finetune.run(job, Reporter(events.append))
+    assert moved_s[0], "nothing looked at the clock"
+    assert time.monotonic() - began_s >= 3 and result["steps"] > 1
+    fractions = [event.fraction for event in events if isinstance(event, Progress)]
+    assert fractions == sorted(fractions) and min(fractions) >= 0 and max(fractions) <= 1
+    assert all(event.eta_s is None or 0 <= event.eta_s < 600 for event in events if isinstance(event, Progress))
