@@ -1,4 +1,4 @@
-"""Crossings: pairs of shapes that meet, found within a limit, and polygons that cross themselves, repaired.
+"""Crossings: pairs of shapes that meet, found within a limit; lines and polygons that cross themselves.
 
 Scope: shapes in any plane. Independent of layers and roads. Segments can meet in as many places as they have pairs; so
 that time and memory are bounded by the size of a layer, far more than any drawing has are not even counted to the end.
@@ -12,9 +12,10 @@ import numpy as np
 import shapely
 
 # What GEOS repairs in seconds.
-MOST_RING_CROSSINGS = 100_000
-# Of a polygon with fewer vertices, rings cannot have so many.
+MOST_CROSSINGS = 100_000
+# A shape of fewer vertices cannot have so many.
 _FEWEST_VERTICES = 400
+_PIECE_SEGMENTS = 8
 
 
 class TooManyCrossings(Exception):
@@ -62,26 +63,68 @@ def meeting_pairs(
     return shape, found
 
 
-def check_rings(shapes: np.ndarray) -> None:
-    """Check that no polygon's rings cross so often that repairing it would take minutes or more.
+def check_crossings(shapes: np.ndarray) -> None:
+    """Check that no line or polygon crosses itself so often that to repair or clip it would take minutes or more.
 
     Parameters
     ----------
     shapes : ndarray (n,), object
-        Of any kind; only polygons are checked.
 
     Raises
     ------
     TooManyCrossings
-        One's rings cross in more than `MOST_RING_CROSSINGS` places.
+        One crosses itself in more than `MOST_CROSSINGS` places.
     """
-    is_large = (shapely.get_dimensions(shapes) == 2) & (shapely.get_num_coordinates(shapes) > _FEWEST_VERTICES)
-    for shape in shapes[is_large][~shapely.is_valid(shapes[is_large])]:
-        points, ring = shapely.get_coordinates(shapely.get_rings(shapely.get_parts(shape)), return_index=True)
+    shapes = shapes[shapely.get_num_coordinates(shapes) > _FEWEST_VERTICES]
+    is_area = shapely.get_dimensions(shapes) == 2
+    for shape in shapes[~np.where(is_area, shapely.is_valid(shapes), shapely.is_simple(shapes))]:
+        parts = shapely.get_parts(shape)
+        rings = shapely.get_rings(parts) if shapely.get_dimensions(shape) == 2 else parts
+        points, ring = shapely.get_coordinates(rings, return_index=True)
         first = np.flatnonzero(np.diff(ring) == 0)
         segments = shapely.linestrings(np.stack([points[first], points[first + 1]], axis=1))
         neighbors = len(segments)
-        meeting_pairs(shapely.STRtree(segments), segments, MOST_RING_CROSSINGS + neighbors, predicate="intersects")
+        meeting_pairs(shapely.STRtree(segments), segments, MOST_CROSSINGS + neighbors, predicate="intersects")
+
+
+def in_short_pieces(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return shapes with their lines in pieces of a few segments each.
+
+    The time that GEOS takes to buffer or to clip a line that crosses itself, as a track may, grows faster than the
+    square of its length. The buffers of its pieces cover the same ground.
+
+    Parameters
+    ----------
+    shapes : ndarray (n,), object
+        Also of several parts.
+
+    Returns
+    -------
+    pieces : ndarray (k,), object
+        In the order of the shapes; what is no line stays as it is.
+    shape : ndarray (k,), int64
+        The shape that each is a part of.
+    """
+    is_line = shapely.get_dimensions(shapes) == 1
+    lines, others = np.flatnonzero(is_line), np.flatnonzero(~is_line)
+    parts, line = shapely.get_parts(shapes[lines], return_index=True)
+    points, part = shapely.get_coordinates(parts, return_index=True)
+    end = np.cumsum(np.bincount(part, minlength=len(parts))) - 1
+    begin = np.append(0, end[:-1] + 1)[: len(parts)]
+    counts = -(-(end - begin) // _PIECE_SEGMENTS)
+    part, number = np.repeat(np.arange(len(parts)), counts), _numbers(counts)
+    first = begin[part] + _PIECE_SEGMENTS * number
+    sizes = np.minimum(first + _PIECE_SEGMENTS, end[part]) - first + 1
+    piece = np.repeat(np.arange(len(part)), sizes)
+    pieces = shapely.linestrings(points[first[piece] + _numbers(sizes)], indices=piece)
+    shape = np.concatenate([lines[line[part]], others])
+    order = np.argsort(shape, kind="stable")
+    return np.concatenate([pieces, shapes[others]])[order], shape[order]
+
+
+def _numbers(counts: np.ndarray) -> np.ndarray:
+    """Return 0 to count - 1 for each of the counts, one after the other."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def valid(shapes: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from pyproj.exceptions import ProjError
 from shapely.errors import ShapelyError
 
 from ..errors import LabelError, OutputError
-from .crossings import TooManyCrossings, check_rings
+from .crossings import MOST_CROSSINGS, TooManyCrossings, check_crossings
 from .grid import LARGEST_COORDINATE, LARGEST_DEG
 from .sources import QGIS_PART, require_openable
 from .written_vectors import check_written
@@ -80,14 +80,32 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
             f"The {purpose} ({path}) has no coordinate reference system.", "Set it in the layer's properties."
         )
     _check_places(layer, path, purpose)
+    shapes = layer.geometry.to_numpy()
+    refuse_tangles(shapes[shapely.get_dimensions(shapes) == 2], path, purpose)
+    return layer
+
+
+def refuse_tangles(shapes: np.ndarray, path: str, purpose: str) -> None:
+    """Check that no shape of a layer crosses itself far more often than a drawn one; see `check_crossings`.
+
+    Parameters
+    ----------
+    shapes : ndarray (n,), object
+    path, purpose : str
+        As for `read_layer`.
+
+    Raises
+    ------
+    LabelError
+        One does.
+    """
     try:
-        check_rings(layer.geometry.to_numpy())
+        check_crossings(shapes)
     except TooManyCrossings as error:
         raise LabelError(
-            f"A polygon of the {purpose} ({path}) crosses itself in more than {error.limit:,} places.",
+            f"A line or polygon of the {purpose} ({path}) crosses itself in more than {MOST_CROSSINGS:,} places.",
             "Repair or delete it.",
         ) from error
-    return layer
 
 
 def _check_places(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:

@@ -13,6 +13,7 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from ..events import Reporter
+from ..geodata.crossings import in_short_pieces
 from ..geodata.rasterize import ground_shapes
 from ..geodata.sources import source_name
 from .label_offset import measure_offset
@@ -81,10 +82,10 @@ def _report_balance(image: LabeledImage, labeled: int, road: int, reporter: Repo
 
 
 def _warn_of_roads_outside(roads: np.ndarray, areas: np.ndarray, drawing: Drawing, reporter: Reporter) -> None:
-    inside_m, length_m = (
-        _lengths_m(shapes, drawing.options.width_m)
-        for shapes in (shapely.intersection(roads, shapely.union_all(areas)), roads)
-    )
+    pieces, road = in_short_pieces(roads)
+    inside = shapely.intersection(pieces, shapely.union_all(areas))
+    length_m = _lengths_m(roads, drawing.options.width_m)
+    inside_m = np.bincount(road, _lengths_m(inside, drawing.options.width_m), minlength=len(roads))
     outside_m = length_m.sum() - inside_m.sum()
     if outside_m > LARGEST_SHARE_OUTSIDE * length_m.sum():
         reporter.warning(

@@ -13,14 +13,12 @@ import numpy as np
 import pandas
 import shapely
 
+from ..geodata.crossings import in_short_pieces
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasterize import burn_shapes, ground_shapes, pixel_window
 from ..jobs import LabelOptions
 from ..system import large_arrays
-
-# Of which a line is buffered at once.
-_PIECE_SEGMENTS = 8
 
 
 @dataclass(frozen=True)
@@ -131,32 +129,10 @@ def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOption
     if options.width_field:
         own = own_widths_m(roads, options.width_field)
         width_m = np.where(np.isnan(own), width_m, own)
-    shapes = ground_shapes(roads, grid)
-    lines, areas = (np.flatnonzero(shapely.get_dimensions(shapes) == dimension) for dimension in (1, 2))
-    pieces, line = _short_pieces(shapes[lines])
-    road = np.concatenate([lines[line], areas])
-    shapes = np.concatenate([shapely.buffer(pieces, width_m[lines[line]] / 2), shapes[areas]])
-    order = np.argsort(road, kind="stable")  # of roads of several classes the last one counts
-    return shapes[order], road[order]
-
-
-def _short_pieces(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return lines in pieces of a few segments each, and the line that each is a part of: (n,), object and int64.
-
-    The time to buffer a line that crosses itself, as a track may, grows faster than the square of its length. The
-    buffers of its pieces cover the same ground.
-    """
-    parts, line = shapely.get_parts(lines, return_index=True)
-    points, part = shapely.get_coordinates(parts, return_index=True)
-    end = np.cumsum(np.bincount(part, minlength=len(parts))) - 1
-    begin = np.append(0, end[:-1] + 1)[: len(parts)]
-    counts = -(-(end - begin) // _PIECE_SEGMENTS)
-    part = np.repeat(np.arange(len(parts)), counts)
-    first = begin[part] + _PIECE_SEGMENTS * (np.arange(len(part)) - np.repeat(np.cumsum(counts) - counts, counts))
-    sizes = np.minimum(first + _PIECE_SEGMENTS, end[part]) - first + 1
-    piece = np.repeat(np.arange(len(part)), sizes)
-    within = np.arange(len(piece)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return shapely.linestrings(points[first[piece] + within], indices=piece), line[part]
+    shapes, road = in_short_pieces(ground_shapes(roads, grid))
+    is_line = shapely.get_dimensions(shapes) == 1
+    shapes[is_line] = shapely.buffer(shapes[is_line], width_m[road[is_line]] / 2)
+    return shapes, road
 
 
 def _known_ground(

@@ -22,7 +22,7 @@ from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.crossings import valid
 from ..geodata.projection import projected
-from ..geodata.vectors import read_layer, require_fields, require_geometry
+from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
 
 LARGEST_RADIUS_M = 200_000.0
@@ -142,11 +142,13 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
     Raises
     ------
     LabelError
-        The layer cannot be read, has geometries other than lines, or lacks a field.
+        The layer cannot be read, has geometries other than lines, lacks a field, or has a line that crosses itself far
+        more often than a drawn one.
     """
     layer = read_layer(path, purpose)
     require_geometry(layer, ("lines",), path, purpose)
     require_fields(layer, (fields.bridge, fields.speed), path, purpose)
+    refuse_tangles(layer.geometry.to_numpy(), path, purpose)
     return layer
 
 

@@ -29,7 +29,7 @@ from .parallel_arrays import concatenated, ranges
 # Crossings closer together than this are one: rounding may put the crossing of three lines so far apart.
 _SAME_M = 1e-3
 # Roads meet in a few places for each segment; where there are more than so many, and so many in all, it is no network.
-MOST_MEETINGS_PER_SEGMENT, MOST_MEETINGS = 20, 1_000_000
+MOST_MEETINGS_PER_SEGMENT, MOST_MEETINGS = 20, 200_000
 
 
 @dataclass(frozen=True)
