@@ -14,6 +14,7 @@ import rasterio
 from rasterio.errors import NotGeoreferencedWarning, RasterioError
 
 from ..errors import ImageryError
+from .sources import require_openable
 
 
 def expand(inputs: Iterable[str]) -> tuple[str, ...]:
@@ -85,11 +86,12 @@ def rasters_in(folder: str) -> list[str]:
 def _parts(path: str) -> set[str]:
     """Return the absolute paths of the files that make up a raster; none where GDAL opens none there."""
     try:
+        require_openable(path, path, ImageryError)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotGeoreferencedWarning)
             with rasterio.open(path) as dataset:
                 return {os.path.abspath(path), *map(os.path.abspath, dataset.files)}
-    except (RasterioError, ValueError):  # ValueError: a name that no file can have
+    except (RasterioError, ImageryError):
         return set()
 
 
@@ -120,7 +122,8 @@ def with_sources(rasters: Iterable[str]) -> tuple[str, ...]:
 
 def _is_virtual(path: str) -> bool:
     try:
+        require_openable(path, path, ImageryError)
         with rasterio.open(path, driver="VRT"):
             return True
-    except RasterioError:
+    except (RasterioError, ImageryError):
         return False

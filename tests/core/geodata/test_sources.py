@@ -8,7 +8,7 @@ import pytest
 
 from support.rasters import write_layer, write_raster
 from training_core.errors import ImageryError, LabelError
-from training_core.geodata.raster_files import rasters_in
+from training_core.geodata.raster_files import rasters_in, with_sources
 from training_core.geodata.rasters import open_raster
 from training_core.geodata.sources import source_name
 from training_core.geodata.vectors import read_layer
@@ -70,6 +70,12 @@ def test_a_raster_whose_name_is_not_utf_8_is_not_left_out_of_its_folder(tmp_path
     name = os.fsdecode(b"stra\xdfe.tif")
     (tmp_path / name).write_bytes((tmp_path / "good.tif").read_bytes())
     assert rasters_in(str(tmp_path)) == [str(tmp_path / "good.tif"), str(tmp_path / name)]
+
+
+def test_what_cannot_be_opened_is_made_of_itself_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.tif")
+    bad = (str(tmp_path / "pipe.tif"), str(tmp_path / os.fsdecode(b"stra\xdfe.tif")), "a\0b.tif")
+    assert set(with_sources(bad)) == set(bad)
 
 
 def test_a_folder_is_a_source_like_a_file(tmp_path):
