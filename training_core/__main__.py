@@ -1,3 +1,3 @@
-from .cli import main
+from .cli import run_command_line
 
-main()
+run_command_line()

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
+import stat
 import sys
 import threading
 from pathlib import Path
@@ -22,6 +24,9 @@ from . import events, worker
 from .errors import JobError, RoadSegError
 from .jobs import JOBS, RASTERS, Job, OptionField, describe_range, from_json, from_options
 from .system.processor import prepare_process
+
+# A hundred thousand images, named by long paths.
+LARGEST_JOB_BYTES = 64_000_000
 
 
 class Terminal:
@@ -168,7 +173,7 @@ def _with_flags_repeated(arguments: list[str], several: set[str]) -> list[str]:
 
 def _refuse(error: RoadSegError) -> NoReturn:
     """Write an error event for a client, and exit."""
-    worker.line_sink(worker.claim_stdout())(worker.explain(error, events.Reporter()))
+    worker.EventWriter(worker.claim_stdout(), threading.Event())(worker.explain(error, events.Reporter()))
     sys.exit(worker.EXIT_FAILED)
 
 
@@ -199,7 +204,9 @@ def _run_with_events(job_type: type[Job], options: dict[str, Any]) -> int:
         _refuse(error)
     cancelled = threading.Event()
     worker.listen_to_signals(cancelled)
-    return worker.run(job, worker.line_sink(worker.claim_stdout()), cancelled)
+    sink = worker.EventWriter(worker.claim_stdout(), cancelled)
+    status = worker.run(job, sink, cancelled)
+    return worker.EXIT_FAILED if sink.is_broken else status
 
 
 def _run_on_terminal(job_type: type[Job], options: dict[str, Any]) -> int:
@@ -231,11 +238,38 @@ for _job_type in JOBS.values():
 def run_job_file(job_file: Path) -> None:
     """Run the job in JOB_FILE: events on standard output; closing standard input cancels."""
     try:
-        job = from_json(job_file.read_text(encoding="utf-8"))
-    except OSError as error:
-        _refuse(JobError(f"The job file {job_file} cannot be read ({error.strerror}).", "Give another file."))
-    except UnicodeDecodeError:
-        _refuse(JobError(f"{job_file} is not a RoadSeg job file.", "Write it with the command line or from QGIS."))
+        job = from_json(_read_job_file(job_file))
     except RoadSegError as error:
         _refuse(error)
     worker.run_for_client(job)
+
+
+def _read_job_file(path: Path) -> str:
+    """Return the text of a job file.
+
+    Raises
+    ------
+    JobError
+        It cannot be read, is no regular file, is far too large for a job, or is no text.
+    """
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
+            raise JobError(f"The job file {path} is no regular file.", "Give another file.")
+        if status.st_size > LARGEST_JOB_BYTES:
+            raise JobError(f"{path} is far too large for a RoadSeg job file.", "Give another file.")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise JobError(f"The job file {path} cannot be read ({error.strerror}).", "Give another file.") from error
+    except UnicodeDecodeError as error:
+        raise JobError(f"{path} is not a RoadSeg job file.", "Write it with the command line or from QGIS.") from error
+
+
+def run_command_line() -> None:
+    """Run what the command line asks for; where its output cannot be written, say so and exit with status 1."""
+    try:
+        main()
+    except OSError as error:  # those of jobs are explained in events
+        with contextlib.suppress(OSError, AttributeError):  # standard error is full, or closed
+            print(f"The output cannot be written: {error.strerror}.", file=sys.stderr, flush=True)
+        os._exit(worker.EXIT_FAILED)  # a normal end would try to write again

@@ -1,10 +1,44 @@
 """Exceptions that users read: what is wrong, in which layer or file, and what to do about it.
 
-Scope: exception types and their codes. Independent of everything else; standard library only, so that QGIS' Python can
-import it.
+Scope: exception types and their codes, and texts without passwords. Independent of everything else; standard library
+only, so that QGIS' Python can import it.
 """
 
 from __future__ import annotations
+
+import re
+import reprlib
+
+HIDDEN = "***"
+# The value of an assignment: quoted, or up to the next one, without the punctuation of the sentence around it.
+_VALUE = r"""(?:'(?:[^'\\]|\\.)*'|"[^"]*"|[^\s&|]+?(?=[,;][\w.-]+\s*=|['").,:;]*(?:[\s&|]|$)))"""
+_SECRETS = (
+    # Of databases and addresses: password=..., &token=..., header.Authorization=...
+    re.compile(
+        r"(?i)((?:\b[\w-]*(?:password|passwd|pwd|token|secret|signature|credential|api_?key|authorization)|\bsig"
+        rf"|\bheader\.[\w-]+)\s*=\s*){_VALUE}"
+    ),
+    # https://user:password@host, also where that is part of another address.
+    re.compile(r"(://[^\s/:@]*:)[^\s/]+(?=@)"),
+    re.compile(r"(?i)(%3A%2F%2F[^\s&]*?%3A)[^\s&]+?(?=%40)"),
+)
+
+
+def without_passwords(text: str) -> str:
+    """Return a text with the passwords and keys in addresses, such as `PG:dbname=roads password=...`, hidden."""
+    for secret in _SECRETS:
+        text = secret.sub(rf"\g<1>{HIDDEN}", text)
+    return text
+
+
+_SHORTENING = reprlib.Repr()
+_SHORTENING.maxstring = _SHORTENING.maxother = 120
+_SHORTENING.maxlong = 40
+
+
+def shown(value: object) -> str:
+    """Return a value of unknown origin as messages show it: as in Python's code, and never longer than a few lines."""
+    return _SHORTENING.repr(value)
 
 
 class RoadSegError(Exception):
@@ -13,7 +47,7 @@ class RoadSegError(Exception):
     Parameters
     ----------
     message : str
-        What is wrong, naming the layer, file or field.
+        What is wrong, naming the layer, file or field; passwords in it are hidden.
     remedy : str
         What the user can do about it.
     """
@@ -21,9 +55,9 @@ class RoadSegError(Exception):
     code = "error"
 
     def __init__(self, message: str, remedy: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
+        self.message = without_passwords(message)
+        self.remedy = without_passwords(remedy)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}".strip()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Optional, Union
 
-from .errors import Cancelled
+from .errors import Cancelled, without_passwords
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def time_left(seconds: Optional[float]) -> str:
 
 
 class Reporter:
-    """Sends a job's events to a sink, and checks whether the job was cancelled.
+    """Sends a job's events to a sink, without passwords, and checks whether the job was cancelled.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class Reporter:
         overall = low + min(max(fraction, 0.0), 1.0) * (high - low)
         if eta_s is None and overall > 0.02:
             eta_s = (time.monotonic() - self._began_s) * (1 - overall) / overall
-        self._sink(Progress(round(overall, 4), message, None if eta_s is None else round(eta_s, 1)))
+        self._sink(Progress(round(overall, 4), without_passwords(message), None if eta_s is None else round(eta_s, 1)))
 
     def metric(self, name: str, value: float, step: int = 0) -> None:
         """Report one value of a time series; NaN and infinity, which JSON cannot hold, are dropped.
@@ -191,10 +191,11 @@ class Reporter:
 
     def log(self, message: str) -> None:
         """Report a line for the log."""
-        self._sink(Log(message))
+        self._sink(Log(without_passwords(message)))
 
     def warning(self, message: str) -> None:
         """Report a problem that the user should know of, though the job goes on; also appended to `warnings`."""
+        message = without_passwords(message)
         self.warnings.append(message)
         self._sink(Warning(message))
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import IO, Any, NoReturn
 
 from . import events
-from .errors import Cancelled, RoadSegError
+from .errors import Cancelled, RoadSegError, without_passwords
 from .events import Event, Reporter
 from .jobs import Job, with_model_paths
 from .system import limits, shutdown
@@ -28,6 +28,8 @@ HEARTBEAT_S = 2.0
 # job keeps the best model so far, for writing it.
 PATIENCE_S, GRACE_S, FINISH_S = 2.0, 20.0, 620.0
 EXIT_FAILED, EXIT_CANCELLED = 1, 130
+# How PyTorch and oneDNN put it that there is no memory.
+_NO_MEMORY = ("not enough memory", "can't allocate memory", "could not create a memory object")
 
 
 def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
@@ -81,10 +83,11 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
         error = Cancelled()
     if isinstance(error, RoadSegError):
         return events.Error(error.code, error.message, error.remedy)
-    reporter.log("".join(traceback.format_exception(type(error), error, error.__traceback__)))
-    if isinstance(error, MemoryError) or "not enough memory" in str(error) or "can't allocate memory" in str(error):
+    if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
         return events.Error(
-            "resources", "There is not enough memory for this job.", "Lower the tile size, chip size or batch size."
+            "resources",
+            "There is not enough memory for this job.",
+            "Do it for a part of the image or layer, or lower the tile size, chip size or batch size.",
         )
     if "Too many open files" in str(error):  # some libraries say so in errors of their own
         return events.Error(
@@ -92,9 +95,10 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
         )
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return events.Error("output", "The disk is full.", "Make room, or choose another folder for the outputs.")
+    reporter.log("".join(traceback.format_exception(type(error), error, error.__traceback__)))
     return events.Error(
         "unexpected",
-        f"Unexpected error: {type(error).__name__}: {error}",
+        without_passwords(f"Unexpected error: {type(error).__name__}: {error}"),
         "The log has the details; please report them with it.",
     )
 
@@ -102,41 +106,76 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
 def run_for_client(job: Job) -> NoReturn:
     """Run the job for a client: only events on standard output; closing standard input cancels."""
     cancelled = threading.Event()
-    sink = line_sink(claim_stdout())
+    sink = EventWriter(claim_stdout(), cancelled)
     if hasattr(os, "setpgid") and os.getpid() != os.getsid(0):
         os.setpgid(0, 0)  # so that the client can end this process and its children together
     listen_to_signals(cancelled)
     patience_s = FINISH_S if getattr(job, "keep_best", False) else PATIENCE_S
     threading.Thread(target=_watch_stdin, args=(cancelled, sink, patience_s), daemon=True).start()
     status = run(job, sink, cancelled)
-    sys.stderr.flush()
-    os._exit(status)  # skips the libraries' teardown, which takes seconds
+    with contextlib.suppress(OSError, AttributeError):  # it is full, or closed
+        sys.stderr.flush()
+    os._exit(EXIT_FAILED if sink.is_broken else status)  # skips the libraries' teardown, which takes seconds
 
 
 def claim_stdout() -> IO[str]:
     """Return a stream to the real standard output for events, and redirect all other output to standard error.
 
-    Undecodable bytes of file names (surrogates) are written as JSON escapes.
+    Undecodable bytes of file names (surrogates) are written as JSON escapes. Without a standard output, the process
+    ends: nobody would learn of the result.
     """
+    if sys.stderr is None:  # closed by whoever started this process
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    if sys.stdout is None:
+        _say("There is no standard output to write events to.")
+        sys.exit(EXIT_FAILED)
     sys.stdout.flush()
     stream = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="backslashreplace", newline="\n")
     os.dup2(2, 1)
     return stream
 
 
-def line_sink(stream: IO[str]) -> Callable[[Event], None]:
-    """Return a thread-safe function that writes each event as a line of JSON; a closed reader is no error."""
-    lock = threading.Lock()
+class EventWriter:
+    """Writes each event as a line of JSON; thread-safe.
 
-    def write(event: Event) -> None:
-        with lock:
+    Where that fails, since the reader has gone or the disk is full, nobody would learn of the result: a line on
+    standard error says so, once, and the job is stopped.
+
+    Parameters
+    ----------
+    stream : text stream
+    cancelled : threading.Event
+        Is set to stop the job.
+
+    Attributes
+    ----------
+    is_broken : bool
+        Whether an event could not be written.
+    """
+
+    def __init__(self, stream: IO[str], cancelled: threading.Event) -> None:
+        self._stream, self._cancelled, self._lock = stream, cancelled, threading.Lock()
+        self.is_broken = False
+
+    def __call__(self, event: Event) -> None:
+        """Write an event, unless a former one could not be written."""
+        with self._lock:
+            if self.is_broken:
+                return
             try:
-                stream.write(events.encode(event) + "\n")
-                stream.flush()
-            except (BrokenPipeError, ValueError):
-                os.dup2(2, stream.fileno())
+                self._stream.write(events.encode(event) + "\n")
+                self._stream.flush()
+            except (OSError, ValueError) as error:
+                self.is_broken = True
+                self._cancelled.set()
+                _say(f"No events can be written to standard output ({error}); the job is stopped.")
+                # What is left in the stream's buffer must go somewhere, or it is tried again at the end.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
-    return write
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError, AttributeError):  # standard error is full, or closed
+        print(text, file=sys.stderr, flush=True)
 
 
 def listen_to_signals(cancelled: threading.Event) -> None:
@@ -155,7 +194,10 @@ def _watch_stdin(cancelled: threading.Event, sink: Callable[[Event], None], pati
     cancelled.set()
     threading.Event().wait(patience_s)
     shutdown.clean_up(GRACE_S)
-    sink(explain(Cancelled(), Reporter()))
+    # In a thread: a client that has stopped reading without closing the pipe must not keep this process alive.
+    last = threading.Thread(target=sink, args=(explain(Cancelled(), Reporter()),), daemon=True)
+    last.start()
+    last.join(PATIENCE_S)
     os._exit(EXIT_CANCELLED)
 
 

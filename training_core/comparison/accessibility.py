@@ -17,11 +17,13 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
+from ..geodata.fields import carried_fields
 from ..geodata.vectors import read_layer, read_polygons, require_fields, require_geometry
 from ..jobs import CompareNetworks
-from ..networks.lines import Lines
+from ..networks.lines import Lines, area_in
 from ..networks.parallel_arrays import concatenated
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
+from .network_pair import BEFORE
 from .open_roads import ComparedRoads, is_closed, passable_roads, with_new_roads
 from .routes import RouteCosts, Sites, from_nearest, least_costs, snap, to_all
 
@@ -124,8 +126,7 @@ def read_points(job: CompareNetworks, plane: pyproj.CRS) -> Optional[Points]:
         )
     damage = None
     if job.damage:
-        polygons = read_polygons(job.damage, "confirmed damage").geometry.to_crs(plane).to_numpy()
-        damage = shapely.union_all(shapely.make_valid(polygons))
+        damage = area_in(plane, read_polygons(job.damage, "confirmed damage"))
     return Points(layer, names, points, damage)
 
 
@@ -142,11 +143,6 @@ def _read_named(
         for value, number in zip(layer[field] if field else numbers, numbers)
     ]
     points = shapely.get_coordinates(shapely.centroid(layer.geometry.to_crs(plane).to_numpy()))
-    if not np.isfinite(points).all():
-        raise LabelError(
-            f"The {purpose} ({path}) lie outside the area of their coordinate system, {layer.crs.name}.",
-            "Check the layer's coordinate system.",
-        )
     return layer, np.array(names, dtype=object), points
 
 
@@ -169,10 +165,12 @@ def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, repo
     LabelError
         No place, or no origin, lies on a road before.
     """
-    before = snap(_graph(concatenated(roads.before.roads.lines, roads.outside), job), points.points, job.place_m)
+    lines = concatenated(roads.before.roads.lines, roads.outside)
+    before = snap(_graph(lines, job, f"{BEFORE} ({job.before})"), points.points, job.place_m)
     _check_near(before, points, job, reporter)
     reporter.progress(0.3, "Merging passable roads")
-    after = snap(_graph(passable_roads(roads, points.damage, job), job), points.points, job.place_m)
+    lines = passable_roads(roads, points.damage, job)
+    after = snap(_graph(lines, job, f"passable roads ({job.before}, {job.after})"), points.points, job.place_m)
     reporter.check_cancelled()
     reporter.progress(0.6, "Finding routes")
     sources = _sources(before, after, points)
@@ -207,9 +205,9 @@ def _of_places(costs: RouteCosts, count: int) -> RouteCosts:
     return RouteCosts(*(values[:count] for values in vars(costs).values()))
 
 
-def _graph(lines: Lines, job: CompareNetworks) -> RoadGraph:
+def _graph(lines: Lines, job: CompareNetworks, name: str) -> RoadGraph:
     lines = lines.with_median_speed() if job.before_speed_field and len(lines) else lines
-    return contracted(make_road_graph(lines, job.join_m))
+    return contracted(make_road_graph(lines, job.join_m, name))
 
 
 def _missing(
@@ -296,8 +294,7 @@ def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame) -> geopandas.Ge
     columns["missing_m"] = _known(routes.missing_m)
     columns["to_road_before_m"], columns["to_road_after_m"] = _known(routes.to_road_m), _known(routes.to_road_after_m)
     columns["origin"] = routes.source
-    made = {*columns, "fid"}
-    own = {name: layer[name] for name in layer.columns if name != layer.geometry.name and name.lower() not in made}
+    own = {name: layer[field] for name, field in carried_fields(layer, columns).items()}
     middles = shapely.centroid(layer.geometry.to_numpy())  # since QGIS often makes multipoints of points
     return geopandas.GeoDataFrame({**own, **columns}, geometry=middles, crs=layer.crs)
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas
 import shapely
 
+from ..geodata.fields import carried_fields
 from ..geodata.vectors import write_layers
 from .changes import ChangeSegments
 from .network_pair import AFTER, BEFORE, Pair
@@ -69,9 +70,8 @@ def _table(pair: Pair, segments: ChangeSegments, name: str) -> geopandas.GeoData
     shapes = segments.lines.shapes[shown]
     if name == BEFORE and pair.shift.taken_off:
         shapes = shapely.transform(shapes, lambda points: points - pair.shift.vector_m)
-    own = [str(each) for each in layer.columns if each != layer.geometry.name and each.lower() not in {*made, "fid"}]
-    columns = {**made, **{each: layer[each].to_numpy()[feature] for each in own}}
-    return geopandas.GeoDataFrame(columns, geometry=shapes, crs=pair.plane).to_crs(pair.layers[BEFORE].crs)
+    own = {name: layer[field].to_numpy()[feature] for name, field in carried_fields(layer, made).items()}
+    return geopandas.GeoDataFrame({**made, **own}, geometry=shapes, crs=pair.plane).to_crs(pair.layers[BEFORE].crs)
 
 
 def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -> list[geopandas.GeoDataFrame]:

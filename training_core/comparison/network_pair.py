@@ -17,7 +17,7 @@ from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
-from ..networks.lines import LineFields, Lines, clipped, lines_in, read_line_layer, shared_plane, with_speeds
+from ..networks.lines import LineFields, Lines, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
 from ..networks.road_graph import RoadGraph, as_drawn
 from .network_shift import measure_shift, move_closer
 
@@ -92,21 +92,23 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     paths = {BEFORE: job.before, AFTER: job.after}
     layers = {name: read_line_layer(path, name, fields[name]) for name, path in paths.items()}
     area = read_area(job.aoi) if job.aoi else None
-    plane = shared_plane(*layers.values())
+    plane = shared_plane(*layers.values(), of=" and ".join(paths.values()))
     lines = {name: lines_in(plane, layer, fields[name]) for name, layer in layers.items()}
     for name, path in paths.items():
         if not len(lines[name]):
             raise LabelError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
     _check_overlap(lines, paths)
     if job.before_speed_field:
-        lines = {name: with_speeds(each, name, fields[name].speed, reporter) for name, each in lines.items()}
+        lines = {
+            name: with_speeds(each, name, paths[name], fields[name].speed, reporter) for name, each in lines.items()
+        }
     shift, roads = _align({name: as_drawn(each) for name, each in lines.items()}, job, reporter)
     lines = {name: each.lines for name, each in roads.items()}
     if area is None:
         _warn_of_beyond(lines, job.reach_m, reporter)
     outside = lines[BEFORE].parted(np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))
     if area is not None:
-        inside = shapely.union_all(shapely.make_valid(area.geometry.to_crs(plane).to_numpy()))
+        inside = area_in(plane, area)
         outside = clipped(lines[BEFORE], _beyond(inside, lines[BEFORE]))
         lines = {name: clipped(each, inside) for name, each in lines.items()}
         roads = {name: as_drawn(each) for name, each in lines.items()}

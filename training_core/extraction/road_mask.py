@@ -142,7 +142,8 @@ def find_road(
     frame = Frame(raster.height, raster.width)
     road, outside, known = _read(raster, options.hysteresis, frame, reporter.part(0, 0.8))
     reporter.progress(0.8, "Cleaning the mask")
-    columns, rows = (int(options.close_m / side_m + 1e-6) for side_m in pixel_m)
+    sizes_px = (raster.width, raster.height)  # no gap is wider than the image
+    columns, rows = (min(int(options.close_m / side_m + 1e-6), px) for side_m, px in zip(pixel_m, sizes_px))
     if columns or rows:
         road = _runs(closed(_drawn(road, raster, frame), known, columns, rows), raster, frame)
     pixel_m2 = pixel_m[0] * pixel_m[1]

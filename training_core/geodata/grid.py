@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyproj
 from affine import Affine
 from pyproj import Geod
+from pyproj.exceptions import ProjError
+from rasterio._err import CPLE_BaseError, CPLE_NotSupportedError
 from rasterio.crs import CRS
 from rasterio.errors import CRSError
 from rasterio.io import DatasetReader
@@ -29,6 +32,11 @@ ELLIPSOID = Geod(ellps="WGS84")
 OWN_GRID_TOLERANCE = 0.25
 # Map coordinates on Earth are smaller, in any unit; PROJ may hang on larger ones.
 LARGEST_COORDINATE = 1e10
+# Pixels that are smaller or larger than this on the ground come from a wrong georeference. No camera takes finer ones;
+# and with them any distance on the ground would be millions of pixels.
+FINEST_M, COARSEST_M = 0.001, 10_000.0
+# Longitudes may be counted from 0 or run on across the antimeridian; a latitude may be off by a rounding error.
+LARGEST_DEG = (540.0, 90.0 + 1e-6)
 
 
 @dataclass(frozen=True)
@@ -62,16 +70,8 @@ class Grid:
             The grid is not on Earth, or outside the area of its CRS.
         """
         column, row = self.width / 2, self.height / 2
-        corners = [(column - 0.5, row), (column + 0.5, row), (column, row - 0.5), (column, row + 0.5)]
-        x, y = zip(*(self.transform @ corner for corner in corners))
-        if not all(abs(value) < LARGEST_COORDINATE for value in (*x, *y)):
-            raise ImageryError("The image is not on Earth.", "Check its georeference.")
-        try:
-            longitude, latitude = transform_coordinates(self.crs, GEOGRAPHIC, x, y)
-        except CRSError as error:
-            raise ImageryError(f"The coordinate system {self.crs.to_string()} cannot be placed on Earth.") from error
-        if not all(map(math.isfinite, [*longitude, *latitude])):
-            raise ImageryError("The image lies outside the area of its coordinate system.", "Check its georeference.")
+        points = [(column - 0.5, row), (column + 0.5, row), (column, row - 0.5), (column, row + 0.5)]
+        longitude, latitude = _places(self, points, "The image")
         azimuth, _, length_m = ELLIPSOID.inv(longitude[::2], latitude[::2], longitude[1::2], latitude[1::2])
         east_m, north_m = length_m * np.sin(np.radians(azimuth)), length_m * np.cos(np.radians(azimuth))
         return Affine(east_m[0], east_m[1], 0, north_m[0], north_m[1], 0)
@@ -112,9 +112,9 @@ class Grid:
         """Return a geometry of this grid's CRS in the frame of `metric_transform`."""
         return transform_geometry(geometry, _mapping(self.metric_transform @ ~self.transform))
 
-    def from_metric_to_pixels(self, geometry: BaseGeometry) -> BaseGeometry:
-        """Return a geometry in the frame of `metric_transform` in (column, row) of this grid."""
-        return transform_geometry(geometry, _mapping(~self.metric_transform))
+    def from_metric_to_pixels(self, shapes: np.ndarray) -> np.ndarray:
+        """Return geometries in the frame of `metric_transform`, (n,), object, in (column, row) of this grid."""
+        return transform_geometry(shapes, _mapping(~self.metric_transform))
 
 
 def _mapping(transform: Affine) -> Callable[[np.ndarray], np.ndarray]:
@@ -127,7 +127,7 @@ def grid_of(dataset: DatasetReader) -> Grid:
     Raises
     ------
     ImageryError
-        The dataset has no CRS or no georeference.
+        The dataset has no CRS or no georeference, lies nowhere on Earth, or has pixels of absurd size.
     """
     if dataset.crs is None:
         raise ImageryError(
@@ -135,7 +135,54 @@ def grid_of(dataset: DatasetReader) -> Grid:
         )
     if dataset.transform.is_degenerate or dataset.transform == Affine.identity():
         raise ImageryError(f"{dataset.name} has no georeference.", "Georeference it first.")
-    return Grid(dataset.crs, dataset.transform, dataset.width, dataset.height)
+    grid = Grid(dataset.crs, dataset.transform, dataset.width, dataset.height)
+    _places(grid, [(0, 0), (grid.width, 0), (0, grid.height), (grid.width, grid.height)], dataset.name)
+    sides_m = (*grid.pixel_m, grid.resolution_m)
+    if not all(FINEST_M <= side_m <= COARSEST_M for side_m in sides_m):
+        raise ImageryError(
+            f"{dataset.name} has pixels of {sides_m[0]:.3g} x {sides_m[1]:.3g} m on the ground.",
+            f"Set its right coordinate reference system and georeference; pixels from {FINEST_M * 1000:g} mm to "
+            f"{COARSEST_M / 1000:g} km can be used.",
+        )
+    return grid
+
+
+def _places(grid: Grid, points: list[tuple[float, float]], name: str) -> tuple[list[float], list[float]]:
+    """Return the longitudes and latitudes of points in pixels of a grid.
+
+    Raises
+    ------
+    ImageryError
+        The CRS is of no place on Earth, or a point lies outside its area.
+    """
+    x, y = zip(*(grid.transform @ point for point in points))
+    place = f"({x[0]:g}, {y[0]:g})"
+    remedy = "Set its right coordinate reference system and georeference, in the layer's properties or with gdal_edit."
+    if not all(abs(value) < LARGEST_COORDINATE for value in (*x, *y)):
+        raise ImageryError(f"{name} is not on Earth: its coordinates are {place}.", remedy)
+    try:
+        if not (grid.crs.is_geographic or grid.crs.is_projected):
+            raise CRSError("neither geographic nor projected")
+        longitude, latitude = transform_coordinates(grid.crs, GEOGRAPHIC, x, y)
+    except (CRSError, CPLE_NotSupportedError) as error:
+        raise ImageryError(
+            f"The coordinate reference system of {name}, {_crs_name(grid.crs)}, cannot be placed on Earth.", remedy
+        ) from error
+    except CPLE_BaseError:  # a point is outside
+        longitude, latitude = [math.inf], [math.inf]
+    if not (max(map(abs, longitude)) <= LARGEST_DEG[0] and max(map(abs, latitude)) <= LARGEST_DEG[1]):
+        raise ImageryError(
+            f"{name}, at {place}, lies outside the area of its coordinate reference system, {_crs_name(grid.crs)}.",
+            remedy,
+        )
+    return longitude, latitude
+
+
+def _crs_name(crs: CRS) -> str:
+    try:
+        return pyproj.CRS.from_wkt(crs.to_wkt()).name
+    except (ProjError, CRSError):
+        return "unknown"
 
 
 def grid_at(own: Grid, resolution_m: float) -> Grid:

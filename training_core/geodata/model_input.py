@@ -11,7 +11,16 @@ from dataclasses import dataclass
 
 from rasterio.io import DatasetReader
 
-from .rasters import Band, Image, band_names, match_bands, measure_bands, open_raster, unnamed
+from .rasters import (
+    Band,
+    Image,
+    band_names,
+    match_bands,
+    measure_bands,
+    open_raster,
+    require_computable,
+    unnamed,
+)
 
 # Values are normalized by mean and deviation of the training images, or of the image itself.
 MODEL, IMAGE = "model", "image"
@@ -78,6 +87,11 @@ def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:
     image : Image
     bands : tuple of Band
         Their names, and what to return if the sample has no data.
+
+    Raises
+    ------
+    ImageryError
+        The values are too large or too small to normalize by.
     """
     for count in _SQUARES_A_SIDE:
         side_px = round(_MEASURED_PX**0.5 / count)
@@ -87,7 +101,11 @@ def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:
         known_px = sum(sample.shape[1] for sample in samples)
         if known_px >= min(_FEWEST_PX, image.grid.width * image.grid.height):
             break
-    return measure_bands(tuple(band.name for band in bands), samples) if known_px else bands
+    if not known_px:
+        return bands
+    measured = measure_bands(tuple(band.name for band in bands), samples)
+    require_computable(measured, image.name)
+    return measured
 
 
 def _spans(size_px: int, count: int, side_px: int) -> list[tuple[int, int]]:

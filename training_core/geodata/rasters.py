@@ -19,9 +19,14 @@ from rasterio.windows import Window
 
 from ..errors import ImageryError
 from .grid import Grid, grid_at, grid_of
+from .sources import require_openable
 
 # Few enough to stay in the processor's cache from one operation to the next.
 _ROWS_AT_ONCE = 64
+# Values so far from a model's mean, in deviations, are no measurements, and overflow within the model.
+LARGEST_NORMALIZED = 1e15
+# Means and deviations of bands with which FP32 can compute. A deviation that small beside the mean is rounding.
+LARGEST_VALUE, LEAST_STD, _ROUNDING = 1e30, 1e-30, 1e-7
 _NAMED_BANDS = (ColorInterp.red, ColorInterp.green, ColorInterp.blue)
 
 
@@ -41,6 +46,11 @@ class Band:
     mean: float = 0.0
     std: float = 1.0
 
+    @property
+    def is_computable(self) -> bool:
+        """Whether values can be normalized by mean and deviation in FP32."""
+        return abs(self.mean) <= LARGEST_VALUE and LEAST_STD <= self.std <= LARGEST_VALUE
+
 
 @contextmanager
 def open_raster(path: str) -> Iterator[DatasetReader]:
@@ -51,13 +61,14 @@ def open_raster(path: str) -> Iterator[DatasetReader]:
     ImageryError
         It cannot be opened or, within the context, read; or it has no bands, or complex numbers.
     """
+    require_openable(path, path, ImageryError)
     try:
         with rasterio.open(path) as dataset:
             if not dataset.count:
                 inner = ", ".join(dataset.subdatasets[:5])
                 remedy = f"It holds other rasters: give one of {inner}." if inner else "Give a raster with bands."
                 raise ImageryError(f"{path} has no bands.", remedy)
-            if any(np.issubdtype(np.dtype(dtype), np.complexfloating) for dtype in dataset.dtypes):
+            if any(dtype.startswith("complex") for dtype in dataset.dtypes):
                 raise ImageryError(f"{path} holds complex numbers.", "Convert it to amplitude first.")
             yield dataset
     except RasterioError as error:
@@ -237,11 +248,12 @@ def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, ba
     bands : tuple of Band
         Of each band of the values.
     """
-    for plane, read, band in zip(target, values, bands):
-        for first in range(0, len(read), _ROWS_AT_ONCE):
-            part = plane[first : first + _ROWS_AT_ONCE]
-            np.subtract(read[first : first + _ROWS_AT_ONCE], np.float32(band.mean), out=part, dtype=np.float32)
-            part *= np.float32(1 / band.std)
+    with np.errstate(over="ignore", invalid="ignore"):  # see `require_normal`
+        for plane, read, band in zip(target, values, bands):
+            for first in range(0, len(read), _ROWS_AT_ONCE):
+                part = plane[first : first + _ROWS_AT_ONCE]
+                np.subtract(read[first : first + _ROWS_AT_ONCE], np.float32(band.mean), out=part, dtype=np.float32)
+                part *= np.float32(1 / band.std)
     if not known.all():
         target[:, ~known] = 0.0
 
@@ -260,5 +272,62 @@ def measure_bands(names: tuple[str, ...], samples: list[np.ndarray]) -> tuple[Ba
         A constant band gets std 1.
     """
     pixels = np.concatenate(samples, axis=1).astype(np.float64)
-    means, stds = pixels.mean(axis=1), pixels.std(axis=1)
-    return tuple(Band(name, float(mean), float(std) if std > 0 else 1.0) for name, mean, std in zip(names, means, stds))
+    with np.errstate(over="ignore", invalid="ignore"):  # see `require_computable`
+        means, stds = pixels.mean(axis=1), pixels.std(axis=1)
+    stds[stds <= _ROUNDING * np.abs(means)] = 1.0
+    return tuple(Band(name, float(mean), float(std)) for name, mean, std in zip(names, means, stds))
+
+
+def require_computable(bands: tuple[Band, ...], image: str) -> None:
+    """Check the measured mean and deviation of an image's bands.
+
+    Raises
+    ------
+    ImageryError
+        They are too large or too small to normalize by.
+    """
+    for band in bands:
+        if not band.is_computable:
+            raise ImageryError(
+                f"The values of {band.name} of {image} cannot be normalized: their mean is {band.mean:.3g}, their "
+                f"deviation {band.std:.3g}.",
+                f"{_UNDECLARED} Else scale the values.",
+            )
+
+
+def require_normal(normalized: np.ndarray, dtype: np.dtype, bands: tuple[Band, ...], image: str) -> None:
+    """Check that normalized values of an image are such as a model can compute with.
+
+    Values that are not are refused, not taken for missing data: resampling may have mixed them with those beside them,
+    and an image of which every pixel is like that would be segmented as nothing.
+
+    Parameters
+    ----------
+    normalized : ndarray (bands, height, width), float32
+    dtype : dtype
+        Of the values before. Those of an integer type are not looked at where none can be too large.
+    bands : tuple of Band
+        How they were normalized.
+    image : str
+        For the message.
+
+    Raises
+    ------
+    ImageryError
+        A value is farther from the mean than LARGEST_NORMALIZED deviations.
+    """
+    if np.issubdtype(dtype, np.integer):
+        ends = np.iinfo(dtype)
+        if all(max(ends.max - band.mean, band.mean - ends.min) <= LARGEST_NORMALIZED * band.std for band in bands):
+            return
+    for plane, band in zip(normalized, bands):
+        # Written so that NaN fails.
+        if plane.size and not (plane.min() >= -LARGEST_NORMALIZED and plane.max() <= LARGEST_NORMALIZED):
+            raise ImageryError(
+                f"{image} has values in {band.name} that are too far from the mean ({band.mean:.3g}, deviation "
+                f"{band.std:.3g}) for the model to compute with.",
+                f"{_UNDECLARED} Else choose a model that was trained on such values.",
+            )
+
+
+_UNDECLARED = "If very large values stand for missing data, declare that value as the raster's nodata value."

@@ -28,7 +28,7 @@ USUAL_KMH = {
     for name, mph in {"motorway": 55, "primary": 45, "secondary": 35, "tertiary": 30, "residential": 25}.items()
 }
 OTHER_KMH = 20 * KMH_PER_MPH
-SLOWEST_KMH = 1.0
+SLOWEST_KMH, FASTEST_KMH = 1.0, 10_000.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class RoadClass:
 
 
 def find_classes(
-    roads: geopandas.GeoDataFrame, class_field: str, speed_field: str
+    roads: geopandas.GeoDataFrame, class_field: str, speed_field: str, path: str = "the layer"
 ) -> tuple[tuple[RoadClass, ...], np.ndarray]:
     """Find the road classes in fields of drawn roads.
 
@@ -58,6 +58,8 @@ def find_classes(
         Its values are the classes. If empty, the classes are those speed bins that occur.
     speed_field : str
         Speed in km/h; a class gets the median of its roads. If empty, classes get default speeds.
+    path : str
+        The roads' layer, for messages.
 
     Returns
     -------
@@ -80,10 +82,13 @@ def find_classes(
         found = [_bin_name(number) for number in sorted(set(bins) - {0})]
     field = class_field or speed_field
     if not found:
-        raise LabelError(f"The field {field!r} has no usable values.", "Choose another field.")
+        raise LabelError(
+            f"The field {field!r} of the drawn roads ({path}) has no usable values.", "Choose another field."
+        )
     if len(found) > MOST_CLASSES:
         raise LabelError(
-            f"The field {field!r} has {len(found)} different values; at most {MOST_CLASSES} classes can be trained.",
+            f"The field {field!r} of the drawn roads ({path}) has {len(found)} different values; at most "
+            f"{MOST_CLASSES} classes can be trained.",
             "Choose a field of classes.",
         )
     numbers = np.array([found.index(name) + 1 if name else 0 for name in names], dtype=np.uint8)
@@ -109,7 +114,7 @@ def _bin_name(number: int) -> str:
 
 def _speed_kmh(name: str, speeds: np.ndarray | None) -> float:
     known = speeds[np.isfinite(speeds) & (speeds > 0)] if speeds is not None else np.empty(0)
-    return round(max(float(np.median(known)) if known.size else usual_kmh(name), SLOWEST_KMH), 1)
+    return round(float(np.clip(np.median(known) if known.size else usual_kmh(name), SLOWEST_KMH, FASTEST_KMH)), 1)
 
 
 def usual_kmh(name: str) -> float:

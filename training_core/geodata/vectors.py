@@ -5,7 +5,6 @@ Scope: formats, layers within files, CRS, geometry types, fields. Independent of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Optional
@@ -13,12 +12,15 @@ from typing import Optional
 import geopandas
 import numpy as np
 import pyogrio
+import pyproj
 import shapely
-from pyogrio.errors import DataLayerError, DataSourceError, FieldError, GeometryError
 from pyogrio.util import vsi_path
 from pyproj.exceptions import ProjError
+from shapely.errors import ShapelyError
 
 from ..errors import LabelError, OutputError
+from .grid import LARGEST_COORDINATE, LARGEST_DEG
+from .sources import QGIS_PART, require_openable
 from .written_vectors import check_written
 
 # By suffix: the driver, and whether a file holds several layers.
@@ -30,12 +32,14 @@ FORMATS = {
 # Older versions of GDAL warn about GeoPackages of version 1.4, which has no advantage here.
 CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
 _DIMENSION_NAMES = {"points": 0, "lines": 1, "polygons": 2}
-# What QGIS appends to a file's path, such as "roads.gpkg|layername=roads|subset=lanes > 1".
-_QGIS_PART = re.compile(r"\|(layername|layerid|subset|geometrytype|option:[^=|]*|uniqueGeometryType)=", re.IGNORECASE)
+_GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 
 
 def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
-    """Return a vector layer, flat and without features that have no geometry.
+    """Return a vector layer, flat, all of it on Earth, and without features that have no geometry.
+
+    All layers that come in are read here, so no NaN or infinite coordinate, nor one outside the area of the layer's
+    CRS, reaches GEOS or PROJ later on.
 
     Parameters
     ----------
@@ -47,12 +51,20 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
     Raises
     ------
     LabelError
-        The file or layer cannot be read, has no CRS, or has no feature with a geometry.
+        The file or layer cannot be read, has no CRS or no feature with a geometry, or a coordinate of it is of no
+        place on Earth.
     """
+    require_openable(path, f"The {purpose} ({path})", LabelError)
     try:
         file, where = _parse_source(path)
         layer = pyogrio.read_dataframe(file, force_2d=True, **where)
-    except (DataSourceError, DataLayerError, FieldError, GeometryError, ValueError, OSError) as error:
+    except ShapelyError as error:
+        raise LabelError(
+            f"A geometry of the {purpose} ({path}) cannot be used: {str(error).strip().rstrip('.')}.",
+            "Repair it, as with Fix geometries of QGIS: lines of a single point, open rings, and surfaces (TIN, "
+            "PolyhedralSurface) are no lines or polygons.",
+        ) from error
+    except (RuntimeError, ValueError, OverflowError, OSError) as error:  # pyogrio's and PROJ's are RuntimeErrors
         raise LabelError(
             f"The {purpose} ({path}) cannot be read: {str(error).rstrip('.')}.",
             "Check that the file is there and is a vector layer.",
@@ -66,12 +78,50 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
         raise LabelError(
             f"The {purpose} ({path}) has no coordinate reference system.", "Set it in the layer's properties."
         )
+    _check_places(layer, path, purpose)
     return layer
+
+
+def _check_places(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
+    """Raise LabelError where any vertex of a layer is of no place on Earth."""
+    points, owner = shapely.get_coordinates(layer.geometry.to_numpy(), return_index=True)
+    is_number = np.isfinite(points).all(axis=1)
+    if not is_number.all():
+        feature = owner[~is_number][0] + 1
+        raise LabelError(
+            f"Feature {feature} of the {purpose} ({path}) has a vertex at {_words(points, ~is_number)}.",
+            "Repair or delete that feature.",
+        )
+    remedy = "Set the layer's right coordinate reference system in its properties."
+    try:
+        if not (layer.crs.is_geographic or layer.crs.is_projected):
+            raise ProjError("neither geographic nor projected")
+        to_geographic = pyproj.Transformer.from_crs(layer.crs, _GEOGRAPHIC, always_xy=True)
+    except ProjError as error:
+        raise LabelError(
+            f"The coordinate reference system of the {purpose} ({path}), {layer.crs.name}, cannot be placed on Earth.",
+            remedy,
+        ) from error
+    is_on_earth = (np.abs(points) < LARGEST_COORDINATE).all(axis=1)
+    places = np.column_stack(to_geographic.transform(*np.where(is_on_earth[:, None], points, 0).T))
+    is_on_earth &= (np.abs(places) <= LARGEST_DEG).all(axis=1)
+    if not is_on_earth.all():
+        raise LabelError(
+            f"The {purpose} ({path}) reach outside the area of their coordinate reference system, {layer.crs.name}: a "
+            f"vertex is at {_words(points, ~is_on_earth)}.",
+            remedy,
+        )
+
+
+def _words(points: np.ndarray, chosen: np.ndarray) -> str:
+    """Return the first of the chosen points as '(x, y)'."""
+    x, y = points[chosen][0]
+    return f"({x:.10g}, {y:.10g})"
 
 
 def _parse_source(path: str) -> tuple[str, dict]:
     """Return the file in a path as QGIS writes it, and layer and filter as arguments of pyogrio."""
-    file, *parts = _QGIS_PART.split(path)
+    file, *parts = QGIS_PART.split(path)
     asked = dict(zip((key.lower() for key in parts[::2]), parts[1::2]))
     where: dict = {"layer": asked.get("layername", int(asked.get("layerid", 0)))}
     if asked.get("subset"):

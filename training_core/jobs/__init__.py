@@ -6,9 +6,7 @@ Scope: what a job takes, and its JSON form. Independent of how a job is done; st
 
 from __future__ import annotations
 
-import json
-
-from ..errors import JobError
+from ..errors import JobError, shown
 from .exchange import ExportModel, Quantize
 from .learning import Evaluate, FineTune, MakeScene, SuggestLabels
 from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
@@ -52,6 +50,7 @@ from .shared import (
     ThreadOptions,
 )
 from .starter import has_starter, model_path, with_model_paths
+from .untrusted_json import parse
 
 __all__ = [
     "BANDS",
@@ -139,12 +138,20 @@ def from_json(text: str) -> Job:
         The text is not a job file of this version, or a field is unknown or has an invalid value.
     """
     try:
-        document = json.loads(text)
+        document = parse(text)
         name, version, options = document["job"], document["version"], document["options"]
         job_type = JOBS[name]
-        items = dict(options)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise JobError("This is not a RoadSeg job file.", "Write it with the command line or from QGIS.") from error
-    if version != FORMAT_VERSION:
-        raise JobError(f"The job file has version {version}; this RoadSeg reads version {FORMAT_VERSION}.")
-    return from_options(job_type, items)
+    except (ValueError, KeyError, TypeError) as error:
+        raise _no_job_file() from error
+    if type(version) is not int or version != FORMAT_VERSION:
+        raise JobError(
+            f"The job file has version {shown(version)}; this RoadSeg reads version {FORMAT_VERSION}.",
+            "Write it with this version of RoadSeg.",
+        )
+    if not isinstance(options, dict):
+        raise _no_job_file()
+    return from_options(job_type, options)
+
+
+def _no_job_file() -> JobError:
+    return JobError("This is not a RoadSeg job file.", "Write it with the command line or from QGIS.")

@@ -78,7 +78,8 @@ class Segment(SegmentOptions):
         """
         super().validate()
         if bool(self.raster) == bool(self.rasters):
-            raise JobError("Give either one image (raster) or several images (rasters), not both.")
+            given = "Both one image (raster) and several (rasters) are given." if self.raster else "No image is given."
+            raise JobError(given, "Give either one image (raster) or several images (rasters), not both.")
         if self.rasters and not self.folder:
             raise JobError("Several images (rasters) need a folder (folder) for their masks.", "Choose a folder.")
         if self.rasters and (self.mask or self.probability or self.classes):

@@ -14,9 +14,11 @@ import typing
 from dataclasses import dataclass
 from typing import Any, ClassVar, Optional
 
-from ..errors import JobError
+from ..errors import JobError, shown
 
 FORMAT_VERSION = 1
+# No system has longer paths.
+LONGEST_TEXT = 32_767
 
 # Kinds of fields: what a value means where its Python type does not say.
 RASTER, RASTERS, BANDS = "raster", "rasters", "bands"
@@ -199,18 +201,46 @@ def _dialog_order(field: OptionField) -> tuple[bool, bool, bool, bool]:
 def _validate_field(field: OptionField, value: Any) -> None:
     name, option_ = field.name, field.option
     if field.is_list and not isinstance(value, tuple):
-        raise JobError(f"{option_.label} ({name}) must be a list, not {value!r}.")
+        raise JobError(
+            f"{option_.label} ({name}) must be a list, not {shown(value)}.", "Give its values in brackets: [...]."
+        )
     if option_.required and (not value or (field.is_list and "" in value)):
         raise JobError(f"{option_.label} ({name}) is missing.", "Give a value.")
     for item in value if field.is_list else (value,):
-        if type(item) is not field.item_type:
-            raise JobError(f"{option_.label} ({name}) must be of type {field.item_type.__name__}, not {item!r}.")
-        if option_.choices and item not in option_.choices:
-            raise JobError(f"{option_.label} ({name}) is {item!r}.", f"Choose one of {', '.join(option_.choices)}.")
-        too_small = option_.minimum is not None and not item >= option_.minimum
-        too_large = option_.maximum is not None and not item <= option_.maximum
-        if too_small or too_large:
-            raise JobError(f"{option_.label} ({name}) is {item}.", f"Give a value {describe_range(option_)}.")
+        _validate_item(field, item)
+
+
+def _validate_item(field: OptionField, item: Any) -> None:
+    name, option_ = field.name, field.option
+    if type(item) is not field.item_type:
+        kind = _TYPE_WORDS[field.item_type]
+        raise JobError(
+            f"{option_.label} ({name}) must be of type {field.item_type.__name__}, not {shown(item)}.", f"Give {kind}."
+        )
+    if option_.choices and item not in option_.choices:
+        raise JobError(f"{option_.label} ({name}) is {shown(item)}.", f"Choose one of {', '.join(option_.choices)}.")
+    if isinstance(item, str) and not _is_text(item):
+        raise JobError(
+            f"{option_.label} ({name}) has characters that no path or name has, or too many: {shown(item)}.",
+            f"Give at most {LONGEST_TEXT} characters, none of them null.",
+        )
+    too_small = option_.minimum is not None and not item >= option_.minimum
+    too_large = option_.maximum is not None and not item <= option_.maximum
+    if too_small or too_large:
+        raise JobError(f"{option_.label} ({name}) is {shown(item)}.", f"Give a value {describe_range(option_)}.")
+
+
+_TYPE_WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def _is_text(item: str) -> bool:
+    """Whether a path may be so: surrogates stand for the bytes of a name that is not valid UTF-8 (PEP 383), no others.
+
+    (os.fsencode takes all surrogates on Windows.)
+    """
+    return len(item) <= LONGEST_TEXT and not any(
+        char == "\0" or "\ud800" <= char < "\udc80" or "\udcff" < char <= "\udfff" for char in item
+    )
 
 
 def describe_range(option_: Option) -> str:
@@ -234,16 +264,15 @@ def from_options(job_type: type[Job], options: dict[str, Any]) -> Job:
     fields = {field.name: field for field in job_type.option_fields()}
     unknown = sorted(set(options) - set(fields))
     if unknown:
-        raise JobError(
-            f"The job {job_type.name} has no field {', '.join(unknown)}.", f"Choose from {', '.join(fields)}."
-        )
+        names = ", ".join(shown(name)[1:-1] for name in unknown[:5])
+        raise JobError(f"The job {job_type.name} has no field {names}.", f"Choose from {', '.join(fields)}.")
     job = job_type(**{name: _coerce(fields[name], value) for name, value in options.items()})
     job.validate()
     return job
 
 
 def _coerce(field: OptionField, value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
+    if field.is_list and isinstance(value, (list, tuple)):
         return tuple(value)
     if field.item_type is float and type(value) is int:
         with contextlib.suppress(OverflowError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import JobError
+from ..errors import JobError, shown
 from .option import FIELD, MODEL, STARTER, Job, option
 
 # Environment variables with the thread and memory limits of jobs that set none themselves.
@@ -156,8 +156,9 @@ class SegmentOptions(ComputeOptions):
             See Job.validate, or the halo is none of these.
         """
         super().validate()
-        if self.halo not in ("auto", "exact") and not (self.halo.isdecimal() and int(self.halo) <= 4096):
-            raise JobError(f"Halo (halo) is {self.halo!r}.", "Give auto, exact, or a number from 0 to 4096 px.")
+        is_number = self.halo.isdecimal() and len(self.halo) <= 4 and int(self.halo) <= 4096
+        if self.halo not in ("auto", "exact") and not is_number:
+            raise JobError(f"Halo (halo) is {shown(self.halo)}.", "Give auto, exact, or a number from 0 to 4096 px.")
 
 
 def spur_option(default_m: float) -> float:

@@ -6,7 +6,6 @@ Scope: common mistakes in drawing, and their warnings. Independent of the model.
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import geopandas
 import numpy as np
@@ -15,6 +14,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..events import Reporter
 from ..geodata.rasterize import ground_shapes
+from ..geodata.sources import source_name
 from .label_offset import measure_offset
 from .label_raster import is_sure
 from .labeled_images import Drawing, LabeledImage, count_labels
@@ -61,7 +61,7 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
 
 
 def _report_balance(image: LabeledImage, labeled: int, road: int, reporter: Reporter) -> None:
-    name, share = Path(image.name).name, road / max(labeled, 1)
+    name, share = source_name(image.name), road / max(labeled, 1)
     reporter.log(
         f"{name}: {image.grid.width} x {image.grid.height} px at {image.grid.resolution_m:.2f} m, "
         f"{labeled:,} labeled px, {share:.1%} of them road"
@@ -143,7 +143,7 @@ def _warn_of_offset(image: LabeledImage, drawing: Drawing, reporter: Reporter) -
     distance_m = math.hypot(east_m, north_m)
     reporter.warning(
         f"The roads in {drawing.roads_name} seem to be offset by about {distance_m:.0f} m to the "
-        f"{_DIRECTIONS[direction]} from the roads in {Path(image.name).name}. Check the coordinate systems of both, or "
-        f"move the layer about {distance_m:.0f} m to the {_DIRECTIONS[direction - 4]}: a model trained on offset roads "
-        "is wrong."
+        f"{_DIRECTIONS[direction]} from the roads in {source_name(image.name)}. Check the coordinate systems of both, "
+        f"or move the layer about {distance_m:.0f} m to the {_DIRECTIONS[direction - 4]}: a model trained on offset "
+        "roads is wrong."
     )

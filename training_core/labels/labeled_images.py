@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Optional
 
 import geopandas
@@ -20,16 +19,29 @@ from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.rasterize import ground_shapes
-from ..geodata.rasters import Band, Image, choose_bands, match_bands, measure_bands, open_raster
+from ..geodata.rasters import (
+    Band,
+    Image,
+    choose_bands,
+    match_bands,
+    measure_bands,
+    normalize,
+    open_raster,
+    require_computable,
+    require_normal,
+)
 from ..geodata.road_classes import RoadClass, find_classes
+from ..geodata.sources import source_name
 from ..geodata.vectors import read_area, read_layer, require_fields, require_geometry
 from ..jobs import LabelOptions
 from ..system import large_arrays
-from .label_raster import Labels, burn_labels
+from .label_raster import Labels, burn_labels, own_widths_m
 
 # Fewer labeled pixels than this are refused.
 FEWEST_LABELED_PX = 1000
 _BAND_SAMPLE_PX = 1_000_000
+# No road is wider; such numbers are of another unit, or mean that the width is unknown.
+WIDEST_ROAD_M = 1000.0
 
 
 @dataclass(frozen=True)
@@ -120,14 +132,21 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str =
     drawn = read_layer(roads, "drawn roads")
     require_geometry(drawn, ("lines", "polygons"), roads, "drawn roads")
     require_fields(drawn, (options.width_field, options.sure_field, class_field, speed_field), roads, "drawn roads")
-    classes = find_classes(drawn, class_field, speed_field) if class_field or speed_field else ()
+    if options.width_field:
+        _check_widths(drawn, options.width_field, roads)
+    classes = find_classes(drawn, class_field, speed_field, roads) if class_field or speed_field else ()
     area = read_area(aoi) if aoi else None
-    return Drawing(drawn, area, options, _file_name(roads), _file_name(aoi), *classes)
+    return Drawing(drawn, area, options, source_name(roads), source_name(aoi), *classes)
 
 
-def _file_name(source: str) -> str:
-    """Return the file name of a layer source as QGIS writes it: `roads.gpkg|layername=roads`."""
-    return Path(source.partition("|")[0]).name
+def _check_widths(drawn: geopandas.GeoDataFrame, field: str, path: str) -> None:
+    widest_m = np.nan_to_num(own_widths_m(drawn, field), posinf=np.inf).max()
+    if widest_m > WIDEST_ROAD_M:
+        raise LabelError(
+            f"The field {field!r} of the drawn roads ({path}) gives a road a width of {widest_m:g} m; at most "
+            f"{WIDEST_ROAD_M:g} m can be used.",
+            "Correct its values, which are widths in meters, or choose another width field.",
+        )
 
 
 def read_labeled_images(
@@ -218,7 +237,7 @@ def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...], report
     values = np.empty(0)
     known = large_arrays.allocate((height, width), bool)
     step = max(1, training.size // _BAND_SAMPLE_PX)
-    samples = []
+    samples, extremes = [], []
     for rows in large_arrays.strips(height, width, multiple=256):
         reporter.check_cancelled()
         window = (labels.column, labels.row + rows.start, width, rows.stop - rows.start)
@@ -227,13 +246,18 @@ def _read_labeled(image: Image, drawing: Drawing, names: tuple[str, ...], report
             values = large_arrays.allocate((len(part), height, width), part.dtype)
         values[:, rows] = part
         training[rows][~known[rows]] = IGNORE
-        samples.append(part[:, known[rows]][:, ::step])
+        usable = part[:, known[rows]]
+        samples.append(usable[:, ::step])
+        extremes += [usable.min(axis=1), usable.max(axis=1)] if usable.size else []
     validation = large_arrays.allocate((height, width), np.uint8)
     validation[:] = IGNORE
     if not any((training[rows] != IGNORE).any() for rows in large_arrays.strips(height, width)):
         return None
     grid = image.grid.window(labels.column, labels.row, width, height)
     bands = measure_bands(names, samples)
+    require_computable(bands, image.name)
+    ends = np.stack(extremes, axis=1)[:, None]
+    require_normal(normalize(ends, np.ones(ends.shape[1:], bool), bands), ends.dtype, bands, image.name)
     return LabeledImage(image.name, grid, values, known, training, validation, bands, labels.classes)
 
 

@@ -14,7 +14,7 @@ from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.model_input import LEAST_KNOWN, ModelInput, open_for_model
 from ..geodata.pixel_codes import IGNORE
-from ..geodata.rasters import Band, Image, normalize
+from ..geodata.rasters import Band, Image, normalize, require_normal
 from ..geodata.tiling import STRIDE_PX, Tile, round_up
 from ..jobs import Quantize
 from .label_raster import Labels
@@ -127,6 +127,8 @@ def _span(numbers: range, origin: int) -> slice:
 def _read(image: Image, tile: Tile, bands: tuple[Band, ...], truth: Optional[np.ndarray]) -> Sample:
     values, known = image.read(*tile.read_window)
     missing = [(0, -extent % STRIDE_PX) for extent in known.shape]
-    images = np.pad(normalize(values, known, bands), [(0, 0), *missing])
+    normalized = normalize(values, known, bands)
+    require_normal(normalized, values.dtype, bands, image.name)
+    images = np.pad(normalized, [(0, 0), *missing])
     padded = None if truth is None else np.pad(truth, missing, constant_values=IGNORE)
     return Sample(images[None], np.pad(known, missing), padded)

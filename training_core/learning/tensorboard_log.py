@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Optional
 
-from ..errors import OutputError
+from ..errors import OutputError, without_passwords
 from ..events import Event, Metric, Reporter
 from ..system import shutdown
 
@@ -191,11 +191,11 @@ def _describe(options: Mapping[str, Any], compared: Sequence[str]) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number as it is, and all else as text without characters that UTF-8 cannot hold."""
+    """Return a number as it is, and all else as text without passwords and characters that UTF-8 cannot hold."""
     if isinstance(value, (bool, int, float)):
         return value
     words = value if isinstance(value, str) else json.dumps(value)
-    return words.encode("utf-8", "replace").decode("utf-8")
+    return without_passwords(words).encode("utf-8", "replace").decode("utf-8")
 
 
 def _why(error: Exception) -> str:

@@ -14,7 +14,7 @@ from typing import Optional
 
 import numpy as np
 
-from ..errors import JobError
+from ..errors import JobError, ModelFileError
 from ..events import Reporter
 from ..jobs import RecipeOptions
 from ..labels.labeled_images import LabeledImage
@@ -187,6 +187,12 @@ class Training:
         """Validate, and keep the weights if their F1 is the best so far.
 
         The first validation computes as many held-out blocks as its share of the time allows; all others the same ones.
+        Where the model computes values that are no numbers, the training ends.
+
+        Raises
+        ------
+        JobError
+            The first validation already finds that.
         """
         history, (step, elapsed_s) = self.history, (self.history.step, self._elapsed_s())
         number = self._clock.validations
@@ -194,8 +200,12 @@ class Training:
         share = min((VALIDATION_SHARE - LAST_VALIDATION_SHARE) / number, VALIDATION_SHARE / (number + 1))
         count, limit_s = self._clock.affordable(self.blocks, share)
         fewest = history.validation_blocks or FEWEST_BLOCKS
-        with self.trainer.validating(self.blocks[0].image.bands) as predictor:
-            found = validate(predictor, self.blocks[: history.validation_blocks or count], fewest, limit_s)
+        try:
+            with self.trainer.validating(self.blocks[0].image.bands) as predictor:
+                found = validate(predictor, self.blocks[: history.validation_blocks or count], fewest, limit_s)
+        except ModelFileError:
+            self._end_diverged(f"at step {step} the model computes values that are no numbers (NaN)")
+            return
         history.validation_blocks = found.blocks
         state = best_at_threshold({}, found.confusion)
         scores, reporter = state.scores, self._reporter
@@ -278,7 +288,7 @@ class Training:
         if fall:
             self._reporter.warning(fall)
         if not math.isfinite(loss):
-            self._end_diverged()
+            self._end_diverged(f"at step {self.history.step + 1} the loss became NaN or infinite")
             return
         self.history.add_step(self._elapsed_s(), loss, rate, len(chips))
         if self.history.step == 1:
@@ -287,8 +297,8 @@ class Training:
             self._reported_s = self.history.elapsed_s
             self._report(loss, rate)
 
-    def _end_diverged(self) -> None:
-        message = f"The training has diverged: at step {self.history.step + 1} the loss became NaN or infinite."
+    def _end_diverged(self, sign: str) -> None:
+        message = f"The training has diverged: {sign}."
         remedy = "Lower the learning rate (learning_rate), or clip the gradients (clip_norm)."
         if self.best is None:
             raise JobError(message, remedy)

@@ -129,11 +129,20 @@ def validate(
     Returns
     -------
     Validation
+
+    Raises
+    ------
+    ModelFileError
+        The model computes values that are no numbers.
     """
     confusion, began_s = Confusion(), time.perf_counter()
     done = px = hits = total = 0
     pieces = ahead(
-        (read_piece(each.tile, window_reader(each.image), each.image.bands, source=each) for each in blocks), 1
+        (
+            read_piece(each.tile, window_reader(each.image), each.image.bands, source=each, name=each.image.name)
+            for each in blocks
+        ),
+        1,
     )
     with closing(pieces), closing(predict_pieces(predictor, pieces, BATCH_PX)) as predicted:
         for piece, found in predicted:

@@ -42,13 +42,15 @@ def compact(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return stored
 
 
-def expand(stored: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def expand(stored: dict[str, torch.Tensor], path: str = "the model file") -> dict[str, torch.Tensor]:
     """Return the weights in FP32 from what `compact` returned.
 
     Parameters
     ----------
     stored : dict of Tensor, int8 (out, in, height, width) with scales float32 (out,), or any others
         By name.
+    path : str
+        The model's file, for messages.
 
     Returns
     -------
@@ -63,9 +65,9 @@ def expand(stored: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     scales = {name for name in stored if name.endswith(_SCALE)}
     packed = {name for name, tensor in stored.items() if tensor.dtype == torch.int8}
     if scales != {name + _SCALE for name in packed}:
-        raise ModelFileError("The model file's weights and their scales do not match.", "Copy it anew.")
+        raise ModelFileError(f"The weights in {path} and their scales do not match.", "Copy it anew.")
     return {
-        name: _expanded(tensor, stored[name + _SCALE]) if name in packed else tensor
+        name: _expanded(tensor, stored[name + _SCALE], path) if name in packed else tensor
         for name, tensor in stored.items()
         if name not in scales
     }
@@ -75,8 +77,8 @@ def _is_convolution(tensor: torch.Tensor) -> bool:
     return tensor.is_floating_point() and tensor.dim() == 4
 
 
-def _expanded(steps: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+def _expanded(steps: torch.Tensor, scale: torch.Tensor, path: str) -> torch.Tensor:
     fits = steps.dim() == 4 and scale.dtype == torch.float32 and scale.shape == steps.shape[:1]
     if not (fits and bool(torch.isfinite(scale).all()) and bool((scale >= 0).all())):
-        raise ModelFileError("The model file's weights have invalid scales.", "Copy it anew.")
+        raise ModelFileError(f"The weights in {path} have invalid scales.", "Copy it anew.")
     return steps.float() * scale[:, None, None, None]

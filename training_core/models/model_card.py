@@ -5,19 +5,22 @@ Scope: the document in a model file's header and its checks. Independent of weig
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ..errors import ModelFileError
+from ..errors import ModelFileError, shown
 from ..geodata.model_input import MODEL, SCALINGS, ModelInput
-from ..geodata.rasters import Band
-from ..geodata.road_classes import RoadClass, from_document, to_document
+from ..geodata.rasters import LARGEST_VALUE, LEAST_STD, Band
+from ..geodata.road_classes import FASTEST_KMH, MOST_CLASSES, SLOWEST_KMH, RoadClass, to_document
 from ..geodata.tiling import STRIDE_PX
-from .unet import Architecture
+from ..jobs.untrusted_json import parse
+from .card_fields import Fields
+from .unet import MOST_BANDS, Architecture
 
 FORMAT = "roadseg-model-1"
 LARGEST_HALO_PX = 4096
+# Wider than anything that a training or a drawing gives.
+_FINEST_M, _COARSEST_M, _LARGEST_CHIP_PX = 1e-4, 1e6, 65536
 _STAC_EXTENSION = "https://stac-extensions.github.io/mlm/v1.5.0/schema.json"
 
 
@@ -133,46 +136,116 @@ class ModelCard:
         }
 
 
-def card_from_document(document: dict[str, Any]) -> ModelCard:
-    """Return the card in a header's JSON document, checked; see `ModelCard.to_document`.
+def card_from_text(text: str, path: str) -> tuple[ModelCard, dict[str, Any]]:
+    """Return the card in the JSON text of a model file's header, checked; see `ModelCard.to_document`.
+
+    Parameters
+    ----------
+    text : str
+    path : str
+        The file, for messages.
+
+    Returns
+    -------
+    card : ModelCard
+    document : dict
+        What it was read from.
 
     Raises
     ------
     ModelFileError
-        A part is missing or has an invalid value.
+        It is no JSON, of another format, or a part of it is missing or has an invalid value.
     """
-    if not isinstance(document, dict):
-        raise ModelFileError("The model file's description is damaged.", "Copy it anew or train it again.")
-    if document.get("format") != FORMAT:
-        raise ModelFileError(f"The model file's format is {document.get('format')!r}, not {FORMAT!r}.")
     try:
-        image = document["mlm:input"][0]
-        bands = tuple(
-            Band(str(name), float(scaling["mean"]), float(scaling["stddev"]))
-            for name, scaling in zip(image["bands"], image["value_scaling"])
+        document = parse(text)
+        fields = Fields(document, "the document")
+        if document.get("format") == FORMAT:
+            return _card(fields), document
+    except ValueError as error:
+        raise ModelFileError(
+            f"The description in {path} is damaged: {str(error).rstrip('.')}.", "Copy it anew or train it again."
+        ) from error
+    raise ModelFileError(
+        f"The format of the model {path} is {shown(document.get('format'))}, not {FORMAT!r}.",
+        "Choose a model made by this version of RoadSeg.",
+    )
+
+
+def _card(fields: Fields) -> ModelCard:
+    """Return the card in a document; raise ValueError where a part of it is invalid."""
+    architecture = _architecture(fields.inner("roadseg:architecture"))
+    classes = _classes(fields)
+    image = _only(fields, "mlm:input")
+    bands = _bands(image)
+    shape = image.inner("input").items("shape")
+    if len(shape) != 4 or type(shape[3]) is not int or not 1 <= shape[3] <= _LARGEST_CHIP_PX:
+        raise ValueError(f"the input's shape is {shown(shape)}")
+    if (len(bands), 1 + len(classes)) != (architecture.in_channels, architecture.classes):
+        raise ValueError(
+            f"it names {len(bands)} bands and {1 + len(classes)} classes, and its architecture has "
+            f"{architecture.in_channels} and {architecture.classes}"
         )
-        card = ModelCard(
-            architecture=Architecture(**document["roadseg:architecture"]),
-            bands=bands,
-            resolution_m=float(document["roadseg:resolution_m"]),
-            threshold=float(document["roadseg:threshold"]),
-            chip_px=int(image["input"]["shape"][-1]),
-            halo_px=int(document.get("roadseg:halo_px", 0)),
-            training=dict(document["roadseg:training"]),
-            metrics=dict(document["roadseg:metrics"]),
-            versions=dict(document["roadseg:versions"]),
-            classes=from_document(document.get("roadseg:classes", [])),
-            quantization=dict(document.get("roadseg:quantization", {})),
-            scaling=str(document.get("roadseg:scaling", MODEL)),
-            license=str(document.get("license", "")),
-        )
-        card.architecture.validate()
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise ModelFileError("The model file's description is damaged.", "Copy it anew or train it again.") from error
-    numbers = [card.resolution_m, *(band.std for band in bands)]
-    sound = all(math.isfinite(value) and value > 0 for value in numbers)
-    sound = sound and 0 <= card.halo_px <= LARGEST_HALO_PX and card.halo_px % STRIDE_PX == 0
-    sound = sound and (len(bands), 1 + len(card.classes)) == (card.architecture.in_channels, card.architecture.classes)
-    if not (sound and 0 <= card.threshold <= 1 and card.scaling in SCALINGS):
-        raise ModelFileError("The model file's description has invalid values.", "Copy it anew or train it again.")
-    return card
+    scaling, halo_px = fields.text("roadseg:scaling", MODEL), fields.whole("roadseg:halo_px", 0, LARGEST_HALO_PX, 0)
+    if scaling not in SCALINGS or halo_px % STRIDE_PX:
+        raise ValueError(f"its scaling is {shown(scaling)} and its halo {halo_px} px")
+    return ModelCard(
+        architecture=architecture,
+        bands=bands,
+        resolution_m=fields.number("roadseg:resolution_m", _FINEST_M, _COARSEST_M),
+        threshold=fields.number("roadseg:threshold", 0, 1),
+        chip_px=shape[3],
+        halo_px=halo_px,
+        training=fields.inner("roadseg:training").plain(),
+        metrics=fields.inner("roadseg:metrics").plain(),
+        versions=fields.inner("roadseg:versions").plain(),
+        classes=classes,
+        quantization=fields.inner("roadseg:quantization", {}).plain(),
+        scaling=scaling,
+        license=fields.text("license", ""),
+    )
+
+
+def _architecture(fields: Fields) -> Architecture:
+    architecture = Architecture(
+        fields.text("name"),
+        fields.text("encoder"),
+        fields.whole("in_channels", 1, MOST_BANDS),
+        fields.whole("classes", 1, 1 + MOST_CLASSES),
+    )
+    if fields.plain().keys() != asdict(architecture).keys():
+        raise ValueError("its architecture has other members than RoadSeg knows")
+    try:
+        architecture.validate()
+    except ModelFileError as error:
+        raise ValueError(error.message) from error
+    return architecture
+
+
+def _bands(image: Fields) -> tuple[Band, ...]:
+    names, scalings = image.texts("bands"), image.items("value_scaling")
+    if len(names) != len(scalings):
+        raise ValueError(f"it has {len(names)} bands and {len(scalings)} scalings")
+    bands = []
+    for name, value in zip(names, scalings):
+        scaling = Fields(value, f"the scaling of {name}")
+        mean = scaling.number("mean", -LARGEST_VALUE, LARGEST_VALUE)
+        bands.append(Band(name, mean, scaling.number("stddev", LEAST_STD, LARGEST_VALUE)))
+    return tuple(bands)
+
+
+def _classes(fields: Fields) -> tuple[RoadClass, ...]:
+    entries = [Fields(value, "a class") for value in fields.items("roadseg:classes", [])]
+    classes = tuple(
+        RoadClass(each.text("name"), each.number("speed_kmh", SLOWEST_KMH, FASTEST_KMH)) for each in entries
+    )
+    if not all(each.name for each in classes):
+        raise ValueError("a class has no name")
+    return classes
+
+
+def _only(fields: Fields, key: str) -> Fields:
+    """Return the members of the one object in a list."""
+    values = fields.items(key)
+    if len(values) != 1:
+        raise ValueError(f"{key} has {len(values)} items instead of one")
+    return Fields(values[0], key)

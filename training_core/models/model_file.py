@@ -7,6 +7,7 @@ Machine Learning Model extension. A model file is untrusted input: nothing in it
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,19 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import nn
 
-from ..errors import ModelFileError
+from ..errors import ModelFileError, shown
 from .compact_weights import STORAGE, compact, expand
-from .model_card import ModelCard, card_from_document
+from .model_card import ModelCard, card_from_text
 from .unet import build_unet
 
+# A U-Net on the largest encoder has 250 MB; the header of some hundred tensors takes some 50 kB.
+LARGEST_BYTES, LARGEST_HEADER_BYTES = 1 << 30, 10_000_000
+# No training that went well has weights or statistics like that; larger ones overflow in FP32.
+LARGEST_WEIGHT = 1e15
 _HEADER_KEY, _STORAGE_KEY = "roadseg", "roadseg:storage"
+_VARIANCE = ".running_var"
+# The first and the last layer, which are adapted to other bands and classes.
+_FIRST, _LAST, _LAST_BIAS = "encoder.conv1.weight", "segmentation_head.0.weight", "segmentation_head.0.bias"
 
 
 def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) -> None:
@@ -88,15 +96,20 @@ def load_into(model: nn.Module, weights: dict[str, torch.Tensor], path: str) -> 
     Raises
     ------
     ModelFileError
-        Names or shapes of the weights do not match.
+        Names, shapes or types of the weights do not match.
     """
     expected = model.state_dict()
-    fits = weights.keys() == expected.keys() and all(
-        tensor.shape == expected[name].shape for name, tensor in weights.items()
-    )
-    if not fits:
-        raise ModelFileError(f"The weights in {path} do not match their architecture.", "Copy it anew.")
+    for name in sorted(expected.keys() | weights.keys()):
+        if name not in weights or name not in expected:
+            raise _mismatched(path, f"{shown(name)} is {'left over' if name in weights else 'missing'}")
+        found, wanted = (f"{list(each.shape)} {each.dtype}" for each in (weights[name], expected[name]))
+        if found != wanted:
+            raise _mismatched(path, f"{shown(name)} is {found}, not {wanted}")
     model.load_state_dict(weights)
+
+
+def _mismatched(path: str, what: str) -> ModelFileError:
+    return ModelFileError(f"The weights in {path} do not match their architecture: {what}.", "Copy it anew.")
 
 
 def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
@@ -111,15 +124,14 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
     Raises
     ------
     ModelFileError
-        The file is missing, truncated, a pickle, an ONNX file, or no RoadSeg model.
+        The file is missing, truncated, a pickle, an ONNX file, or no RoadSeg model; or a weight is no number.
     """
     _refuse_other_kinds(path)
     try:
         with safe_open(path, framework="pt") as file:
-            document = json.loads((file.metadata() or {})[_HEADER_KEY])
-            card = card_from_document(document)
+            card, document = card_from_text((file.metadata() or {})[_HEADER_KEY], path)
             weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
-    except (SafetensorError, OSError, ValueError) as error:
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise ModelFileError(f"{path} is damaged or no model file.", "Copy it anew or choose another.") from error
     except KeyError as error:
         raise ModelFileError(
@@ -127,8 +139,58 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
         ) from error
     storage = document.get(_STORAGE_KEY)
     if storage not in (None, STORAGE):
-        raise ModelFileError(f"RoadSeg does not know how the weights in {path} are stored ({storage!r}).")
-    return (expand(weights) if storage else weights), card
+        raise ModelFileError(
+            f"RoadSeg does not know how the weights in {path} are stored ({shown(storage)}).",
+            "Choose a model made by this version of RoadSeg.",
+        )
+    weights = expand(weights, path) if storage else weights
+    _check_weights(weights, card, path)
+    return weights, card
+
+
+def _check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) -> None:
+    """Raise ModelFileError where a weight is no number, or the first or last layer is not that of the architecture.
+
+    So no U-Net is built that is much larger than the file.
+    """
+    for name, tensor in weights.items():
+        is_sound = not tensor.is_floating_point() or not tensor.numel() or _is_within(tensor, name)
+        if not is_sound:
+            raise ModelFileError(
+                f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
+                "Copy the model anew, train it again, or choose another.",
+            )
+    bands, classes = card.architecture.in_channels, card.architecture.classes
+    for name, axis, size, dimensions in ((_FIRST, 1, bands, 4), (_LAST, 0, classes, 4), (_LAST_BIAS, 0, classes, 1)):
+        shape = weights[name].shape if name in weights else ()
+        if len(shape) != dimensions or shape[axis] != size:
+            raise _mismatched(path, f"{name} is {list(shape) if name in weights else 'missing'}")
+
+
+def _is_within(tensor: torch.Tensor, name: str) -> bool:
+    low, high = map(float, tensor.aminmax())  # NaN if any is
+    return (0 if name.endswith(_VARIANCE) else -LARGEST_WEIGHT) <= low and high <= LARGEST_WEIGHT
+
+
+def check_file(path: str) -> None:
+    """Check that a model is a regular file that can be opened, and no larger than models are.
+
+    Raises
+    ------
+    ModelFileError
+        It is not.
+    """
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no path is like that"
+        raise ModelFileError(f"The model {path} cannot be opened ({reason}).", "Choose a model file.") from error
+    if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
+        raise ModelFileError(f"The model {path} is no file, and cannot be opened.", "Choose a model file.")
+    if status.st_size > LARGEST_BYTES:
+        raise ModelFileError(
+            f"{path} has {status.st_size / 1e9:.1f} GB, which is too large for a RoadSeg model.", "Choose another file."
+        )
 
 
 def _refuse_other_kinds(path: str) -> None:
@@ -137,6 +199,7 @@ def _refuse_other_kinds(path: str) -> None:
             f"{path} is an ONNX model, which can be run, but not fine-tuned or exported.",
             "Choose the .safetensors model that it was made from.",
         )
+    check_file(path)
     try:
         with Path(path).open("rb") as file:
             start = file.read(9)
@@ -149,4 +212,8 @@ def _refuse_other_kinds(path: str) -> None:
         raise ModelFileError(
             f"{path} is a pickled PyTorch file. Such files can run code when they are opened, so RoadSeg never does.",
             "Choose a .safetensors model made by RoadSeg.",
+        )
+    if int.from_bytes(start[:8], "little") > LARGEST_HEADER_BYTES:
+        raise ModelFileError(
+            f"{path} is damaged or no model file: its header would be too long.", "Copy it anew or choose another."
         )

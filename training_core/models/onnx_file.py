@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -20,15 +21,20 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto, TensorProto
 from torch import nn
 
-from ..errors import ModelFileError
+from ..errors import ModelFileError, shown
 from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX
-from .model_card import ModelCard, card_from_document
-from .model_file import load_model
+from .model_card import ModelCard, card_from_text
+from .model_file import LARGEST_WEIGHT, check_file, load_model
 
 SUFFIX = ".onnx"
 INPUT, OUTPUT = "image", "probability"
 OPSET = 17
-LARGEST_BYTES = 1 << 30
+# The oldest set of operators with all that RoadSeg's models have.
+_OLDEST_OPSET = 13
+# A quantized U-Net on the largest encoder has some 2000 nodes.
+_MOST_NODES = 20_000
+# What a layer returns for an image of _TRIED_PX squared has at most so many numbers for each of its pixels.
+_TRIED_PX, _MOST_PER_PX = 64, 1024
 _CARD_KEY = "roadseg"
 _QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear"})
 _LAYERS = _QUANTIZING | {
@@ -180,12 +186,8 @@ def _set_side(model: ModelProto, side_px: int) -> None:
 
 
 def _parse(path: str) -> ModelProto:
+    check_file(path)
     try:
-        size = Path(path).stat().st_size
-        if size > LARGEST_BYTES:
-            raise ModelFileError(
-                f"{path} has {size / 1e9:.1f} GB, which is too large for a RoadSeg model.", "Choose another file."
-            )
         model = ModelProto.FromString(Path(path).read_bytes())
     except OSError as error:
         raise ModelFileError(
@@ -199,37 +201,95 @@ def _parse(path: str) -> ModelProto:
 
 
 def _read_card(model: ModelProto, path: str) -> ModelCard:
-    notes = {note.key: note.value for note in model.metadata_props}
-    if _CARD_KEY not in notes:
+    texts = [note.value for note in model.metadata_props if note.key == _CARD_KEY]
+    if not texts:
         raise ModelFileError(f"{path} is an ONNX file, but no RoadSeg model.", "Choose one made by Export a model.")
-    try:
-        return card_from_document(json.loads(notes[_CARD_KEY]))
-    except (ValueError, RecursionError) as error:
-        raise _damaged(path) from error
+    if len(texts) > 1:
+        raise _damaged(path)
+    return card_from_text(texts[0], path)[0]
 
 
 def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
     """Raise ModelFileError unless the graph matches the card, is self-contained, and has only known layer types."""
     graph = model.graph
-    tensors = [*graph.initializer, *(each.t for node in graph.node for each in node.attribute if each.HasField("t"))]
+    if len(graph.node) > _MOST_NODES:
+        raise ModelFileError(
+            f"{path} has {len(graph.node)} nodes, more than any RoadSeg model.", "Choose one made by Export a model."
+        )
+    attributes = [each for node in graph.node for each in node.attribute]
+    tensors = [*graph.initializer, *(each.t for each in attributes if each.HasField("t"))]
     if any(tensor.data_location == TensorProto.EXTERNAL or tensor.external_data for tensor in tensors):
         raise ModelFileError(
             f"{path} keeps its weights in other files, which RoadSeg does not follow.",
             "Export the model to one file.",
         )
     foreign = {node.op_type for node in graph.node if node.domain not in ("", "ai.onnx") or node.op_type not in _LAYERS}
-    if foreign or model.functions or graph.sparse_initializer:
-        what = f" ({', '.join(sorted(foreign))})" if foreign else ""
+    hidden = any(each.HasField("g") or each.graphs or each.HasField("sparse_tensor") for each in attributes)
+    if foreign or hidden or model.functions or model.training_info or graph.sparse_initializer:
+        what = f" ({', '.join(shown(name)[1:-1] for name in sorted(foreign)[:5])})" if foreign else ""
         raise ModelFileError(
             f"{path} has layers that no RoadSeg model has{what}.", "Choose one made by Export a model."
         )
-    try:
-        onnx.checker.check_model(model)
-    except (onnx.checker.ValidationError, ValueError) as error:
-        raise _damaged(path) from error
+    opsets = [each.version for each in model.opset_import if each.domain in ("", "ai.onnx")]
+    if len(opsets) != 1 or not _OLDEST_OPSET <= opsets[0] <= onnx.defs.onnx_opset_version():
+        raise ModelFileError(
+            f"{path} is written in a version of the ONNX operators that RoadSeg does not know ({shown(opsets)}).",
+            f"Choose one made by Export a model, which writes version {OPSET}.",
+        )
     ends = [(INPUT, card.architecture.in_channels, graph.input), (OUTPUT, card.architecture.classes, graph.output)]
-    if not all(len(values) == 1 and _is_image(values[0], name, channels) for name, channels, values in ends):
+    is_fitting = all(len(values) == 1 and _is_image(values[0], name, channels) for name, channels, values in ends)
+    if not is_fitting or graph.node[-1].op_type != "Sigmoid" or list(graph.node[-1].output) != [OUTPUT]:
         raise ModelFileError(f"The graph in {path} does not match its description.", "Copy it anew.")
+    _check_weights(model, path)
+    _check_shapes(model, path)
+
+
+def _check_weights(model: ModelProto, path: str) -> None:
+    """Raise ModelFileError where a weight is no number; those of convolutions, and any other constants."""
+    constants = [
+        (name, each.t)
+        for node in model.graph.node
+        for name, each in zip(node.output, node.attribute)
+        if each.HasField("t")
+    ]
+    variances = {node.input[4] for node in model.graph.node if node.op_type == "BatchNormalization" and node.input[4:]}
+    for name, tensor in [*((each.name, each) for each in model.graph.initializer), *constants]:
+        try:
+            values = onnx.numpy_helper.to_array(tensor)
+            low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise _damaged(path) from error
+        if not ((0 if name in variances else -LARGEST_WEIGHT) <= low and high <= LARGEST_WEIGHT):
+            raise ModelFileError(
+                f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
+                "Copy the model anew, train it again, or choose another.",
+            )
+
+
+def _check_shapes(model: ModelProto, path: str) -> None:
+    """Raise ModelFileError unless layers and weights fit together, for an image of a fixed size.
+
+    What a layer returns must not be much larger than in RoadSeg's models, and the output as large as the image.
+    """
+    tried = ModelProto()
+    tried.CopyFrom(model)
+    del tried.graph.value_info[:]
+    for value in (tried.graph.input[0], tried.graph.output[0]):
+        for extent, size in zip(value.type.tensor_type.shape.dim, (1, None, _TRIED_PX, _TRIED_PX)):
+            if size:
+                extent.dim_value = size
+    try:
+        onnx.checker.check_model(tried)
+        inferred = onnx.shape_inference.infer_shapes(tried, check_type=True, strict_mode=True, data_prop=True).graph
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError, ValueError, RuntimeError) as error:
+        raise _damaged(path) from error
+    sizes = [
+        math.prod(extent.dim_value for extent in value.type.tensor_type.shape.dim) for value in inferred.value_info
+    ]
+    if max(sizes, default=0) > _MOST_PER_PX * _TRIED_PX**2:
+        raise ModelFileError(
+            f"A layer of {path} returns far more than any of a RoadSeg model.", "Choose one made by Export a model."
+        )
 
 
 def _is_image(value: onnx.ValueInfoProto, name: str, channels: int) -> bool:

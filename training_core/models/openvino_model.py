@@ -161,6 +161,8 @@ def why_not_openvino() -> Optional[str]:
     return None
 
 
-def _unfit(error: RuntimeError) -> ModelFileError:
+def _unfit(error: RuntimeError) -> Exception:
     cause = str(error).strip().splitlines()[-1]
+    if "Failed to allocate" in cause:
+        return MemoryError(cause)
     return ModelFileError(f"OpenVINO cannot run this model: {cause}", "Choose another model or engine.")

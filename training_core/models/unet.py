@@ -20,6 +20,10 @@ LIBRARY = "segmentation_models_pytorch"
 ENCODERS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnext50_32x4d")
 
 
+# As many as a GeoTIFF holds.
+MOST_BANDS = 65535
+
+
 @dataclass(frozen=True)
 class Architecture:
     """What the model is built from.
@@ -49,7 +53,7 @@ class Architecture:
         """
         if self.name != "Unet" or self.encoder not in ENCODERS:
             raise ModelFileError(f"RoadSeg does not know the architecture {self.name} with encoder {self.encoder}.")
-        if not (1 <= self.in_channels <= 65535 and 1 <= self.classes <= 256):
+        if not (1 <= self.in_channels <= MOST_BANDS and 1 <= self.classes <= 256):
             raise ModelFileError(f"A model cannot have {self.in_channels} bands and {self.classes} classes.")
 
 

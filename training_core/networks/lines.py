@@ -16,11 +16,11 @@ import numpy as np
 import pandas
 import pyproj
 import shapely
-from pyproj.exceptions import ProjError
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
+from ..geodata.projection import projected
 from ..geodata.vectors import read_layer, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
 
@@ -141,30 +141,16 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
     Raises
     ------
     LabelError
-        The layer cannot be read, has geometries other than lines, lacks a field, or lies nowhere on Earth.
+        The layer cannot be read, has geometries other than lines, or lacks a field.
     """
     layer = read_layer(path, purpose)
     require_geometry(layer, ("lines",), path, purpose)
     require_fields(layer, (fields.bridge, fields.speed), path, purpose)
-    _check_place(layer, path, purpose)
     return layer
 
 
-def _check_place(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
-    """Raise LabelError where any vertex of a layer lies outside the domain of its CRS."""
-    try:
-        on_earth = np.isfinite(shapely.get_coordinates(layer.geometry.to_crs(_GEOGRAPHIC).to_numpy())).all()
-    except ProjError:
-        on_earth = False
-    if not on_earth:
-        raise LabelError(
-            f"The {purpose} ({path}) lie outside the area of their coordinate system, {layer.crs.name}.",
-            "Check the layer's coordinate system.",
-        )
-
-
-def shared_plane(*layers: geopandas.GeoDataFrame) -> pyproj.CRS:
-    """Return the CRS of the plane around the middle of all vertices of layers in any CRSs.
+def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyproj.CRS:
+    """Return the CRS of the plane around the middle of all vertices of layers in any CRSs, `of` naming their files.
 
     Raises
     ------
@@ -183,10 +169,28 @@ def shared_plane(*layers: geopandas.GeoDataFrame) -> pyproj.CRS:
     reach_m = max(np.hypot(*shapely.get_coordinates(_project(layer, plane)).T).max() for layer in layers)
     if not reach_m <= LARGEST_RADIUS_M:
         raise LabelError(
-            f"The lines reach {reach_m / 1000:,.0f} km from their middle, too far to measure in one plane.",
+            f"The lines of {of} reach {reach_m / 1000:,.0f} km from their middle, too far to measure in one plane.",
             f"Check the layers' coordinate systems, or take parts within {LARGEST_RADIUS_M / 1000:.0f} km of a place.",
         )
     return plane
+
+
+def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
+    """Return the union of a layer's polygons in a plane, as far as lines may reach in it.
+
+    Parameters
+    ----------
+    plane : CRS
+        See `shared_plane`.
+    layer : GeoDataFrame
+        Polygons in any CRS.
+
+    Returns
+    -------
+    BaseGeometry
+    """
+    reach_m = LARGEST_RADIUS_M
+    return shapely.union_all(shapely.make_valid(projected(layer, plane, (-reach_m, -reach_m, reach_m, reach_m))))
 
 
 def _project(layer: geopandas.GeoDataFrame, crs: pyproj.CRS) -> np.ndarray:
@@ -228,7 +232,7 @@ def clipped(lines: Lines, area: BaseGeometry) -> Lines:
     return lines.parted(shapes[kept], line[kept])
 
 
-def with_speeds(lines: Lines, name: str, speed_field: str, reporter: Reporter) -> Lines:
+def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: Reporter) -> Lines:
     """Return lines with unknown speeds replaced by the median of the others, and warn of how many these are.
 
     Parameters
@@ -236,6 +240,8 @@ def with_speeds(lines: Lines, name: str, speed_field: str, reporter: Reporter) -
     lines : Lines
     name : str
         What the lines are, in the plural, for messages.
+    path : str
+        Their layer.
     speed_field : str
     reporter : Reporter
 
@@ -251,7 +257,8 @@ def with_speeds(lines: Lines, name: str, speed_field: str, reporter: Reporter) -
     unknown = np.isnan(lines.speed_mps)
     if len(lines) and unknown.all():
         raise LabelError(
-            f"The field {speed_field!r} of the {name} has no number above 0.", "Choose another speed field, or none."
+            f"The field {speed_field!r} of the {name} ({path}) has no number above 0.",
+            "Choose another speed field, or none.",
         )
     if unknown.any():
         reporter.warning(

@@ -7,22 +7,29 @@ Scope: lines in meters. Independent of layers, pixels and scores.
 - A bridge is never split, and splits others only with its ends.
 - Of edges between the same nodes that lie within the tolerance of each other, the first is kept.
 - Loops no longer than twice the tolerance are dropped.
+
+Lines can meet in as many places as they have pairs of segments. So that time and memory are bounded by the size of the
+layer, lines that meet far more often than those of any road network are refused.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
+from ..errors import LabelError
 from .graph import EMPTY, Graph, connected, select_edges, select_points
 from .lines import Lines
 from .parallel_arrays import concatenated, ranges
 
 # Crossings closer together than this are one: rounding may put the crossing of three lines so far apart.
 _SAME_M = 1e-3
+# Roads meet in a few places for each segment; where there are more than so many, and so many in all, it is no network.
+MOST_MEETINGS_PER_SEGMENT, MOST_MEETINGS = 20, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ class _Cuts:
     node: np.ndarray
 
 
-def node_lines(lines: Lines, tolerance_m: float) -> tuple[Graph, np.ndarray]:
+def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[Graph, np.ndarray]:
     """Return the multigraph of lines, in meters, and the line that each edge is a part of.
 
     Parameters
@@ -74,19 +81,46 @@ def node_lines(lines: Lines, tolerance_m: float) -> tuple[Graph, np.ndarray]:
     lines : Lines
     tolerance_m : float
         Largest distance at which an end is snapped to another end or to a line; above 0.
+    name : str
+        What the lines are, in the plural, for messages.
 
     Returns
     -------
     graph : Graph
     line : ndarray (m,), int64
+
+    Raises
+    ------
+    LabelError
+        They meet in more places than `MOST_MEETINGS`, and than `MOST_MEETINGS_PER_SEGMENT` allows.
     """
     if not len(lines):
         return EMPTY, np.zeros(0, dtype=np.int64)
     segments = _segments(lines)
     may_cut = np.flatnonzero(~lines.bridge[segments.line[segments.first]])
-    ends = _link_ends(_line_ends(segments), tolerance_m)
-    touched = _cut_by_ends(segments, may_cut, ends, tolerance_m)
-    crossed = _cut_by_crossings(segments, may_cut, ends, tolerance_m)
+    try:
+        return _node(segments, may_cut, tolerance_m)
+    except _TooManyMeetings as error:
+        raise LabelError(
+            f"The {name} cross, touch or overlap each other in more than {error.limit:,} places, so they are no road "
+            f"network of {len(lines):,} lines.",
+            "Choose a layer in which each road is drawn once; remove duplicates and tracks first.",
+        ) from error
+
+
+class _TooManyMeetings(Exception):
+    """Lines meet more often than those of a road network."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+def _node(segments: _Segments, may_cut: np.ndarray, tolerance_m: float) -> tuple[Graph, np.ndarray]:
+    limit = max(MOST_MEETINGS, MOST_MEETINGS_PER_SEGMENT * len(segments.shapes))
+    ends = _link_ends(_line_ends(segments), tolerance_m, limit)
+    touched = _cut_by_ends(segments, may_cut, ends, tolerance_m, limit)
+    crossed = _cut_by_crossings(segments, may_cut, ends, tolerance_m, limit)
     cuts = concatenated(ends, touched, crossed)
     return _without_duplicates(*_cut(segments, cuts, tolerance_m), tolerance_m)
 
@@ -109,41 +143,76 @@ def _line_ends(segments: _Segments) -> _Cuts:
     return _Cuts(segments.line[ends], segments.measure_m[ends], segments.points[ends], np.arange(len(ends)))
 
 
-def _link_ends(ends: _Cuts, tolerance_m: float) -> _Cuts:
+def _link_ends(ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
     """Return the ends with one node for each cluster of them, at its westernmost."""
-    node = _near_clusters(ends.places, tolerance_m)
+    node = _near_clusters(ends.places, tolerance_m, limit)
     order = np.lexsort((ends.places[:, 1], ends.places[:, 0], node))
     chosen = order[np.unique(node[order], return_index=True)[1]]
     return _Cuts(ends.line, ends.measure_m, ends.places[chosen][node], node)
 
 
-def _near_clusters(places: np.ndarray, distance_m: float) -> np.ndarray:
+def _near_clusters(places: np.ndarray, distance_m: float, limit: int) -> np.ndarray:
     """Return the single-linkage cluster of each place, from 0, by gaps up to a distance: (k,), int64."""
-    pairs = cKDTree(places).query_pairs(distance_m, output_type="ndarray")
-    return connected(len(places), pairs.astype(np.int64))
+    different, place = np.unique(places, axis=0, return_inverse=True)
+    tree = cKDTree(different)
+    if (tree.count_neighbors(tree, distance_m) - len(different)) // 2 > limit:
+        raise _TooManyMeetings(limit)
+    pairs = tree.query_pairs(distance_m, output_type="ndarray")
+    return connected(len(different), pairs.astype(np.int64))[place.ravel()]
 
 
-def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float) -> _Cuts:
+def _meetings(tree: shapely.STRtree, shapes: np.ndarray, limit: int, **condition: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Query a tree with shapes, a few at a time, so that what is refused never fills the memory.
+
+    Parameters
+    ----------
+    tree : STRtree
+    shapes : ndarray (n,), object
+    limit : int
+        Most pairs, but for those of the same number.
+    **condition
+        Of `STRtree.query`.
+
+    Returns
+    -------
+    shape, found : ndarray (k,), int64
+        Positions in `shapes` and in the tree.
+    """
+    at_once = max(1, limit // max(1, len(tree)))
+    parts = [np.zeros((2, 0), dtype=np.int64)]
+    count = 0
+    for begin in range(0, len(shapes), at_once):
+        shape, found = tree.query(shapes[begin : begin + at_once], **condition)
+        parts.append(np.stack([begin + shape, found]))
+        count += len(shape)
+        if count > 2 * limit + len(shapes):  # each pair twice, and each shape with itself
+            raise _TooManyMeetings(limit)
+    shape, found = np.concatenate(parts, axis=1)
+    return shape, found
+
+
+def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
     """Return the cuts of segments within the tolerance of an end, also of the end's own line where it comes back."""
     node, first = np.unique(ends.node, return_index=True)
     points = shapely.points(ends.places[first])
-    end, near = shapely.STRtree(segments.shapes[may_cut]).query(points, predicate="dwithin", distance=tolerance_m)
+    tree = shapely.STRtree(segments.shapes[may_cut])
+    end, near = _meetings(tree, points, limit, predicate="dwithin", distance=tolerance_m)
     segment = may_cut[near]
     measure_m = shapely.line_locate_point(segments.shapes[segment], points[end])
     measure_m += segments.measure_m[segments.first[segment]]
     return _Cuts(segments.line[segments.first[segment]], measure_m, ends.places[first][end], node[end])
 
 
-def _cut_by_crossings(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float) -> _Cuts:
+def _cut_by_crossings(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
     """Return the cuts where segments cross, touch or overlap; those near an end of a line have that end's node."""
     shapes = segments.shapes[may_cut]
-    one, other = shapely.STRtree(shapes).query(shapes, predicate="intersects")
+    one, other = _meetings(shapely.STRtree(shapes), shapes, limit, predicate="intersects")
     one, other = may_cut[one[one < other]], may_cut[other[one < other]]
     shared = shapely.intersection(segments.shapes[one], segments.shapes[other])
     follow = (other == one + 1) & (segments.first[other] == segments.first[one] + 1)
     meets = ~(follow & (shapely.get_dimensions(shared) == 0))  # not where a line goes on around a corner
     places, pair = shapely.get_coordinates(shared[meets], return_index=True)
-    node = _near_clusters(places, _SAME_M) if len(places) else np.zeros(0, dtype=np.int64)
+    node = _near_clusters(places, _SAME_M, limit) if len(places) else np.zeros(0, dtype=np.int64)
     first = np.unique(node, return_index=True)[1]
     places, node = places[first][node], node + ends.node.max() + 1
     gap_m, near = cKDTree(ends.places).query(places)

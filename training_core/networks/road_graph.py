@@ -268,9 +268,26 @@ def places_along(roads: RoadGraph, spacing_m: float) -> Places:
     return Places(edge, roads.length_m[edge] * (ranges(np.zeros_like(counts), counts) + 0.5) / counts[edge])
 
 
-def make_road_graph(lines: Lines, tolerance_m: float) -> RoadGraph:
-    """Return the noded graph of lines; see `noding`. Nodes of degree 2 stay."""
-    graph, line = node_lines(lines, tolerance_m)
+def make_road_graph(lines: Lines, tolerance_m: float, name: str = "lines") -> RoadGraph:
+    """Return the noded graph of lines, in which nodes of degree 2 stay.
+
+    Parameters
+    ----------
+    lines : Lines
+    tolerance_m : float
+    name : str
+        See `noding.node_lines`.
+
+    Returns
+    -------
+    RoadGraph
+
+    Raises
+    ------
+    LabelError
+        See `noding.node_lines`.
+    """
+    graph, line = node_lines(lines, tolerance_m, name)
     return RoadGraph(graph, np.repeat(line, graph.sizes), lines)
 
 

@@ -15,6 +15,7 @@ import pyproj
 import shapely
 
 from ..events import Reporter
+from ..geodata.fields import carried_fields
 from ..geodata.vectors import check_vector_output
 from ..jobs import CleanNetwork
 from ..networks.chains import join_chains
@@ -29,8 +30,9 @@ from ..networks.parallel_arrays import ranges
 from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
 
-# Columns that are computed, and the key of a GeoPackage, which the parts of a line cannot share.
-_RECOMPUTED = {"length_m", "component", "fid"}
+_PURPOSE = "lines to clean"
+# Columns that are computed.
+_RECOMPUTED = {"length_m", "component"}
 
 
 def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
         roads_path = outputs.stage(job.roads)
         nodes_path = outputs.stage(job.nodes) if job.nodes else None
         reporter.progress(0, "Reading")
-        layer = read_line_layer(job.lines, "lines to clean", LineFields(bridge=job.lines_bridge_field))
+        layer = read_line_layer(job.lines, _PURPOSE, LineFields(bridge=job.lines_bridge_field))
         cleaned = clean_layer(layer, job, reporter.part(0.1, 0.9))
         reporter.progress(0.9, "Writing")
         numbers = write_network(cleaned, roads_path, nodes_path)
@@ -69,18 +71,17 @@ def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Repo
     LabelError
         The lines are too far apart for one plane.
     """
-    plane = shared_plane(layer)
+    plane = shared_plane(layer, of=job.lines)
     lines = lines_in(plane, layer, LineFields(bridge=job.lines_bridge_field))
     graph = clean_lines(lines, job, reporter)
     to_map = pyproj.Transformer.from_crs(plane, layer.crs, always_xy=True)
     recomputed = _RECOMPUTED | ({TRAVEL_TIME} if SPEED in layer.columns else set())
-    kept = [name for name in layer.columns if name != layer.geometry.name and name.lower() not in recomputed]
-    rows = layer[kept].iloc[lines.feature[graph.origin]]
+    rows = layer.iloc[lines.feature[graph.origin]]
     cleaned = to_tables(
         graph,
         lambda points: np.column_stack(to_map.transform(*points.T)),
         layer.crs,
-        {name: rows[name].array for name in kept},
+        {name: rows[field].array for name, field in carried_fields(layer, recomputed).items()},
     )
     if not len(cleaned.roads):
         reporter.warning("No lines are left: the network is empty.")
@@ -112,7 +113,7 @@ def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
     surroundings = Surroundings(is_bridge=lambda graph: lines.bridge[graph.origin])
     join = partial(_join, lines.bridge if job.join_lines else np.arange(len(lines)))
     begin(0, "Splitting lines where they meet")
-    graph, origin = node_lines(lines, job.join_m)
+    graph, origin = node_lines(lines, job.join_m, f"{_PURPOSE} ({job.lines})")
     graph = join(replace(graph, origin=origin))
     begin(0.4, "Cleaning the network")
     graph = prune_spurs(graph, job.spur_m, surroundings, join)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..comparison.changes import DISPLACED, ChangeSegments, Limits, classify_cha
 from ..comparison.network_pair import AFTER, BEFORE, Pair, read_pair
 from ..comparison.open_roads import ComparedRoads
 from ..events import Reporter
+from ..geodata.sources import source_name
 from ..geodata.vectors import check_vector_output
 from ..jobs import CompareNetworks
 from ..reports.change_report import ChangesRecord, write_changes_report
@@ -206,8 +206,8 @@ def to_record(
     """
     return ChangesRecord(
         options=asdict(job),
-        before=Path(job.before).name,
-        after=Path(job.after).name,
+        before=source_name(job.before),
+        after=source_name(job.after),
         document=document,
         sentences=sentences,
         parts=parts_of(segments),

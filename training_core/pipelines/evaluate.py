@@ -24,6 +24,7 @@ from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
 from ..geodata.raster_files import with_sources
 from ..geodata.rasterize import burn_area, limit_to
 from ..geodata.rasters import Image
+from ..geodata.sources import source_name
 from ..geodata.tiling import tile_grid
 from ..jobs import Evaluate
 from ..labels.label_raster import Labels
@@ -157,12 +158,12 @@ class Evaluation:
         matches = relaxed_matches(mask, truth, self.job.tolerance_m, grid.pixel_m)
         tally = _tally(probability, truth, matches, slice(None))
         self.total += tally
-        self.images.append((Path(path).name, tally))
+        self.images.append((source_name(path), tally))
         known = truth != IGNORE
         road_share = float((truth[known] == ROAD).mean())
         height, width = truth.shape
         self.summaries.append(
-            ImageSummary(Path(path).name, width, height, grid.resolution_m, float(known.mean()), road_share)
+            ImageSummary(source_name(path), width, height, grid.resolution_m, float(known.mean()), road_share)
         )
         for number, part, inside in _areas(self._drawing, grid, labels):
             self.reporter.check_cancelled()
@@ -173,7 +174,7 @@ class Evaluation:
             return image.read(labels.column + column, labels.row + row, width, height)
 
         bands, threshold = self._segmenter.card.band_names, self._segmenter.threshold
-        places = scored_places(Path(path).name, bands, read, truth, probability, threshold, PANELS)
+        places = scored_places(source_name(path), bands, read, truth, probability, threshold, PANELS)
         self.places = select_places([*self.places, *places], 2 * PANELS)
 
     @contextmanager
@@ -214,7 +215,7 @@ def _predict_labeled(
     probability = np.full((height, width), NO_DATA, dtype=np.uint8)
     window = (labels.column, labels.row, width, height)
     tiles = list(tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo, window))
-    predicted = predict_tiles(predictor, image.read, tiles, segmenter.tile_px)
+    predicted = predict_tiles(predictor, image.read, tiles, segmenter.tile_px, image.name)
     for number, (tile, values) in enumerate(predicted, 1):
         reporter.check_cancelled()
         rows, columns = (slice(part.start - origin, part.stop - origin)

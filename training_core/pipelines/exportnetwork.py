@@ -16,6 +16,7 @@ import pyproj
 
 from ..errors import LabelError, OutputError
 from ..events import Reporter
+from ..geodata.fields import carried_fields
 from ..geodata.road_classes import OTHER_KMH, usual_kmh
 from ..geodata.vectors import check_vector_output, require_fields, write_layers
 from ..jobs import METERS_PER_SECOND, ExportNetwork
@@ -105,12 +106,12 @@ def export_layer(
     """
     class_field = job.lines_class_field or (_CLASS_FIELD if _CLASS_FIELD in layer.columns else "")
     require_fields(layer, (class_field, job.lines_oneway_field), job.lines, _PURPOSE)
-    plane = shared_plane(layer)
+    plane = shared_plane(layer, of=job.lines)
     lines = lines_in(plane, layer, _fields(job))
     speed_kmh = _speeds_kmh(lines, layer[class_field] if class_field else None, job, reporter)
     directions = _directions(layer, job, reporter)
     reporter.progress(0, "Splitting lines where they meet")
-    graph, line = node_lines(lines, job.join_m)
+    graph, line = node_lines(lines, job.join_m, f"{_PURPOSE} ({job.lines})")
     graph = replace(graph, origin=line)
     if not len(graph.edges):
         raise LabelError(f"The {_PURPOSE} ({job.lines}) have no length.", "Choose another layer.")
@@ -146,8 +147,7 @@ def _measured(
 
 def _columns(layer: geopandas.GeoDataFrame, feature: np.ndarray, class_field: str) -> dict[str, Any]:
     """Return the columns of the edges from a layer's fields: the class, and all that are not reserved."""
-    taken = {name: name for name in layer.columns if name.lower() not in {*RESERVED, *_RECOMPUTED, _CLASS_FIELD}}
-    taken.pop(layer.geometry.name, None)
+    taken = carried_fields(layer, {*RESERVED, *_RECOMPUTED, _CLASS_FIELD})
     columns = {}
     for name, source in {**({_CLASS_FIELD: class_field} if class_field else {}), **taken}.items():
         values = layer[source].iloc[feature].reset_index(drop=True)

@@ -24,6 +24,7 @@ from ..geodata.pixel_codes import IGNORE
 from ..geodata.raster_files import with_sources
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import RoadClass
+from ..geodata.sources import source_name
 from ..geodata.tiling import round_up
 from ..jobs import FineTune
 from ..jobs.recipe import USUAL_CHIP_PX
@@ -363,7 +364,7 @@ def _describe(
         threshold=training.best.threshold,
         chip_px=setup.chip_px,
         training={
-            "images": [Path(image.name).name for image in images],
+            "images": [source_name(image.name) for image in images],
             "labeled_px": int(sum((image.training != IGNORE).sum() for image in images)),
             "minutes": round(history.elapsed_s / 60, 2),
             "steps": history.step,

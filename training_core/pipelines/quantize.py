@@ -26,6 +26,7 @@ from ..models.model_card import ModelCard
 from ..models.model_file import load_model
 from ..models.onnx_file import export_onnx, is_onnx, is_quantized, read_onnx, save_onnx, serialized
 from ..models.quantization import quantize_layers
+from ..segmentation.inference import require_numbers
 from ..segmentation.pixel_metrics import Confusion
 from ..system import processor
 from ..system.outputs import Outputs
@@ -157,6 +158,7 @@ def _predict(model: ModelProto, engine: Engine, samples: list[Sample], reporter:
     for sample in samples:
         reporter.check_cancelled()
         probability = engine.probability(prepared, torch.from_numpy(sample.images))[0, 0].numpy()
+        require_numbers(probability, "The model")
         found.append(to_byte(probability, sample.known))
     return found
 

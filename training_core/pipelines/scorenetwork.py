@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Optional
 
 import geopandas
 import numpy as np
 import pyproj
-import shapely
 
 from ..comparison.apls import Apls, score_apls
 from ..comparison.line_metrics import LineScores, score_lines
 from ..comparison.topo import Topo, score_topo
 from ..errors import LabelError
 from ..events import Reporter
+from ..geodata.sources import source_name
 from ..geodata.vectors import check_vector_output, read_area, write_layers
 from ..jobs import ScoreNetwork
-from ..networks.lines import LineFields, clipped, lines_in, read_line_layer, shared_plane, with_speeds
+from ..networks.lines import LineFields, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from ..networks.stretches import Stretches, near, rest
 from ..reports.score_report import NetworkRecord, NetworkSummary, write_network_report
@@ -132,10 +131,10 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
     }
     paths = {TRUTH: job.truth, PROPOSAL: job.proposal}
     layers = {name: read_line_layer(path, name, fields[name]) for name, path in paths.items()}
-    plane = shared_plane(*layers.values())
+    plane = shared_plane(*layers.values(), of=" and ".join(paths.values()))
     lines = {name: lines_in(plane, layer, fields[name]) for name, layer in layers.items()}
     if job.aoi:
-        area = shapely.union_all(shapely.make_valid(read_area(job.aoi).geometry.to_crs(plane).to_numpy()))
+        area = area_in(plane, read_area(job.aoi))
         lines = {name: clipped(each, area) for name, each in lines.items()}
     if not len(lines[TRUTH]):
         where = "in the area of interest" if job.aoi else "of any length"
@@ -143,8 +142,10 @@ def read_networks(job: ScoreNetwork, reporter: Reporter) -> Networks:
     if not len(lines[PROPOSAL]):
         reporter.warning("There are no proposed roads to score: all scores are 0.")
     if job.truth_speed_field:
-        lines = {name: with_speeds(each, name, fields[name].speed, reporter) for name, each in lines.items()}
-    graphs = [contracted(make_road_graph(lines[name], job.join_m)) for name in (TRUTH, PROPOSAL)]
+        lines = {
+            name: with_speeds(each, name, paths[name], fields[name].speed, reporter) for name, each in lines.items()
+        }
+    graphs = [contracted(make_road_graph(lines[name], job.join_m, f"{name} ({path})")) for name, path in paths.items()]
     return Networks(*graphs, plane, layers[TRUTH].crs)
 
 
@@ -298,8 +299,8 @@ def to_record(
     job, pair = scoring.job, (networks.truth, networks.proposal)
     return NetworkRecord(
         options=asdict(job),
-        truth=Path(job.truth).name,
-        proposal=Path(job.proposal).name,
+        truth=source_name(job.truth),
+        proposal=source_name(job.proposal),
         apls=scores.apls,
         apls_time=scores.apls_time,
         topo=scores.topo,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ..errors import without_passwords
 from ..geodata.pixel_codes import reaches
 from ..jobs import Job
 from ..segmentation.pixel_metrics import Scores
@@ -226,7 +227,7 @@ def _settings_of(job_type: type[Job], options: Mapping[str, Any]) -> list[tuple[
     rows = []
     for name, value in options.items():
         option = known.get(name)
-        text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        text = without_passwords(", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value))
         unit = f" {option.unit}" if option and option.unit and text else ""
         rows.append((option.label if option else name, name, text + unit))
     return rows

@@ -13,6 +13,7 @@ from typing import Optional
 import numpy as np
 
 from ..geodata.pixel_codes import IGNORE, ROAD
+from ..geodata.sources import source_name
 from ..jobs import FineTune
 from ..labels.labeled_images import LabeledImage
 from ..segmentation.pixel_metrics import Scores
@@ -160,7 +161,7 @@ def summary_of(image: LabeledImage) -> ImageSummary:
     known = labels != IGNORE
     height, width = labels.shape
     return ImageSummary(
-        name=Path(image.name).name,
+        name=source_name(image.name),
         width=width,
         height=height,
         resolution_m=image.grid.resolution_m,

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from ..errors import ModelFileError
 from ..geodata.pixel_codes import NO_DATA, to_byte
-from ..geodata.rasters import Band, normalize_into
+from ..geodata.rasters import Band, normalize_into, require_normal
 from ..geodata.tiling import Tile, round_up
 from ..models.engines import Engine
 from ..models.openvino_model import OpenvinoModel
@@ -40,6 +41,8 @@ class Predictor:
         Symmetries of the square over which predictions are averaged (test-time augmentation).
     channels : int
         Of the prediction: road, and classes.
+    name : str
+        The model's file, for messages.
     """
 
     model: nn.Module | OpenvinoModel
@@ -47,6 +50,7 @@ class Predictor:
     bands: tuple[Band, ...]
     symmetries: tuple[int, ...] = (0,)
     channels: int = 1
+    name: str = "The model"
 
     def probability(self, values: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Return the road probability of a piece of an image.
@@ -61,9 +65,16 @@ class Predictor:
         Returns
         -------
         ndarray (height, width), float32
+
+        Raises
+        ------
+        ModelFileError
+            The model computes values that are no numbers.
         """
         height, width = known.shape
-        return self.probabilities(to_model_input(values, known, self.bands)[None])[0, 0, :height, :width]
+        probability = self.probabilities(to_model_input(values, known, self.bands)[None])[0, 0, :height, :width]
+        require_numbers(probability, self.name)
+        return probability
 
     def probabilities(self, images: np.ndarray) -> np.ndarray:
         """Return the prediction for one batch.
@@ -84,6 +95,22 @@ class Predictor:
     def _computed(self, images: np.ndarray) -> np.ndarray:
         batch = torch.from_numpy(np.ascontiguousarray(images))
         return self.engine.probability(self.model, batch).numpy()
+
+
+def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None:
+    """Check a prediction, (...), float32, of a model for an image: NaN would pass for background.
+
+    Raises
+    ------
+    ModelFileError
+        It holds NaN: numbers within the model are too large for FP32.
+    """
+    if prediction.size and np.isnan(prediction.min()):  # in a single pass, and without another array
+        where = f" for {image}" if image else ""
+        raise ModelFileError(
+            f"{model} computes values that are no numbers (NaN){where}: its weights are too large.",
+            "Copy the model anew, train it again, or choose another.",
+        )
 
 
 def to_model_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
@@ -128,12 +155,15 @@ class Piece:
         Core and halo, normalized and padded; of no pixels if none is wanted.
     source : object
         The image it is a tile of, for the caller.
+    name : str
+        That image's file, for messages.
     """
 
     tile: Tile
     wanted: np.ndarray
     image: np.ndarray
     source: object = None
+    name: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -142,7 +172,12 @@ class Piece:
 
 
 def read_piece(
-    tile: Tile, read: Read, bands: tuple[Band, ...], area: Optional[np.ndarray] = None, source: object = None
+    tile: Tile,
+    read: Read,
+    bands: tuple[Band, ...],
+    area: Optional[np.ndarray] = None,
+    source: object = None,
+    name: str = "",
 ) -> Piece:
     """Read a tile; nothing is read where the area of interest does not touch it.
 
@@ -156,18 +191,28 @@ def read_piece(
     area : ndarray (height, width), bool, optional
         Which pixels of the tile's core lie in the area of interest; None for all.
     source : object
+    name : str
         See `Piece`.
 
     Returns
     -------
     Piece
+
+    Raises
+    ------
+    ImageryError
+        A value is too far from the mean for a model to compute with.
     """
     nothing = np.empty((len(bands), 0, 0), dtype=np.float32)
     if area is not None and not area.any():
-        return Piece(tile, area, nothing, source)
+        return Piece(tile, area, nothing, source, name)
     values, known = read(*tile.read_window)
     wanted = known[tile.core] if area is None else known[tile.core] & area
-    return Piece(tile, wanted, to_model_input(values, known, bands) if wanted.any() else nothing, source)
+    if not wanted.any():
+        return Piece(tile, wanted, nothing, source, name)
+    image = to_model_input(values, known, bands)
+    require_normal(image, values.dtype, bands, name)
+    return Piece(tile, wanted, image, source, name)
 
 
 @dataclass(frozen=True)
@@ -213,6 +258,11 @@ def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) 
     piece : Piece
         In the given order.
     prediction : Prediction
+
+    Raises
+    ------
+    ModelFileError
+        The model computes values that are no numbers.
     """
     for pack in _packs(pieces, most_px):
         if pack[0].is_empty:
@@ -221,6 +271,7 @@ def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) 
             continue
         batch = np.stack([piece.image for piece in pack]) if len(pack) > 1 else pack[0].image[None]
         for piece, channels in zip(pack, predictor.probabilities(batch)):
+            require_numbers(channels[(slice(None), *piece.tile.core)], predictor.name, piece.name)
             yield piece, _prediction(piece, channels)
 
 
@@ -238,7 +289,7 @@ def _packs(pieces: Iterable[Piece], most_px: int) -> Iterator[list[Piece]]:
 
 
 def predict_tiles(
-    predictor: Predictor, read: Read, tiles: Iterable[Tile], most_px: int = 0
+    predictor: Predictor, read: Read, tiles: Iterable[Tile], most_px: int = 0, name: str = ""
 ) -> Iterator[tuple[Tile, Prediction]]:
     """Predict the tiles of an image; the next ones are read meanwhile.
 
@@ -250,6 +301,8 @@ def predict_tiles(
     tiles : iterable of Tile
     most_px : int
         See `predict_pieces`.
+    name : str
+        The image's file, for messages.
 
     Yields
     ------
@@ -257,6 +310,6 @@ def predict_tiles(
         In the given order.
     prediction : Prediction
     """
-    pieces = ahead((read_piece(tile, read, predictor.bands) for tile in tiles), 1)
+    pieces = ahead((read_piece(tile, read, predictor.bands, name=name) for tile in tiles), 1)
     for piece, prediction in predict_pieces(predictor, pieces, most_px):
         yield piece.tile, prediction

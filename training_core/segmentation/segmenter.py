@@ -97,6 +97,7 @@ def prepare_segmenter(
     sample : ImagePlan
         An image to segment, on which the halo is measured if the card does not give it.
     options : SegmentOptions
+        Of a job that names its model's file.
     reporter : Reporter
     job_px : int
         Pixels to segment in all; 0 for those of the sample.
@@ -127,7 +128,7 @@ def prepare_segmenter(
     precision = INT8 if is_quantized else options.precision
     engine = choose_engine(options.engine, precision, trial if size else None, reporter.log, engines_for(model))
     prepared_model = prepared.get(engine.name) or engine.prepare_inference(model)
-    predictor = Predictor(prepared_model, engine, card.bands, symmetries, card.architecture.classes)
+    predictor = Predictor(prepared_model, engine, card.bands, symmetries, card.architecture.classes, options.model)
     halo = _halo_px(sample, predictor, card, options, reporter)
     core_px = round_up(options.tile_px) or tile_memory.core_px(predictor, halo, _budget(options))
     threshold = options.threshold or card.threshold

@@ -43,11 +43,13 @@ class Area:
     grid : Grid
     polygons : GeoDataFrame
         In any CRS.
+    raster : str
+        The grid's, for messages.
     """
 
-    def __init__(self, grid: Grid, polygons: geopandas.GeoDataFrame) -> None:
+    def __init__(self, grid: Grid, polygons: geopandas.GeoDataFrame, raster: str = "the image") -> None:
         self._grid = grid
-        self.window, self._shape = limit_to(grid, polygons)
+        self.window, self._shape = limit_to(grid, polygons, raster)
 
     def burn(self, tile: Tile) -> np.ndarray:
         """Return which pixels of a tile's core lie in the area: (height, width), bool."""
@@ -144,7 +146,7 @@ def plan_image(
                 "Choose a model that was trained on such an image, or a sharper image; check its coordinate system.",
             )
         grid = grid_at(own, resolution_m)
-    return ImagePlan(raster, grid, None if aoi is None else Area(grid, aoi), results)
+    return ImagePlan(raster, grid, None if aoi is None else Area(grid, aoi, raster), results)
 
 
 def no_data(plan: ImagePlan) -> ImageryError:
@@ -238,4 +240,5 @@ def read_plans(plans: Iterable[ImagePlan], wanted: ModelInput, core_px: int, hal
     for plan in plans:
         with open_for_model(plan.raster, wanted) as (image, bands):
             for tile in plan.tiles(core_px, halo):
-                yield read_piece(tile, image.read, bands, plan.area.burn(tile) if plan.area else None, plan)
+                area = plan.area.burn(tile) if plan.area else None
+                yield read_piece(tile, image.read, bands, area, plan, plan.raster)

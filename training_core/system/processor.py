@@ -1,4 +1,4 @@
-"""The CPU: instruction sets, cores, and the setup of a process (threads, allocator, GDAL cache) before it computes.
+"""The CPU: instruction sets, cores, and the setup of a process (threads, allocator, GDAL) before it computes.
 
 Scope: the machine. Independent of models and images. Loads neither torch nor numpy before it is asked for
 instruction sets, since settings only count before those are loaded.
@@ -13,6 +13,8 @@ from . import allocator, cpu_features, limits
 
 # Images are read tile by tile, and each part once; GDAL's default is 5 % of all memory.
 GDAL_CACHE_MB = 256
+# Where another program's copies of GDAL and PROJ have their data and plugins. The runtime's packages bring their own.
+FOREIGN_DATA = ("PROJ_LIB", "PROJ_DATA", "GDAL_DATA", "GDAL_DRIVER_PATH")
 
 
 def instruction_sets() -> tuple[str, ...]:
@@ -55,7 +57,7 @@ def core_count() -> int:
 
 
 def prepare_process(threads: int = 0) -> None:
-    """Set threads, allocator and GDAL's cache; call it before torch, numpy or rasterio is loaded.
+    """Set threads, allocator, GDAL's cache and data; call it before torch, numpy or rasterio is loaded.
 
     Without this, glibc returns every large activation to the system after use, and page faults at the next step take a
     third of the training time.
@@ -69,4 +71,6 @@ def prepare_process(threads: int = 0) -> None:
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(count)
     os.environ["GDAL_CACHEMAX"] = str(GDAL_CACHE_MB)
+    for variable in FOREIGN_DATA:
+        os.environ.pop(variable, None)
     allocator.keep_freed_memory()

@@ -259,7 +259,7 @@ def values_of(field):
     elif field.name == "halo":
         values = st.sampled_from(["auto", "exact"]) | st.integers(0, 4096).map(str)
     else:
-        values = st.text(min_size=1)
+        values = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
     return st.lists(values, min_size=1, max_size=3) if field.is_list else values
 
 
@@ -302,6 +302,14 @@ def test_a_job_survives_json(job_and_options):
         '{"job": "segment", "version": 1, "options": null}',
         '{"job": ["segment"], "version": 1, "options": {}}',
         '{"job": "drive", "version": 1, "options": {}}',
+        '{"job": "makescene", "version": 1, "options": [["raster", "a.tif"], ["roads", "b.gpkg"]]}',
+        '{"job": "makescene", "version": 1, "options": {"raster": "a", "raster": "b", "roads": "c"}}',
+        '{"job": "makescene", "version": 1, "options": {"raster": "a", "roads": "c", "seed": ' + "9" * 400 + "}}",
+        '{"job": "makescene", "version": 1, "options": {"raster": "a", "roads": "c", "seed": ' + "9" * 5000 + "}}",
+        '{"job": "makescene", "version": 1, "options": {"raster": "a", "roads": "c", "extra": NaN}}',
+        '{"job": "makescene", "version": 1, "options": {"raster": "a", "roads": "c", "extra": -Infinity}}',
+        '{"job": "makescene", "version": 1, "options": {"raster": "a", "roads": "c", "extra": 1e999}}',
+        '{"job": "makescene", "version": 1, "options": {"raster": ' + "[" * 400 + "]" * 400 + "}}",
         "[" * 100_000,
         Vectorize(raster="mask.tif", roads="roads.gpkg").to_json()[:-5],
         pickle.dumps(Vectorize(raster="mask.tif", roads="roads.gpkg")).decode("latin-1"),
@@ -314,11 +322,56 @@ def test_what_is_no_job_file_is_refused(text):
     assert refused.value.remedy
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None])
+@pytest.mark.parametrize("version", [0, 2, "1", None, True, 1.0, [1], "9" * 10_000])
 def test_a_job_file_of_another_version_is_refused(version):
     document = {**json.loads(Vectorize(raster="mask.tif", roads="roads.gpkg").to_json()), "version": version}
-    with pytest.raises(JobError, match=f"version {version}.*reads version 1"):
+    with pytest.raises(JobError, match="The job file has version .*reads version 1") as refused:
         from_json(json.dumps(document))
+    assert repr(version)[:30].rstrip("'") in str(refused.value) and len(str(refused.value)) < 500
+
+
+@pytest.mark.parametrize("halo", ["9" * 5000, "0" * 5000])
+def test_a_halo_of_many_digits_is_refused(halo):
+    with pytest.raises(JobError, match=r"\(halo\)"):
+        from_options(Segment, {**FILLED["segment"], "halo": halo})
+
+
+ANY_JSON = [None, True, 0, -1, 1.5, 1e308, -(10**19), "", "x", "x" * 100_000, "\0", "a\0b", "\ud800", "a\udfff", [],
+            [[]], ["x"], [None], [1.5], ["\0"], [["x"]], {}, {"x": 1}]  # fmt: skip
+
+
+@EVERY_JOB
+def test_any_json_value_in_any_field_makes_a_job_or_is_refused_in_a_short_sentence_that_names_the_field(job):
+    for field in job.option_fields():
+        for value in ANY_JSON:
+            text = json.dumps({"job": job.name, "version": 1, "options": {**FILLED[job.name], field.name: value}})
+            try:
+                from_json(text)
+            except JobError as error:
+                assert field.name in str(error) and len(error.message) < 500, (field.name, value)
+                assert error.message.endswith(".") and error.remedy.endswith("."), (field.name, value)
+                assert shown_as_text(error.message), (field.name, value)
+
+
+def shown_as_text(message):
+    return message.encode("utf-8", "surrogateescape").isascii() or message.isprintable()
+
+
+@EVERY_JOB
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", "x\udfff", "x" * 40_000], ids=["null", "surrogate", "low", "long"])
+def test_a_text_that_no_path_can_be_is_refused(job, text):
+    for field in job.option_fields():
+        if field.item_type is str:
+            refused = refusal(with_value, job, field, text)
+            assert f"({field.name})" in refused and len(refused) < 1000, field.name
+
+
+@EVERY_JOB
+def test_a_list_for_a_single_value_is_refused_as_it_was_written(job):
+    for field in job.option_fields():
+        if not field.is_list:
+            refused = refusal(from_options, job, {**FILLED[job.name], field.name: ["x"]})
+            assert f"({field.name})" in refused and "['x']" in refused, field.name
 
 
 def test_a_job_file_with_a_bad_field_names_it():

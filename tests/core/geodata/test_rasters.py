@@ -1,9 +1,13 @@
+import re
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import rasterio
+from affine import Affine
 from rasterio.enums import ColorInterp
 
-from support.rasters import NORTH_UP, write_raster
+from support.rasters import NORTH_UP, UTM, write_raster
 from training_core.errors import ImageryError
 from training_core.geodata.grid import grid_of
 from training_core.geodata.rasters import (
@@ -145,10 +149,85 @@ def test_a_raster_without_crs_is_refused_with_a_remedy(tmp_path):
         Image(dataset, (1,))
 
 
-def test_complex_numbers_are_refused(tmp_path):
-    path = write_raster(tmp_path / "image.tif", np.zeros((4, 4), "complex64"))
-    with pytest.raises(ImageryError, match="complex"), open_raster(path):
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "complex_int16"])
+def test_complex_numbers_are_refused(tmp_path, dtype):
+    path = str(tmp_path / "image.tif")
+    profile = {"driver": "GTiff", "width": 4, "height": 4, "count": 1, "crs": UTM, "transform": NORTH_UP}
+    rasterio.open(path, "w", dtype=dtype, **profile).close()
+    with pytest.raises(ImageryError, match=r"image\.tif holds complex numbers"), open_raster(path):
         pass
+
+
+def place_refused(tmp_path, crs, transform):
+    path = write_raster(tmp_path / "image.tif", np.zeros((96, 96), "uint8"), crs=crs, transform=transform)
+    with open_raster(path) as dataset, pytest.raises(ImageryError, match=r"image\.tif") as refused:
+        grid_of(dataset)
+    assert "right coordinate reference system and georeference" in refused.value.remedy
+    return refused.value.message
+
+
+@pytest.mark.parametrize("side", [1e-9, 3e-6, 0.0009, 20_000])
+def test_pixels_of_absurd_size_are_refused_with_their_size(tmp_path, side):
+    message = place_refused(tmp_path, UTM, Affine(side, 0, 390000, 0, -side, 5820000))
+    sides = re.search(r"pixels of (\S+) x (\S+) m on the ground", message).groups()
+    assert [float(each) for each in sides] == pytest.approx([side, side], rel=0.5)
+
+
+@pytest.mark.parametrize("side", [0.0011, 9_900])
+def test_pixels_of_a_millimeter_and_of_kilometers_are_accepted(tmp_path, side):
+    path = write_raster(
+        tmp_path / "image.tif", np.zeros((4, 4), "uint8"), transform=Affine(side, 0, 390000, 0, -side, 5820000)
+    )
+    with open_raster(path) as dataset:
+        assert grid_of(dataset).resolution_m == pytest.approx(side, rel=0.01)
+
+
+def test_pixels_that_shrink_to_nothing_at_a_pole_are_refused_with_their_size(tmp_path):
+    message = place_refused(tmp_path, "EPSG:4326", Affine(1e-5, 0, 10, 0, -1e-5, 90))
+    assert re.search(r"pixels of \S+e-\d+ x 1\.12 m", message)
+
+
+def test_pixels_whose_rows_and_columns_run_alike_are_refused(tmp_path):
+    assert "pixels of" in place_refused(tmp_path, UTM, Affine(1, 1, 390000, 1, 1 + 1e-9, 5820000))
+
+
+@pytest.mark.parametrize(
+    ("crs", "transform"),
+    [
+        ("EPSG:4326", Affine(0.01, 0, 10, 0, -0.01, 90.5)),  # over the pole
+        ("EPSG:4326", Affine(1, 0, 390000, 0, -1, 5820000)),  # meters as degrees
+        (UTM, Affine(10, 0, 3e7, 0, -10, 5820000)),
+    ],
+)
+def test_an_image_outside_the_area_of_its_crs_is_refused(tmp_path, crs, transform):
+    assert "outside the area of its coordinate reference system" in place_refused(tmp_path, crs, transform)
+
+
+def test_an_image_far_past_the_limit_of_web_mercator_is_refused(tmp_path):
+    assert "pixels of" in place_refused(tmp_path, "EPSG:3857", Affine(1, 0, 0, 0, -1, 9e7))
+
+
+@pytest.mark.parametrize("value", [1e30, np.inf, np.nan])
+def test_an_image_that_is_not_on_earth_is_refused(tmp_path, value):
+    path = write_raster(tmp_path / "image.tif", np.zeros((4, 4), "uint8"))
+    with open_raster(path) as dataset:
+        found = SimpleNamespace(name=path, crs=dataset.crs, transform=Affine(1, 0, value, 0, -1, 0), width=4, height=4)
+        with pytest.raises(ImageryError, match=r"image\.tif is not on Earth"):
+            grid_of(found)
+
+
+MOON = (
+    'GEOGCS["Moon 2000",DATUM["D_Moon_2000",SPHEROID["Moon_2000",1737400,0]],PRIMEM["Reference_Meridian",0],'
+    'UNIT["degree",0.0174532925199433]]'
+)
+SITE = 'LOCAL_CS["Building site",UNIT["metre",1]]'
+
+
+@pytest.mark.parametrize(("crs", "name"), [(MOON, "Moon 2000"), (SITE, "Building site"), ("EPSG:5773", "unnamed")])
+def test_a_crs_of_no_place_on_earth_is_refused_by_name(tmp_path, crs, name):
+    assert f"image.tif, {name}, cannot be placed on Earth" in place_refused(
+        tmp_path, crs, Affine(1e-5, 0, 10, 0, -1e-5, 20)
+    )
 
 
 def test_real_images_have_the_bands_one_sees(real_data):

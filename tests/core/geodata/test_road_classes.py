@@ -59,8 +59,8 @@ def test_speeds_fall_into_bins_of_ten_miles_an_hour():
 
 
 def test_fields_that_tell_no_classes_are_refused():
-    with pytest.raises(LabelError, match="'highway' has no usable values"):
-        find_classes(roads_of(highway=["", None]), "highway", "")
+    with pytest.raises(LabelError, match=r"'highway' of the drawn roads \(roads\.gpkg\) has no usable values"):
+        find_classes(roads_of(highway=["", None]), "highway", "", "roads.gpkg")
     many = geopandas.GeoDataFrame({"id": range(40)}, geometry=[LineString([(0, 0), (1, 1)])] * 40)
     with pytest.raises(LabelError, match="40 different values"):
         find_classes(many, "id", "")

@@ -1,3 +1,5 @@
+import json
+
 import geopandas
 import numpy as np
 import pyogrio
@@ -104,6 +106,119 @@ def test_a_layer_without_crs_is_refused(tmp_path):
     path = write_layer(tmp_path / "roads.shp", ROAD, crs=None)
     with pytest.raises(LabelError, match="no coordinate reference system"):
         read_layer(path, "drawn roads")
+
+
+@pytest.mark.parametrize(
+    ("crs", "points", "vertex"),
+    [
+        ("EPSG:4326", [(13, 52), (390000, 5820000)], "(390000, 5820000)"),  # meters declared as degrees
+        ("EPSG:4326", [(13, 52), (13, 90.5)], "(13, 90.5)"),
+        ("EPSG:4326", [(13, 52), (541, 52)], "(541, 52)"),
+        ("EPSG:4258", [(390000, 5820000), (390100, 5820000)], "(390000, 5820000)"),
+        (UTM, [(390000, 5820000), (3e7, 5820000)], "(30000000, 5820000)"),
+        (UTM, [(1e300, 5820000), (390000, 5820000)], "(1e+300, 5820000)"),
+    ],
+)
+def test_a_layer_whose_crs_is_wrong_is_refused(tmp_path, crs, points, vertex):
+    path = write_layer(tmp_path / "roads.gpkg", LineString(points), crs=crs)
+    with pytest.raises(LabelError) as refused:
+        read_layer(path, "drawn roads")
+    assert f"drawn roads ({path})" in refused.value.message
+    assert refused.value.message.endswith(f"a vertex is at {vertex}.")
+    assert "right coordinate reference system" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("crs", "points"),
+    [
+        ("EPSG:4326", [(180.5, 52), (-190, 52)]),
+        ("EPSG:4326", [(359, 90), (0, -90)]),
+        ("EPSG:3857", [(20037508.5, 5), (20038000, 5)]),
+        ("EPSG:9518", [(13, 52), (13.1, 52)]),
+        (UTM, [(-300000, 5820000), (1500000, 5820000)]),
+    ],
+)
+def test_places_across_the_antimeridian_at_poles_and_in_neighbor_zones_are_read(tmp_path, crs, points):
+    path = write_layer(tmp_path / "roads.gpkg", LineString(points), crs=crs)
+    assert read_layer(path, "drawn roads").geometry[0].equals(LineString(points))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("suffix", ["gpkg", "fgb"])
+def test_a_coordinate_that_is_no_number_is_refused_with_its_feature(tmp_path, value, suffix):
+    path = write_layer(tmp_path / f"roads.{suffix}", ROAD, LineString([(390000, 5820000), (value, 5820000)]))
+    with pytest.raises(LabelError, match=r"Feature 2 of the drawn roads .* has a vertex at \(-?(nan|inf), 5820000\)"):
+        read_layer(path, "drawn roads")
+
+
+MOON = (
+    'GEOGCRS["Moon 2000",DATUM["D_Moon_2000",ELLIPSOID["Moon_2000",1737400,0,LENGTHUNIT["metre",1]]],'
+    'PRIMEM["Reference_Meridian",0],CS[ellipsoidal,2],AXIS["lat",north],AXIS["lon",east],'
+    'ANGLEUNIT["degree",0.0174532925199433]]'
+)
+SITE = 'LOCAL_CS["Building site",UNIT["metre",1]]'
+
+
+@pytest.mark.parametrize(
+    ("crs", "name"),
+    [(MOON, "Moon 2000"), (SITE, "Building site"), ("EPSG:5773", "EGM96 height"), ("EPSG:4978", "WGS 84")],
+)
+def test_a_crs_that_is_of_no_place_on_earth_is_refused(tmp_path, monkeypatch, crs, name):
+    path = write_layer(tmp_path / "roads.gpkg", LineString([(10, 20), (11, 20)]))
+    read = pyogrio.read_dataframe
+    monkeypatch.setattr(pyogrio, "read_dataframe", lambda *a, **k: read(*a, **k).set_crs(crs, allow_override=True))
+    with pytest.raises(LabelError, match=rf"drawn roads \(.*roads\.gpkg\), {name}, cannot be placed on Earth"):
+        read_layer(path, "drawn roads")
+
+
+def features(*shapes):
+    """Return GeoJSON of shapes, as text."""
+    each = [{"type": "Feature", "properties": {"a": 1}, "geometry": shape} for shape in shapes]
+    return json.dumps({"type": "FeatureCollection", "features": each})
+
+
+@pytest.mark.filterwarnings("ignore:Non closed ring")
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"type": "LineString", "coordinates": [[10, 50]]},
+        {"type": "Polygon", "coordinates": [[[10, 50], [11, 50], [11, 51]]]},
+    ],
+    ids=["line of one point", "open ring"],
+)
+def test_a_geometry_that_geos_cannot_hold_is_refused(tmp_path, shape):
+    path = tmp_path / "roads.geojson"
+    path.write_text(features(shape))
+    with pytest.raises(LabelError, match=r"geometry of the drawn roads .*roads\.geojson\) cannot be used") as refused:
+        read_layer(str(path), "drawn roads")
+    assert "Fix geometries" in refused.value.remedy
+
+
+SURFACES = ("TIN (((0 0,0 1,1 1,0 0)))", "POLYHEDRALSURFACE (((0 0,0 1,1 1,0 0)))")
+
+
+@pytest.mark.parametrize("shape", SURFACES)
+def test_surfaces_are_refused(tmp_path, shape):
+    (tmp_path / "roads.csv").write_text(f'WKT\n"{shape}"\n')
+    with pytest.raises(LabelError, match=r"roads\.csv\) cannot be used"):
+        read_layer(str(tmp_path / "roads.csv"), "drawn roads")
+
+
+def test_curves_are_read_as_lines_close_to_them(tmp_path):
+    (tmp_path / "roads.csv").write_text('WKT\n"CIRCULARSTRING (0 0,1 1,2 0)"\n')
+    (tmp_path / "roads.vrt").write_text(
+        f'<OGRVRTDataSource><OGRVRTLayer name="roads"><SrcDataSource>{tmp_path / "roads.csv"}</SrcDataSource>'
+        "<LayerSRS>EPSG:4326</LayerSRS></OGRVRTLayer></OGRVRTDataSource>"
+    )
+    curve = read_layer(str(tmp_path / "roads.vrt"), "drawn roads").geometry[0]
+    assert curve.length == pytest.approx(np.pi, rel=1e-3)
+
+
+def test_a_layer_number_that_no_integer_holds_is_refused(tmp_path):
+    path = write_layer(tmp_path / "roads.gpkg", ROAD)
+    with pytest.raises(LabelError, match="cannot be read"):
+        read_layer(f"{path}|layerid=99999999999999999999", "drawn roads")
 
 
 def test_only_the_geometry_that_is_allowed_passes():

@@ -1,4 +1,6 @@
 import json
+import os
+import struct
 from dataclasses import replace
 
 import pytest
@@ -80,12 +82,72 @@ def wrong_shape(path, saved):
     save_model(path, weights, CARD)
 
 
-@pytest.mark.parametrize("damage", [truncated, pickled, text, empty, foreign, without_a_layer, wrong_shape])
+def with_another_tensor(path, saved):
+    save_model(path, {**load_file(saved), "extra" * 100: torch.zeros(3)}, CARD)
+
+
+def of_another_type(dtype):
+    def write(path, saved):
+        weights = load_file(saved)
+        name = "decoder.blocks.0.conv1.0.weight"
+        weights[name] = weights[name].to(dtype)
+        save_file(weights, path, metadata={"roadseg": json.dumps(CARD.to_document())})
+
+    write.__name__ = str(dtype)
+    return write
+
+
+def of_size_zero(path, saved):
+    save_model(path, {**load_file(saved), "encoder.conv1.weight": torch.zeros(64, 0, 7, 7)}, CARD)
+
+
+def a_pipe(path, saved):
+    os.mkfifo(path)
+
+
+def a_folder(path, saved):
+    path.mkdir()
+
+
+def too_large(path, saved):
+    with path.open("wb") as file:
+        file.truncate(1 << 31)
+
+
+def with_header(header, length=None):
+    def write(path, saved):
+        path.write_bytes(struct.pack("<Q", len(header) if length is None else length) + header)
+
+    write.__name__ = f"header of {len(header)} bytes, said to be {len(header) if length is None else length}"
+    return write
+
+
+TYPES = [torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.uint8, torch.int64, torch.bool]
+HEADERS = [with_header(b"{}"), with_header(b"[]"), with_header(b"[" * 100_000), with_header(b"{", 2**63),
+           with_header(b"{", 2**64 - 1), with_header(b'{"a":' * 50_000), with_header(b"{" + b" " * 10_000_001),
+           with_header(b"\xff" * 9)]  # fmt: skip
+DAMAGES = [truncated, pickled, text, empty, foreign, without_a_layer, wrong_shape, with_another_tensor, of_size_zero,
+           a_pipe, a_folder, too_large, *map(of_another_type, TYPES), *HEADERS]  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_a_bad_file_is_refused_by_name(tmp_path, saved, damage):
     path = tmp_path / "bad.safetensors"
     damage(path, saved[0])
-    with pytest.raises(ModelFileError, match="bad.safetensors"):
+    with pytest.raises(ModelFileError, match="bad.safetensors") as refused:
         load_model(str(path))
+    assert refused.value.message.endswith(".") and refused.value.remedy.endswith(".")
+    assert len(refused.value.message) < 1000
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e30])
+def test_a_weight_that_is_no_number_is_named_with_its_file(tmp_path, saved, value):
+    path = tmp_path / "bad.safetensors"
+    weights = load_file(saved[0])
+    weights["encoder.layer2.0.conv1.weight"][3, 2, 1, 0] = value
+    save_model(path, weights, CARD)
+    with pytest.raises(ModelFileError, match=r"encoder.layer2.0.conv1.weight.*bad.safetensors.*no numbers"):
+        load_weights(str(path))
 
 
 def test_a_missing_file_is_named(tmp_path):
@@ -103,15 +165,78 @@ def test_a_missing_file_is_named(tmp_path):
         ("roadseg:resolution_m", -1),
         ("roadseg:resolution_m", "wide"),
         ("roadseg:threshold", 7),
+        ("roadseg:threshold", True),
+        ("roadseg:resolution_m", 1e300),
+        ("roadseg:resolution_m", "0.3"),
+        ("roadseg:halo_px", 32.0),
+        ("roadseg:halo_px", 33),
+        ("roadseg:scaling", "log"),
+        ("roadseg:training", [["steps", 3]]),
+        ("roadseg:metrics", "good"),
+        ("roadseg:versions", None),
+        ("roadseg:classes", [{"name": "a", "speed_kmh": 30}] * 2),
+        ("roadseg:classes", {"name": "a"}),
+        ("roadseg:quantization", []),
+        ("license", ["CC0-1.0"]),
+        ("license", "x" * 100_000),
+        ("format", ["roadseg-model-1"]),
         ("mlm:input", []),
+        ("mlm:input", {}),
+        ("mlm:input", CARD.to_document()["mlm:input"] * 2),
+        *(("roadseg:architecture", {"name": "Unet", "encoder": "resnet18", "in_channels": 2, "classes": 1, **part})
+          for part in ({"in_channels": 2.0}, {"in_channels": "2"}, {"classes": True}, {"classes": 0},
+                       {"classes": 10**9}, {"in_channels": 10**9}, {"in_channels": -2}, {"encoder": None},
+                       {"depth": 900})),
+        *(("mlm:input", [{**CARD.to_document()["mlm:input"][0], **part}])
+          for part in ({"bands": "rg"}, {"bands": ["red"]}, {"bands": ["red", 3]}, {"bands": ["red", "\ud800"]},
+                       {"value_scaling": [{"mean": 0, "stddev": 1}]}, {"value_scaling": [{}, {}]},
+                       *({"value_scaling": [{"mean": mean, "stddev": std}, {"mean": 0, "stddev": 1}]} for mean, std in
+                         ((float("nan"), 1), (1e300, 1), (0, 1e-45), (0, 0), (0, -1), (0, 1e300), (0, "1"), (True, 1))),
+                       {"input": {"shape": [-1, 2, 512]}}, {"input": {"shape": [-1, 2, 512, 512.0]}}, {"input": []})),
     ],
-)
-def test_a_tampered_description_is_refused(tmp_path, saved, part, value):
+)  # fmt: skip
+def test_a_tampered_description_is_refused_with_the_file(tmp_path, saved, part, value):
     path = tmp_path / "bad.safetensors"
     document = {**CARD.to_document(), part: value}
-    save_file(load_file(saved[0]), path, metadata={"roadseg": json.dumps(document)})
-    with pytest.raises(ModelFileError):
+    save_file({"x": torch.zeros(1)}, path, metadata={"roadseg": json.dumps(document)})
+    with pytest.raises(ModelFileError, match="bad.safetensors") as refused:
         load_model(str(path))
+    assert "weights" not in refused.value.message  # it is refused before these are looked at
+    assert len(refused.value.message) < 1000 and refused.value.remedy.endswith(".")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        '{"a":' * 5000 + "1" + "}" * 5000,
+        json.dumps(CARD.to_document())[:-1] + ', "format": "roadseg-model-1"}',
+        json.dumps(CARD.to_document()).replace("0.3,", "9" * 400 + ","),
+        json.dumps(CARD.to_document()).replace("0.3,", "9" * 5000 + ","),
+        json.dumps(CARD.to_document()).replace("0.3,", "1e999,"),
+        json.dumps(CARD.to_document()).replace('"f1": 0.7', '"f1": NaN'),
+        json.dumps(CARD.to_document()).replace('"f1": 0.7', '"f1": ' + "[" * 100 + "]" * 100),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_description_that_is_no_plain_json_is_refused_with_the_file(tmp_path, text):
+    path = tmp_path / "bad.safetensors"
+    save_file({"x": torch.zeros(1)}, path, metadata={"roadseg": text})
+    with pytest.raises(ModelFileError, match="bad.safetensors") as refused:
+        load_model(str(path))
+    assert "weights" not in refused.value.message and refused.value.remedy.endswith(".")
+
+
+def test_a_model_of_many_bands_is_not_built_where_its_weights_have_few(tmp_path, saved):
+    wide = replace(CARD, architecture=Architecture(encoder="resnet18", in_channels=60_000), bands=(Band("b"),) * 60_000)
+    path = tmp_path / "bad.safetensors"
+    save_model(path, load_file(saved[0]), wide)
+    with pytest.raises(ModelFileError, match=r"bad.safetensors.*encoder.conv1.weight is \[64, 2, 7, 7\]"):
+        load_weights(str(path))
 
 
 def test_bands_keep_their_filters_and_new_ones_get_the_mean():
@@ -127,5 +252,10 @@ def test_bands_keep_their_filters_and_new_ones_get_the_mean():
 def test_a_header_of_any_length_is_no_pickle(tmp_path, length):
     card = replace(CARD, training={"note": "x" * length})
     path = tmp_path / "roads.safetensors"
-    save_model(path, {"weight": torch.zeros(1)}, card)
+    ends = {
+        "encoder.conv1.weight": (64, 2, 7, 7),
+        "segmentation_head.0.weight": (1, 16, 3, 3),
+        "segmentation_head.0.bias": (1,),
+    }
+    save_model(path, {name: torch.zeros(shape) for name, shape in ends.items()}, card)
     assert load_weights(str(path))[1] == card

@@ -1,11 +1,12 @@
 import json
+import os
 
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 import torch
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from support.towns import RGB, plant_model
 from training_core.errors import ModelFileError
@@ -208,9 +209,107 @@ def _with_a_damaged_note(text):
     return change
 
 
+def _without_its_sigmoid(model):
+    last = model.graph.node.pop()
+    model.graph.node[-1].output[0] = last.output[0]
+
+
+def _of_opset(version):
+    def change(model):
+        model.opset_import[0].version = version
+
+    return change
+
+
+def _without_opset(model):
+    del model.opset_import[:]
+
+
+def _with_a_function(model):
+    model.functions.add(name="f", domain="ai.onnx")
+
+
+def _with_a_subgraph(model):
+    model.graph.node[0].attribute.add(name="body", type=5).g.name = "hidden"
+
+
+def _weight(model):
+    return max(model.graph.initializer, key=lambda tensor: len(tensor.raw_data))
+
+
+def _with_a_weight_of(value):
+    def change(model):
+        values = numpy_helper.to_array(_weight(model)).copy()
+        values.flat[5] = value
+        _weight(model).raw_data = values.tobytes()
+
+    return change
+
+
+def _of_another_shape(model):
+    tensor = _weight(model)
+    tensor.dims[0], tensor.dims[1] = tensor.dims[1] * 2, tensor.dims[0] // 2
+
+
+def _with_fewer_bytes(model):
+    _weight(model).raw_data = _weight(model).raw_data[:-4]
+
+
+def _of_a_negative_size(model):
+    _weight(model).dims[0] = -1
+
+
+def _with_two_inputs(model):
+    model.graph.input.add().CopyFrom(model.graph.input[0])
+    model.graph.input[1].name = "mask"
+
+
+def _with_two_outputs(model):
+    model.graph.output.add().CopyFrom(model.graph.output[0])
+
+
+def _of_three_dimensions(model):
+    model.graph.input[0].type.tensor_type.shape.dim.pop()
+
+
+def _of_many_nodes(model):
+    nodes = [helper.make_node("Identity", [f"n{i}"], [f"n{i + 1}"]) for i in range(100_000)]
+    model.graph.node.extend(nodes)
+
+
+def _that_enlarges_without_limit(model):
+    for tensor in [*(each.t for node in model.graph.node if node.op_type == "Constant" for each in node.attribute),
+                   *model.graph.initializer]:  # fmt: skip
+        if tensor.data_type == TensorProto.FLOAT and list(tensor.dims) == [4]:
+            tensor.raw_data = np.array([1, 1, 1000, 1000], np.float32).tobytes()
+
+
+def _with_two_descriptions(model):
+    model.metadata_props.add(key="roadseg", value="{}")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (_without_its_sigmoid, "does not match its description"),
+        (_of_opset(9999), "version of the ONNX operators"),
+        (_of_opset(-1), "version of the ONNX operators"),
+        (_of_opset(7), "version of the ONNX operators"),
+        (_without_opset, "version of the ONNX operators"),
+        (_with_a_function, "has layers that no RoadSeg model has"),
+        (_with_a_subgraph, "has layers that no RoadSeg model has"),
+        (_with_a_weight_of(np.nan), "no numbers"),
+        (_with_a_weight_of(-np.inf), "no numbers"),
+        (_with_a_weight_of(1e30), "no numbers"),
+        (_of_another_shape, "damaged"),
+        (_with_fewer_bytes, "damaged"),
+        (_of_a_negative_size, "damaged"),
+        (_with_two_inputs, "does not match its description"),
+        (_with_two_outputs, "does not match its description"),
+        (_of_three_dimensions, "does not match its description"),
+        (_of_many_nodes, "more than any RoadSeg model"),
+        (_that_enlarges_without_limit, ""),
+        (_with_two_descriptions, "damaged"),
         (_external, "keeps its weights in other files"),
         (_with_another_layer, "has layers that no RoadSeg model has (Loop)"),
         (_of_another_domain, "has layers that no RoadSeg model has"),
@@ -224,10 +323,14 @@ def test_a_tampered_file_is_refused(damaged, change, message):
     refused(damaged(change), message)
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}', "3"])
+@pytest.mark.parametrize("text", ["[]", "{}", '{"format": "other"}', "3", "[" * 100_000, "9" * 5000, "NaN"])
 def test_a_tampered_description_is_refused(damaged, text):
-    with pytest.raises(ModelFileError):
-        load_runnable(damaged(_with_a_damaged_note(text)))
+    refused(damaged(_with_a_damaged_note(text)))
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "bad.onnx")
+    refused(str(tmp_path / "bad.onnx"), "is no file")
 
 
 def test_it_can_be_run_but_not_fine_tuned(town, exported, tmp_path):

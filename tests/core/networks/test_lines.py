@@ -57,8 +57,8 @@ def test_lines_on_both_sides_of_the_180th_meridian_are_near_each_other():
 
 
 def test_networks_too_far_apart_are_refused():
-    with pytest.raises(LabelError, match="too far to measure"):
-        shared_plane(layer_at(10, 50), layer_at(20, 50))
+    with pytest.raises(LabelError, match=r"west\.gpkg and east\.gpkg reach .* too far to measure"):
+        shared_plane(layer_at(10, 50), layer_at(20, 50), of="west.gpkg and east.gpkg")
 
 
 def test_parts_of_multi_part_lines_are_lines_and_height_and_points_go():
@@ -112,7 +112,7 @@ def test_a_layer_that_lies_nowhere_is_refused_by_name(tmp_path):
     read_line_layer(path, "true roads", NOTHING)  # near the origin
     shapes = [shapely.LineString([(1e30, 0), (1e30, 9)])]
     geopandas.GeoDataFrame(geometry=shapes, crs="EPSG:32633").to_file(path)
-    with pytest.raises(LabelError, match=r"true roads .*lost\.gpkg\) lie outside"):
+    with pytest.raises(LabelError, match=r"true roads .*lost\.gpkg\) reach outside"):
         read_line_layer(path, "true roads", NOTHING)
 
 

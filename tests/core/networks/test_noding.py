@@ -10,6 +10,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from training_core.errors import LabelError
 from training_core.networks.lines import make_lines
 from training_core.networks.noding import node_lines
 
@@ -172,3 +173,42 @@ def test_the_order_and_direction_of_lines_do_not_matter(coordinates, random):
     graphs = [node_lines(make_lines(np.array(each, dtype=object)), 1e-6)[0] for each in (shapes, other)]
     assert np.sort(graphs[0].lengths()) == pytest.approx(np.sort(graphs[1].lengths()), abs=1e-6)
     assert sorted(graphs[0].degree) == sorted(graphs[1].degree)
+
+
+def lattice(count):
+    """As many lines east as north, each of which crosses all of the others."""
+    ways = 5.0 * np.arange(count)
+    far = np.full(count, 5.0 * count)
+    east = shapely.linestrings(np.stack([np.column_stack([0 * ways, ways]), np.column_stack([far, ways])], axis=1))
+    north = shapely.linestrings(np.stack([np.column_stack([ways, 0 * ways]), np.column_stack([ways, far])], axis=1))
+    return np.concatenate([east, north])
+
+
+def star(count):
+    """Lines from one point."""
+    angles = np.linspace(0, 2 * np.pi, count, endpoint=False)
+    ends = 1000 * np.column_stack([np.cos(angles), np.sin(angles)])
+    return shapely.linestrings(np.stack([np.zeros_like(ends), ends], axis=1))
+
+
+def stack(count):
+    """The same line, again and again."""
+    return np.repeat(shapely.LineString(ACROSS), count)
+
+
+def heap(count):
+    """Short lines that all lie within the tolerance of each other."""
+    return shapely.linestrings(np.random.default_rng(0).uniform(0, 0.3, (count, 2, 2)))
+
+
+@pytest.mark.parametrize(("make", "count"), [(lattice, 3000), (star, 5000), (stack, 5000), (heap, 20_000)])
+def test_lines_that_meet_far_more_often_than_roads_are_refused_by_name(make, count):
+    with pytest.raises(LabelError, match=r"The tracks .* in more than 1,000,000 places") as refused:
+        node_lines(make_lines(make(count)), TOLERANCE_M, "tracks")
+    assert "remove duplicates" in refused.value.remedy
+
+
+@pytest.mark.parametrize(("make", "nodes", "edges"), [(lattice, 8_280, 16_200), (star, 301, 300), (stack, 2, 1)])
+def test_fewer_such_lines_are_split(make, nodes, edges):
+    graph, _ = node_lines(make_lines(make({lattice: 90, star: 300, stack: 300}[make])), TOLERANCE_M)
+    assert (len(graph.nodes), len(graph.edges)) == (nodes, edges)

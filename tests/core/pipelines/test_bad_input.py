@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import rasterio
 import torch
-from safetensors.torch import save_file
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 from shapely.geometry import Point, box
 
 from support.rasters import write_layer, write_raster
@@ -40,7 +41,11 @@ class Place:
         """Options with which a job goes well, all of its outputs asked for."""
         image, images = {"raster": self.town.raster}, {"rasters": [self.town.raster]}
         labels, model = {"roads": self.town.roads}, {"model": self.model}
-        compute = {} if job == "vectorize" else {"engine": "native", "precision": "fp32", "threads": 1}
+        compute = (
+            {}
+            if job in ("vectorize", "exportmodel", "quantize")
+            else {"engine": "native", "precision": "fp32", "threads": 1}
+        )
         roads, mask = {"roads": str(self.out / "roads.gpkg")}, {"mask": str(self.out / "mask.tif")}
         return compute | {
             "finetune": images | labels | {
@@ -51,6 +56,8 @@ class Place:
             "vectorize": image | roads | {"nodes": str(self.out / "nodes.gpkg")},
             "extractroads": image | model | roads | mask,
             "evaluate": images | labels | model,
+            "exportmodel": model | {"onnx": str(self.out / "model.onnx")},
+            "quantize": images | model | {"onnx": str(self.out / "model.onnx")},
         }[job]  # fmt: skip
 
     def run(self, job: str, **options) -> dict:
@@ -243,7 +250,7 @@ def test_labels_that_do_not_touch_the_image_are_refused_with_it(place, job, laye
 def test_an_area_outside_the_image_is_refused(place, job):
     path = place.bad / "far.gpkg"
     far_away(path)
-    place.refusal(job, "area of interest", of=LabelError, aoi=str(path))
+    place.refusal(job, "area of interest", "town.tif", of=LabelError, aoi=str(path))
 
 
 def cut(path):
@@ -306,3 +313,75 @@ def test_a_former_output_survives_a_run_that_fails(place, job, field, name):
     destination.write_text("former")
     place.refusal(job, "half.tif", **with_image(job, place.bad / "half.tif"), **{field: str(destination)})
     assert destination.read_text() == "former"
+
+
+def with_a_pixel_of(value, dtype):
+    def write(path):
+        values = ground().astype(dtype)
+        values[:, 64, 64] = value
+        write_raster(path, values)
+
+    return write
+
+
+OVERFLOWING = {"1e300": with_a_pixel_of(1e300, "float64"), "lowest": with_a_pixel_of(-3.4028235e38, "float32"),
+               "1e20": with_a_pixel_of(1e20, "float32")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("job", "spoil"),
+    # To a training, whose own deviation it enlarges, 1e20 is an outlier with which it can compute.
+    [(job, spoil) for job in READS_MODEL for name, spoil in OVERFLOWING.items() if (job, name) != ("finetune", "1e20")],
+)
+def test_values_with_which_no_model_can_compute_are_refused_and_never_background(place, job, spoil):
+    path = place.bad / "undeclared.tif"
+    spoil(path)
+    refusal = place.refusal(job, "undeclared.tif", of=ImageryError, **with_image(job, path))
+    assert "declare that value as the raster's nodata value" in refusal.remedy
+
+
+def test_the_same_values_declared_as_no_data_are_none(place):
+    path = place.bad / "declared.tif"
+    values = ground().astype("float32")
+    values[:, 64, 64] = -3.4028235e38
+    write_raster(path, values, nodata=-3.4028235e38)
+    place.run("segment", raster=str(path))
+    with rasterio.open(place.out / "mask.tif") as mask:
+        assert (mask.read(1) == 255).sum() == 1
+
+
+def spoiled_model(path, model, name, value):
+    with safe_open(model, "pt") as file:
+        metadata = file.metadata()
+    weights = load_file(model)
+    weights[name].view(-1)[0] = value
+    save_file(weights, path, metadata=metadata)
+    return str(path)
+
+
+@pytest.mark.parametrize("job", [*READS_MODEL, "exportmodel", "quantize"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 3e38])
+def test_a_model_with_a_weight_that_is_no_number_is_refused_with_its_name(place, job, value):
+    path = spoiled_model(place.bad / "nan.safetensors", place.model, "decoder.blocks.1.conv2.0.weight", value)
+    field = "base_model" if job == "finetune" else "model"
+    refusal = place.refusal(
+        job, "nan.safetensors", "decoder.blocks.1.conv2.0.weight", of=ModelFileError, **{field: path}
+    )
+    assert refusal.remedy
+
+
+def test_a_negative_variance_of_a_model_is_refused_with_its_name(place):
+    path = spoiled_model(place.bad / "negative.safetensors", place.model, "encoder.bn1.running_var", -1.0)
+    place.refusal("segment", "negative.safetensors", "encoder.bn1.running_var", of=ModelFileError, model=path)
+
+
+def test_a_model_whose_numbers_overflow_within_is_refused_and_never_background(place):
+    weights = load_file(place.model)
+    with safe_open(place.model, "pt") as file:
+        metadata = file.metadata()
+    for tensor in weights.values():
+        if tensor.dim() == 4:
+            tensor *= 1e12
+    path = place.bad / "large.safetensors"
+    save_file(weights, path, metadata=metadata)
+    place.refusal("segment", "large.safetensors", Path(place.town.raster).name, of=ModelFileError, model=str(path))

@@ -220,7 +220,7 @@ def test_a_field_that_is_not_there_is_refused_by_name(tmp_path, grid, field):
 
 def test_a_speed_field_without_numbers_is_refused(tmp_path, grid, write):
     words = write("words", *(line(*way) for way in GRID), speed=["fast"] * 8)
-    with pytest.raises(LabelError, match="'speed' of the proposed roads has no number"):
+    with pytest.raises(LabelError, match=r"'speed' of the proposed roads \(.*words.*\) has no number"):
         run(tmp_path, grid, words, truth_speed_field="speed", proposal_speed_field="speed")
 
 

@@ -236,3 +236,21 @@ def test_a_terminal_that_goes_stops_the_job_as_a_signal_does(tmp_path):
     running.send_signal(signal.SIGHUP)
     assert running.wait(60) == 130
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["segment", "--help"]])
+def test_help_that_cannot_be_written_is_a_failure_in_a_line(arguments):
+    ran = run(*arguments, shell=">/dev/full")
+    assert ran.returncode == 1
+    assert ran.stderr == "The output cannot be written: No space left on device.\n"
+
+
+def test_events_that_cannot_be_written_are_a_failure_and_the_job_is_stopped(tmp_path):
+    ran = run("act", "--part", "work", "--output", tmp_path / "out.tif", "--events", shell=">/dev/full")
+    assert ran.returncode == 1 and list(tmp_path.iterdir()) == []
+    assert "No events can be written to standard output" in ran.stderr and "Traceback" not in ran.stderr
+
+
+def test_a_refusal_that_cannot_be_written_fails_in_a_line():
+    ran = run("act", "--loud", "--events", shell=">/dev/full")
+    assert ran.returncode == 1 and "Traceback" not in ran.stderr and len(ran.stderr.splitlines()) == 1

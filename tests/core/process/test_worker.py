@@ -306,9 +306,32 @@ def test_a_bad_job_file_is_told_as_an_event(tmp_path, content, words):
     assert process.errors == ""
 
 
-def test_a_job_file_that_is_a_folder_is_told_as_an_event(tmp_path):
-    status, told = Process("run", tmp_path).end()
-    assert status == 1 and told[-1].code == "job" and str(tmp_path) in told[-1].message
+def folder(path):
+    path.mkdir()
+
+
+def pipe(path):
+    os.mkfifo(path)
+
+
+def huge(path):
+    with path.open("wb") as file:
+        file.truncate(1 << 34)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"), [(folder, "no regular file"), (pipe, "no regular file"), (huge, "too large")]
+)
+def test_what_cannot_be_a_job_file_is_told_as_an_event(tmp_path, make, words):
+    make(tmp_path / "job.json")
+    status, told = Process("run", tmp_path / "job.json").end()
+    assert status == 1 and told[-1].code == "job" and told[-1].remedy
+    assert str(tmp_path / "job.json") in told[-1].message and words in told[-1].message
+
+
+def test_a_device_as_a_job_file_is_told_as_an_event():
+    status, told = Process("run", "/dev/zero").end()
+    assert status == 1 and told[-1].code == "job" and "/dev/zero is no regular file" in told[-1].message
 
 
 def test_the_process_is_set_up_before_anything_computes(tmp_path):
@@ -327,17 +350,70 @@ def test_a_worker_that_leads_its_session_runs_as_well(tmp_path):
     assert status == 0 and told[-1].result["leads_group"] is True
 
 
-def test_a_reader_that_has_gone_is_no_error(tmp_path):
-    path = job_file(tmp_path, Act(part="chatter"))
+def test_a_worker_whose_reader_has_gone_stops_says_so_and_leaves_nothing(tmp_path):
+    path = job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif")))
     running = subprocess.Popen(
         [sys.executable, ACTOR, "run", str(path)],
-        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     running.stdout.close()
     error = running.stderr.read()
-    assert running.wait(60) == 0 and b"Traceback" not in error and b"Exception" not in error
+    assert running.wait(60) == 1
+    assert error.splitlines() == [
+        "No events can be written to standard output ([Errno 32] Broken pipe); the job is stopped."
+    ]
+    assert files(tmp_path) == []
     running.stdin.close()
     running.stderr.close()
+
+
+@pytest.mark.parametrize("part", ["chatter", "work", "refuse"])
+def test_a_worker_whose_standard_output_is_full_fails_and_says_so_once(tmp_path, part):
+    path = job_file(tmp_path, Act(part=part, output=str(tmp_path / "out.tif")))
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            [sys.executable, ACTOR, "run", str(path)],
+            cwd=ROOT, stdin=subprocess.PIPE, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+        )  # fmt: skip
+    assert ran.returncode == 1
+    assert ran.stderr.count("No events can be written") == 1 and "No space left" in ran.stderr
+    assert "Traceback" not in ran.stderr and "Exception ignored" not in ran.stderr
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+def test_a_worker_without_standard_output_does_not_begin(tmp_path, closed):
+    path = job_file(tmp_path, Act(part="work", output=str(tmp_path / "out.tif")))
+    ran = subprocess.run(
+        ["sh", "-c", f'exec "$0" "$1" run "$2" {closed}', sys.executable, ACTOR, path],
+        cwd=ROOT, stdin=subprocess.PIPE, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert ran.returncode == 1 and files(tmp_path) == []
+    assert ran.stderr == ("" if "2>" in closed else "There is no standard output to write events to.\n")
+
+
+def test_without_standard_error_events_are_written_all_the_same(tmp_path):
+    path = job_file(tmp_path, Act(part="chatter"))
+    ran = subprocess.run(
+        ["sh", "-c", 'exec "$0" "$1" act --events 2>&-', sys.executable, ACTOR],
+        cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert ran.returncode == 0 and json.loads(ran.stdout.splitlines()[-1])["event"] == "result" and path.exists()
+
+
+def test_a_client_that_stops_reading_and_leaves_does_not_keep_the_worker_alive(tmp_path):
+    path = job_file(tmp_path, Act(part="flood"))
+    running = subprocess.Popen(
+        [sys.executable, ACTOR, "run", str(path)],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    running.stdout.read(1)
+    running.stdin.close()
+    try:
+        assert running.wait(30) == 130
+    finally:
+        running.kill()
+        running.stdout.close()
 
 
 def test_an_interrupt_is_a_stop():

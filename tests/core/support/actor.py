@@ -25,7 +25,7 @@ from training_core.jobs import JOBS, RASTER_OUTPUT, RASTERS, Job, option  # noqa
 from training_core.system import shutdown  # noqa: E402
 from training_core.system.outputs import Outputs  # noqa: E402
 
-PARTS = ("chatter", "work", "deaf", "stubborn", "finish", "fail", "refuse", "full", "memory", "leave", "look")
+PARTS = ("chatter", "work", "deaf", "stubborn", "finish", "fail", "refuse", "full", "memory", "leave", "look", "flood")
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,12 @@ def play_leave(job: Act, reporter: Reporter) -> dict[str, Any]:
     sys.exit(0)
 
 
+def play_flood(job: Act, reporter: Reporter) -> dict[str, Any]:
+    """Tell more than a pipe holds."""
+    while True:
+        reporter.log("x" * 10_000)
+
+
 def play_look(job: Act, reporter: Reporter) -> dict[str, Any]:
     """Return what the process has loaded, how it is set up, and which values it was given."""
     return {
@@ -139,6 +145,6 @@ if __name__ == "__main__":
     sys.modules[f"training_core.pipelines.{Act.name}"] = sys.modules["__main__"]
     worker.HEARTBEAT_S = 0.05
     worker.PATIENCE_S, worker.GRACE_S = 0.5, 10.0
-    from training_core.cli import main
+    from training_core.cli import run_command_line
 
-    main()
+    run_command_line()

@@ -82,3 +82,15 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
     if faults[0] < 1000:
         pytest.skip("this C library keeps large arrays by itself")
     assert faults[1] < faults[0] / 10
+
+
+@pytest.mark.parametrize("variable", ["PROJ_LIB", "PROJ_DATA"])
+def test_the_data_of_another_gdal_or_proj_are_not_looked_for(monkeypatch, variable):
+    monkeypatch.setenv(variable, "/nowhere")
+    code = """
+from training_core.system.processor import prepare_process
+prepare_process(1)
+import pyproj, rasterio
+print("[%d, %d]" % (pyproj.CRS("EPSG:32633").to_epsg(), rasterio.CRS.from_string("EPSG:32633").to_epsg()))
+"""
+    assert in_fresh_process(code) == [32633, 32633]

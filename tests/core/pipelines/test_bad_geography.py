@@ -1,0 +1,151 @@
+"""What jobs do with coordinates, pixels and fields that make no sense: refusals by name, and no endless work."""
+
+import importlib
+
+import numpy as np
+import pyogrio
+import pytest
+from affine import Affine
+from shapely.geometry import LineString, box
+
+from support.rasters import layer, write_layer, write_raster
+from training_core.errors import ImageryError, LabelError
+from training_core.events import Reporter
+from training_core.jobs import JOBS, from_options
+
+X, Y = 390000, 5820000
+ROADS = [LineString([(X, Y - 50), (X + 200, Y - 50)]), LineString([(X + 90, Y), (X + 90, Y - 200)])]
+AREA = box(X, Y - 192, X + 192, Y)
+
+
+def run(job, **options):
+    checked = from_options(JOBS[job], options)
+    return importlib.import_module(f"training_core.pipelines.{job}").run(checked, Reporter())
+
+
+def options_of(job, folder, town, model):
+    """Good options of a job that reads vector layers, by the fields of its layers."""
+    roads = write_layer(folder / "good.gpkg", *ROADS)
+    area = write_layer(folder / "area.gpkg", AREA)
+    spots = write_layer(folder / "spots.gpkg", *(road.centroid for road in ROADS))
+    likely = write_raster(folder / "likely.tif", np.full((192, 192), 0.4, "float32"))
+    compute = {"engine": "native", "precision": "fp32", "threads": 1, "model": model}
+    gpkg, html = str(folder / "out.gpkg"), str(folder / "out.html")
+    return {
+        "finetune": {
+            "rasters": [town.raster], "roads": roads, "aoi": area, "base_model": model,
+            "model": str(folder / "m.safetensors"),
+        },
+        "evaluate": {"rasters": [town.raster], "roads": roads, "aoi": area, **compute},
+        "segment": {"raster": town.raster, "aoi": area, "mask": str(folder / "mask.tif"), **compute},
+        "extractroads": {"raster": town.raster, "aoi": area, "roads": gpkg, **compute},
+        "suggestlabels": {"raster": likely, "labeled": area, "suggestions": gpkg},
+        "cleannetwork": {"lines": roads, "roads": gpkg},
+        "exportnetwork": {"lines": roads, "geopackage": gpkg},
+        "scorenetwork": {"truth": roads, "proposal": roads, "aoi": area, "report": html},
+        "comparenetworks": {
+            "before": roads, "after": roads, "aoi": area, "changes": gpkg, "places": spots, "origins": spots,
+            "damage": area, "reached": str(folder / "reached.gpkg"),
+        },
+    }[job]  # fmt: skip
+
+
+LAYERS = [
+    *((job, field) for job in ("finetune", "evaluate") for field in ("roads", "aoi")),
+    ("segment", "aoi"),
+    ("extractroads", "aoi"),
+    ("suggestlabels", "labeled"),
+    ("cleannetwork", "lines"),
+    ("exportnetwork", "lines"),
+    *(("scorenetwork", field) for field in ("truth", "proposal", "aoi")),
+    *(("comparenetworks", field) for field in ("before", "after", "aoi", "places", "origins", "damage")),
+]
+
+
+@pytest.mark.parametrize(("job", "field"), LAYERS)
+def test_a_layer_in_meters_that_is_declared_in_degrees_is_refused_by_name(tmp_path, town, planted, job, field):
+    options = options_of(job, tmp_path, town, planted)
+    shapes = pyogrio.read_dataframe(options[field]).geometry
+    wrong = write_layer(tmp_path / "wrong.gpkg", *shapes, crs="EPSG:4326")
+    with pytest.raises(LabelError, match=r"wrong\.gpkg\) reach outside .* WGS 84: a vertex is at \(390\d+"):
+        run(job, **(options | {field: wrong}))
+    assert not [path for path in tmp_path.iterdir() if path.stem in ("out", "m", "mask", "reached")]
+
+
+@pytest.mark.parametrize("job", ["evaluate", "segment", "suggestlabels"])
+def test_an_area_of_the_whole_world_is_that_of_the_image(tmp_path, town, planted, job):
+    options = options_of(job, tmp_path, town, planted)
+    field = "labeled" if job == "suggestlabels" else "aoi"
+    world = write_layer(tmp_path / "world.gpkg", box(-180, -90, 180, 90), crs="EPSG:4326")
+    if job == "suggestlabels":
+        with pytest.raises(ImageryError, match="not labeled yet"):
+            run(job, **(options | {field: world}))
+    else:
+        found = run(job, **(options | {field: world}))
+        assert found.get("labeled_px", 192 * 192) == 192 * 192
+
+
+def test_roads_on_the_other_side_of_the_earth_do_not_disturb_those_on_the_image(tmp_path, town, planted):
+    options = options_of("evaluate", tmp_path, town, planted)
+    here = layer(*ROADS).to_crs("EPSG:4326").geometry
+    mixed = write_layer(tmp_path / "mixed.gpkg", *here, LineString([(105, 0), (105.5, 0.01)]), crs="EPSG:4326")
+    numbers = [run("evaluate", **(options | {"roads": roads}))["pixel"] for roads in (options["roads"], mixed)]
+    assert numbers[0] == numbers[1]
+
+
+@pytest.mark.parametrize("side", [1e-9, 3e-6])
+def test_tiny_pixels_are_refused_before_any_work(tmp_path, side):
+    transform = Affine(side, 0, X, 0, -side, Y)
+    raster = write_raster(tmp_path / "tiny.tif", np.eye(96, dtype="uint8"), transform=transform)
+    with pytest.raises(ImageryError, match=r"tiny\.tif has pixels of"):
+        run("vectorize", raster=raster, roads=str(tmp_path / "roads.gpkg"))
+
+
+def test_an_image_near_a_pole_is_refused_before_any_work(tmp_path):
+    transform = Affine(1e-5, 0, 10, 0, -1e-5, 90)
+    raster = write_raster(tmp_path / "pole.tif", np.eye(96, dtype="uint8"), crs="EPSG:4326", transform=transform)
+    with pytest.raises(ImageryError, match=r"pole\.tif has pixels of"):
+        run("vectorize", raster=raster, roads=str(tmp_path / "roads.gpkg"))
+
+
+@pytest.mark.parametrize("width", [float("inf"), 1e30, 1001.0])
+def test_a_width_that_no_road_has_is_refused_with_its_field(tmp_path, town, planted, width):
+    options = options_of("evaluate", tmp_path, town, planted)
+    roads = write_layer(tmp_path / "wide.gpkg", *ROADS, breite=[6.0, width])
+    with pytest.raises(LabelError, match=r"'breite' of the drawn roads .*wide\.gpkg\) gives a road a width of"):
+        run("evaluate", **(options | {"roads": roads, "width_field": "breite"}))
+
+
+@pytest.mark.parametrize("width", [float("nan"), float("-inf"), -5.0, 0.0, None])
+def test_a_road_without_a_width_above_zero_has_the_common_one(tmp_path, town, planted, width):
+    options = options_of("evaluate", tmp_path, town, planted)
+    roads = write_layer(tmp_path / "some.gpkg", *ROADS, breite=[6.0, width])
+    own = run("evaluate", **(options | {"roads": roads, "width_field": "breite"}))
+    assert own["pixel"] == run("evaluate", **options)["pixel"]
+
+
+@pytest.mark.parametrize(
+    ("job", "field", "output"),
+    [
+        ("cleannetwork", "lines", "out.gpkg"),
+        ("exportnetwork", "lines", "out.gpkg"),
+        ("comparenetworks", "before", "out.gpkg"),
+        ("comparenetworks", "after", "out.gpkg"),
+        ("comparenetworks", "places", "reached.gpkg"),
+    ],
+)
+def test_fields_with_names_that_a_geopackage_lacks_are_carried_under_others(
+    tmp_path, town, planted, job, field, output
+):
+    options = options_of(job, tmp_path, town, planted)
+    shapes = pyogrio.read_dataframe(options[field]).geometry
+    other = LineString([(X, Y - 150), (X + 200, Y - 150)])  # new, where it is only in the network after
+    shapes = [*shapes, other] if field == "after" else list(shapes)
+    count = len(shapes)
+    columns = {"geom": ["a"] * count, "Name": ["b"] * count, "name": ["c"] * count}
+    layer(*shapes, **columns).to_file(tmp_path / "fields.geojson")
+    run(job, **(options | {field: str(tmp_path / "fields.geojson")}))
+    layers = [name for name in pyogrio.list_layers(tmp_path / output)[:, 0] if name != "nodes"]
+    found = pyogrio.read_dataframe(tmp_path / output, layer=layers[0])
+    for name, value in {"geom_2": "a", "Name": "b", "name_2": "c"}.items():
+        assert set(found[name].dropna()) == {value}
