@@ -46,16 +46,13 @@ def expand(inputs: Iterable[str]) -> tuple[str, ...]:
 def _rasters_of(given: str) -> list[str]:
     if os.path.isdir(given):
         return rasters_in(given)
-    if _is_remote(given) or os.path.exists(given) or not glob.has_magic(given):
+    is_remote = "://" in given or given.startswith("/vsi")
+    if is_remote or os.path.exists(given) or not glob.has_magic(given):
         return [given]
     matches = sorted(filter(os.path.isfile, glob.iglob(given, recursive=True)))
     if not matches:
         raise ImageryError(f"No file matches the pattern {given}.", "Check its folder and its ending.")
     return matches
-
-
-def _is_remote(path: str) -> bool:
-    return "://" in path or path.startswith("/vsi")
 
 
 def rasters_in(folder: str) -> list[str]:
@@ -89,7 +86,7 @@ def _parts(path: str) -> set[str]:
             warnings.simplefilter("ignore", NotGeoreferencedWarning)
             with rasterio.open(path) as dataset:
                 return {os.path.abspath(path), *map(os.path.abspath, dataset.files)}
-    except (RasterioError, ValueError):  # ValueError: a name that no file can have
+    except (RasterioError, ValueError):  # ValueError: a name that is not UTF-8
         return set()
 
 
@@ -111,10 +108,12 @@ def with_sources(rasters: Iterable[str]) -> tuple[str, ...]:
     waiting = list(given)
     while waiting:
         path = waiting.pop()
-        if path not in found:
-            found[path] = None
-            # Only virtual rasters are made of others; to open each of thousands of tiles as any would take long.
-            waiting += _parts(path) if not _is_remote(path) and (path in given or _is_virtual(path)) else ()
+        if path in found:
+            continue
+        found[path] = None
+        # Only virtual rasters are made of others; to open each of thousands of tiles as any would take long.
+        if (os.path.isfile(path) or os.path.isdir(path)) and (path in given or _is_virtual(path)):
+            waiting += _parts(path)
     return tuple(found)
 
 
@@ -122,5 +121,5 @@ def _is_virtual(path: str) -> bool:
     try:
         with rasterio.open(path, driver="VRT"):
             return True
-    except RasterioError:
+    except (RasterioError, ValueError):  # ValueError: a name that is not UTF-8
         return False
