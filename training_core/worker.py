@@ -28,6 +28,7 @@ HEARTBEAT_S = 2.0
 # job keeps the best model so far, for writing it.
 PATIENCE_S, GRACE_S, FINISH_S = 2.0, 20.0, 620.0
 EXIT_FAILED, EXIT_CANCELLED = 1, 130
+LONGEST_MESSAGE = 10_000
 # How PyTorch and oneDNN put it that there is no memory.
 _NO_MEMORY = ("not enough memory", "can't allocate memory", "could not create a memory object")
 
@@ -82,7 +83,7 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
     if isinstance(error, KeyboardInterrupt):
         error = Cancelled()
     if isinstance(error, RoadSegError):
-        return events.Error(error.code, error.message, error.remedy)
+        return events.Error(error.code, _shortened(error.message), error.remedy)
     if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
         return events.Error(
             "resources",
@@ -98,9 +99,15 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
     reporter.log("".join(traceback.format_exception(type(error), error, error.__traceback__)))
     return events.Error(
         "unexpected",
-        without_passwords(f"Unexpected error: {type(error).__name__}: {error}"),
+        _shortened(without_passwords(f"Unexpected error: {type(error).__name__}: {error}")),
         "The log has the details; please report them with it.",
     )
+
+
+def _shortened(message: str) -> str:
+    """Return a message without its middle where it is too long to read: names of layers and bands may be."""
+    half = LONGEST_MESSAGE // 2
+    return message if len(message) <= LONGEST_MESSAGE else f"{message[:half]} ... {message[-half:]}"
 
 
 def run_for_client(job: Job) -> NoReturn:

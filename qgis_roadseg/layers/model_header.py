@@ -6,30 +6,36 @@ implausible value counts as missing.
 
 from __future__ import annotations
 
-import json
-import math
+import stat
 from pathlib import Path
-from typing import Optional, Union
+from typing import Any, Optional, Union
+
+from ...training_core.jobs.untrusted_json import parse
 
 LENGTH_BYTES = 8
 # The header of a model of some hundred tensors takes some 50 kB.
 LARGEST_HEADER_BYTES = 10_000_000
+# Wider than anything that a training gives; the worker refuses what lies outside.
+FINEST_M, COARSEST_M = 1e-4, 1e6
 
 
 def read_resolution_m(path: Union[str, Path]) -> Optional[float]:
     """Return the ground size, in meters, of the pixels a model was trained on; None if not stated."""
     try:
-        header = json.loads(_read_header(Path(path)))
-        resolution_m = json.loads(header["__metadata__"]["roadseg"])["roadseg:resolution_m"]
-        resolution_m = float(resolution_m)
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        header: Any = parse(_read_header(Path(path)).decode("utf-8"))
+        resolution_m = parse(header["__metadata__"]["roadseg"])["roadseg:resolution_m"]
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    return resolution_m if math.isfinite(resolution_m) and resolution_m > 0 else None
+    is_plausible = type(resolution_m) in (int, float) and FINEST_M <= resolution_m <= COARSEST_M
+    return float(resolution_m) if is_plausible else None
 
 
 def _read_header(path: Path) -> bytes:
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):  # reading a pipe might never end
+        raise ValueError("This is no file.")
     with path.open("rb") as file:
         length = int.from_bytes(file.read(LENGTH_BYTES), "little")
-        if length > min(LARGEST_HEADER_BYTES, path.stat().st_size - LENGTH_BYTES):
+        if length > min(LARGEST_HEADER_BYTES, status.st_size - LENGTH_BYTES):
             raise ValueError("The header is longer than the file, or than any header would be.")
         return file.read(length)

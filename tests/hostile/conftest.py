@@ -1,3 +1,4 @@
+import shutil
 import sys
 from pathlib import Path
 
@@ -49,9 +50,12 @@ def server():
 
 @pytest.fixture
 def place(goods, tmp_path):
-    """Good inputs, and empty folders for bad ones and for outputs."""
+    """Good inputs, and empty folders for bad ones and for outputs, whose files do not outlive the test: models are large."""
     from cases import Place
 
-    for name in ("bad", "out", "job"):
-        (tmp_path / name).mkdir()
-    return Place(goods, tmp_path / "bad", tmp_path / "out")
+    folders = [tmp_path / name for name in ("bad", "out", "job")]
+    for folder in folders:
+        folder.mkdir()
+    yield Place(goods, *folders[:2])
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -18,6 +18,7 @@ from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
+from .crossings import valid
 from .grid import Grid
 from .projection import projected
 
@@ -30,7 +31,7 @@ def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
     shapes = projected(layer, _crs_of(grid), grid.outline.bounds)
     shapes = np.array([grid.to_metric(geometry) for geometry in shapes], dtype=object)
     is_area = shapely.get_dimensions(shapes) == 2
-    shapes[is_area] = shapely.make_valid(shapes[is_area])
+    shapes[is_area] = valid(shapes[is_area])
     return shapes
 
 

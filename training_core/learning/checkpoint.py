@@ -20,9 +20,10 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from ..errors import JobError
+from ..errors import JobError, shown
 from ..events import Reporter
 from ..jobs import FineTune, RecipeOptions
+from ..jobs.untrusted_json import parse
 from ..labels.labeled_images import LabeledImage
 from ..models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded, make_engine
 from ..segmentation.pixel_metrics import Confusion
@@ -34,6 +35,8 @@ from .training_loop import Training
 FORMAT = "roadseg-checkpoint-1"
 _HEADER_KEY = "roadseg"
 _BEST, _STATE = "best.", "state."
+# That of a training of many days, with its history, has less than a megabyte.
+_LARGEST_HEADER_BYTES = 20_000_000
 # Options that may differ between a run and the one that resumes it.
 _FREE = ("minutes", "steps", "patience", "checkpoint_minutes", "threads")
 
@@ -117,30 +120,58 @@ def read_checkpoint(path: Path) -> Checkpoint:
     Raises
     ------
     JobError
-        There is no such file, or it is damaged.
+        There is no such file, it is damaged, or it holds NaN.
     """
     if not path.exists():
         raise JobError(f"There is no checkpoint {path} to resume from.", "Run it without resume.")
     try:
+        _check_header_length(path)
         with safe_open(path, framework="pt") as file:
-            document = json.loads((file.metadata() or {})[_HEADER_KEY])
+            document = parse((file.metadata() or {})[_HEADER_KEY])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
         if document["format"] != FORMAT:
             raise ValueError("unknown format")
         engine = make_engine(**document["engine"])
-        if engine.name not in (NATIVE, IPEX) or engine.precision not in (BF16, FP32):
+        if engine.name not in (NATIVE, IPEX) or engine.precision not in (BF16, FP32) or type(engine.reason) is not str:
             raise ValueError("unknown engine")
+        history = history_from_document(document["history"])
+        if type(document["has_extension"]) is not bool or bool(document["best"]) != bool(history.validations):
+            raise ValueError("parts that do not belong together")
+        for name, tensor in tensors.items():
+            if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+                raise JobError(
+                    f"The checkpoint {path} holds values that are no numbers, in {shown(name)}.",
+                    "Run it without resume.",
+                )
         best = {name[len(_BEST) :]: tensor for name, tensor in tensors.items() if name.startswith(_BEST)}
         return Checkpoint(
             identity=dict(document["identity"]),
             engine=engine,
-            has_extension=bool(document["has_extension"]),
-            history=history_from_document(document["history"]),
+            has_extension=document["has_extension"],
+            history=history,
             state={name[len(_STATE) :]: tensor for name, tensor in tensors.items() if name.startswith(_STATE)},
             best=best_at_threshold(best, Confusion.from_counts(document["best"])) if document["best"] else None,
         )
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (
+        SafetensorError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RuntimeError,
+        OverflowError,
+    ) as error:
         raise JobError(f"The checkpoint {path} is damaged.", "Run it without resume.") from error
+
+
+def _check_header_length(path: Path) -> None:
+    """Raise ValueError unless a checkpoint is a regular file with a header of plausible length."""
+    if not path.is_file():  # reading a pipe might never end
+        raise ValueError("no file")
+    with path.open("rb") as file:
+        if int.from_bytes(file.read(8), "little") > _LARGEST_HEADER_BYTES:
+            raise ValueError("the header is too long")
 
 
 def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path) -> None:
@@ -164,7 +195,7 @@ def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path)
     former = {name: defaults.get(name) for name in identity} | checkpoint.identity
     different = sorted(name for name in former if former[name] != identity.get(name))
     if different:
-        what = ", ".join("the images or labels" if name == "images" else name for name in different)
+        what = ", ".join("the images or labels" if name == "images" else shown(name)[1:-1] for name in different[:9])
         raise JobError(
             f"The checkpoint {path} is of another job: {what} differ.",
             "Run that job again, or this one without resume.",

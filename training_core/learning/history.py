@@ -5,7 +5,8 @@ Scope: the record and its JSON form. Independent of how a training goes.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import math
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any
 
 import torch
@@ -17,6 +18,9 @@ PARTS_OF_A_STEP = ("waiting for chips", "forward", "backward", "optimizer")
 
 # Options of the recipe that may be chosen by the pace, and their least values.
 FITTED = {"frozen_stages": 0, "chip_px": 32}
+
+# More steps and chips than any training has.
+MOST_STEPS, LONGEST_NOTE = 10**12, 10_000
 
 # More points no chart shows. At this number every other one is dropped, and from then on every other one is kept.
 MOST_POINTS = 4000
@@ -112,15 +116,49 @@ def history_from_document(document: dict[str, Any]) -> History:
     Raises
     ------
     KeyError, TypeError, ValueError
-        The document is not a history.
+        The document is not a history, or numbers in it have another type or no sense.
     """
     validations = [(step, elapsed_s, Scores(**scores)) for step, elapsed_s, scores in document["validations"]]
     steps = [(step, elapsed_s, loss, rate) for step, elapsed_s, loss, rate in document["steps"]]
     history = History(**{**document, "steps": steps, "validations": validations})
-    is_fitted = all(type(value) is int and value >= FITTED[name] for name, value in history.fitted.items())
-    if history.validation_blocks < 0 or not is_fitted:
+    if not _is_sound(history):
         raise ValueError("This is not a history of a fine-tune.")
     return history
+
+
+def _is_sound(history: History) -> bool:
+    """Whether every number of a history has its type and range, and steps and seconds grow."""
+    counts = (history.images_seen, history.validated_parts, history.validation_blocks)
+    scores = [score for _, _, found in history.validations for score in astuple(found)]
+    return (
+        all(_is_count(each, MOST_STEPS) for each in (history.step, *counts))
+        and _is_count(history.stride, MOST_STEPS)
+        and history.stride > 0
+        and (history.validations or not history.validated_parts)
+        and all(map(_is_amount, (history.elapsed_s, *history.timings_s.values())))
+        and all(_is_course(points, history) for points in (history.steps, history.validations))
+        and all(math.isfinite(loss) and _is_amount(rate) for _, _, loss, rate in history.steps)
+        and all(_is_amount(score) and score <= 1 for score in scores)
+        and isinstance(history.notes, list)
+        and all(type(note) is str and len(note) <= LONGEST_NOTE for note in history.notes)
+        and all(_is_count(value, MOST_STEPS) and value >= FITTED[name] for name, value in history.fitted.items())
+    )
+
+
+def _is_course(points: list[tuple[Any, ...]], history: History) -> bool:
+    """Whether points of a training come one after the other, up to the step and time of the history."""
+    steps, seconds = [point[0] for point in points], [point[1] for point in points]
+    if not all(_is_count(step, history.step) for step in steps) or not all(map(_is_amount, seconds)):
+        return False
+    return len(points) <= MOST_POINTS and steps == sorted(steps) and seconds == sorted(seconds)
+
+
+def _is_count(value: object, most: int) -> bool:
+    return type(value) is int and 0 <= value <= most
+
+
+def _is_amount(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value <= MOST_STEPS
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,14 @@ from ..jobs.recipe import REFERENCE_BATCH
 # Peak learning rates for a batch of REFERENCE_BATCH, found by experiment (benchmarks/experiments.md).
 USUAL_RATES = {"adamw": 1e-3, "sgd": 0.03, "lamb": 5e-3, "lars": 0.3}
 MOMENTUM = 0.9
+# What each keeps for a parameter, and the least that some of it can be.
+MOMENTS = {
+    "adamw": ("step", "exp_avg", "exp_avg_sq"),
+    "sgd": ("momentum_buffer",),
+    "lamb": ("exp_avg", "exp_avg_sq"),
+    "lars": ("momentum_buffer",),
+}
+LEAST_MOMENTS = {"step": 1.0, "exp_avg_sq": 0.0}
 LOWEST_SHARE = 0.01
 
 

@@ -23,7 +23,7 @@ from ..segmentation.inference import Predictor
 from .class_loss import CLASS_WEIGHT, class_loss, without_classes
 from .history import PARTS_OF_A_STEP
 from .losses import road_loss
-from .optimizers import build_optimizer
+from .optimizers import LEAST_MOMENTS, MOMENTS, build_optimizer
 from .weight_averaging import WeightAverage
 
 PARTS = (*PARTS_OF_A_STEP, "validation", "checkpoint")
@@ -152,11 +152,14 @@ class Trainer:
         Raises
         ------
         KeyError, IndexError, ValueError, RuntimeError
-            It is the state of another model or recipe.
+            It is the state of another model or recipe: a tensor is missing, left over, or has another shape or type.
         """
-        self._model.load_state_dict(_under("network.", state))
+        self.require_fitting(_under("network.", state))
         parameters = [parameter for group in self._optimizer.param_groups for parameter in group["params"]]
         moments: dict[int, dict[str, Tensor]] = {}
+        _require_moments(_under("optimizer.", state), parameters, self._recipe.optimizer)
+        average = self._average.state_dict() if self._average else {}
+        _require_alike(_under("average.", state), average)
         for name, tensor in _under("optimizer.", state).items():
             index, _, part = name.partition(".")
             parameter = parameters[int(index)]
@@ -166,9 +169,20 @@ class Trainer:
         groups = self._optimizer.state_dict()["param_groups"]
         for index, tensor in _under("group.", state).items():
             groups[int(index)]["step"] = int(tensor)
+        self._model.load_state_dict(_under("network.", state))
         self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
         if self._average:
             self._average.load_state_dict(_under("average.", state))
+
+    def require_fitting(self, weights: dict[str, Tensor]) -> None:
+        """Check that weights, tensors (...) of any dtype, are those of this model.
+
+        Raises
+        ------
+        ValueError
+            One is missing, left over, or has another shape or dtype.
+        """
+        _require_alike(weights, self._model.state_dict())
 
     def _set_training_mode(self) -> None:
         set_training_mode(self._model, self._recipe.frozen_stages, self._recipe.batch_norm)
@@ -177,6 +191,29 @@ class Trainer:
 def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return contiguous copies: files take no other memory layout, and would make copies of their own."""
     return {name: tensor.detach().clone(memory_format=torch.contiguous_format) for name, tensor in tensors.items()}
+
+
+def _require_alike(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+    """Raise ValueError unless tensors have the names, shapes and dtypes of others."""
+    if found.keys() != expected.keys() or any(
+        (tensor.shape, tensor.dtype) != (expected[name].shape, expected[name].dtype) for name, tensor in found.items()
+    ):
+        raise ValueError("These are the tensors of another model.")
+
+
+def _require_moments(found: dict[str, Tensor], parameters: list[Tensor], optimizer: str) -> None:
+    """Raise ValueError unless there is every moment of each parameter, in its shape, and such as an optimizer makes."""
+    expected = {
+        f"{index}.{part}": parameter for index, parameter in enumerate(parameters) for part in MOMENTS[optimizer]
+    }
+    if found.keys() != expected.keys():
+        raise ValueError("These are the moments of other parameters, or of another optimizer.")
+    for name, tensor in found.items():
+        part, shape = name.partition(".")[2], expected[name].shape
+        if not tensor.is_floating_point() or tensor.shape != (() if part == "step" else shape):
+            raise ValueError("A moment has another shape or type than its parameter.")
+        if tensor.numel() and tensor.min() < LEAST_MOMENTS.get(part, -math.inf):
+            raise ValueError("A moment has a value that it cannot have.")
 
 
 def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

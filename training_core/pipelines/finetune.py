@@ -224,15 +224,34 @@ def _prepare(setup: Setup, model: nn.Module, former: Optional[Checkpoint], repor
     trainer = Trainer(model, engine, job)
     if former is None:
         return Training(trainer, images, job, reporter)
-    try:
-        trainer.load_state_dict(former.state)
-    except (KeyError, IndexError, ValueError, RuntimeError) as error:
-        path = checkpoint_path(job.model)
-        raise JobError(f"The checkpoint {path} does not fit the model.", "Run the job without resume.") from error
+    take_over(trainer, former, checkpoint_path(job.model))
     text = f"Resumed at step {former.history.step}, after {former.history.elapsed_s / 60:.1f} min of training."
     former.history.notes.append(text)
     reporter.log(f"{text} Engine {engine.name} in {engine.precision}, as before.")
     return Training(trainer, images, job, reporter, former.history, former.best)
+
+
+def take_over(trainer: Trainer, former: Checkpoint, path: Path) -> None:
+    """Resume a trainer from a checkpoint.
+
+    Parameters
+    ----------
+    trainer : Trainer
+    former : Checkpoint
+    path : Path
+        The checkpoint's, for the message.
+
+    Raises
+    ------
+    JobError
+        The checkpoint is of another model or optimizer.
+    """
+    try:
+        trainer.load_state_dict(former.state)
+        if former.best is not None:
+            trainer.require_fitting(former.best.weights)
+    except (KeyError, IndexError, ValueError, RuntimeError) as error:
+        raise JobError(f"The checkpoint {path} does not fit the model.", "Run it without resume.") from error
 
 
 def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:

@@ -71,6 +71,10 @@ class EvaluationRecord(ModelRecord):
         return [name for name, _ in self.images if name in names]
 
 
+# What is shown of a model's metadata.
+_LONGEST_TEXT, _MOST_ROWS = 1000, 100
+
+
 def write_evaluation_report(record: EvaluationRecord, path: Path) -> None:
     """Write the report of an evaluation as one self-contained HTML file without scripts."""
     thresholds, sweep = record.confusion.thresholds, record.confusion.sweep()
@@ -95,22 +99,29 @@ def _describe(card: ModelCard) -> dict[str, str]:
     """Return the model's metadata in words, by label."""
     rows = {
         "Architecture": f"{card.architecture.name}, {card.architecture.encoder}",
-        "Bands": ", ".join(card.band_names),
+        "Bands": _shortened(", ".join(card.band_names)),
         "Ground resolution": f"{card.resolution_m:.2f} m",
         "Stored threshold": f"{card.threshold:.2f}",
     }
     if card.metrics:
-        rows["Validation scores in training"] = ", ".join(
-            f"{name} {_plain(value)}" for name, value in card.metrics.items()
-        )
-    for name, value in card.training.items():
-        rows[f"Training: {str(name).replace('_', ' ')}"] = _plain(value)
+        rows["Validation scores in training"] = _listed(card.metrics)
+    for name, value in list(card.training.items())[:_MOST_ROWS]:
+        rows[f"Training: {_shortened(name.replace('_', ' '))}"] = _plain(value)
     if card.versions:
-        rows["Trained with versions"] = ", ".join(f"{name} {version}" for name, version in card.versions.items())
+        rows["Trained with versions"] = _listed(card.versions)
     return rows
 
 
+def _listed(values: dict[str, Any]) -> str:
+    return _shortened(", ".join(f"{name} {_plain(value)}" for name, value in values.items()))
+
+
 def _plain(value: Any) -> str:
+    """Return a value in words, shortened: a model file may say anything."""
     if isinstance(value, float):
         return f"{value:.4g}"
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    return _shortened(", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"

@@ -82,7 +82,7 @@ class Outputs:
         try:
             self._check(final, destination)
             final.parent.mkdir(parents=True, exist_ok=True)
-            final = final.parent.resolve() / final.name
+            final = Path(os.path.realpath(final.parent)) / final.name
             return self._staged.get(final) or self._add(final)
         except (OSError, ValueError) as error:  # of a name with a null character
             raise OutputError(
@@ -195,7 +195,7 @@ def _names_of(path: Path) -> set[Union[Path, tuple[int, int]]]:
     """Return what tells a file from others: its path without links and, if it is there, its number on its device."""
     names: set[Union[Path, tuple[int, int]]] = set()
     with contextlib.suppress(OSError, ValueError):
-        names.add(path.resolve())
+        names.add(Path(os.path.realpath(path)))  # Path.resolve raises RuntimeError where links go round in circles
         status = path.stat()
         if status.st_ino:  # some file systems of Windows have none
             names.add((status.st_dev, status.st_ino))

@@ -1,3 +1,6 @@
+import dataclasses
+import json
+import os
 import shutil
 import signal
 import subprocess
@@ -7,14 +10,23 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from support.disks import no_more_than
 from support.towns import ROAD_M
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune
-from training_core.learning.checkpoint import Checkpoint, CheckpointWriter, check_identity, checkpoint_path
+from training_core.learning.checkpoint import (
+    Checkpoint,
+    CheckpointWriter,
+    check_identity,
+    checkpoint_path,
+    read_checkpoint,
+)
 from training_core.learning.history import History
+from training_core.learning.trainer import Trainer
 from training_core.models.engines import NativeEngine
 from training_core.models.model_file import load_model, load_weights
 from training_core.pipelines import finetune
@@ -216,6 +228,154 @@ def test_a_damaged_checkpoint_is_refused(job, stopped, planted, damage):
     path.write_bytes({"cut": whole[: len(whole) // 2], "other": Path(planted).read_bytes(), "empty": b""}[damage])
     with pytest.raises(JobError, match="is damaged. Run it without resume"):
         finetune.run(job(stopped, resume=True), Reporter())
+
+
+@pytest.fixture(scope="module")
+def state(stopped_once):
+    """The state and the document in the checkpoint of a run that was stopped; do not change them."""
+    path = checkpoint_path(str(stopped_once / "model.safetensors"))
+    with safe_open(path, "pt") as file:
+        document = json.loads(file.metadata()["roadseg"])
+    return read_checkpoint(path), document
+
+
+@pytest.fixture(scope="module")
+def trainer(planted, job, stopped_once):
+    return Trainer(load_model(planted)[0], NativeEngine("fp32"), job(stopped_once))
+
+
+def with_value(value):
+    def change(tensor):
+        changed = tensor.clone()
+        changed.view(-1)[0] = value
+        return changed
+
+    return change
+
+
+WEIGHT, BIAS, MOMENT, SQUARE = (
+    "network.encoder.conv1.weight",
+    "network.encoder.bn1.bias",
+    "optimizer.0.exp_avg",
+    "optimizer.0.exp_avg_sq",
+)
+AVERAGE = "average.encoder.conv1.weight"
+CHANGES = {
+    "of another shape": lambda tensor: tensor[:1].clone(),
+    "of one dimension more": lambda tensor: tensor[None].clone(),
+    "of integers": lambda tensor: tensor.to(torch.int32),
+    "empty": lambda tensor: tensor[:0].clone(),
+}
+STATES = {
+    **{f"{name} {what}": (name, name, change) for name in (WEIGHT, BIAS, MOMENT, SQUARE, AVERAGE)
+       for what, change in CHANGES.items()},
+    **{f"{name} missing": (name, None, None) for name in (WEIGHT, BIAS, MOMENT, SQUARE, AVERAGE, "average.updates")},
+    **{f"{name} renamed": (name, name + ".x", torch.clone) for name in (WEIGHT, MOMENT, AVERAGE)},
+    **{f"{name} of half precision": (name, name, torch.Tensor.half) for name in (WEIGHT, AVERAGE)},
+    "a negative square": (SQUARE, SQUARE, with_value(-1.0)),
+    "a step below 1": ("optimizer.0.step", "optimizer.0.step", with_value(-3.0)),
+    "a parameter that is none": (MOMENT, "optimizer.999.exp_avg", torch.clone),
+    "a parameter by name": (MOMENT, "optimizer.a.exp_avg", torch.clone),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "change"), STATES.values(), ids=STATES)
+def test_a_state_of_another_model_or_optimizer_is_refused_before_any_of_it_is_taken(state, trainer, old, new, change):
+    tensors = dict(state[0].state)
+    tensor = tensors.pop(old)
+    if new is not None:
+        tensors[new] = change(tensor)
+    before = trainer.weights()[WEIGHT.partition(".")[2]]
+    with pytest.raises(
+        JobError, match=r"The checkpoint m\.checkpoint does not fit the model\. Run it without resume\.$"
+    ):
+        finetune.take_over(trainer, dataclasses.replace(state[0], state=tensors), Path("m.checkpoint"))
+    torch.testing.assert_close(trainer.weights()[WEIGHT.partition(".")[2]], before)
+
+
+def test_best_weights_of_another_model_are_refused_before_the_training_goes_on(state, planted, job, stopped_once):
+    trainer = Trainer(load_model(planted)[0], NativeEngine("fp32"), job(stopped_once))
+    best = dataclasses.replace(state[0].best, weights={"encoder.conv1.weight": torch.zeros(3)})
+    with pytest.raises(JobError, match="does not fit the model"):
+        finetune.take_over(trainer, dataclasses.replace(state[0], best=best), Path("m.checkpoint"))
+    finetune.take_over(trainer, state[0], Path("m.checkpoint"))
+
+
+SCORES = {"iou": 0.5, "f1": 0.5, "precision": 0.5, "recall": 0.5}
+HISTORIES = {
+    "step": (-1, 2.0, "3", None, True, 10**19),
+    "elapsed_s": (-1, "1", None, 1e300),
+    "images_seen": (-5, 0.5, [], 10**19),
+    "steps": ([[1, 2]], [[-1, 0, 0, 0]], [[10**9, 0.0, 1.0, 1.0]], [[1, -1.0, 0.5, 0.1]], "abc", {"a": 1}, None,
+              [[2, 0.1, 0.5, 0.1], [1, 0.2, 0.5, 0.1]], [[1, 0.1, "x", 0.1]], [[1, 0.1, 0.5, -0.1]]),
+    "validations": ([], [[1, 0.1, {"f1": 1}]], [[1, 0.1, {**SCORES, "f1": 2.0}]], [[1, 0.1, {**SCORES, "f1": "x"}]], 3),
+    "timings_s": ({"forward": "x"}, {"forward": -1.0}, [], None),
+    "notes": ([3], "x" * 99, {"a": 1}, ["x" * 100_000]),
+    "stride": (0, -1, 1.5),
+    "validated_parts": (-1, "x"),
+    "validation_blocks": (-1, 0.5),
+    "fitted": ({"chip_px": 1}, {"chip_px": 64.0}, {"seed": 3}, [], {"frozen_stages": -2}),
+    "other": (1,),
+}  # fmt: skip
+ENGINE = {"name": "native", "precision": "fp32", "reason": ""}
+DOCUMENTS = {
+    "format": ("other", None, 1),
+    "identity": (None, 3, "x"),
+    "engine": ({}, {"name": "os"}, "native", {**ENGINE, "name": "openvino"}, {**ENGINE, "precision": "fp8"}, None,
+               {**ENGINE, "reason": 3}, {**ENGINE, "threads": 1}),
+    "has_extension": (None, "no", 1),
+    "history": (None, {}, [], "x"),
+    "best": (None, [], [[1, 2]], [[0.5] * 255] * 2, [[-1] * 255] * 2, [[10**18] * 255] * 2, [["a"] * 255] * 2, {"a": 1}, "x"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [(part, name, value) for part, table in (("history", HISTORIES), (None, DOCUMENTS))
+     for name, values in table.items() for value in values],
+    ids=lambda value: str(value)[:30],
+)  # fmt: skip
+def test_a_checkpoint_whose_document_was_tampered_with_is_refused_by_name(state, tmp_path, part, name, value):
+    path, document = tmp_path / "model.safetensors.checkpoint", json.loads(json.dumps(state[1]))
+    write_small(path, document)
+    assert read_checkpoint(path).history == state[0].history
+    (document[part] if part else document)[name] = value
+    write_small(path, document)
+    with pytest.raises(JobError, match=r"model\.safetensors\.checkpoint is damaged\. Run it without resume\.$"):
+        read_checkpoint(path)
+
+
+def write_small(path, document, **tensors):
+    save_file({"state.x": torch.zeros(1), **tensors}, path, metadata={"roadseg": json.dumps(document)})
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["state.network.a", "best.a", "state.optimizer.0.exp_avg"])
+def test_a_checkpoint_with_values_that_are_no_numbers_is_refused_with_their_name(state, tmp_path, name, value):
+    path = tmp_path / "model.safetensors.checkpoint"
+    write_small(path, state[1], **{name: torch.tensor([1.0, value])})
+    with pytest.raises(JobError, match=rf"model\.safetensors\.checkpoint holds .* no numbers, in '{name}'"):
+        read_checkpoint(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, "9" * 400, "null", '{"format": NaN}', '{"a":' * 3000 + "1" + "}" * 3000],
+    ids=lambda text: text[:9],
+)
+def test_a_checkpoint_whose_document_is_no_plain_json_is_refused(tmp_path, text):
+    path = tmp_path / "model.safetensors.checkpoint"
+    save_file({"x": torch.zeros(1)}, path, metadata={"roadseg": text})
+    with pytest.raises(JobError, match="model.safetensors.checkpoint is damaged. Run it without resume"):
+        read_checkpoint(path)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.write_bytes(b"\xff" * 100)])
+def test_what_is_no_checkpoint_at_all_is_refused(tmp_path, make):
+    path = tmp_path / "model.safetensors.checkpoint"
+    make(path)
+    with pytest.raises(JobError, match="model.safetensors.checkpoint is damaged. Run it without resume"):
+        read_checkpoint(path)
 
 
 def test_without_a_checkpoint_there_is_nothing_to_go_on_from(job, tmp_path):

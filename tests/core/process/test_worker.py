@@ -435,6 +435,11 @@ def test_a_refusal_keeps_its_words():
     assert error == events.Error("labels", "No roads.", "Draw some.")
 
 
+def test_a_message_that_is_too_long_to_read_keeps_its_beginning_and_its_end():
+    error = worker.explain(LabelError("The bands are " + "x" * 10**6 + ".", "Choose others."), events.Reporter())
+    assert len(error.message) < 10_100 and error.message.startswith("The bands are x") and error.message.endswith("x.")
+
+
 @pytest.mark.parametrize(
     "error",
     [

@@ -110,3 +110,11 @@ def test_where_no_road_was_found_and_none_is_there_the_page_stands(record, tmp_p
         record, confusion=nothing, total=Tally(nothing).scores(0.9), areas=[], panels=[], warnings=[], timings_s={}
     )
     assert Page(page_of(bare, tmp_path)).elements.count("img") == 0
+
+
+def test_of_metadata_without_end_a_readable_part_is_shown(record, tmp_path):
+    training = {f"note {number} {'k' * 2000}": ["x" * 10_000] * 50 for number in range(2000)}
+    metrics = {f"score {number}": "y" * 1000 for number in range(2000)}
+    card = dataclasses.replace(record.card, training=training, metrics=metrics, versions=metrics)
+    former, page = page_of(record, tmp_path), page_of(dataclasses.replace(record, card=card), tmp_path)
+    assert "note 0 kkk" in page and "score 0" in page and len(page) < len(former) + 300_000

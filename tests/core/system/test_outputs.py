@@ -402,3 +402,18 @@ def test_on_a_disk_that_is_full(tmp_path):
 
 def test_every_refusal_is_one_of_roadsegs():
     assert issubclass(OutputError, RoadSegError)
+
+
+def test_an_input_that_is_a_link_to_itself_is_left_to_its_reader(tmp_path):
+    loop = tmp_path / "loop.tif"
+    loop.symlink_to(loop)
+    with Outputs([str(loop)]) as outputs:
+        outputs.stage(str(tmp_path / "out.tif")).write_text("whole")
+    assert (tmp_path / "out.tif").read_text() == "whole"
+
+
+def test_an_output_within_a_folder_that_is_a_link_to_itself_is_refused(tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(OutputError, match="loop"), Outputs([]) as outputs:
+        outputs.stage(str(loop / "out.tif"))

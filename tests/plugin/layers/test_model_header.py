@@ -1,3 +1,4 @@
+import os
 import struct
 
 import pytest
@@ -12,7 +13,9 @@ def test_the_resolution_is_read(tmp_path):
     assert read_resolution_m(write_model(tmp_path / "one.safetensors", 1)) == 1.0
 
 
-@pytest.mark.parametrize("value", [0, -1, None, "much", [], float("nan"), float("inf"), 10**400, {}])
+@pytest.mark.parametrize(
+    "value", [0, -1, None, "much", "0.5", True, [], float("nan"), float("inf"), 10**400, 1e300, 1e-300, {}]
+)
 def test_what_is_no_resolution_is_none(tmp_path, value):
     assert read_resolution_m(write_model(tmp_path / "model.safetensors", value)) is None
 
@@ -32,6 +35,9 @@ def with_header(header):
         with_header(b'{"__metadata__": {"roadseg": "[1]"}}'),
         with_header(b"\xff\xfe"),
         with_header(b"[" * 100_000),
+        with_header(b'{"a":' * 900 + b"1" + b"}" * 900),
+        with_header(b'{"__metadata__": {"roadseg": "{\\"roadseg:resolution_m\\": 1, \\"roadseg:resolution_m\\": 2}"}}'),
+        with_header(b'{"__metadata__": {"roadseg": "' + b"[" * 50_000 + b'"}}'),
         struct.pack("<Q", 1000) + b"{}",
         struct.pack("<Q", 2**63) + b"{}",
         b"PK\x03\x04" + b"\0" * 100,
@@ -54,3 +60,13 @@ def test_a_model_that_is_not_there_tells_no_resolution(tmp_path):
     assert read_resolution_m(tmp_path / "none.safetensors") is None
     assert read_resolution_m(tmp_path) is None
     assert read_resolution_m("") is None
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "model.safetensors")
+    assert read_resolution_m(tmp_path / "model.safetensors") is None
+
+
+def test_a_path_that_no_path_can_be_tells_no_resolution():
+    assert read_resolution_m("a\0b") is None
+    assert read_resolution_m("\ud800") is None
