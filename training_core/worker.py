@@ -21,7 +21,7 @@ from .errors import Cancelled, RoadSegError, without_passwords
 from .events import Event, Reporter
 from .jobs import Job, with_model_paths
 from .system import limits, shutdown
-from .system.outputs import NO_ROOM
+from .system.staging import NO_ROOM
 
 HEARTBEAT_S = 2.0
 # Time limits after the client has closed the pipe: for the next tile or step, for uninterruptible sections, and, if the

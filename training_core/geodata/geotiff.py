@@ -37,6 +37,11 @@ class BandFile:
     grid : Grid
     resampling : str
         How overviews are computed: nearest, average ...
+
+    Raises
+    ------
+    OutputError
+        The file cannot be made.
     """
 
     def __init__(self, path: Path, grid: Grid, resampling: str) -> None:
@@ -52,13 +57,25 @@ class BandFile:
             )
 
     def write(self, values: np.ndarray, tile: Tile) -> None:
-        """Write the pixels of a tile's core, (height, width), uint8; no pixel is written twice."""
+        """Write the pixels of a tile's core, (height, width), uint8; no pixel is written twice.
+
+        Raises
+        ------
+        OutputError
+            There is no room.
+        """
         self._sum += int(values.sum(dtype=np.int64)) - NO_DATA * values.size
         with named_errors(self._path):
             self.dataset.write(values, 1, window=Window(tile.column, tile.row, tile.width, tile.height))
 
     def finish(self) -> None:
-        """Lay the file out with overviews, so that a map shows it fast at any scale."""
+        """Lay the file out with overviews, so that a map shows it fast at any scale, and read it back.
+
+        Raises
+        ------
+        OutputError
+            There is no room, or something that was written is not there.
+        """
         layout = {"compress": "deflate", "blocksize": BLOCK_PX, "bigtiff": "if_safer", "num_threads": "all_cpus"}
         with named_errors(self._path):
             self.dataset.close()
@@ -93,31 +110,39 @@ def check_geotiff(path: Path, pixel_sum: int, overviews: Sequence[int] = ()) -> 
         with rasterio.open(path) as dataset:
             levels = range(len(dataset.overviews(1)))
             if len(levels) < len(overviews):
-                raise RasterioError("overviews are missing")
+                raise _incomplete(path)
             for (row, column), window in dataset.block_windows(1):
-                _require_block(dataset, row, column)
+                _require_block(dataset, row, column, path)
                 found += int(dataset.read(window=window).sum(dtype=np.int64))
         for level in levels:
             with rasterio.open(path, overview_level=level) as dataset:
                 for (row, column), window in dataset.block_windows(1):
-                    _require_block(dataset, row, column)
+                    _require_block(dataset, row, column, path)
                     dataset.read(window=window)
-        if found != pixel_sum:
-            raise RasterioError("pixels were lost on the way")
+    if found != pixel_sum:
+        raise _incomplete(path)
 
 
-def _require_block(dataset: DatasetReader, row: int, column: int) -> None:
-    """Raise RasterioError if a block is missing: it would be read as nothing but zeros or nodata."""
+def _require_block(dataset: DatasetReader, row: int, column: int, path: Path) -> None:
+    """Raise OutputError if a block is missing: it would be read as nothing but zeros or nodata."""
     if dataset.get_tag_item(f"BLOCK_OFFSET_{column}_{row}", "TIFF", bidx=1) is None:
-        raise RasterioError(f"block {column}, {row} is missing")
+        raise _incomplete(path)
+
+
+def _incomplete(path: Path) -> OutputError:
+    return OutputError(f"{path} cannot be written whole.", "Make room on the disk, or choose another folder.")
 
 
 @contextmanager
 def named_errors(path: Path) -> Iterator[None]:
-    """Within this, GDAL's failure to write becomes an OutputError that names the file."""
+    """Within this, GDAL's failure to write becomes an error that names the file.
+
+    Raises
+    ------
+    OutputError
+        GDAL failed.
+    """
     try:
         yield
     except (RasterioError, CPLE_BaseError) as error:
-        raise OutputError(
-            f"{path} cannot be written whole.", "Make room on the disk, or choose another folder."
-        ) from error
+        raise _incomplete(path) from error

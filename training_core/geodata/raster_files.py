@@ -47,16 +47,13 @@ def expand(inputs: Iterable[str]) -> tuple[str, ...]:
 def _rasters_of(given: str) -> list[str]:
     if os.path.isdir(given):
         return rasters_in(given)
-    if _is_remote(given) or os.path.exists(given) or not glob.has_magic(given):
+    is_remote = "://" in given or given.startswith("/vsi")
+    if is_remote or os.path.exists(given) or not glob.has_magic(given):
         return [given]
     matches = sorted(filter(os.path.isfile, glob.iglob(given, recursive=True)))
     if not matches:
         raise ImageryError(f"No file matches the pattern {given}.", "Check its folder and its ending.")
     return matches
-
-
-def _is_remote(path: str) -> bool:
-    return "://" in path or path.startswith("/vsi")
 
 
 def rasters_in(folder: str) -> list[str]:
@@ -113,10 +110,12 @@ def with_sources(rasters: Iterable[str]) -> tuple[str, ...]:
     waiting = list(given)
     while waiting:
         path = waiting.pop()
-        if path not in found:
-            found[path] = None
-            # Only virtual rasters are made of others; to open each of thousands of tiles as any would take long.
-            waiting += _parts(path) if not _is_remote(path) and (path in given or _is_virtual(path)) else ()
+        if path in found:
+            continue
+        found[path] = None
+        # Only virtual rasters are made of others; to open each of thousands of tiles as any would take long.
+        if (os.path.isfile(path) or os.path.isdir(path)) and (path in given or _is_virtual(path)):
+            waiting += _parts(path)
     return tuple(found)
 
 

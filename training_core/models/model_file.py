@@ -65,7 +65,7 @@ def save_compact_model(path: Path, weights: dict[str, torch.Tensor], card: Model
 
 
 def _write(path: Path, tensors: dict[str, torch.Tensor], document: dict[str, Any]) -> None:
-    path.write_bytes(save(tensors, metadata={_HEADER_KEY: json.dumps(document, ensure_ascii=False)}))
+    path.write_bytes(save(tensors, metadata={_HEADER_KEY: json.dumps(document)}))
 
 
 def load_model(path: str) -> tuple[nn.Module, ModelCard]:

@@ -6,7 +6,6 @@ Scope: staging, renaming, rollback and cleanup of files. Independent of what is 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -18,9 +17,8 @@ from typing import Optional, Union
 
 from ..errors import OutputError
 from . import shutdown
-from .staging import StagingFolder, sync
+from .staging import NO_ROOM, StagingFolder, sync
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Sidecar files of other programs, which would be wrong for the new file.
 SIDECARS = ("-journal", "-wal", "-shm", ".aux.xml", ".ovr", ".msk")
 

@@ -16,13 +16,13 @@ from typing import Optional
 
 import psutil
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 PART = ".part"
 _NAME = re.compile(rf"\.roadseg-(\d+)-([0-9a-f]+){re.escape(PART)}")
 # Suffixes by which libraries tell formats; others could mean something to them.
 _PLAIN_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,16}")
 # In a folder's name, what libraries take for a part of an address, or cannot encode.
 _ODD = re.compile("[!\t\n\r\ud800-\udfff]")
-_LOST = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # Names of this process' folders: the process of a leftover may have had the same number, as in containers.
 _OWN: set[str] = set()
 
@@ -36,7 +36,7 @@ class StagingFolder:
     Parameters
     ----------
     final : Path
-        An output, in the folder that this one is made in. What killed runs have left of it is removed.
+        An output, in the folder that this one is made in.
 
     Raises
     ------
@@ -54,6 +54,8 @@ class StagingFolder:
 
     def add(self, name: str) -> Path:
         """Return a temporary path for the output of a name, of ASCII letters and digits, with its suffix.
+
+        What killed runs have left of that output is removed.
 
         Raises
         ------
@@ -131,5 +133,5 @@ def sync(path: Path) -> None:
         try:
             os.fsync(file.fileno())
         except OSError as error:  # not every file system can do it
-            if error.errno in _LOST:
+            if error.errno in (*NO_ROOM, errno.EIO):
                 raise

@@ -40,6 +40,12 @@ def test_what_was_saved_is_loaded(saved):
         torch.testing.assert_close(loaded(image), unet(image))
 
 
+def test_the_name_of_a_base_model_need_not_be_utf_8(tmp_path, saved):
+    card = replace(CARD, training={"base_model": os.fsdecode(b"caf\xe9.safetensors")})
+    save_model(tmp_path / "a.safetensors", saved[1].state_dict(), card)
+    assert load_model(str(tmp_path / "a.safetensors"))[1] == card
+
+
 def test_the_header_speaks_stac_mlm(saved):
     from safetensors import safe_open
 

@@ -1,5 +1,6 @@
 """Images that are no plain file: virtual rasters, and rasters within a file that holds several."""
 
+import os
 import zipfile
 
 import geopandas
@@ -189,5 +190,15 @@ def test_each_raster_stands_for_itself_and_what_it_is_made_of(tmp_path, image):
     part = tmp_path / "part.tif"
     write_raster(part, image)
     mosaic = write_vrt(tmp_path / "a.vrt", [part], SIDE_PX, SIDE_PX)
-    given = [mosaic, "", "missing.tif", "a\0b", "\ud800.tif", "https://127.0.0.1:9/a.tif", "/vsizip/none.zip/a.tif"]
+    os.mkfifo(tmp_path / "pipe.tif")
+    given = [
+        mosaic,
+        "",
+        str(tmp_path / "pipe.tif"),
+        "missing.tif",
+        "a\0b",
+        "\ud800.tif",
+        "https://127.0.0.1:9/a.tif",
+        "/vsizip/none.zip/a.tif",
+    ]
     assert set(with_sources(given)) == {*filter(None, given), str(part)}
