@@ -140,7 +140,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
         for name, tensor in tensors.items():
             if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
                 raise JobError(
-                    f"The checkpoint {path} holds values that are no numbers, in {shown(name)}.", "Run it without resume."
+                    f"The checkpoint {path} holds values that are no numbers, in {shown(name)}.",
+                    "Run it without resume.",
                 )
         best = {name[len(_BEST) :]: tensor for name, tensor in tensors.items() if name.startswith(_BEST)}
         return Checkpoint(
@@ -151,7 +152,16 @@ def read_checkpoint(path: Path) -> Checkpoint:
             state={name[len(_STATE) :]: tensor for name, tensor in tensors.items() if name.startswith(_STATE)},
             best=best_at_threshold(best, Confusion.from_counts(document["best"])) if document["best"] else None,
         )
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, OverflowError) as error:
+    except (
+        SafetensorError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RuntimeError,
+        OverflowError,
+    ) as error:
         raise JobError(f"The checkpoint {path} is damaged.", "Run it without resume.") from error
 
 

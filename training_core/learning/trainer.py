@@ -203,7 +203,9 @@ def _require_alike(found: dict[str, Tensor], expected: dict[str, Tensor]) -> Non
 
 def _require_moments(found: dict[str, Tensor], parameters: list[Tensor], optimizer: str) -> None:
     """Raise ValueError unless there is every moment of each parameter, in its shape, and such as an optimizer makes."""
-    expected = {f"{index}.{part}": parameter for index, parameter in enumerate(parameters) for part in MOMENTS[optimizer]}
+    expected = {
+        f"{index}.{part}": parameter for index, parameter in enumerate(parameters) for part in MOMENTS[optimizer]
+    }
     if found.keys() != expected.keys():
         raise ValueError("These are the moments of other parameters, or of another optimizer.")
     for name, tensor in found.items():

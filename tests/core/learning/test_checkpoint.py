@@ -253,7 +253,12 @@ def with_value(value):
     return change
 
 
-WEIGHT, BIAS, MOMENT, SQUARE = "network.encoder.conv1.weight", "network.encoder.bn1.bias", "optimizer.0.exp_avg", "optimizer.0.exp_avg_sq"
+WEIGHT, BIAS, MOMENT, SQUARE = (
+    "network.encoder.conv1.weight",
+    "network.encoder.bn1.bias",
+    "optimizer.0.exp_avg",
+    "optimizer.0.exp_avg_sq",
+)
 AVERAGE = "average.encoder.conv1.weight"
 CHANGES = {
     "of another shape": lambda tensor: tensor[:1].clone(),
@@ -281,7 +286,9 @@ def test_a_state_of_another_model_or_optimizer_is_refused_before_any_of_it_is_ta
     if new is not None:
         tensors[new] = change(tensor)
     before = trainer.weights()[WEIGHT.partition(".")[2]]
-    with pytest.raises(JobError, match=r"The checkpoint m\.checkpoint does not fit the model\. Run it without resume\.$"):
+    with pytest.raises(
+        JobError, match=r"The checkpoint m\.checkpoint does not fit the model\. Run it without resume\.$"
+    ):
         finetune.take_over(trainer, dataclasses.replace(state[0], state=tensors), Path("m.checkpoint"))
     torch.testing.assert_close(trainer.weights()[WEIGHT.partition(".")[2]], before)
 
@@ -318,7 +325,8 @@ DOCUMENTS = {
                {**ENGINE, "reason": 3}, {**ENGINE, "threads": 1}),
     "has_extension": (None, "no", 1),
     "history": (None, {}, [], "x"),
-    "best": (None, [], [[1, 2]], [[0.5] * 255] * 2, [[-1] * 255] * 2, [[10**18] * 255] * 2, [["a"] * 255] * 2, {"a": 1}, "x"),
+    "best": (None, [], [[1, 2]], [[0.5] * 255] * 2, [[-1] * 255] * 2, [[10**18] * 255] * 2, [["a"] * 255] * 2,
+             {"a": 1}, "x"),
 }  # fmt: skip
 
 
@@ -352,7 +360,9 @@ def test_a_checkpoint_with_values_that_are_no_numbers_is_refused_with_their_name
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "9" * 400, "null", '{"format": NaN}', '{"a":' * 3000 + "1" + "}" * 3000], ids=lambda text: text[:9]
+    "text",
+    ["[" * 100_000, "9" * 400, "null", '{"format": NaN}', '{"a":' * 3000 + "1" + "}" * 3000],
+    ids=lambda text: text[:9],
 )
 def test_a_checkpoint_whose_document_is_no_plain_json_is_refused(tmp_path, text):
     path = tmp_path / "model.safetensors.checkpoint"

@@ -124,7 +124,8 @@ def with_header(header, length=None):
 
 TYPES = [torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.uint8, torch.int64, torch.bool]
 HEADERS = [with_header(b"{}"), with_header(b"[]"), with_header(b"[" * 100_000), with_header(b"{", 2**63),
-           with_header(b"{", 2**64 - 1), with_header(b'{"a":' * 50_000), with_header(b"{" + b" " * 10_000_001), with_header(b"\xff" * 9)]  # fmt: skip
+           with_header(b"{", 2**64 - 1), with_header(b'{"a":' * 50_000), with_header(b"{" + b" " * 10_000_001),
+           with_header(b"\xff" * 9)]  # fmt: skip
 DAMAGES = [truncated, pickled, text, empty, foreign, without_a_layer, wrong_shape, with_another_tensor, of_size_zero,
            a_pipe, a_folder, too_large, *map(of_another_type, TYPES), *HEADERS]  # fmt: skip
 
@@ -184,7 +185,8 @@ def test_a_missing_file_is_named(tmp_path):
         ("mlm:input", CARD.to_document()["mlm:input"] * 2),
         *(("roadseg:architecture", {"name": "Unet", "encoder": "resnet18", "in_channels": 2, "classes": 1, **part})
           for part in ({"in_channels": 2.0}, {"in_channels": "2"}, {"classes": True}, {"classes": 0},
-                       {"classes": 10**9}, {"in_channels": 10**9}, {"in_channels": -2}, {"encoder": None}, {"depth": 900})),
+                       {"classes": 10**9}, {"in_channels": 10**9}, {"in_channels": -2}, {"encoder": None},
+                       {"depth": 900})),
         *(("mlm:input", [{**CARD.to_document()["mlm:input"][0], **part}])
           for part in ({"bands": "rg"}, {"bands": ["red"]}, {"bands": ["red", 3]}, {"bands": ["red", "\ud800"]},
                        {"value_scaling": [{"mean": 0, "stddev": 1}]}, {"value_scaling": [{}, {}]},

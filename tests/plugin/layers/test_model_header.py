@@ -13,7 +13,9 @@ def test_the_resolution_is_read(tmp_path):
     assert read_resolution_m(write_model(tmp_path / "one.safetensors", 1)) == 1.0
 
 
-@pytest.mark.parametrize("value", [0, -1, None, "much", "0.5", True, [], float("nan"), float("inf"), 10**400, 1e300, 1e-300, {}])
+@pytest.mark.parametrize(
+    "value", [0, -1, None, "much", "0.5", True, [], float("nan"), float("inf"), 10**400, 1e300, 1e-300, {}]
+)
 def test_what_is_no_resolution_is_none(tmp_path, value):
     assert read_resolution_m(write_model(tmp_path / "model.safetensors", value)) is None
 
