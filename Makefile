@@ -50,7 +50,7 @@ test-core: build/core-test-packages.stamp
 	    tests/core tests/hostile
 
 test-plugin: build/qgis-venv.stamp
-	$(QGIS_PYTHON) $(PYTEST) $(TWO) tests/plugin
+	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m "not slow" tests/plugin
 
 test-package: build/qgis-venv.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) tests/package
@@ -63,9 +63,10 @@ test-slow: build/core-test-packages.stamp build/qgis-venv.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) -m slow tests/core
 	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m slow tests/end_to_end
 
-# All hostile input, of which `make test` tries a tenth; takes some ten minutes.
-test-hostile: build/core-test-packages.stamp
+# All hostile input, of which `make test` tries a tenth, and kills at random moments; takes some twenty minutes.
+test-hostile: build/core-test-packages.stamp build/qgis-venv.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) --all-cases tests/hostile
+	$(QGIS_PYTHON) $(PYTEST) $(TWO) tests/plugin/hostile
 
 # QGIS' own window under Xvfb; no part of `make test`, since how long a window may be dead is a matter of the machine.
 test-gui: build/qgis-venv.stamp build/screen.stamp build/runtime-python.txt

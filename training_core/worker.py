@@ -88,7 +88,7 @@ def explain(error: BaseException, reporter: Reporter) -> events.Error:
         return events.Error(
             "resources",
             "There is not enough memory for this job.",
-            "Do it for a part of the image or layer, or lower tile size, chip size or batch size, where it has one.",
+            "Do it for a part of the image or layer, or lower the tile size, chip size or batch size.",
         )
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return events.Error("output", "The disk is full.", "Make room, or choose another folder for the outputs.")

@@ -6,6 +6,7 @@ Scope: QGIS' layers, sources and sinks. Independent of what the worker does with
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from qgis.core import (
@@ -27,7 +28,8 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QMetaType
 
-from ...training_core.errors import ImageryError, LabelError, OutputError, WorkerError
+from ...training_core.errors import Cancelled, ImageryError, LabelError, OutputError, WorkerError
+from .snapshot import read
 
 # Field types that every format can hold, beside numbers and dates; lists and maps are not among them.
 _PLAIN_TYPES = (QMetaType.Type.QString, QMetaType.Type.Bool)
@@ -114,7 +116,13 @@ def plain_fields(source: QgsFeatureSource) -> list[str]:
     ]
 
 
-def write_source(source: QgsFeatureSource, fields: list[str], path: Path, context: QgsProcessingContext) -> None:
+def write_source(
+    source: QgsFeatureSource,
+    fields: list[str],
+    path: Path,
+    context: QgsProcessingContext,
+    is_cancelled: Callable[[], bool] = lambda: False,
+) -> None:
     """Write a source's features, selection and filter applied, to a new GeoPackage.
 
     Parameters
@@ -127,11 +135,15 @@ def write_source(source: QgsFeatureSource, fields: list[str], path: Path, contex
         The file to write.
     context : QgsProcessingContext
         Processing's context.
+    is_cancelled : callable
+        Asked at each feature; returns whether the user canceled.
 
     Raises
     ------
     LabelError
-        The source has no coordinate reference system, or a feature cannot be written.
+        The source has no coordinate reference system, or a feature cannot be read or written.
+    Cancelled
+        The user stopped it.
     """
     check_crs(source)
     name = source.sourceName()
@@ -145,7 +157,9 @@ def write_source(source: QgsFeatureSource, fields: list[str], path: Path, contex
         str(path), kept, flat_type, source.sourceCrs(), context.transformContext(), options
     )
     request = QgsFeatureRequest().setSubsetOfAttributes(fields, source.fields())
-    for feature in source.getFeatures(request):
+    for feature in read(source, request):
+        if is_cancelled():
+            raise Cancelled()
         written = QgsFeature(kept)
         geometry = feature.geometry()
         geometry.convertToStraightSegment()
@@ -218,7 +232,9 @@ def result_fields(layer: QgsVectorLayer) -> QgsFields:
     return fields
 
 
-def copy_features(layer: QgsVectorLayer, fields: QgsFields, sink: QgsFeatureSink) -> bool:
+def copy_features(
+    layer: QgsVectorLayer, fields: QgsFields, sink: QgsFeatureSink, is_cancelled: Callable[[], bool] = lambda: False
+) -> bool:
     """Copy a layer's features to a sink.
 
     Parameters
@@ -229,20 +245,30 @@ def copy_features(layer: QgsVectorLayer, fields: QgsFields, sink: QgsFeatureSink
         The sink's fields, all of which the layer has.
     sink : QgsFeatureSink
         Where to copy to.
+    is_cancelled : callable
+        Asked at each feature; returns whether the user canceled.
 
     Returns
     -------
     bool
-        Whether every feature was written.
+        Whether every feature was written: not where one could not be, or the user canceled.
     """
     names = fields.names()
     for feature in layer.getFeatures():
         copied = QgsFeature(fields)
         copied.setGeometry(feature.geometry())
         copied.setAttributes([feature[name] for name in names])
-        if not sink.addFeature(copied, QgsFeatureSink.Flag.FastInsert):
+        if is_cancelled() or not sink.addFeature(copied, QgsFeatureSink.Flag.FastInsert):
             return False
     return sink.flushBuffer()
+
+
+def remove_result(destination: str) -> None:
+    """Remove the file of a sink that is closed and was not filled; what is no path of a file is left alone."""
+    if destination.lower().endswith(".shp"):
+        QgsVectorFileWriter.deleteShapeFile(destination)
+    else:
+        Path(destination).unlink(missing_ok=True)
 
 
 def check_destination(destination: str) -> None:

@@ -19,6 +19,7 @@ from qgis.core import (
 
 from ...training_core.errors import ImageryError, JobError, LabelError
 from .exchange import check_crs
+from .snapshot import read
 
 _CHOOSE_EXTENT = "Choose an extent on the layer, such as that of the map."
 
@@ -96,7 +97,7 @@ def intersection(
 def _shape_of(source: QgsFeatureSource, layer: QgsMapLayer, context: QgsProcessingContext) -> QgsGeometry:
     check_crs(source)
     request = QgsFeatureRequest().setNoAttributes().setDestinationCrs(layer.crs(), context.transformContext())
-    geometries = [feature.geometry().makeValid() for feature in source.getFeatures(request)]
+    geometries = [feature.geometry().makeValid() for feature in read(source, request)]
     shape = _polygons(QgsGeometry.unaryUnion(geometries))
     if shape.isEmpty():
         raise LabelError(f"The layer {source.sourceName()} has no polygons.", "Draw the area of interest.")

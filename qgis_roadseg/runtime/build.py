@@ -21,6 +21,7 @@ from qgis.PyQt.QtCore import QLockFile
 from ...training_core.errors import Cancelled, RuntimeEnvironmentError
 from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
 from .runtime import REQUIREMENT_SETS, RequirementSet, check, interpreter, managed_set, named, preferred_sets
+from .usage import is_in_use
 
 _PRINT_VERSION = "import sys; print(*sys.version_info[:2])"
 
@@ -278,16 +279,27 @@ def _build_folder(final: Path) -> Iterator[Path]:
     lock.setStaleLockTime(0)  # a lock is stale when its process has gone, however long a build takes
     if not lock.tryLock(0):
         raise RuntimeEnvironmentError(f"{final} is being built by another QGIS.", "Wait for it, or stop it there.")
-    prefix = f".{final.name}-"
-    for leftover in final.parent.glob(f"{prefix}*"):
-        shutil.rmtree(leftover, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=final.parent))
     try:
-        yield folder
-        _replace(final, folder)
+        _check_unused(final)
+        prefix = f".{final.name}-"
+        for leftover in final.parent.glob(f"{prefix}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=final.parent))
+        try:
+            yield folder
+            _check_unused(final)  # a job may have begun meanwhile
+            _replace(final, folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
         lock.unlock()
+
+
+def _check_unused(environment: Path) -> None:
+    if is_in_use(environment):
+        raise RuntimeEnvironmentError(
+            f"{environment} is in use by a running job, perhaps of another QGIS.", "Wait for it, or stop it."
+        )
 
 
 def _replace(final: Path, built: Path) -> None:

@@ -21,8 +21,12 @@ from ..paths import ROOT
 from .feedback import EventFeedback
 from .process import LAST_LINES, POSIX, ChildProcess, Ending
 from .temporary import working_folder
+from .usage import in_use
 
-SILENCE_S = 300.0
+# Heartbeats come every 2 s; the user is told early that there are none, and a machine that swaps is given time.
+SILENCE_S, NOTICE_S = 300.0, 20.0
+# What takes longer between two polls is time in which this process stood still: suspended, or without a processor.
+LONGEST_POLL_S = 1.0
 # A canceled job that keeps its best model so far ends its step, which may be long, and writes some 100 MB.
 GRACE_S, FINISH_S = 15.0, 600.0
 
@@ -48,7 +52,10 @@ class WorkerClient:
     folder : Path
         The folder that holds the package `training_core`.
     silence_s : float
-        Seconds without any event, heartbeats included, after which a worker counts as dead.
+        Seconds without any event, heartbeats included, after which a worker counts as dead. Time in which this process
+        itself stood still, as in a machine that was suspended, is not counted, here and below.
+    notice_s : float
+        Seconds without any event after which the user is told.
     grace_s : float
         Seconds for a worker to exit by itself, after its cancellation or its last event.
     finish_s : float
@@ -63,6 +70,7 @@ class WorkerClient:
         feedback: QgsProcessingFeedback,
         folder: Path = ROOT,
         silence_s: float = SILENCE_S,
+        notice_s: float = NOTICE_S,
         grace_s: float = GRACE_S,
         finish_s: float = FINISH_S,
         variables: Optional[Mapping[str, str]] = None,
@@ -71,6 +79,7 @@ class WorkerClient:
         self._feedback = feedback
         self._folder = folder
         self._silence_s = silence_s
+        self._notice_s = notice_s
         self._grace_s = grace_s
         self._finish_s = finish_s
         self._variables = dict(variables or {})
@@ -89,12 +98,14 @@ class WorkerClient:
         RoadSegError
             The job failed; the class is by the error's code.
         """
-        with working_folder() as folder:
+        if self._feedback.isCanceled():
+            raise Cancelled()
+        with working_folder() as folder, in_use(Path(self._python)):
             job_file = folder / "job.json"
             job_file.write_text(job.to_json(), encoding="utf-8")
             variables = {**self._variables, **dict.fromkeys(TEMPORARY, str(folder))}
             with ChildProcess(self._python, [*WORKER, str(job_file)], self._folder, variables) as process:
-                session = _WorkerSession(process, EventFeedback(self._feedback))
+                session = _WorkerSession(process, EventFeedback(self._feedback), self._notice_s)
                 self._supervise(session, keeps_best=getattr(job, "keep_best", False))
                 ending = process.ending
         last = session.last
@@ -111,10 +122,11 @@ class WorkerClient:
         patience_s = self._finish_s if keeps_best else self._grace_s
         closed_s: Optional[float] = None  # when its input was closed, which asks it to exit
         while session.poll():
-            now = time.monotonic()
-            is_silent = now - session.last_event_s > self._silence_s
+            now = session.now_s
+            is_silent = session.silent_s > self._silence_s
             if closed_s is None and (self._feedback.isCanceled() or session.last is not None):
                 closed_s = now
+                session.process.resume()  # one that is suspended could not react
                 session.process.close_input()
                 if keeps_best and session.last is None:
                     self._feedback.pushInfo("Stopping: the current step is finished and the best model so far written.")
@@ -124,44 +136,80 @@ class WorkerClient:
                 if now > deadline_s or is_silent:
                     session.process.kill()
             elif is_silent:
-                raise WorkerError(
-                    f"The worker has not responded for {self._silence_s:g} s and was killed.",
-                    "Run it again; if it stops again, lower the tile size, chip size or batch size, "
-                    "and close other programs.",
-                )
+                raise _silence(session.process, self._silence_s)
 
 
 class _WorkerSession:
-    """The output of one worker so far."""
+    """The output of one worker so far, and a clock that stands still while this process does."""
 
-    def __init__(self, process: ChildProcess, feedback: EventFeedback) -> None:
+    def __init__(self, process: ChildProcess, feedback: EventFeedback, notice_s: float) -> None:
         self.process = process
-        self.last_event_s = time.monotonic()
+        self.now_s = self.last_event_s = 0.0
         self.last: Union[events.Result, events.Error, None] = None
         self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self._feedback = feedback
+        self._notice_s = notice_s
+        self._has_noted = False
+        self._polled_s = time.monotonic()
+
+    @property
+    def silent_s(self) -> float:
+        """Seconds since the last event."""
+        return self.now_s - self.last_event_s
 
     def poll(self) -> bool:
         """Read what there is to read; return whether the worker was still running before."""
         was_running = self.process.is_running
         lines = self.process.poll()
+        self._advance()
         for line in lines.out:
             self._decode(line)
         for line in lines.err:
             self.last_lines.append(line)
             self._feedback.report_output(line)
+        if self.silent_s > self._notice_s and not self._has_noted and self.last is None:
+            self._has_noted = True
+            self._feedback.report(events.Warning(_notice(self.process, self._notice_s)))
         return was_running
+
+    def _advance(self) -> None:
+        former_s, self._polled_s = self._polled_s, time.monotonic()
+        self.now_s += min(self._polled_s - former_s, LONGEST_POLL_S)
 
     def _decode(self, line: str) -> None:
         event = events.decode(line)
         if event is None or self.last is not None:  # the last event is followed by none
             self._feedback.report_output(line)
             return
-        self.last_event_s = time.monotonic()
+        self.last_event_s = self.now_s
+        if self._has_noted:
+            self._has_noted = False
+            self._feedback.report(events.Log("The worker responds again."))
         if isinstance(event, (events.Result, events.Error)):
             self.last = event
         else:
             self._feedback.report(event)
+
+
+def _notice(process: ChildProcess, silent_s: float) -> str:
+    if process.is_suspended:
+        return (
+            f"The worker (process {process.id}) is suspended; it goes on when it is continued "
+            f"(kill -CONT {process.id}), or stop the run."
+        )
+    return f"The worker (process {process.id}) has not responded for {silent_s:g} s: the machine may be overloaded."
+
+
+def _silence(process: ChildProcess, silent_s: float) -> WorkerError:
+    if process.is_suspended:
+        return WorkerError(
+            f"The worker was suspended from outside for {silent_s:g} s and was killed.",
+            "Run it again; to pause it for longer, suspend QGIS too.",
+        )
+    return WorkerError(
+        f"The worker has not responded for {silent_s:g} s and was killed.",
+        "Run it again; if it stops again, lower the tile size, chip size or batch size, and close other programs.",
+    )
 
 
 def _error_of(event: events.Error) -> RoadSegError:
@@ -178,7 +226,11 @@ def _death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
             "The system killed the worker, most likely because memory ran out.",
             "Lower the tile size, chip size or batch size, or close other programs.",
         )
+    last_line = last_lines[-1].strip().rstrip(".") if last_lines else ""
     if any(line.startswith("ModuleNotFoundError") for line in last_lines):
-        return RuntimeEnvironmentError(f"The runtime is incomplete ({last_lines[-1]}).", "Run Set up runtime.")
+        return RuntimeEnvironmentError(f"The runtime is incomplete ({last_line}).", "Run Set up runtime.")
     how = f"crashed (signal {ending.code})" if ending.by_signal else f"ended without a result (status {ending.code})"
-    return WorkerError("\n".join([f"The worker {how}.", *last_lines]))
+    return WorkerError(
+        f"The worker {how}{last_line and ': '}{last_line}.",
+        "Run it again; if it happens again, run Set up runtime with Rebuild, or report it with the log.",
+    )

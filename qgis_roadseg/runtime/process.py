@@ -133,7 +133,7 @@ class ChildProcess:
                 f"{program} cannot be started ({self._process.errorString()}).",
                 "Run Set up runtime, or check the path.",
             )
-        self._id = int(self._process.processId())
+        self.id = int(self._process.processId())
 
     def __enter__(self) -> "ChildProcess":
         return self
@@ -145,6 +145,15 @@ class ChildProcess:
     def is_running(self) -> bool:
         """Whether the process was running when it was last polled."""
         return self._process.state() != QProcess.ProcessState.NotRunning
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether a signal or a debugger has suspended the process; False where the system has no /proc."""
+        try:
+            state = Path(f"/proc/{self.id}/stat").read_bytes().rpartition(b") ")[2][:1]
+        except OSError:
+            return False
+        return state in (b"T", b"t")
 
     @property
     def ending(self) -> Ending:
@@ -170,22 +179,27 @@ class ChildProcess:
         """Close the process's standard input."""
         self._process.closeWriteChannel()
 
+    def resume(self) -> None:
+        """Continue the process and its children if they are suspended; on Windows nothing."""
+        if POSIX:
+            _signal_group(self.id, signal.SIGCONT)
+
     def kill(self) -> None:
         """Kill the process with its children; on POSIX the whole process group, orphans included."""
         if POSIX:
-            _kill_group(self._id)
+            _signal_group(self.id, signal.SIGKILL)
         elif self.is_running:
-            QProcess.execute("taskkill", ["/F", "/T", "/PID", str(self._id)])
+            QProcess.execute("taskkill", ["/F", "/T", "/PID", str(self.id)])
         if self.is_running:
             self._process.kill()
             self._process.waitForFinished(-1)
 
 
-def _kill_group(leader: int) -> None:
+def _signal_group(leader: int, number: signal.Signals) -> None:
     # A process group keeps its leader's id as long as it has members, and no new process gets that id. Where the
     # process leads no group, none is found.
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
+        os.killpg(leader, number)
 
 
 def run_to_end(

@@ -18,9 +18,10 @@ from qgis.core import (
 )
 from qgis.PyQt.QtGui import QIcon
 
-from ...training_core.errors import RoadSegError
+from ...training_core.errors import Cancelled, RoadSegError
 from ..documentation import page_url
 from ..paths import GROUP_ICONS
+from ..runtime.signals import cancelling_signals
 from ..translation import tr
 
 # The groups of the toolbox by id; ids of groups and algorithms never change.
@@ -138,7 +139,10 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
         if self._preparation_error:
             raise QgsProcessingException(self._preparation_error)
         try:
-            return self._work(parameters, context, feedback)
+            if feedback.isCanceled():
+                raise Cancelled()
+            with cancelling_signals(feedback):
+                return self._work(parameters, context, feedback)
         except RoadSegError as error:
             raise QgsProcessingException(str(error)) from error
 

@@ -29,6 +29,7 @@ from ...training_core.jobs import OptionField, model_path
 from ..layers import exchange, work_area
 from ..layers.image_layer import extent_on, image_layer, image_parameter
 from ..layers.model_header import read_resolution_m
+from ..layers.snapshot import take_source
 from ..rendering import mesh_painting, rendering
 from .job_algorithm import JobAlgorithm
 from .parameters import INPUT
@@ -128,7 +129,7 @@ class ImageAlgorithm(JobAlgorithm):
         extent = extent_on(layer, self, EXTENT, parameters, context)
         if extent is None and not why_no_file:
             return Scope(layer.name(), layer.crs())
-        source = self.parameterAsSource(parameters, AOI, context)
+        source = take_source(self, AOI, parameters, context)
         if extent is None and source is None:
             raise JobError(
                 f"The layer {layer.name()} {why_no_file}, and neither an extent nor an area of interest is given.",

@@ -19,13 +19,15 @@ from qgis.core import (
     QgsProcessingOutputNumber,
     QgsProcessingOutputString,
     QgsProcessingParameterDefinition,
+    QgsVectorLayer,
 )
 
 from ...training_core import jobs
-from ...training_core.errors import OutputError, RoadSegError
+from ...training_core.errors import Cancelled, OutputError, RoadSegError
 from ...training_core.jobs import Job, OptionField, from_options
 from .. import settings
 from ..layers import exchange
+from ..layers.snapshot import take_source
 from ..layers.styles import fitting_style, set_name_and_group, set_style, source_name_of
 from ..runtime import runtime
 from ..runtime.client import WorkerClient
@@ -129,8 +131,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             for field in self._fields(jobs.RASTER, jobs.RASTERS)
         }
         self._sources = {
-            field.name: self.parameterAsSource(parameters, self._name(field), context)
-            for field in self._fields(jobs.VECTOR)
+            field.name: take_source(self, self._name(field), parameters, context) for field in self._fields(jobs.VECTOR)
         }
         self._source_name = self._name_of_input(parameters, context)
 
@@ -156,7 +157,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             options = {**self._plain_options(parameters, context), **self._rasters, **inputs, **results}
             options.update({name: os.path.abspath(path) for name, path in files.items()})
             answer = client.run(from_options(self.job_type, options))
-            sinks = {name: self._fill_sink(name, path, parameters, context) for name, path in results.items()}
+            sinks = self._fill_sinks(results, parameters, context, feedback)
         except RoadSegError as error:
             raise QgsProcessingException(self._with_layer_names(str(error), str(folder))) from error
         destinations = {**files, **sinks}
@@ -248,7 +249,8 @@ class JobAlgorithm(RoadSegAlgorithm):
             if source is not None:
                 self._report_unused(field, source, parameters, context, feedback)
                 path = folder / f"{field.name}.gpkg"
-                exchange.write_source(source, self._columns(field, source, parameters, context), path, context)
+                columns = self._columns(field, source, parameters, context)
+                exchange.write_source(source, columns, path, context, feedback.isCanceled)
                 paths[field.name] = str(path)
         return paths
 
@@ -299,19 +301,46 @@ class JobAlgorithm(RoadSegAlgorithm):
             paths[field.name] = self.parameterAsFileOutput(parameters, self._name(field), context)
         return {name: path for name, path in paths.items() if path}
 
-    def _fill_sink(self, field_name: str, path: str, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
-        """Copy features of the worker to Processing's sink, and return its destination."""
-        name, layer = parameter_name(field_name, self.renamed), exchange.open_result(Path(path))
-        fields = exchange.result_fields(layer)
+    def _fill_sinks(
+        self,
+        results: Mapping[str, str],
+        parameters: dict[str, Any],
+        context: QgsProcessingContext,
+        feedback: QgsProcessingFeedback,
+    ) -> dict[str, str]:
+        """Copy the worker's layers to Processing's sinks, all or none; return the destinations by field."""
+        begun: dict[str, str] = {}
+        try:
+            for field_name, path in results.items():
+                self._fill_sink(field_name, exchange.open_result(Path(path)), begun, parameters, context, feedback)
+        except (RoadSegError, QgsProcessingException):
+            for destination in begun.values():
+                exchange.remove_result(destination)
+            raise
+        return begun
+
+    def _fill_sink(
+        self,
+        field_name: str,
+        layer: QgsVectorLayer,
+        begun: dict[str, str],
+        parameters: dict[str, Any],
+        context: QgsProcessingContext,
+        feedback: QgsProcessingFeedback,
+    ) -> None:
+        """Copy a layer to its sink, whose destination is added to those begun."""
+        name, fields = parameter_name(field_name, self.renamed), exchange.result_fields(layer)
         sink, destination = self.parameterAsSink(parameters, name, context, fields, layer.wkbType(), layer.sourceCrs())
         if sink is None:
             raise QgsProcessingException(self.invalidSinkError(parameters, name))
-        if not exchange.copy_features(layer, fields, sink):
-            message = self.writeFeatureError(sink, parameters, name)
-            del sink  # which closes the file
-            Path(destination).unlink(missing_ok=True)
+        begun[field_name] = destination
+        is_complete = exchange.copy_features(layer, fields, sink, feedback.isCanceled)
+        message = "" if is_complete else self.writeFeatureError(sink, parameters, name)
+        del sink  # which closes the file
+        if not is_complete:
+            if feedback.isCanceled():
+                raise Cancelled("Stopped while the results were written to their layers, which were removed.")
             raise OutputError(message, "Make room, or choose another folder.")
-        return destination
 
     def _with_layer_names(self, message: str, folder: str) -> str:
         for name, source in self._sources.items():

@@ -1,18 +1,24 @@
 """Every job, given what no job expects: see `cases.py` for what a case is, and `outcome.py` for what must hold."""
 
+import bound_cases
 import checkpoint_cases
 import good_cases
 import job_cases
 import model_cases
 import name_cases
+import raster_cases
+import vector_cases
 from outcome import try_case
 
 CASES = {
-    "good": good_cases.CASES,
+    "bounds": bound_cases.CASES,
     "checkpoints": checkpoint_cases.CASES,
+    "good": good_cases.CASES,
     "jobs": job_cases.CASES,
     "models": model_cases.CASES,
     "names": name_cases.CASES,
+    "rasters": raster_cases.CASES,
+    "vectors": vector_cases.CASES,
 }
 
 

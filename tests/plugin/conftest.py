@@ -82,6 +82,14 @@ def no_runtime(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def tiny(no_runtime, tmp_path, monkeypatch):
+    """A requirement set of one small package."""
+    from .support.wheels import tiny_set
+
+    return tiny_set(tmp_path, monkeypatch.setattr)
+
+
+@pytest.fixture
 def no_settings():
     """Take away what is set for RoadSeg, before the test and after it."""
     QgsSettings().remove("roadseg")

@@ -35,6 +35,8 @@ LARGEST_COORDINATE = 1e10
 # Pixels that are smaller or larger than this on the ground come from a wrong georeference. No camera takes finer ones;
 # and with them any distance on the ground would be millions of pixels.
 FINEST_M, COARSEST_M = 0.001, 10_000.0
+# With more pixels the work would take weeks on any one machine.
+MOST_PX = 10**12
 # Longitudes may be counted from 0 or run on across the antimeridian; a latitude may be off by a rounding error.
 LARGEST_DEG = (540.0, 90.0 + 1e-6)
 
@@ -112,9 +114,9 @@ class Grid:
         """Return a geometry of this grid's CRS in the frame of `metric_transform`."""
         return transform_geometry(geometry, _mapping(self.metric_transform @ ~self.transform))
 
-    def from_metric_to_pixels(self, geometry: BaseGeometry) -> BaseGeometry:
-        """Return a geometry in the frame of `metric_transform` in (column, row) of this grid."""
-        return transform_geometry(geometry, _mapping(~self.metric_transform))
+    def from_metric_to_pixels(self, shapes: np.ndarray) -> np.ndarray:
+        """Return geometries in the frame of `metric_transform`, (n,), object, in (column, row) of this grid."""
+        return transform_geometry(shapes, _mapping(~self.metric_transform))
 
 
 def _mapping(transform: Affine) -> Callable[[np.ndarray], np.ndarray]:
@@ -127,7 +129,7 @@ def grid_of(dataset: DatasetReader) -> Grid:
     Raises
     ------
     ImageryError
-        The dataset has no CRS or no georeference, lies nowhere on Earth, or has pixels of absurd size.
+        The dataset has no CRS or no georeference, lies nowhere on Earth, or has pixels of absurd size or number.
     """
     if dataset.crs is None:
         raise ImageryError(
@@ -136,6 +138,11 @@ def grid_of(dataset: DatasetReader) -> Grid:
     if dataset.transform.is_degenerate or dataset.transform == Affine.identity():
         raise ImageryError(f"{dataset.name} has no georeference.", "Georeference it first.")
     grid = Grid(dataset.crs, dataset.transform, dataset.width, dataset.height)
+    if grid.width * grid.height > MOST_PX:
+        raise ImageryError(
+            f"{dataset.name} has {grid.width:,} x {grid.height:,} pixels, more than the {MOST_PX:,} that can be used.",
+            "Cut it into parts.",
+        )
     _places(grid, [(0, 0), (grid.width, 0), (0, grid.height), (grid.width, grid.height)], dataset.name)
     sides_m = (*grid.pixel_m, grid.resolution_m)
     if not all(FINEST_M <= side_m <= COARSEST_M for side_m in sides_m):
@@ -214,7 +221,7 @@ def grid_at(own: Grid, resolution_m: float) -> Grid:
         return own
     width = max(1, round(own.width * x_m / resolution_m))
     height = max(1, round(own.height * y_m / resolution_m))
-    if width * height > 1e12:
+    if width * height > MOST_PX:
         raise RoadSegError(
             f"At {resolution_m:g} m on the ground the image would have {width:,} x {height:,} pixels.",
             "Check the image's coordinate system and the ground resolution.",

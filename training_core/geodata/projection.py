@@ -11,6 +11,8 @@ import pyproj
 import shapely
 from pyproj.exceptions import ProjError
 
+from .crossings import valid
+
 # Wider shapes, in degrees or in meters, are clipped first: between vertices so far apart a line on the map is another.
 _WIDEST_DEG, _WIDEST_M = 20.0, 2e6
 
@@ -37,7 +39,7 @@ def projected(layer: geopandas.GeoDataFrame, crs: pyproj.CRS, extent: tuple[floa
     is_far = ~_are_finite(shapes) | _are_wide(layer)
     if is_far.any():
         own = layer.geometry.to_numpy()[is_far]
-        own = np.where(shapely.get_dimensions(own) == 2, shapely.make_valid(own), own)
+        own = np.where(shapely.get_dimensions(own) == 2, valid(own), own)
         near = geopandas.GeoSeries(_clipped(own, layer.crs, crs, extent), crs=layer.crs)
         shapes[is_far] = near.to_crs(crs).to_numpy()
         shapes[~_are_finite(shapes)] = shapely.GeometryCollection()

@@ -18,6 +18,7 @@ from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
+from .crossings import valid
 from .grid import Grid
 from .projection import projected
 
@@ -30,7 +31,7 @@ def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
     shapes = projected(layer, _crs_of(grid), grid.outline.bounds)
     shapes = np.array([grid.to_metric(geometry) for geometry in shapes], dtype=object)
     is_area = shapely.get_dimensions(shapes) == 2
-    shapes[is_area] = shapely.make_valid(shapes[is_area])
+    shapes[is_area] = valid(shapes[is_area])
     return shapes
 
 
@@ -58,7 +59,7 @@ def limit_to(
         The area of interest is outside the grid.
     """
     shape = shapely.union_all(ground_shapes(aoi, grid))
-    window = pixel_window(shape, grid)
+    window = pixel_window(np.array([shape]), grid)
     if not window[2] or not window[3]:
         raise LabelError(f"The area of interest lies outside {image}.", "Check both layers' coordinate systems.")
     return window, shape
@@ -112,12 +113,13 @@ def _crs_of(grid: Grid) -> CRS:
     return CRS.from_epsg(epsg) if epsg else CRS.from_wkt(grid.crs.to_wkt())
 
 
-def pixel_window(shape: BaseGeometry, grid: Grid) -> tuple[int, int, int, int]:
-    """Return the window (column, row, width, height) of the pixels that a shape in ground meters touches."""
-    on_grid = grid.from_metric_to_pixels(shape).intersection(box(0, 0, grid.width, grid.height))
-    if on_grid.area == 0:
+def pixel_window(shapes: np.ndarray, grid: Grid) -> tuple[int, int, int, int]:
+    """Return the window (column, row, width, height) of the pixels that shapes in ground meters, (n,), touch."""
+    on_grid = shapely.intersection(grid.from_metric_to_pixels(shapes), box(0, 0, grid.width, grid.height))
+    on_grid = on_grid[shapely.area(on_grid) > 0]
+    if not len(on_grid):
         return 0, 0, 0, 0
-    left, top, right, bottom = on_grid.bounds
+    left, top, right, bottom = shapely.total_bounds(on_grid)
     # A pixel that is touched by less than rounding errors is not touched.
     column, row = math.floor(left + 1e-6), math.floor(top + 1e-6)
     return column, row, math.ceil(right - 1e-6) - column, math.ceil(bottom - 1e-6) - row

@@ -19,6 +19,7 @@ from pyproj.exceptions import ProjError
 from shapely.errors import ShapelyError
 
 from ..errors import LabelError, OutputError
+from .crossings import TooManyCrossings, check_rings
 from .grid import LARGEST_COORDINATE, LARGEST_DEG
 from .sources import QGIS_PART, require_openable
 from .written_vectors import check_written
@@ -51,8 +52,8 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
     Raises
     ------
     LabelError
-        The file or layer cannot be read, has no CRS or no feature with a geometry, or a coordinate of it is of no
-        place on Earth.
+        The file or layer cannot be read, has no CRS or no feature with a geometry, a coordinate of it is of no place on
+        Earth, or a polygon crosses itself far more often than a drawn one.
     """
     require_openable(path, f"The {purpose} ({path})", LabelError)
     try:
@@ -79,6 +80,13 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
             f"The {purpose} ({path}) has no coordinate reference system.", "Set it in the layer's properties."
         )
     _check_places(layer, path, purpose)
+    try:
+        check_rings(layer.geometry.to_numpy())
+    except TooManyCrossings as error:
+        raise LabelError(
+            f"A polygon of the {purpose} ({path}) crosses itself in more than {error.limit:,} places.",
+            "Repair or delete it.",
+        ) from error
     return layer
 
 

@@ -19,6 +19,9 @@ from ..geodata.rasterize import burn_shapes, ground_shapes, pixel_window
 from ..jobs import LabelOptions
 from ..system import large_arrays
 
+# Of which a line is buffered at once.
+_PIECE_SEGMENTS = 8
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -69,10 +72,10 @@ def burn_labels(
     Labels or None
         None if neither the area of interest nor, without one, a road touches the grid.
     """
-    sure = is_sure(roads, options)
-    shapes = _road_shapes(roads, grid, options)
+    shapes, road = _road_shapes(roads, grid, options)
+    sure = is_sure(roads, options)[road]
     known = _known_ground(shapes, aoi, grid, options)
-    column, row, width, height = pixel_window(shapely.union_all(known), grid)
+    column, row, width, height = pixel_window(known, grid)
     if not width or not height:
         return None
     values = large_arrays.allocate((height, width), np.uint8)
@@ -83,7 +86,7 @@ def burn_labels(
         strip[is_known & burn_shapes(shapes[sure], grid, window)] = ROAD
         strip[is_known & burn_shapes(shapes[~sure], grid, window)] = IGNORE
         values[rows] = strip
-    numbers = np.zeros(len(roads), dtype=np.uint8) if class_numbers is None else np.where(sure, class_numbers, 0)
+    numbers = np.zeros(len(road), dtype=np.uint8) if class_numbers is None else np.where(sure, class_numbers[road], 0)
     classes = _burn_classes(shapes, numbers, grid, (column, row, width, height)) if numbers.any() else None
     return Labels(column, row, values, classes)
 
@@ -114,16 +117,46 @@ def own_widths_m(roads: geopandas.GeoDataFrame, field: str) -> np.ndarray:
     return np.where(widths_m > 0, widths_m, np.nan)
 
 
-def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOptions) -> np.ndarray:
-    """Return the roads as polygons in ground meters; lines without a valid width in the field get the common one."""
+def _road_shapes(roads: geopandas.GeoDataFrame, grid: Grid, options: LabelOptions) -> tuple[np.ndarray, np.ndarray]:
+    """Return the roads as polygons in ground meters; lines without a valid width in the field get the common one.
+
+    Returns
+    -------
+    shapes : ndarray (n,), object
+        A line comes as the buffers of its pieces.
+    road : ndarray (n,), int64
+        The road that each is of.
+    """
     width_m = np.full(len(roads), options.width_m)
     if options.width_field:
         own = own_widths_m(roads, options.width_field)
         width_m = np.where(np.isnan(own), width_m, own)
     shapes = ground_shapes(roads, grid)
-    is_line = shapely.get_dimensions(shapes) == 1
-    shapes[is_line] = shapely.buffer(shapes[is_line], width_m[is_line] / 2)
-    return shapes
+    lines, areas = (np.flatnonzero(shapely.get_dimensions(shapes) == dimension) for dimension in (1, 2))
+    pieces, line = _short_pieces(shapes[lines])
+    road = np.concatenate([lines[line], areas])
+    shapes = np.concatenate([shapely.buffer(pieces, width_m[lines[line]] / 2), shapes[areas]])
+    order = np.argsort(road, kind="stable")  # of roads of several classes the last one counts
+    return shapes[order], road[order]
+
+
+def _short_pieces(lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return lines in pieces of a few segments each, and the line that each is a part of: (n,), object and int64.
+
+    The time to buffer a line that crosses itself, as a track may, grows faster than the square of its length. The
+    buffers of its pieces cover the same ground.
+    """
+    parts, line = shapely.get_parts(lines, return_index=True)
+    points, part = shapely.get_coordinates(parts, return_index=True)
+    end = np.cumsum(np.bincount(part, minlength=len(parts))) - 1
+    begin = np.append(0, end[:-1] + 1)[: len(parts)]
+    counts = -(-(end - begin) // _PIECE_SEGMENTS)
+    part = np.repeat(np.arange(len(parts)), counts)
+    first = begin[part] + _PIECE_SEGMENTS * (np.arange(len(part)) - np.repeat(np.cumsum(counts) - counts, counts))
+    sizes = np.minimum(first + _PIECE_SEGMENTS, end[part]) - first + 1
+    piece = np.repeat(np.arange(len(part)), sizes)
+    within = np.arange(len(piece)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return shapely.linestrings(points[first[piece] + within], indices=piece), line[part]
 
 
 def _known_ground(

@@ -20,6 +20,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
+from ..geodata.crossings import valid
 from ..geodata.projection import projected
 from ..geodata.vectors import read_layer, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
@@ -190,7 +191,7 @@ def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
     BaseGeometry
     """
     reach_m = LARGEST_RADIUS_M
-    return shapely.union_all(shapely.make_valid(projected(layer, plane, (-reach_m, -reach_m, reach_m, reach_m))))
+    return shapely.union_all(valid(projected(layer, plane, (-reach_m, -reach_m, reach_m, reach_m))))
 
 
 def _project(layer: geopandas.GeoDataFrame, crs: pyproj.CRS) -> np.ndarray:

@@ -15,13 +15,13 @@ layer, lines that meet far more often than those of any road network are refused
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
 from ..errors import LabelError
+from ..geodata.crossings import TooManyCrossings, meeting_pairs
 from .graph import EMPTY, Graph, connected, select_edges, select_points
 from .lines import Lines
 from .parallel_arrays import concatenated, ranges
@@ -100,20 +100,12 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
     may_cut = np.flatnonzero(~lines.bridge[segments.line[segments.first]])
     try:
         return _node(segments, may_cut, tolerance_m)
-    except _TooManyMeetings as error:
+    except TooManyCrossings as error:
         raise LabelError(
             f"The {name} cross, touch or overlap each other in more than {error.limit:,} places, so they are no road "
             f"network of {len(lines):,} lines.",
             "Choose a layer in which each road is drawn once; remove duplicates and tracks first.",
         ) from error
-
-
-class _TooManyMeetings(Exception):
-    """Lines meet more often than those of a road network."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(limit)
-        self.limit = limit
 
 
 def _node(segments: _Segments, may_cut: np.ndarray, tolerance_m: float) -> tuple[Graph, np.ndarray]:
@@ -156,39 +148,9 @@ def _near_clusters(places: np.ndarray, distance_m: float, limit: int) -> np.ndar
     different, place = np.unique(places, axis=0, return_inverse=True)
     tree = cKDTree(different)
     if (tree.count_neighbors(tree, distance_m) - len(different)) // 2 > limit:
-        raise _TooManyMeetings(limit)
+        raise TooManyCrossings(limit)
     pairs = tree.query_pairs(distance_m, output_type="ndarray")
     return connected(len(different), pairs.astype(np.int64))[place.ravel()]
-
-
-def _meetings(tree: shapely.STRtree, shapes: np.ndarray, limit: int, **condition: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Query a tree with shapes, a few at a time, so that what is refused never fills the memory.
-
-    Parameters
-    ----------
-    tree : STRtree
-    shapes : ndarray (n,), object
-    limit : int
-        Most pairs, but for those of the same number.
-    **condition
-        Of `STRtree.query`.
-
-    Returns
-    -------
-    shape, found : ndarray (k,), int64
-        Positions in `shapes` and in the tree.
-    """
-    at_once = max(1, limit // max(1, len(tree)))
-    parts = [np.zeros((2, 0), dtype=np.int64)]
-    count = 0
-    for begin in range(0, len(shapes), at_once):
-        shape, found = tree.query(shapes[begin : begin + at_once], **condition)
-        parts.append(np.stack([begin + shape, found]))
-        count += len(shape)
-        if count > 2 * limit + len(shapes):  # each pair twice, and each shape with itself
-            raise _TooManyMeetings(limit)
-    shape, found = np.concatenate(parts, axis=1)
-    return shape, found
 
 
 def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
@@ -196,7 +158,7 @@ def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, toleranc
     node, first = np.unique(ends.node, return_index=True)
     points = shapely.points(ends.places[first])
     tree = shapely.STRtree(segments.shapes[may_cut])
-    end, near = _meetings(tree, points, limit, predicate="dwithin", distance=tolerance_m)
+    end, near = meeting_pairs(tree, points, limit, predicate="dwithin", distance=tolerance_m)
     segment = may_cut[near]
     measure_m = shapely.line_locate_point(segments.shapes[segment], points[end])
     measure_m += segments.measure_m[segments.first[segment]]
@@ -206,7 +168,7 @@ def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, toleranc
 def _cut_by_crossings(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
     """Return the cuts where segments cross, touch or overlap; those near an end of a line have that end's node."""
     shapes = segments.shapes[may_cut]
-    one, other = _meetings(shapely.STRtree(shapes), shapes, limit, predicate="intersects")
+    one, other = meeting_pairs(shapely.STRtree(shapes), shapes, limit, predicate="intersects")
     one, other = may_cut[one[one < other]], may_cut[other[one < other]]
     shared = shapely.intersection(segments.shapes[one], segments.shapes[other])
     follow = (other == one + 1) & (segments.first[other] == segments.first[one] + 1)

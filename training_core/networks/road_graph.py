@@ -269,7 +269,24 @@ def places_along(roads: RoadGraph, spacing_m: float) -> Places:
 
 
 def make_road_graph(lines: Lines, tolerance_m: float, name: str = "lines") -> RoadGraph:
-    """Return the noded graph of lines; see `noding.node_lines`. Nodes of degree 2 stay."""
+    """Return the noded graph of lines, in which nodes of degree 2 stay.
+
+    Parameters
+    ----------
+    lines : Lines
+    tolerance_m : float
+    name : str
+        See `noding.node_lines`.
+
+    Returns
+    -------
+    RoadGraph
+
+    Raises
+    ------
+    LabelError
+        See `noding.node_lines`.
+    """
     graph, line = node_lines(lines, tolerance_m, name)
     return RoadGraph(graph, np.repeat(line, graph.sizes), lines)
 

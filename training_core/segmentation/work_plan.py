@@ -18,7 +18,7 @@ import geopandas
 import numpy as np
 
 from ..errors import ImageryError, ResourceError
-from ..geodata.grid import Grid, grid_at, grid_of
+from ..geodata.grid import MOST_PX, Grid, grid_at, grid_of
 from ..geodata.model_input import ModelInput, find_bands, open_for_model
 from ..geodata.rasterize import burn_area, limit_to
 from ..geodata.rasters import open_raster
@@ -27,8 +27,6 @@ from .inference import Piece, read_piece
 
 # An image that must be enlarged by more than this factor shows nothing that the model was trained on.
 LARGEST_ENLARGEMENT = 8.0
-# Beyond this the work would take weeks on any one machine.
-MOST_PX = 10**12
 # From here on it is worth a moment to estimate how long it will take.
 MUCH_PX = 10**8
 # Disk space for a pixel of a result at most, with overviews, draft and final file.

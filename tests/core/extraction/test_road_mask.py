@@ -88,6 +88,15 @@ def test_gaps_patches_and_holes_are_measured_on_the_ground():
     assert not found(raster, pixel_m, min_hole_m2=6, close_m=0)[0][24, 52]
 
 
+def test_no_gap_is_wider_than_the_image():
+    road = np.zeros((30, 40), dtype=bool)
+    road[10:20, :5], road[10:20, 30:] = True, True
+    raster, options = array_raster(road, np.ones_like(road)), {"min_area_m2": 0, "min_hole_m2": 0}
+    at_most = found(raster, (0.001, 0.001), close_m=100, **options)[0]  # 100,000 pixels
+    np.testing.assert_array_equal(at_most, found(raster, (1.0, 1.0), close_m=40, **options)[0])
+    assert at_most[15, 20]
+
+
 def test_a_mask_has_no_second_threshold():
     road, known = noise((40, 50), 3)[0] > 0.6, np.ones((40, 50), dtype=bool)
     options = {"min_area_m2": 0, "min_hole_m2": 0, "close_m": 0}

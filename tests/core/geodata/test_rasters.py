@@ -236,3 +236,13 @@ def test_real_images_have_the_bands_one_sees(real_data):
     with open_raster(str(real_data / "vegas_pan.tif")) as dataset:
         assert len(band_names(dataset)) == 1
         assert NORTH_UP.a != dataset.transform.a
+
+
+def test_more_pixels_than_any_machine_can_do_are_refused_at_once(tmp_path):
+    path = tmp_path / "endless.vrt"
+    path.write_text(
+        f'<VRTDataset rasterXSize="2147483647" rasterYSize="2147483647"><SRS>{UTM}</SRS><GeoTransform>390000, 1, 0, '
+        '5820000, 0, -1</GeoTransform><VRTRasterBand dataType="Byte" band="1"/></VRTDataset>'
+    )
+    with open_raster(str(path)) as dataset, pytest.raises(ImageryError, match=r"endless\.vrt has 2,147,483,647 x"):
+        grid_of(dataset)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import shapely
 from affine import Affine
 from pyproj import Geod
 from rasterio.crs import CRS
@@ -52,6 +53,28 @@ def test_outside_the_area_all_is_ignored_even_roads():
     concave = layer(box(X, Y - 100, X + 50, Y).union(box(X, Y - 100, X + 200, Y - 70)))
     values = burn_labels(grid(), layer(across()), concave, OPTIONS).values
     assert (values[47:53, :50] == ROAD).all() and (values[:70, 50:] == IGNORE).all()
+
+
+@pytest.mark.parametrize("count", [2, 9, 10, 17, 300])
+def test_a_line_that_crosses_itself_covers_what_a_buffer_of_the_whole_covers(count):
+    ways = np.random.default_rng(count).uniform((X, Y - 100), (X + 200, Y), (count, 2))
+    drawn = layer(LineString(ways), LineString(ways[:2]), width=[8.0, 2.0])
+    found = burn_labels(grid(), drawn, layer(box(X, Y - 100, X + 200, Y)), LabelOptions(width_field="width")).values
+    inside, outside = (
+        shapely.contains_xy(LineString(ways).buffer(half_m, quad_segs=64), *centers()) for half_m in (3.9, 4.05)
+    )
+    assert (found[inside] == ROAD).all() and (found[~outside] == BACKGROUND).all()
+
+
+def centers():
+    """Map coordinates of the pixels' centers: twice (100, 200)."""
+    return np.meshgrid(X + 0.5 + np.arange(200), Y - 0.5 - np.arange(100))
+
+
+def test_a_track_of_very_many_points_is_rasterized_in_pieces():
+    ways = np.cumsum(np.random.default_rng(0).normal(0, 1, (20_000, 2)), axis=0) % (200, 100) + (X, Y - 100)
+    values = burn_labels(grid(), layer(LineString(ways)), None, OPTIONS).values
+    assert (values == ROAD).mean() > 0.9
 
 
 def test_a_width_field_counts_where_it_holds_a_width():

@@ -1,6 +1,5 @@
 import os
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -10,32 +9,9 @@ from roadseg.qgis_roadseg.runtime.runtime import RequirementSet
 from roadseg.training_core.errors import Cancelled, RuntimeEnvironmentError
 
 from ..support.acting import Ear
+from ..support.wheels import make_wheel
 
 BASE = Path(sys.base_prefix, "bin", "python3")
-
-
-def make_wheel(folder, code="__version__ = '1.2'"):
-    folder.mkdir(exist_ok=True)
-    with zipfile.ZipFile(folder / "tiny-1.2-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("tiny.py", code)
-        wheel.writestr("tiny-1.2.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.2\n")
-        wheel.writestr(
-            "tiny-1.2.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-        )
-        wheel.writestr("tiny-1.2.dist-info/RECORD", "tiny.py,,\ntiny-1.2.dist-info/METADATA,,\n")
-    return str(folder)
-
-
-@pytest.fixture
-def tiny(no_runtime, tmp_path, monkeypatch):
-    """A requirement set of one small package."""
-    (tmp_path / "runtime").mkdir()
-    (tmp_path / "runtime" / "tiny.txt").write_text("-r common.txt\n")
-    (tmp_path / "runtime" / "common.txt").write_text("tiny==1.2\n")
-    monkeypatch.setattr(runtime, "RESOURCES", tmp_path)
-    requirements = RequirementSet("tiny", ("tiny",), ((3, 9), (3, 99)))
-    monkeypatch.setattr(runtime, "REQUIREMENT_SETS", {"tiny": requirements})
-    return requirements
 
 
 def left(requirements):

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
+from roadseg.qgis_roadseg.runtime import client
 from roadseg.qgis_roadseg.runtime.client import WorkerClient
 from roadseg.training_core.errors import (
     Cancelled,
@@ -132,8 +133,12 @@ def test_an_error_of_an_unknown_kind(play, ear):
 
 def test_a_crash_tells_the_last_words(play, ear):
     folder = play('print("halloo", file=sys.stderr); 1 / 0')
-    with pytest.raises(WorkerError, match=r"(?s)ended without a result \(status 1\).*halloo.*ZeroDivisionError"):
+    with pytest.raises(
+        WorkerError,
+        match=r"^The worker ended without a result \(status 1\): ZeroDivisionError: division by zero. Run it",
+    ):
         run(folder, ear)
+    assert "halloo" in ear.text
 
 
 def test_a_crash_in_a_library(play, ear):
@@ -182,6 +187,56 @@ for _ in range(15):
 send("result", result={"slow": True})
 """)
     assert run(folder, ear, silence_s=0.7) == {"slow": True}
+
+
+SUSPENDED = """
+import signal
+send("log", message="started")
+subprocess.Popen([sys.executable, "-c", f"import os, time; time.sleep({seconds}); os.kill({os.getpid()}, 18)"])
+os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+def test_a_worker_that_is_suspended_is_told_soon_and_goes_on_when_it_is_continued(play, ear):
+    folder = play("seconds = 1\n" + SUSPENDED + 'send("result", result={"id": os.getpid()})')
+    process_id = run(folder, ear, notice_s=0.4)["id"]
+    notice = (
+        f"The worker (process {process_id}) is suspended; it goes on when it is continued (kill -CONT {process_id})"
+    )
+    assert [notice in told for told in ear.told] == [False, True, False]
+    assert ear.told[2] == "The worker responds again."
+
+
+def test_a_worker_that_stays_suspended_is_ended_and_the_error_says_why(play, ear):
+    with pytest.raises(WorkerError, match=r"was suspended from outside for 0.5 s and was killed. Run it again"):
+        run(play("seconds = 10\n" + SUSPENDED), ear, silence_s=0.5)
+
+
+def test_a_suspended_worker_that_is_cancelled_can_still_tidy_up(play):
+    ear = Ear(cancel_on="is suspended")
+    tidies = 'sys.stdin.read()\nsend("error", code="cancelled", message="Tidied up.", remedy="")'
+    with pytest.raises(Cancelled, match="Tidied up"):
+        run(play("seconds = 20\n" + SUSPENDED + tidies), ear, notice_s=0.3)
+
+
+def test_a_worker_that_is_silent_and_not_suspended_is_told_too(play, ear):
+    run(play('time.sleep(0.8); send("result", result={})'), ear, notice_s=0.3)
+    assert "has not responded for 0.3 s: the machine may be overloaded" in ear.told[0]
+
+
+def test_while_qgis_stands_still_a_silent_worker_is_not_counted_as_dead(play, monkeypatch):
+    """As on a machine that was suspended: both stand still, and the worker may be the later to wake."""
+
+    class Sleeper(Ear):
+        def isCanceled(self):  # noqa: N802
+            if self.told == ["started"]:
+                self.told.append("slept")
+                time.sleep(1.5)
+            return False
+
+    monkeypatch.setattr(client, "LONGEST_POLL_S", 0.2)
+    folder = play('send("log", message="started"); time.sleep(1.8); send("result", result={"fine": True})')
+    assert run(folder, Sleeper(), silence_s=1.0) == {"fine": True}
 
 
 def test_cancel_lets_the_worker_end_by_itself(play):

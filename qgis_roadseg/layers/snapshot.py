@@ -1,0 +1,168 @@
+"""Snapshots of vector layers: a run reads a layer as it was when the run began, whatever happens to it meanwhile.
+
+Scope: Processing's feature sources, layers that are edited, filtered or removed. Independent of what is read of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Optional
+
+from qgis.core import (
+    Qgis,
+    QgsCoordinateReferenceSystem,
+    QgsFeature,
+    QgsFeatureIterator,
+    QgsFeatureRequest,
+    QgsFeatureSource,
+    QgsFields,
+    QgsProcessingAlgorithm,
+    QgsProcessingContext,
+    QgsProcessingFeatureSource,
+    QgsProcessingFeatureSourceDefinition,
+    QgsVectorLayer,
+    QgsVectorLayerFeatureSource,
+    QgsVectorLayerSelectedFeatureSource,
+)
+
+from ...training_core.errors import LabelError
+
+
+class LayerSnapshot(QgsFeatureSource):
+    """A layer's features as they are now, unsaved edits included; may be read in any thread.
+
+    Parameters
+    ----------
+    layer : QgsVectorLayer
+        The layer; only used here, so it may be removed later.
+    selected_only : bool
+        Whether to take the selected features alone.
+    """
+
+    def __init__(self, layer: QgsVectorLayer, selected_only: bool) -> None:
+        super().__init__()
+        kind = QgsVectorLayerSelectedFeatureSource if selected_only else QgsVectorLayerFeatureSource
+        self._features = kind(layer)
+        self._count = layer.selectedFeatureCount() if selected_only else layer.featureCount()
+        self._name, self._crs, self._fields, self._type = layer.name(), layer.crs(), layer.fields(), layer.wkbType()
+        self._invalid: list[int] = []
+        self._note = lambda feature: self._invalid.append(feature.id())  # QGIS keeps its address alone
+
+    def getFeatures(self, request: Optional[QgsFeatureRequest] = None) -> QgsFeatureIterator:
+        """Return an iterator over the features, which ends at an invalid geometry where the request says so."""
+        request = QgsFeatureRequest() if request is None else QgsFeatureRequest(request)
+        if request.invalidGeometryCheck() == QgsFeatureRequest.InvalidGeometryCheck.GeometryAbortOnInvalid:
+            request.setInvalidGeometryCallback(self._note)
+        return self._features.getFeatures(request)
+
+    def check_geometries(self) -> None:
+        """Check that no iterator ended at an invalid geometry.
+
+        Raises
+        ------
+        LabelError
+            One did.
+        """
+        if self._invalid:
+            raise LabelError(
+                f"The feature {self._invalid[0]} of the layer {self._name} has an invalid geometry.",
+                "Repair it (Fix geometries in the toolbox), or change Invalid features filtering for this input or in "
+                "the settings of Processing.",
+            )
+
+    def sourceName(self) -> str:
+        """Return the layer's name."""
+        return self._name
+
+    def sourceCrs(self) -> QgsCoordinateReferenceSystem:
+        """Return the layer's CRS."""
+        return self._crs
+
+    def fields(self) -> QgsFields:
+        """Return the layer's fields."""
+        return self._fields
+
+    def wkbType(self) -> Qgis.WkbType:
+        """Return the type of the layer's geometries."""
+        return self._type
+
+    def featureCount(self) -> int:
+        """Return the number of features; negative where it is unknown."""
+        return self._count
+
+
+class ParameterSnapshot(QgsProcessingFeatureSource):
+    """The snapshot of a parameter's layer, with Processing's filters and checks of geometries.
+
+    Parameters
+    ----------
+    snapshot : LayerSnapshot
+        What to read.
+    context : QgsProcessingContext
+        Processing's context.
+    definition : QgsProcessingFeatureSourceDefinition
+        The parameter's value: filters and checks.
+    """
+
+    def __init__(
+        self, snapshot: LayerSnapshot, context: QgsProcessingContext, definition: QgsProcessingFeatureSourceDefinition
+    ) -> None:
+        super().__init__(snapshot, context, False, definition.featureLimit, definition.filterExpression)
+        self._snapshot = snapshot  # which the base class holds by its address alone
+        if definition.flags & QgsProcessingFeatureSourceDefinition.Flag.FlagOverrideDefaultGeometryCheck:
+            self.setInvalidGeometryCheck(definition.geometryCheck)
+
+    def check_geometries(self) -> None:
+        """See LayerSnapshot."""
+        self._snapshot.check_geometries()
+
+
+def read(source: QgsFeatureSource, request: QgsFeatureRequest) -> Iterator[QgsFeature]:
+    """Yield a source's features.
+
+    Where Processing is set to stop at invalid geometries, its own sources throw a C++ exception, which crashes QGIS as
+    it passes through Python.
+
+    Raises
+    ------
+    LabelError
+        A geometry is invalid, and Processing is set to stop there.
+    """
+    yield from source.getFeatures(request)
+    if isinstance(source, ParameterSnapshot):
+        source.check_geometries()
+
+
+def take_source(
+    algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
+) -> Optional[QgsProcessingFeatureSource]:
+    """Return the source that is the value of a parameter, as it is now; call it in the main thread.
+
+    The source that Processing itself returns holds the layer by its address: reading it after the user has removed the
+    layer would crash QGIS.
+
+    Parameters
+    ----------
+    algorithm : QgsProcessingAlgorithm
+        The algorithm that has the parameter.
+    name : str
+        The parameter's name.
+    parameters : dict
+        The algorithm's parameter values by name.
+    context : QgsProcessingContext
+        Processing's context.
+
+    Returns
+    -------
+    QgsProcessingFeatureSource or None
+        The source; None if none is given.
+    """
+    source = algorithm.parameterAsSource(parameters, name, context)
+    value = parameters.get(name)
+    is_defined = isinstance(value, QgsProcessingFeatureSourceDefinition)
+    definition = value if is_defined else QgsProcessingFeatureSourceDefinition()
+    its_layer = {name: definition.source if is_defined else value}
+    layer = algorithm.parameterAsVectorLayer(its_layer, name, context)
+    if source is None or layer is None:
+        return source
+    return ParameterSnapshot(LayerSnapshot(layer, definition.selectedFeaturesOnly), context, definition)

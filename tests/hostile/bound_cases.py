@@ -1,0 +1,139 @@
+"""The worst input known for the time and memory of jobs, within the bounds that docs/design.md states.
+
+A case is given the processor time and the memory of its bound, and some more for the libraries. What has no such bound,
+since lines can meet in as many places as they have pairs of segments, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import shapely
+
+from cases import DONE, REFUSED, Case, Place
+from support.rasters import NORTH_UP, write_layer, write_raster
+from support.towns import SIDE_PX
+
+_MASK_PX, _MASK_M = 700, 5.0
+# Bytes and seconds of processor time a pixel of the mask; see "Time and memory" in docs/design.md.
+_MASK_BYTES, _MASK_S = 700, 3e-5
+_LIBRARIES_BYTES, _LIBRARIES_S = 250 << 20, 5.0
+_VERTICES = 200_000
+
+
+def _mask(pattern: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[[Place], dict[str, Any]]:
+    def spoil(place: Place) -> dict[str, Any]:
+        columns, rows = np.meshgrid(np.arange(_MASK_PX), np.arange(_MASK_PX))
+        transform = NORTH_UP * NORTH_UP.scale(_MASK_M)
+        values = pattern(columns, rows).astype(np.uint8)
+        return {"raster": write_raster(place.bad / "mask.tif", values, transform=transform, compress="deflate")}
+
+    return spoil
+
+
+_PATTERNS = {
+    "stripes of one pixel": lambda x, y: y % 2 == 0,
+    "a lattice of one pixel": lambda x, y: (x % 3 == 0) | (y % 3 == 0),
+    "noise": lambda x, y: np.random.default_rng(0).random(x.shape) < 0.5,
+    "dots": lambda x, y: (x % 3 == 0) & (y % 3 == 0),
+    "nothing but road": lambda x, y: x >= 0,
+}
+
+
+def _vast(place: Place) -> dict[str, Any]:
+    """Return a mask of a trillion pixels that is a file of some hundred bytes."""
+    path = place.bad / "vast.vrt"
+    path.write_text(
+        '<VRTDataset rasterXSize="1000000" rasterYSize="1000000"><SRS>EPSG:32633</SRS>'
+        "<GeoTransform>390000,0.1,0,5820000,0,-0.1</GeoTransform>"
+        '<VRTRasterBand dataType="Byte" band="1"/></VRTDataset>'
+    )
+    return {"raster": str(path)}
+
+
+def _lattice() -> np.ndarray:
+    ways, far = 0.2 * np.arange(1500), 300.0
+    east = np.stack([np.column_stack([0 * ways, ways]), np.column_stack([0 * ways + far, ways])], axis=1)
+    return shapely.linestrings(np.concatenate([east, east[..., ::-1]]))
+
+
+def _star() -> np.ndarray:
+    angles = np.linspace(0, 2 * np.pi, 3000, endpoint=False)
+    ends = 90 * np.column_stack([np.cos(angles), np.sin(angles)]) + 95
+    return shapely.linestrings(np.stack([np.full_like(ends, 95), ends], axis=1))
+
+
+_TANGLES = {
+    "lines that all cross": _lattice,
+    "lines from one point": _star,
+    "a line again and again": lambda: np.repeat(shapely.LineString([(5, 5), (180, 180)]), 3000),
+    "a heap of short lines": lambda: shapely.linestrings(np.random.default_rng(0).uniform(95, 95.3, (9000, 2, 2))),
+}
+_LINES = {"cleannetwork": "lines", "exportnetwork": "lines", "scorenetwork": "truth", "comparenetworks": "before"}
+
+
+def _tangle(make: Callable[[], np.ndarray], field: str) -> Callable[[Place], dict[str, Any]]:
+    def spoil(place: Place) -> dict[str, Any]:
+        shapes = shapely.transform(make(), lambda points: points * (1, -1) + (NORTH_UP.c, NORTH_UP.f))
+        return {field: write_layer(place.bad / "tangle.gpkg", *shapes)}
+
+    return spoil
+
+
+def _track(place: Place) -> dict[str, Any]:
+    """Return drawn roads that are one line of very many vertices, which crosses itself everywhere."""
+    steps = np.random.default_rng(0).normal(0, 1, (_VERTICES, 2))
+    points = (NORTH_UP.c, NORTH_UP.f - SIDE_PX) + np.cumsum(steps, axis=0) % SIDE_PX * (0.4, 1)
+    return {"roads": write_layer(place.bad / "track.gpkg", shapely.LineString(points)), "width_m": 1.0}
+
+
+def _area(points: np.ndarray) -> Callable[[Place], dict[str, Any]]:
+    def spoil(place: Place) -> dict[str, Any]:
+        around = (NORTH_UP.c + SIDE_PX / 2, NORTH_UP.f - SIDE_PX / 2)
+        return {"aoi": write_layer(place.bad / "area.gpkg", shapely.Polygon(points + around))}
+
+    return spoil
+
+
+def _coast() -> np.ndarray:
+    angles = np.linspace(0, 2 * np.pi, _VERTICES, endpoint=False)
+    radius_m = 80 + np.random.default_rng(0).uniform(0, 5, _VERTICES)
+    return radius_m[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+_OF_AREAS = ("finetune", "segment", "extractroads", "evaluate", "scorenetwork", "comparenetworks")
+CASES = [
+    *(
+        Case(
+            f"vectorize, {name}", "vectorize", _mask(pattern), DONE, limit_s=_LIBRARIES_S + _MASK_S * _MASK_PX**2,
+            memory_bytes=_LIBRARIES_BYTES + _MASK_BYTES * _MASK_PX**2,
+        )
+        for name, pattern in _PATTERNS.items()
+    ),
+    *(
+        Case(f"{job}, a raster of a trillion pixels", job, _vast, REFUSED, memory_bytes=2 << 30)
+        for job in ("segment", "vectorize", "extractroads", "suggestlabels")
+    ),
+    *(
+        Case(f"{job}, {name}", job, _tangle(make, field), REFUSED, ("tangle.gpkg",), memory_bytes=1 << 30)
+        for job, field in _LINES.items()
+        for name, make in _TANGLES.items()
+    ),
+    *(
+        Case(f"{job}, a track of {_VERTICES:,} vertices", job, _track, DONE, limit_s=60, memory_bytes=2 << 30)
+        for job in ("finetune", "evaluate")
+    ),
+    *(
+        Case(f"{job}, an area of {_VERTICES:,} vertices", job, _area(_coast()), DONE, limit_s=30)
+        for job in _OF_AREAS
+    ),
+    *(
+        Case(
+            f"{job}, an area that crosses itself everywhere", job,
+            _area(np.random.default_rng(0).uniform(-80, 80, (3000, 2))), REFUSED, ("area.gpkg",),
+        )
+        for job in _OF_AREAS
+    ),
+]  # fmt: skip

@@ -1,0 +1,392 @@
+"""Hostile rasters: types, sizes, georeferences, contents and damaged bytes, for all jobs that read one."""
+
+from __future__ import annotations
+
+import os
+import random
+import zlib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Optional
+
+import numpy as np
+import rasterio
+from affine import Affine
+
+from cases import DONE, EITHER, REFUSED, Case, Place
+from support.rasters import NORTH_UP, UTM, write_raster
+
+IMAGE_JOBS = ("segment", "extractroads", "evaluate", "finetune", "quantize")
+MAP_JOBS = ("vectorize", "suggestlabels")
+JOBS = (*IMAGE_JOBS, *MAP_JOBS)
+# Jobs in which a raster alone decides whether they can be done, and quick ones.
+ALONE = ("segment", "extractroads", "vectorize", "suggestlabels")
+SEED = 1848
+MOON = (
+    'GEOGCS["Moon 2000",DATUM["D_Moon_2000",SPHEROID["Moon_2000",1737400,0]],PRIMEM["Reference_Meridian",0],'
+    'UNIT["degree",0.0174532925199433]]'
+)
+SITE = 'LOCAL_CS["Building site",UNIT["metre",1]]'
+
+
+def good_values(place: Place, job: str) -> np.ndarray:
+    """Return the values of a job's good raster: (bands, height, width)."""
+    source = {"vectorize": place.goods.mask, "suggestlabels": place.goods.probability}.get(job, place.goods.raster)
+    with rasterio.open(source) as dataset:
+        return dataset.read()
+
+
+def with_raster(place: Place, job: str, path: str | Path, alone: bool = False) -> dict[str, Any]:
+    """Return options with another raster; `alone` without layers that may not fit it."""
+    if job in ("evaluate", "finetune", "quantize"):
+        return {"rasters": [str(path)]}
+    layers = {"suggestlabels": {"labeled": ""}} | (
+        {"segment": {"aoi": ""}, "extractroads": {"aoi": ""}} if alone else {}
+    )
+    return {"raster": str(path), **layers.get(job, {})}
+
+
+def written(
+    place: Place,
+    job: str,
+    change: Callable[[np.ndarray], np.ndarray] = lambda values: values,
+    alone: bool = False,
+    then: Optional[Callable[[Path], None]] = None,
+    **profile: Any,
+) -> dict[str, Any]:
+    """Write a GeoTIFF of the job's good values, changed, and damage it afterwards.
+
+    Parameters
+    ----------
+    place : Place
+    job : str
+    change : callable
+        From and to values, (bands, height, width).
+    alone : bool
+        See `with_raster`.
+    then : callable, optional
+        Is given the file.
+    **profile
+        Of the file: `crs`, `transform`, and what GDAL takes.
+    """
+    path = place.bad / "hostile.tif"
+    values = change(good_values(place, job))
+    write_raster(path, values, **({"photometric": "rgb"} if len(values) == 3 else {}), **profile)
+    if then is not None:
+        then(path)
+    return with_raster(place, job, path, alone)
+
+
+def cases_of(name: str, jobs: tuple[str, ...], expect: str, spoil: Callable[..., dict], **options: Any) -> list[Case]:
+    """Return a case for each job; `spoil` is given the place and the job."""
+    return [Case(f"{job}, {name}", job, partial(spoil, job=job), expect, **options) for job in jobs]
+
+
+NAMED = {"names": ("hostile",)}
+
+
+def typed(place: Place, job: str, dtype: str) -> dict[str, Any]:
+    """Write the good values as another type, complex integers included."""
+    if not dtype.startswith("complex"):
+        return written(place, job, lambda values: values.astype(dtype))
+    values = good_values(place, job)
+    profile = {"driver": "GTiff", "crs": UTM, "transform": NORTH_UP, "count": len(values)}
+    path = place.bad / "hostile.tif"
+    rasterio.open(path, "w", dtype=dtype, width=values.shape[2], height=values.shape[1], **profile).close()
+    return with_raster(place, job, path)
+
+
+REAL = ("int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64")
+TYPES = [
+    *(
+        case
+        for dtype in REAL
+        for jobs, expect in ((("segment", "vectorize"), DONE), (("suggestlabels",), EITHER))
+        for case in cases_of(f"{dtype} values", jobs, expect, partial(typed, dtype=dtype))
+    ),
+    *(
+        case
+        for dtype in ("complex64", "complex128", "complex_int16")
+        for case in cases_of(f"{dtype} values", JOBS, REFUSED, partial(typed, dtype=dtype), **NAMED)
+    ),
+]  # fmt: skip
+
+_FILLS = {
+    "NaN alone": np.nan, "infinity alone": np.inf, "minus infinity alone": -np.inf, "the largest numbers": 3e38,
+    "numbers near zero": 1e-42,
+}  # fmt: skip
+
+
+def filled(place: Place, job: str, value: float) -> dict[str, Any]:
+    """Write a raster of one float value."""
+    return written(place, job, lambda values: np.full_like(values, value, dtype="float32"))
+
+
+def speckled(place: Place, job: str, value: float) -> dict[str, Any]:
+    """Write the good values as floats with one in ten replaced."""
+
+    def change(values: np.ndarray) -> np.ndarray:
+        values = values.astype("float32")
+        values[:, np.random.default_rng(SEED).random(values.shape[1:]) < 0.1] = value
+        return values
+
+    return written(place, job, change)
+
+
+def scaled(place: Place, job: str, scale: float, offset: float) -> dict[str, Any]:
+    """Write bytes with a scale and an offset, which make them a probability."""
+
+    def mark(path: Path) -> None:
+        with rasterio.open(path, "r+") as dataset:
+            dataset.scales, dataset.offsets = [scale] * dataset.count, [offset] * dataset.count
+
+    return written(place, job, lambda values: (values > 0).astype("uint8"), then=mark)
+
+
+VALUES = [
+    *(case for name, value in _FILLS.items() for case in cases_of(name, JOBS, EITHER, partial(filled, value=value))),
+    *(
+        case
+        for name, value in _FILLS.items()
+        for case in cases_of(f"{name}, here and there", ("segment", *MAP_JOBS), EITHER, partial(speckled, value=value))
+    ),
+    *(
+        case
+        for scale in (0.0, np.nan, np.inf, -1.0, 1e-300, 1e300)
+        for case in cases_of(
+            f"a scale of {scale:g}", MAP_JOBS, EITHER, partial(scaled, scale=scale, offset=0.0)
+        )
+    ),
+    *cases_of("an offset of NaN", MAP_JOBS, EITHER, partial(scaled, scale=0.5, offset=np.nan)),
+    *cases_of("nodata everywhere", JOBS, EITHER, partial(written, change=np.zeros_like, nodata=0)),
+    *cases_of(
+        "a hundred bands", JOBS, EITHER,
+        partial(written, change=lambda values: np.repeat(values[:1], 100, axis=0)), limit_s=60,
+    ),
+]  # fmt: skip
+
+
+def cropped(place: Place, job: str, height: int, width: int) -> dict[str, Any]:
+    """Write the upper left part of the good values."""
+    return written(place, job, lambda values: values[:, :height, :width], alone=True)
+
+
+def virtual(place: Place, job: str, height: int, width: int, kind: str = "Byte") -> dict[str, Any]:
+    """Write a virtual raster of any size without sources."""
+    path = place.bad / "hostile.vrt"
+    colors = ("Red", "Green", "Blue") if job in IMAGE_JOBS else ("Gray",)
+    kind = "Float32" if job == "suggestlabels" else kind
+    bands = "".join(
+        f'<VRTRasterBand dataType="{kind}" band="{number}"><ColorInterp>{color}</ColorInterp></VRTRasterBand>'
+        for number, color in enumerate(colors, 1)
+    )
+    path.write_text(
+        f'<VRTDataset rasterXSize="{width}" rasterYSize="{height}"><SRS>{UTM}</SRS>'
+        f"<GeoTransform>390000, 1, 0, 5820000, 0, -1</GeoTransform>{bands}</VRTDataset>"
+    )
+    return with_raster(place, job, path, alone=True)
+
+
+SMALL = ((1, 1), (1, 192), (192, 1), (2, 2), (31, 33), (7, 192))
+SIZES = [
+    *(
+        case
+        for height, width in SMALL
+        for case in cases_of(f"{width} x {height} px", JOBS, EITHER, partial(cropped, height=height, width=width))
+    ),
+    *(
+        case
+        for height, width in ((0, 10), (-5, 10), (2**31 - 1, 2**31 - 1), (10**6, 10**6))
+        for case in cases_of(
+            f"a virtual raster of {width} x {height} px", ALONE, REFUSED, partial(virtual, height=height, width=width)
+        )
+    ),
+    *(
+        case
+        for height, width in ((1, 2**31 - 1), (2**31 - 1, 1))
+        for case in cases_of(
+            f"a virtual raster of {width} x {height} px", MAP_JOBS, REFUSED,
+            partial(virtual, height=height, width=width),
+        )
+    ),
+]  # fmt: skip
+
+CENTERS = {"EPSG:3857": (1490000, 6890000), "EPSG:4326": (13.38, 52.52), "EPSG:2263": (1e6, 2e5), "EPSG:3031": (0, 1e6)}
+NOWHERE = {
+    "without a CRS": {"crs": None},
+    "without a georeference": {"transform": Affine.identity()},
+    "on the Moon": {"crs": MOON, "transform": Affine(1e-5, 0, 10, 0, -1e-5, 20)},
+    "in a building site's CRS": {"crs": SITE},
+    "in a vertical CRS": {"crs": "EPSG:5773"},
+    "in a geocentric CRS": {"crs": "EPSG:4978"},
+    "in meters that are declared as degrees": {"crs": "EPSG:4326"},
+    "over a pole": {"crs": "EPSG:4326", "transform": Affine(0.01, 0, 10, 0, -0.01, 90.5)},
+    "close to a pole": {"crs": "EPSG:4326", "transform": Affine(1e-5, 0, 10, 0, -1e-5, 90)},
+    "past the limit of Web Mercator": {"crs": "EPSG:3857", "transform": Affine(1, 0, 0, 0, -1, 9e7)},
+    "far beyond its zone": {"transform": Affine(1, 0, 3e7, 0, -1, 5820000)},
+    "at 1e30": {"transform": Affine(1, 0, 1e30, 0, -1, 1e30)},
+    "at infinity": {"transform": Affine(1, 0, np.inf, 0, -1, 5820000)},
+    "at NaN": {"transform": Affine(1, 0, np.nan, 0, -1, 5820000)},
+    "with rows along columns": {"transform": Affine(1, 1, 390000, 1, 1 + 1e-9, 5820000)},
+    "with pixels without height": {"transform": Affine(1, 0, 390000, 0, 0, 5820000)},
+    **{
+        f"with pixels of {side:g} m": {"transform": Affine(side, 0, 390000, 0, -side, 5820000)}
+        for side in (1e-300, 1e-9, 3e-6, 2e-4, 2e4, 1e6, 1e300)
+    },
+}
+ODD = {
+    "with rows to the north": {"transform": Affine(1, 0, 390000, 0, 1, 5820000)},
+    "mirrored": {"transform": Affine(-1, 0, 390000, 0, -1, 5820000)},
+    "rotated": {"transform": NORTH_UP @ Affine.rotation(30)},
+    "with oblong pixels": {"transform": Affine(1, 0, 390000, 0, -3, 5820000)},
+    "with pixels of 2 mm": {"transform": Affine(0.002, 0, 390000, 0, -0.002, 5820000)},
+    "across the antimeridian": {"crs": "EPSG:4326", "transform": Affine(1e-5, 0, 179.9995, 0, -1e-5, 50)},
+    **{
+        f"in {crs}": {"crs": crs, "transform": Affine.translation(*center) @ Affine.scale(side, -side)}
+        for (crs, center), side in zip(CENTERS.items(), (1.6, 1e-5, 3.0, 1.0))
+    },
+}
+GEOREFERENCES = [
+    *(
+        case
+        for name, profile in NOWHERE.items()
+        for case in cases_of(f"a raster {name}", JOBS, REFUSED, partial(written, **profile), **NAMED)
+    ),
+    *(
+        case
+        for name, profile in ODD.items()
+        for case in cases_of(
+            f"a raster {name}", ALONE, EITHER if "mm" in name else DONE, partial(written, alone=True, **profile)
+        )
+    ),
+]  # fmt: skip
+
+
+def as_file(place: Place, job: str, write: Callable[[Path, Place], Optional[Path]], name: str) -> dict[str, Any]:
+    """Put something else in the raster's place; what `write` returns is the source then."""
+    path = place.bad / name
+    return with_raster(place, job, write(path, place) or path)
+
+
+def vrt(inner: str) -> Callable[[Path, Place], None]:
+    """Return a writer of a virtual raster of one band with a text in it, where PATH stands for its own path."""
+
+    def write(path: Path, place: Place) -> None:
+        path.write_text(
+            f'<VRTDataset rasterXSize="192" rasterYSize="192"><SRS>{UTM}</SRS><GeoTransform>390000, 1, 0, 5820000, 0, '
+            f'-1</GeoTransform><VRTRasterBand dataType="Byte" band="1">{inner.replace("PATH", str(path))}'
+            "</VRTRasterBand></VRTDataset>"
+        )
+
+    return write
+
+
+def source(file: str) -> str:
+    """Return a virtual raster's source."""
+    name = f'<SourceFilename relativeToVRT="0">{file}</SourceFilename>'
+    return f"<SimpleSource>{name}<SourceBand>1</SourceBand></SimpleSource>"
+
+
+def bomb(path: Path, place: Place) -> None:
+    """Write XML whose entities grow to gigabytes."""
+    entities = "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
+    path.write_text(f'<!DOCTYPE x [<!ENTITY a0 "aaaaaaaaaa">{entities}]><VRTDataset rasterXSize="&a9;"/>')
+
+
+def linked(path: Path, place: Place) -> None:
+    """Make a link to itself."""
+    path.symlink_to(path)
+
+
+def in_latin_1(path: Path, place: Place) -> Path:
+    """Copy the good image to a name that is not UTF-8."""
+    copy = path.parent / os.fsdecode(b"hostile stra\xdfe.tif")
+    copy.write_bytes(Path(place.goods.raster).read_bytes())
+    return copy
+
+
+PYTHON_FUNCTION = (
+    "<PixelFunctionType>f.run</PixelFunctionType><PixelFunctionLanguage>Python</PixelFunctionLanguage>"
+    "<PixelFunctionCode><![CDATA[open('/tmp/hostile', 'w')]]></PixelFunctionCode>"
+)
+NO_RASTERS: dict[str, tuple[str, Callable[[Path, Place], Optional[Path]]]] = {
+    "missing": ("hostile.tif", lambda path, place: None),
+    "an empty file": ("hostile.tif", lambda path, place: path.write_bytes(b"") and None),
+    "text": ("hostile.tif", lambda path, place: path.write_text("no raster\n" * 99) and None),
+    "a folder": ("hostile.tif", lambda path, place: path.mkdir()),
+    "a pipe": ("hostile.tif", lambda path, place: os.mkfifo(path)),
+    "a link to itself": ("hostile.tif", linked),
+    "a link to a device": ("hostile.tif", lambda path, place: path.symlink_to("/dev/zero")),
+    "a name that is not UTF-8": ("hostile.tif", in_latin_1),
+    "a name that is too long": ("hostile.tif", lambda path, place: path.with_name("hostile" * 99)),
+    "roads": ("hostile.tif", lambda path, place: path.write_bytes(Path(place.goods.roads).read_bytes()) and None),
+    "a model": ("hostile.tif", lambda path, place: path.write_bytes(Path(place.goods.onnx).read_bytes()) and None),
+    "XML entities without end": ("hostile.vrt", bomb),
+    "XML that is cut off": ("hostile.vrt", lambda path, place: path.write_text("<VRTDataset rasterXSize=") and None),
+    "XML nested too deeply": ("hostile.vrt", lambda path, place: path.write_text("<VRTDataset>" * 99999) and None),
+    "a virtual raster of itself": ("hostile.vrt", vrt(source("PATH"))),
+    "a virtual raster of a missing one": ("hostile.vrt", vrt(source("/nowhere/missing.tif"))),
+}  # fmt: skip
+SUSPICIOUS = {
+    "a virtual raster with code": ("hostile.vrt", vrt(PYTHON_FUNCTION)),
+    "a virtual raster of a host that is down": ("hostile.vrt", vrt(source("/vsicurl/http://127.0.0.1:9/town.tif"))),
+}
+CONTENTS = [
+    *(
+        case
+        for name, (file, write) in NO_RASTERS.items()
+        for case in cases_of(f"{name} for a raster", JOBS, REFUSED, partial(as_file, write=write, name=file), **NAMED)
+    ),
+    *(
+        case
+        for name, (file, write) in SUSPICIOUS.items()
+        for case in cases_of(f"{name} for a raster", ("vectorize",), EITHER, partial(as_file, write=write, name=file))
+    ),
+]
+
+# Ways of storing a raster, each damaged differently by the same bytes.
+STORED = {
+    "plain": {},
+    "deflated": {"tiled": True, "blockxsize": 64, "blockysize": 64, "compress": "deflate"},
+    "LZW": {"compress": "lzw", "predictor": 2},
+    "bytes apart": {"interleave": "band", "compress": "packbits"},
+}
+
+
+def damaged(place: Place, job: str, where: str, number: int, profile: dict[str, Any]) -> dict[str, Any]:
+    """Write a raster with overviews, and then other bytes: in its header, its tiles or its overviews, or cut off."""
+    chance = random.Random(SEED + number + zlib.crc32(where.encode()))
+
+    def spoil(path: Path) -> None:
+        end_of_tiles = path.stat().st_size
+        with rasterio.open(path, "r+") as dataset:
+            dataset.build_overviews([2, 4])
+        data = bytearray(path.read_bytes())
+        if where == "cut off":
+            data = data[: chance.randrange(len(data))]
+        else:
+            first, last = {"header": (4, 400), "tiles": (400, end_of_tiles), "overviews": (end_of_tiles, len(data))}[
+                where
+            ]
+            for _ in range(2 ** chance.randrange(6)):
+                data[chance.randrange(first, last)] = chance.randrange(256)
+        path.write_bytes(data)
+
+    return written(place, job, then=spoil, **profile)
+
+
+DAMAGED = [
+    case
+    for where in ("header", "tiles", "overviews", "cut off")
+    for stored, profile in STORED.items()
+    for number in range(5)
+    for case in cases_of(
+        f"{stored}, other bytes in the {where}, {number}" if where != "cut off" else f"{stored}, cut off, {number}",
+        (("segment", "vectorize"), ("suggestlabels",), ("evaluate",))[number % 3],
+        EITHER,
+        partial(damaged, where=where, number=number, profile=profile),
+    )
+]
+
+CASES = [*TYPES, *VALUES, *SIZES, *GEOREFERENCES, *CONTENTS, *DAMAGED]

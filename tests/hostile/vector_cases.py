@@ -1,0 +1,369 @@
+"""Hostile vector layers: coordinate systems, geometries, fields and files, for every layer that a job reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any, Optional
+
+import geopandas
+import numpy as np
+import pyogrio
+import shapely
+from shapely.geometry import LineString, Polygon, box
+from shapely.geometry.base import BaseGeometry
+
+from cases import DONE, EITHER, REFUSED, Case, Place
+from support.rasters import UTM
+from support.towns import SIDE_PX
+
+# The layers of jobs, by what they hold.
+LINES, AREAS, POINTS = "lines", "areas", "points"
+ROLES = {
+    ("evaluate", "roads"): LINES, ("finetune", "roads"): LINES, ("cleannetwork", "lines"): LINES,
+    ("exportnetwork", "lines"): LINES, ("scorenetwork", "truth"): LINES, ("scorenetwork", "proposal"): LINES,
+    ("comparenetworks", "before"): LINES, ("comparenetworks", "after"): LINES,
+    ("evaluate", "aoi"): AREAS, ("finetune", "aoi"): AREAS, ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
+    ("suggestlabels", "labeled"): AREAS, ("scorenetwork", "aoi"): AREAS, ("comparenetworks", "aoi"): AREAS,
+    ("comparenetworks", "damage"): AREAS, ("comparenetworks", "places"): POINTS, ("comparenetworks", "origins"): POINTS,
+}  # fmt: skip
+SLOW = ("finetune",)
+CARRYING = (
+    ("cleannetwork", "lines"), ("exportnetwork", "lines"), ("comparenetworks", "before"), ("comparenetworks", "after"),
+    ("comparenetworks", "places"),
+)  # fmt: skip
+SEED = 1789
+X, Y = 390000, 5820000
+MOON = (
+    'GEOGCRS["Moon 2000",DATUM["D_Moon_2000",ELLIPSOID["Moon_2000",1737400,0,LENGTHUNIT["metre",1]]],'
+    'PRIMEM["Reference_Meridian",0],CS[ellipsoidal,2],AXIS["lat",north],AXIS["lon",east],'
+    'ANGLEUNIT["degree",0.0174532925199433]]'
+)
+SITE = 'LOCAL_CS["Building site",UNIT["metre",1]]'
+
+
+def good_layer(place: Place, role: tuple[str, str]) -> geopandas.GeoDataFrame:
+    """Return a good layer for a role."""
+    goods = place.goods
+    source = {LINES: goods.roads, AREAS: goods.aoi, POINTS: goods.places}[ROLES[role]]
+    return pyogrio.read_dataframe(source)
+
+
+def with_layer(role: tuple[str, str], path: str | Path) -> dict[str, Any]:
+    """Return options with another layer for a role, without the fields of the good one."""
+    field = role[1]
+    fields = {"places": {"places_name_field": ""}, "origins": {"origins_name_field": ""}}
+    return {field: str(path), **fields.get(field, {})}
+
+
+def rewritten(
+    place: Place, role: tuple[str, str], change: Callable[[geopandas.GeoDataFrame], geopandas.GeoDataFrame]
+) -> dict[str, Any]:
+    """Write the good layer, changed, to a GeoPackage."""
+    path = place.bad / "hostile.gpkg"
+    pyogrio.write_dataframe(change(good_layer(place, role)), path, layer="hostile")
+    return with_layer(role, path)
+
+
+def cases_of(
+    name: str, roles: Iterable[tuple[str, str]], expect: str, spoil: Callable[..., dict], **options: Any
+) -> list[Case]:
+    """Return a case for each role; `spoil` is given the place and the role."""
+    return [
+        Case(f"{job} {field}, {name}", job, partial(spoil, role=(job, field)), expect, **options)
+        for job, field in roles
+    ]
+
+
+QUICK = [role for role in ROLES if role[0] not in SLOW]
+
+
+def declared(crs: Optional[str]) -> Callable[[geopandas.GeoDataFrame], geopandas.GeoDataFrame]:
+    """Return a change that keeps coordinates and says that they are of another CRS."""
+    return lambda layer: layer.set_crs(crs, allow_override=True)
+
+
+def scaled(factor: float) -> Callable[[geopandas.GeoDataFrame], geopandas.GeoDataFrame]:
+    """Return a change that multiplies all coordinates."""
+    return lambda layer: layer.set_geometry(shapely.transform(layer.geometry, lambda points: points * factor))
+
+
+WRONG_CRS = {
+    "meters declared as degrees": declared("EPSG:4326"),
+    "meters declared as degrees of another datum": declared("EPSG:4258"),
+    "on the Moon": declared(MOON),
+    "in a building site's CRS": declared(SITE),
+    "in a vertical CRS": declared("EPSG:5773"),
+    "in a geocentric CRS": declared("EPSG:4978"),
+    "at a thousand times the coordinates": scaled(1e3),
+    "at coordinates of 1e300": scaled(1e294),
+}
+# What is also a place on Earth, but another one.
+ELSEWHERE = {
+    "declared in Web Mercator": declared("EPSG:3857"),
+    "declared in feet of New York": declared("EPSG:2263"),
+    "declared in the zone of the antipodes": declared("EPSG:32703"),
+    "declared in a polar stereographic CRS": declared("EPSG:3031"),
+    "in kilometers": scaled(1e-3),
+    "in micrometers of a degree": lambda layer: declared("EPSG:4326")(scaled(1e-6)(layer)),
+}
+# The same place in another way.
+SAME = {
+    "in degrees": lambda layer: layer.to_crs("EPSG:4326"),
+    "in Web Mercator": lambda layer: layer.to_crs("EPSG:3857"),
+    "with heights": lambda layer: layer.to_crs("EPSG:4979"),
+    "in the neighboring zone": lambda layer: layer.to_crs("EPSG:32632"),
+}
+CRSS = [
+    *(
+        case
+        for name, change in WRONG_CRS.items()
+        for case in cases_of(name, ROLES, REFUSED, partial(rewritten, change=change), names=("hostile",))
+    ),
+    *(
+        case
+        for name, change in ELSEWHERE.items()
+        for case in cases_of(name, QUICK, EITHER, partial(rewritten, change=change))
+    ),
+    *(case for name, change in SAME.items() for case in cases_of(name, QUICK, DONE, partial(rewritten, change=change))),
+]
+
+
+def of_shapes(place: Place, role: tuple[str, str], shapes: list[BaseGeometry], added: bool, crs: str) -> dict[str, Any]:
+    """Write shapes, alone or after those of the good layer."""
+    good = good_layer(place, role).to_crs(crs)
+    own = geopandas.GeoDataFrame(geometry=[*(good.geometry if added else ()), *shapes], crs=crs)
+    return rewritten(place, role, lambda _: own)
+
+
+def square(left: float, top: float, side: float) -> Polygon:
+    """Return a square with a corner at meters east and south of the town's."""
+    return box(X + left, Y - top - side, X + left + side, Y - top)
+
+
+TOWN = square(0, 0, SIDE_PX)
+COMB = LineString([(X + step, Y - (SIDE_PX if step % 2 else 0)) for step in range(SIDE_PX)])
+STAR = Polygon([(X + 96 + 90 * np.cos(2.4 * n), Y - 96 + 90 * np.sin(2.4 * n)) for n in range(50)])
+SHAPES: dict[str, list[BaseGeometry]] = {
+    "lines": [LineString([(X, Y - 50), (X + 190, Y - 50)])],
+    "points": [shapely.Point(X + 5, Y - 5), shapely.Point(X + 90, Y - 90)],
+    "polygons": [TOWN],
+    "multipoints": [shapely.MultiPoint([(X + 5, Y - 5), (X + 90, Y - 90)])],
+    "lines of two parts": [shapely.MultiLineString([[(X, Y), (X + 9, Y - 9)], [(X + 99, Y), (X + 9, Y - 99)]])],
+    "polygons of two parts": [shapely.MultiPolygon([square(0, 0, 50), square(100, 100, 50)])],
+    "collections": [shapely.GeometryCollection([TOWN, shapely.Point(X, Y)])],
+    "empty shapes": [Polygon(), LineString(), shapely.Point()],
+    "no geometries": [None, None],
+    "lines without length": [LineString([(X + 50, Y - 50), (X + 50, Y - 50)])],
+    "polygons without area": [Polygon([(X, Y), (X + 90, Y - 90), (X, Y)])],
+    "a polygon that crosses itself": [Polygon([(X, Y), (X + 190, Y - 190), (X + 190, Y), (X, Y - 190)])],
+    "a star that crosses itself": [STAR],
+    "a hole outside": [Polygon(TOWN.exterior.coords, [square(500, 500, 50).exterior.coords])],
+    "a hole as large as its polygon": [Polygon(TOWN.exterior.coords, [TOWN.exterior.coords])],
+    "the same line a hundred times": [LineString([(X, Y - 50), (X + 190, Y - 50)])] * 100,
+    "a comb": [COMB],
+    "a line around the Earth": [LineString([(X, Y - 50), (-X * 40, Y - 50), (X * 40, Y - 50)])],
+    "tiny shapes": [square(50, 50, 1e-7), LineString([(X, Y), (X + 1e-9, Y)])],
+    "a not-a-number vertex": [LineString([(X, Y), (np.nan, Y)])],
+    "an infinite vertex": [LineString([(X, Y), (np.inf, Y)])],
+    "a huge vertex": [LineString([(X, Y), (1e300, Y)])],
+}
+WORLD = {
+    "the whole world": [box(-180, -90, 180, 90)],
+    "half the world": [box(-180, -90, 13.381, 90)],
+    "a line from pole to pole": [LineString([(13.381, -90), (13.381, 90)])],
+    "a line around the equator": [LineString([(lon, 0) for lon in range(-180, 181)])],
+    "lines at the antipodes": [LineString([(-166.6, -52.5), (-166.7, -52.6)])],
+    "a line where the image's CRS ends": [LineString([(105, 0), (105.5, 0.01)])],
+    "points at both poles": [shapely.Point(0, 90), shapely.Point(0, -90)],
+}
+GEOMETRIES = [
+    *(
+        case
+        for name, shapes in SHAPES.items()
+        for case in cases_of(name, QUICK, EITHER, partial(of_shapes, shapes=shapes, added=False, crs=UTM))
+    ),
+    *(
+        case
+        for name, shapes in WORLD.items()
+        for added in (False, True)
+        for case in cases_of(
+            f"{name}{' besides' if added else ''}", QUICK, EITHER,
+            partial(of_shapes, shapes=shapes, added=added, crs="EPSG:4326"),
+        )
+    ),
+]  # fmt: skip
+
+FIELDS: dict[str, dict[str, Any]] = {
+    "a field geom": {"geom": "x"},
+    "a field geometry": {"geometry": "x"},
+    "fields that differ in case": {"Name": "x", "name": "y", "NAME": 1},
+    "fields of the output": {
+        "length_m": "x",
+        "component": "x",
+        "change": 1,
+        "status": 2,
+        "osmid": "x",
+        "u": 1,
+        "key": 2,
+    },
+    "a field fid of text": {"FID": "x"},
+    "lists": {"list": [1, 2, 3]},
+    "objects": {"object": {"a": {"b": [1, None]}}},
+    "values of all kinds": {"nothing": None, "true": True, "large": 2**62, "number": 1e300},
+    "dates": {"date": "2024-02-30", "time": "9999-99-99T99:99:99", "day": "0001-01-01"},
+    "a long text": {"text": "x" * 10**6},
+    "a name of 300 characters": {"n" * 300: 1},
+    "names that are SQL": {'a"; DROP TABLE edges; --': 1, "select": 2, "a'b": 3},
+    "names that are HTML": {"<script>alert(1)</script>": "<img src=x onerror=alert(1)>"},
+    "control characters": {"a\u0001b": "x\u0000y\u0008z", "": "no name"},
+    "letters of other scripts": {"Straße नेपाल": "道路 🛣"},
+    "five hundred fields": {f"field {number}": number for number in range(500)},
+}
+
+
+def with_fields(place: Place, role: tuple[str, str], fields: dict[str, Any]) -> dict[str, Any]:
+    """Write the good layer with other fields, as GeoJSON."""
+    path = place.bad / "hostile.geojson"
+    shapes = good_layer(place, role).to_crs("EPSG:4326").geometry
+    features = [
+        {"type": "Feature", "properties": fields, "geometry": shapely.geometry.mapping(shape)} for shape in shapes
+    ]
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), encoding="utf-8")
+    return with_layer(role, path)
+
+
+# Dates that no calendar has are refused, and what becomes of control characters depends on the format.
+UNCERTAIN = ("dates", "control characters")
+ATTRIBUTES = [
+    case
+    for name, fields in FIELDS.items()
+    for case in cases_of(name, CARRYING, EITHER if name in UNCERTAIN else DONE, partial(with_fields, fields=fields))
+]
+
+NO_WIDTHS = {
+    "infinite": np.inf, "huge": 1e30, "a kilometer too much": 2000.0, "negative": -5.0, "zero": 0.0, "NaN": np.nan,
+    "minus infinity": -np.inf, "tiny": 1e-30,
+}  # fmt: skip
+
+
+def with_width(place: Place, role: tuple[str, str], value: float) -> dict[str, Any]:
+    """Write the good roads with a field that gives all of them one width."""
+    changed = rewritten(place, role, lambda layer: layer.assign(breite=[value] * len(layer)))
+    return {**changed, "width_field": "breite"}
+
+
+WIDTHS = [
+    case
+    for name, value in NO_WIDTHS.items()
+    for case in cases_of(
+        f"a width that is {name}", [("evaluate", "roads")], REFUSED if value > 1000 else DONE,
+        partial(with_width, value=value),
+    )
+]  # fmt: skip
+
+
+def as_text(place: Place, role: tuple[str, str], text: str, name: str) -> dict[str, Any]:
+    """Write a text for a layer."""
+    (place.bad / name).write_text(text, encoding="utf-8")
+    return with_layer(role, place.bad / name)
+
+
+def collection(shape: str) -> str:
+    """Return GeoJSON of one shape, which is given as text."""
+    return f'{{"type":"FeatureCollection","features":[{{"type":"Feature","properties":{{}},"geometry":{shape}}}]}}'
+
+
+TEXTS = {
+    "a line of one point": ("hostile.geojson", collection('{"type":"LineString","coordinates":[[13,52]]}')),
+    "an open ring": ("hostile.geojson", collection('{"type":"Polygon","coordinates":[[[13,52],[14,52],[14,53]]]}')),
+    "coordinates of text": ("hostile.geojson", collection('{"type":"LineString","coordinates":[["a","b"],["c","d"]]}')),
+    "coordinates of no depth": ("hostile.geojson", collection('{"type":"LineString","coordinates":13}')),
+    "deep coordinates": ("hostile.geojson", collection(f'{{"type":"Polygon","coordinates":{"[" * 5000}{"]" * 5000}}}')),
+    "an unknown kind of geometry": ("hostile.geojson", collection('{"type":"Blob","coordinates":[[13,52]]}')),
+    "JSON that is cut off": ("hostile.geojson", collection('{"type":"LineString","coordinates":[[13,52],[14')),
+    "JSON of other things": ("hostile.geojson", '{"type": "FeatureCollection", "features": 5}'),
+    "no features": ("hostile.geojson", '{"type": "FeatureCollection", "features": []}'),
+    "a table without geometry": ("hostile.csv", "a,b\n1,2\n"),
+    "a TIN": ("hostile.csv", 'WKT\n"TIN (((13 52,13 53,14 53,13 52)))"\n'),
+    "a polyhedral surface": ("hostile.csv", 'WKT\n"POLYHEDRALSURFACE (((13 52,13 53,14 53,13 52)))"\n'),
+    "a geometry without CRS": ("hostile.csv", 'WKT\n"LINESTRING (13 52,14 53)"\n'),
+    "text": ("hostile.gpkg", "no layer\n" * 99),
+    "an empty file": ("hostile.gpkg", ""),
+}  # fmt: skip
+
+
+def as_file(place: Place, role: tuple[str, str], write: Callable[[Path, Place], Optional[str]]) -> dict[str, Any]:
+    """Put something else in the layer's place; what `write` returns is the source then."""
+    path = place.bad / "hostile.gpkg"
+    return with_layer(role, write(path, place) or path)
+
+
+def in_latin_1(path: Path, place: Place) -> str:
+    """Copy the good roads to a name that is not UTF-8."""
+    copy = path.parent / os.fsdecode(b"hostile stra\xdfe.gpkg")
+    copy.write_bytes(Path(place.goods.roads).read_bytes())
+    return str(copy)
+
+
+NO_LAYERS: dict[str, Callable[[Path, Place], Optional[str]]] = {
+    "a missing file": lambda path, place: None,
+    "a folder": lambda path, place: path.mkdir(),
+    "a pipe": lambda path, place: os.mkfifo(path),
+    "a pipe with a layer's name": lambda path, place: os.mkfifo(path) or f"{path}|layername=roads",
+    "a link to a device": lambda path, place: path.symlink_to("/dev/zero"),
+    "a name that is not UTF-8": in_latin_1,
+    "a raster": lambda path, place: path.write_bytes(Path(place.goods.raster).read_bytes()) and None,
+    "a model": lambda path, place: path.write_bytes(Path(place.goods.onnx).read_bytes()) and None,
+    "a layer that is not there": lambda path, place: f"{place.goods.roads}|layername=hostile",
+    "a number of a layer that is not there": lambda path, place: f"{place.goods.roads}|layerid=9|layername=hostile",
+    "a filter that is no SQL": lambda path, place: f"{place.goods.roads}|subset=hostile >",
+    "a filter that lets nothing through": lambda path, place: f"{place.goods.roads}|subset=fid = -1 AND 'hostile' = ''",
+    "a password": lambda path, place: "PG:host=/nowhere dbname=hostile password=secret",
+}
+FILES = [
+    *(
+        case
+        for name, (file, text) in TEXTS.items()
+        for case in cases_of(
+            f"{name} for a layer", ROLES, REFUSED, partial(as_text, text=text, name=file), names=("hostile",)
+        )
+    ),
+    *(
+        case
+        for name, write in NO_LAYERS.items()
+        for case in cases_of(f"{name} for a layer", ROLES, REFUSED, partial(as_file, write=write), names=("hostile",))
+    ),
+]  # fmt: skip
+
+
+def damaged(place: Place, role: tuple[str, str], suffix: str, number: int) -> dict[str, Any]:
+    """Write the good layer in a format, with other bytes here and there, or cut off."""
+    path = place.bad / f"hostile{suffix}"
+    pyogrio.write_dataframe(good_layer(place, role), path)
+    chance = random.Random(SEED + number)
+    data = bytearray(path.read_bytes())
+    if number % 4:
+        for _ in range(4 ** chance.randrange(5)):
+            data[chance.randrange(len(data))] = chance.randrange(256)
+    else:
+        data = data[: chance.randrange(len(data))]
+    path.write_bytes(data)
+    return with_layer(role, path)
+
+
+DAMAGED = [
+    case
+    for suffix in (".gpkg", ".geojson", ".fgb", ".shp")
+    for number in range(12)
+    for case in cases_of(
+        f"a damaged {suffix[1:]}, {number}", [QUICK[(number + 5 * part) % len(QUICK)] for part in range(2)], EITHER,
+        partial(damaged, suffix=suffix, number=number),
+    )
+]  # fmt: skip
+
+CASES = [*CRSS, *GEOMETRIES, *ATTRIBUTES, *WIDTHS, *FILES, *DAMAGED]

@@ -1,0 +1,109 @@
+"""What the hostile tests share: values for every algorithm, and a look at what a run has left."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from qgis.core import QgsFeature, QgsGeometry, QgsProcessingFeatureSourceDefinition, QgsProject
+
+from ..support.acting import failure, memory_layer
+from ..support.parts import WRITE
+
+LINE = "LineString (350001 3059999, 350011 3059999)"
+AREA = "Polygon ((350000 3059990, 350010 3059990, 350010 3060000, 350000 3059990))"
+
+# Inputs and outputs by algorithm: lines and area are layers, what begins with a dot is a file to write.
+TABLE = {
+    "finetune": {"INPUT": ["image"], "ROADS": "lines", "AOI": "area", "MODEL": ".safetensors", "REPORT": ".html"},
+    "evaluate": {"INPUT": ["image"], "ROADS": "lines", "AOI": "area", "MODEL": "model", "REPORT": ".html"},
+    "suggestlabels": {"INPUT": "image", "LABELED": "area", "OUTPUT": ".gpkg"},
+    "exportmodel": {"INPUT": "model", "OUTPUT": ".onnx"},
+    "quantize": {"INPUT": ["image"], "MODEL": "model", "ROADS": "lines", "OUTPUT": ".onnx"},
+    "makescene": {"RASTER": ".tif", "OUTPUT": ".gpkg"},
+    "segment": {"INPUT": "image", "MODEL": "model", "AOI": "area", "MASK": ".tif"},
+    "vectorize": {"INPUT": "image", "OUTPUT": ".gpkg", "NODES": ".shp"},
+    "extractroads": {"INPUT": "image", "MODEL": "model", "AOI": "area", "OUTPUT": ".geojson"},
+    "cleannetwork": {"INPUT": "lines", "OUTPUT": ".gpkg", "NODES": ".shp"},
+    "scorenetwork": {"INPUT": "lines", "TRUTH": "lines", "AOI": "area", "OUTPUT": ".gpkg"},
+    "exportnetwork": {"INPUT": "lines", "GRAPHML": ".graphml"},
+    "comparenetworks": {"INPUT": "lines", "BEFORE": "lines", "OUTPUT": ".gpkg"},
+}
+WITH_LAYERS_IN = sorted(name for name, values in TABLE.items() if {"lines", "area"} & set(map(str, values.values())))
+WITH_LAYERS_OUT = sorted(name for name, values in TABLE.items() if str(values.get("OUTPUT"))[1:] in ("gpkg", "geojson"))
+
+# Writes 300 features into each layer that is asked for, and a file for every other output.
+ALL_OUTPUTS = (
+    WRITE
+    + """
+options = job()["options"]
+for name, path in options.items():
+    if name in ("roads", "nodes", "suggestions", "errors", "changes", "reached") and path and not os.path.exists(path):
+        write(path, name, ogr.wkbLineString, {"length_m": ogr.OFTReal},
+              [("LINESTRING (350001 3059999, 350011 3059999)", {"length_m": 10.0})] * 300)
+    elif name in ("mask", "report", "model", "onnx", "graphml", "raster") and path and not os.path.exists(path):
+        open(path, "w").close()
+"""
+)
+
+
+@dataclass
+class Place:
+    """Where a run works: its outputs, and its temporary files."""
+
+    out: Path
+    temporary: Path
+
+    def assert_clean(self, complete=()):
+        assert sorted(path.name for path in self.out.iterdir()) == list(complete)
+        assert list(self.temporary.glob("roadseg*")) == []
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    found = Place(tmp_path / "out", tmp_path / "temporary")
+    found.out.mkdir()
+    found.temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(found.temporary))
+    return found
+
+
+@pytest.fixture
+def values_of(place, image, model):
+    """Return a function that makes the values of an algorithm; an expression filters its layers."""
+
+    def layer(name, expression):
+        found = memory_layer("LineString" if name == "lines" else "Polygon", f"drawn {name}", "")
+        for _ in range(300):
+            feature = QgsFeature(found.fields())
+            feature.setGeometry(QgsGeometry.fromWkt(LINE if name == "lines" else AREA))
+            found.dataProvider().addFeature(feature)
+        return QgsProcessingFeatureSourceDefinition(found.id(), filterExpression=expression)
+
+    def make(algorithm, expression=""):
+        files = {"image": str(image), "model": model}
+        values = {}
+        for name, kind in TABLE[algorithm].items():
+            if kind in ("lines", "area"):
+                values[name] = layer(kind, expression)
+            elif isinstance(kind, list):
+                values[name] = [files[each] for each in kind]
+            else:
+                values[name] = files.get(kind, str(place.out / f"{name.lower()}{kind}"))
+        return values
+
+    yield make
+    QgsProject.instance().removeAllMapLayers()
+
+
+@pytest.fixture
+def told(place, provider):
+    """Return a function that runs an algorithm that fails, checks that nothing is left, and returns what was told."""
+
+    def run(algorithm, values, ear=None, complete=()):
+        text = failure(algorithm, values, ear)
+        assert "Traceback" not in text
+        place.assert_clean(complete)
+        return text
+
+    return run

@@ -1,0 +1,89 @@
+"""A worker that dies, or whose runtime goes, in each phase of a run: what is told, and that nothing is left."""
+
+import shutil
+
+import pytest
+from qgis.core import QgsField, QgsProject, QgsVectorLayer
+from qgis.PyQt.QtCore import QMetaType
+
+from ..support.acting import Ear, run
+from ..support.parts import ANSWER
+from .conftest import ALL_OUTPUTS, TABLE
+
+KILL, SEGFAULT = 9, 11
+TOLD = {
+    KILL: "The system killed the worker, most likely because memory ran out. Lower",
+    SEGFAULT: "crashed (signal 11)",
+}
+
+# What the worker does before it dies; what it has written lies in its temporary folder.
+PHASES = {
+    "before it says anything": "",
+    "after its first word": 'send("heartbeat")\n',
+    "at work": 'send("progress", fraction=0.5, message="Tile 1 of 2")\n',
+    "with a child": 'subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])\n',
+    "within a line": 'print(\'{"event": "result", "result\', end="", flush=True)\n',
+    "when its layers are written": ALL_OUTPUTS.replace('"mask", "report", "model", "onnx", "graphml", "raster"', ""),
+}
+
+
+@pytest.mark.parametrize("number", [KILL, SEGFAULT])
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_worker_that_is_killed_is_told_and_leaves_nothing(phase, number, values_of, told, play_runtime):
+    play_runtime(PHASES[phase] + f"os.kill(os.getpid(), {number})")
+    text = told("extractroads", values_of("extractroads"))
+    assert TOLD[number] in text and text.rstrip().endswith(".")
+
+
+@pytest.mark.parametrize("algorithm", TABLE)
+def test_in_each_algorithm_a_crash_is_told_with_a_remedy(algorithm, values_of, told, play_runtime):
+    play_runtime('send("heartbeat")\nos.kill(os.getpid(), 11)')
+    text = told(algorithm, values_of(algorithm))
+    assert "The worker crashed (signal 11). Run it again; if it happens again, run Set up runtime with Rebuild" in text
+
+
+@pytest.mark.parametrize("number", [KILL, SEGFAULT])
+def test_a_worker_that_dies_after_its_result_has_done_its_work(number, values_of, place, provider, play_runtime):
+    play_runtime(ALL_OUTPUTS + ANSWER + f"os.kill(os.getpid(), {number})")
+    result = run("cleannetwork", values_of("cleannetwork"))
+    assert QgsVectorLayer(result["OUTPUT"], "roads", "ogr").featureCount() == 300
+
+
+@pytest.mark.parametrize("found", ["the python", "a module"])
+def test_a_runtime_that_is_deleted_during_the_run_is_told(found, values_of, told, play_runtime):
+    error = "ModuleNotFoundError: No module named 'torch'" if found == "a module" else "No such file: torch/lib.so"
+    python = play_runtime(f"""
+import shutil
+shutil.rmtree(os.path.dirname(os.path.abspath(__file__)))
+print({error!r}, file=sys.stderr)
+sys.exit(1)
+""")
+    text = told("segment", values_of("segment"))
+    if found == "a module":
+        assert "The runtime is incomplete (ModuleNotFoundError: No module named 'torch'). Run Set up runtime." in text
+    else:
+        assert "ended without a result (status 1): No such file: torch/lib.so. Run it again" in text
+    assert not python.exists()
+    assert "does not exist" in told("segment", values_of("segment"))
+
+
+def test_a_runtime_that_is_deleted_between_preparation_and_work_is_told(values_of, told, play_runtime, tmp_path):
+    python = play_runtime(ANSWER)
+
+    class Deleting(Ear):
+        def setProgressText(self, text):  # noqa: N802
+            shutil.rmtree(python.parent, ignore_errors=True)
+
+        pushInfo = setProgressText  # noqa: N815
+
+    values = values_of("finetune")
+    values["ROADS"] = _with_a_width(values["ROADS"])
+    assert "python cannot be started" in told("finetune", values, Deleting())
+
+
+def _with_a_width(definition):
+    """Return the layer with a field of which the run tells, while it writes the layer, that it is not used."""
+    layer = QgsProject.instance().mapLayer(definition.source.staticValue())
+    layer.dataProvider().addAttributes([QgsField("width", QMetaType.Type.Double)])
+    layer.updateFields()
+    return definition

@@ -1,0 +1,33 @@
+"""A package of one module as a wheel, and a requirement set of that package alone."""
+
+import zipfile
+
+from roadseg.qgis_roadseg.runtime import runtime
+from roadseg.qgis_roadseg.runtime.runtime import RequirementSet
+
+
+def make_wheel(folder, code="__version__ = '1.2'", extra=()):
+    """Write the wheel into a folder, with further files by their names in the archive; return the folder's path."""
+    folder.mkdir(exist_ok=True)
+    files = {
+        "tiny.py": code,
+        "tiny-1.2.dist-info/METADATA": "Metadata-Version: 2.1\nName: tiny\nVersion: 1.2\n",
+        "tiny-1.2.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        **dict(extra),
+    }
+    with zipfile.ZipFile(folder / "tiny-1.2-py3-none-any.whl", "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(name, text)
+        wheel.writestr("tiny-1.2.dist-info/RECORD", "".join(f"{name},,\n" for name in files))
+    return str(folder)
+
+
+def tiny_set(folder, set_attribute=setattr):
+    """Make the requirement set, whose files lie in a folder, the only one; return it."""
+    (folder / "runtime").mkdir(exist_ok=True)
+    (folder / "runtime" / "tiny.txt").write_text("-r common.txt\n")
+    (folder / "runtime" / "common.txt").write_text("tiny==1.2\n")
+    requirements = RequirementSet("tiny", ("tiny",), ((3, 9), (3, 99)))
+    set_attribute(runtime, "RESOURCES", folder)
+    set_attribute(runtime, "REQUIREMENT_SETS", {"tiny": requirements})
+    return requirements
