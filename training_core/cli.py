@@ -239,7 +239,7 @@ def run_job_file(job_file: Path) -> None:
     """Run the job in JOB_FILE: events on standard output; closing standard input cancels."""
     try:
         job = from_json(_read_job_file(job_file))
-    except RoadSegError as error:
+    except JobError as error:
         _refuse(error)
     worker.run_for_client(job)
 

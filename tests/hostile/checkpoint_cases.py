@@ -105,6 +105,10 @@ def _filled(name: str, value: float) -> Callable[[Tensors], object]:
     return lambda tensors: tensors.update({name: torch.full_like(tensors[name], value)})
 
 
+def _added(name: str) -> Callable[[Tensors], object]:
+    return lambda tensors: tensors.update({name: torch.zeros(3)})
+
+
 def _replaced(name: str, change: Callable[[torch.Tensor], torch.Tensor]) -> Callable[[Tensors], object]:
     return lambda tensors: tensors.update({name: change(tensors[name])})
 
@@ -117,11 +121,13 @@ _NAMES = (
 )
 VALUES = (None, True, -1, 0.5, 1e300, 10**19, "x", [], [[]], {}, {"x": 1})
 MEMBERS = (
-    ("format",), ("identity",), ("engine",), ("engine", "name"), ("engine", "precision"), ("has_extension",), ("history",),
-    ("history", "step"), ("history", "elapsed_s"), ("history", "steps"), ("history", "validations"), ("history", "timings_s"),
+    ("format",), ("identity",), ("engine",), ("engine", "name"), ("engine", "precision"), ("has_extension",),
+    ("history",), ("history", "step"), ("history", "elapsed_s"), ("history", "steps"), ("history", "validations"),
+    ("history", "timings_s"),
     ("history", "notes"), ("history", "stride"), ("history", "validated_parts"), ("history", "fitted"), ("best",),
 )  # fmt: skip
-TEXTS = {"no JSON": "{", "nested lists": "[" * 100_000, "NaN": '{"format": NaN}', "a number": "3", "many digits": "9" * 5000,
+TEXTS = {"no JSON": "{", "nested lists": "[" * 100_000, "NaN": '{"format": NaN}', "a number": "3",
+         "many digits": "9" * 5000,
          "nested objects": '{"a":' * 50_000 + "1" + "}" * 50_000}  # fmt: skip
 
 
@@ -136,7 +142,8 @@ def _member(keys: tuple[str, ...], value: Any) -> Callable[[Document], object]:
 
 
 SPOILT = {
-    **{f"{value} in {name}": _of_tensors(_filled(name, value)) for name in _NAMES for value in (float("nan"), float("-inf"))},
+    **{f"{value} in {name}": _of_tensors(_filled(name, value))
+       for name in _NAMES for value in (float("nan"), float("-inf"))},
     **{f"{name} {what}": _of_tensors(_replaced(name, change)) for name in _NAMES for what, change in {
         "with an axis more": lambda tensor: tensor[None], "of a size 0": lambda tensor: tensor.reshape(-1)[:0],
         "of integers": lambda tensor: tensor.to(torch.int64), "of flags": lambda tensor: tensor > 0,
@@ -145,10 +152,11 @@ SPOILT = {
     "a negative step": _of_tensors(_filled("state.optimizer.3.step", -1.0)),
     "a negative square": _of_tensors(_filled("state.optimizer.3.exp_avg_sq", -1.0)),
     "no tensors": _of_tensors(dict.clear),
-    "a tensor more": _of_tensors(lambda tensors: tensors.update({"state.network.extra": torch.zeros(3)})),
-    "a moment of no parameter": _of_tensors(lambda tensors: tensors.update({"state.optimizer.9999.exp_avg": torch.zeros(3)})),
-    "a moment of minus one": _of_tensors(lambda tensors: tensors.update({"state.optimizer.-1.exp_avg": torch.zeros(3)})),
-    **{f"{'.'.join(keys)} is {value!r:.12}": _of_document(_member(keys, value)) for keys in MEMBERS for value in VALUES},
+    "a tensor more": _of_tensors(_added("state.network.extra")),
+    "a moment of no parameter": _of_tensors(_added("state.optimizer.9999.exp_avg")),
+    "a moment of minus one": _of_tensors(_added("state.optimizer.-1.exp_avg")),
+    **{f"{'.'.join(keys)} is {value!r:.12}": _of_document(_member(keys, value))
+       for keys in MEMBERS for value in VALUES},
     **{f"document: {what}": _of_text(text) for what, text in TEXTS.items()},
     **{f"cut to {share:.0%}": _of_bytes(lambda content, share=share: content[: int(len(content) * share)])
        for share in (0, 0.0001, 0.5, 0.9999)},

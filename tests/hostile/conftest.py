@@ -50,7 +50,10 @@ def server():
 
 @pytest.fixture
 def place(goods, tmp_path):
-    """Good inputs, and empty folders for bad ones and for outputs, whose files do not outlive the test: models are large."""
+    """Good inputs, and empty folders for bad ones and for outputs.
+
+    Their files do not outlive the test, since models are large.
+    """
     from cases import Place
 
     folders = [tmp_path / name for name in ("bad", "out", "job")]

@@ -14,8 +14,8 @@ from training_core.jobs import JOBS, OptionField
 
 SEED = 20261122
 VALUES = (
-    None, True, False, -1, 0, 1.5, -0.0, 1e308, -(10**18), "", "\0", "a\0b", "\ud800", "x\udfff", "x" * 100_000, [], [[]], [None], ["\0"],
-    [1.5], [True], ["\ud800", "a"], {}, {"x": [1]},
+    None, True, False, -1, 0, 1.5, -0.0, 1e308, -(10**18), "", "\0", "a\0b", "\ud800", "x\udfff", "x" * 100_000, [],
+    [[]], [None], ["\0"], [1.5], [True], ["\ud800", "a"], {}, {"x": [1]},
 )  # fmt: skip
 # So many of them for each field of each job, other ones for each.
 VALUES_A_FIELD = 2
@@ -80,8 +80,9 @@ def _inserted(text: str) -> Callable[[Place], bytes]:
 
 
 TEXTS: dict[str, Callable[[Place], bytes]] = {
-    **{f"only {content[:12]!r}": (lambda content: lambda place: content)(content) for content in (
-        b"", b"\0", b"{}", b"[]", b"null", b"3", b'"job"', b"NaN", b"\xff\xfe{", b"\x80\x04\x95.", b"%PDF-1.4", b"\x1f\x8b\x08",
+    **{f"only {content[:12]!r}": lambda place, content=content: content for content in (
+        b"", b"\0", b"{}", b"[]", b"null", b"3", b'"job"', b"NaN", b"\xff\xfe{", b"\x80\x04\x95.", b"%PDF-1.4",
+        b"\x1f\x8b",
         b"[" * 1_000_000, b'{"a":' * 200_000, b"9" * 1_000_000, b'"' + b"x" * 5_000_000 + b'"', b" " * 1_000_000,
     )},
     "65 MB": lambda place: json.dumps(_good(place)).encode() + b" " * 65_000_000,
@@ -95,16 +96,19 @@ TEXTS: dict[str, Callable[[Place], bytes]] = {
     **{f"version {version}": _of(lambda document, version=version: document.update(version=version))
        for version in (0, 2, -1, 1.0, True, "1", None, [1], 10**19)},
     **{f"job {name!r:.20}": _of(lambda document, name=name: document.update(job=name))
-       for name in ("drive", "", "Segment", "../segment", "worker", "\ud800", None, 3, ["segment"], {"segment": 1}, "x" * 100_000)},
+       for name in ("drive", "", "Segment", "../segment", "worker", "\ud800", None, 3, ["segment"], {"segment": 1},
+                    "x" * 100_000)},
     **{f"options {options!r:.20}": _of(lambda document, options=options: document.update(options=options))
        for options in (None, [], {}, "all", 3, [["raster", "a.tif"], ["roads", "b.gpkg"]], {"raster": {}})},
-    **{f"without {key}": _of(lambda document, key=key: document.pop(key) and None) for key in ("job", "version", "options")},
+    **{f"without {key}": _of(lambda document, key=key: document.pop(key) and None)
+       for key in ("job", "version", "options")},
     **{f"an unknown field {name!r:.20}": _of(lambda document, name=name: document["options"].update({name: 1}))
        for name in ("colour", "", "__class__", "name", "title", "\ud800", "x" * 100_000, "raster\0")},
     "a thousand unknown fields": _of(lambda document: document["options"].update({f"f{at}": 1 for at in range(1000)})),
     "a field twice": _inserted('"raster": "a.tif"'),
     **{f"{number[:12]} for a number": _inserted(f'"threshold": {number}')
-       for number in ("NaN", "Infinity", "-Infinity", "1e999", "-1e999", "9" * 400, "9" * 5000, "0x10", "01", "1.", ".5", "+1", "1_000")},
+       for number in ("NaN", "Infinity", "-Infinity", "1e999", "-1e999", "9" * 400, "9" * 5000, "0x10", "01", "1.",
+                      ".5", "+1", "1_000")},
     "nested by 900": _inserted('"extra": ' + "[" * 900 + "]" * 900),
 }  # fmt: skip
 

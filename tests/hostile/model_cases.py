@@ -27,8 +27,9 @@ _ONNX_READERS = ("segment", "extractroads", "evaluate", "quantize")
 
 # Values of every kind, in place of good ones.
 VALUES = {
-    "null": None, "true": True, "negative": -1, "zero": 0, "half": 0.5, "huge": 1e300, "tiny": 1e-300, "an integer of 18 digits": 10**18,
-    "text": "x", "long text": "x" * 300_000, "surrogate": "\ud800", "list": [], "list of lists": [[[]]], "object": {},
+    "null": None, "true": True, "negative": -1, "zero": 0, "half": 0.5, "huge": 1e300, "tiny": 1e-300,
+    "an integer of 18 digits": 10**18, "text": "x", "long text": "x" * 300_000,
+    "surrogate": "\ud800", "list": [], "list of lists": [[[]]], "object": {},
     "object of a list": {"a": [1]},
 }  # fmt: skip
 # Where in the document; the last key is replaced.
@@ -53,8 +54,9 @@ MEMBERS = {
 }
 # What may stand there, though it is not what a training writes.
 _HARMLESS = {
-    ("resolution", "half"), ("threshold", "half"), ("threshold", "zero"), ("threshold", "tiny"), ("halo", "zero"), ("classes", "list"),
-    ("a band", "text"), ("mean", "negative"), ("mean", "zero"), ("mean", "half"), ("mean", "tiny"), ("mean", "an integer of 18 digits"),
+    ("resolution", "half"), ("threshold", "half"), ("threshold", "zero"), ("threshold", "tiny"), ("halo", "zero"),
+    ("classes", "list"), ("a band", "text"), ("mean", "negative"), ("mean", "zero"), ("mean", "half"), ("mean", "tiny"),
+    ("mean", "an integer of 18 digits"),
     ("deviation", "half"), ("deviation", "an integer of 18 digits"),
 }  # fmt: skip
 TEXTS = {
@@ -144,7 +146,8 @@ _TYPES = (torch.float16, torch.bfloat16, torch.float64, torch.int8, torch.uint8,
 WEIGHTS = {
     **{f"{value} in {name}": _set(name, value) for name in _LAYERS for value in (float("nan"), float("inf"), 3e38)},
     **{f"{name} missing": lambda weights, name=name: weights.pop(name) for name in _LAYERS},
-    **{f"{name} in {str(dtype)[6:]}": _replaced(name, lambda each, dtype=dtype: each.to(dtype)) for name in _LAYERS[:1] for dtype in _TYPES},
+    **{f"{_LAYERS[0]} in {str(dtype)[6:]}": _replaced(_LAYERS[0], lambda each, dtype=dtype: each.to(dtype))
+       for dtype in _TYPES},
     **{f"{name} of a size 0": _replaced(name, lambda each: each[:0]) for name in _LAYERS},
     **{f"{name} with an axis more": _replaced(name, lambda each: each[None]) for name in _LAYERS},
     "all in float64": lambda weights: weights.update({name: each.double() for name, each in weights.items()}),
@@ -333,8 +336,12 @@ def _all_attributes(value: int) -> Callable[[ModelProto], object]:
     return change
 
 
+def _channels(value: onnx.ValueInfoProto) -> Any:
+    return value.type.tensor_type.shape.dim[1]
+
+
 GRAPHS = {
-    **{f"opset {version}": (lambda version: lambda model: setattr(model.opset_import[0], "version", version))(version)
+    **{f"opset {version}": lambda model, version=version: setattr(model.opset_import[0], "version", version)
        for version in (-1, 0, 1, 9999, 2**62)},
     "no opset": lambda model: model.ClearField("opset_import"),
     "two opsets": lambda model: model.opset_import.add(domain="", version=17),
@@ -372,8 +379,8 @@ GRAPHS = {
     "an input of three axes": lambda model: model.graph.input[0].type.tensor_type.shape.dim.pop(),
     "an input of no shape": lambda model: model.graph.input[0].type.tensor_type.ClearField("shape"),
     "an input of integers": lambda model: setattr(model.graph.input[0].type.tensor_type, "elem_type", 7),
-    "an input that is a list": lambda model: model.graph.input[0].type.sequence_type.elem_type.tensor_type.SetInParent(),
-    "an output of five classes": lambda model: setattr(model.graph.output[0].type.tensor_type.shape.dim[1], "dim_value", 5),
+    "an input that is a list": lambda model: model.graph.input[0].type.sequence_type.SetInParent(),
+    "an output of five classes": lambda model: setattr(_channels(model.graph.output[0]), "dim_value", 5),
     "no metadata": lambda model: model.ClearField("metadata_props"),
     "two documents": lambda model: model.metadata_props.add(key="roadseg", value="{}"),
     **{f"document: {what}": _of_note(text) for what, text in TEXTS.items()},

@@ -15,7 +15,7 @@ _REQUIRED = object()
 
 
 class Fields:
-    """The members of a JSON object. Every method raises ValueError, with a sentence that names the member.
+    """The members of a JSON object. What is wrong with one is a ValueError that names it.
 
     Parameters
     ----------
@@ -31,16 +31,43 @@ class Fields:
         self._members, self._name = value, name
 
     def text(self, key: str, default: Any = _REQUIRED) -> str:
-        """Return a text of at most LONGEST_TEXT characters."""
+        """Return a text of at most LONGEST_TEXT characters.
+
+        Raises
+        ------
+        ValueError
+            It is missing, or something else.
+        """
         value = self._member(key, default)
         return value if value is default else _text(value, f"{self._name} {key}")
 
     def texts(self, key: str) -> list[str]:
-        """Return a list of such texts."""
+        """Return a list of such texts.
+
+        Raises
+        ------
+        ValueError
+            It is missing, or something else.
+        """
         return [_text(value, f"an item of {self._name} {key}") for value in self.items(key)]
 
     def number(self, key: str, low: float, high: float) -> float:
-        """Return a number within a range, ends included."""
+        """Return a number within a range, ends included.
+
+        Parameters
+        ----------
+        key : str
+        low, high : float
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            It is missing, or something else.
+        """
         value = self._member(key, _REQUIRED)
         if type(value) not in (int, float) or not low <= value <= high:
             raise ValueError(f"{self._name} {key} is {shown(value)}, no number from {low:g} to {high:g}")
@@ -59,6 +86,11 @@ class Fields:
         Returns
         -------
         int
+
+        Raises
+        ------
+        ValueError
+            It is missing, or something else.
         """
         value = self._member(key, default)
         if type(value) is not int or not low <= value <= high:
@@ -66,14 +98,26 @@ class Fields:
         return value
 
     def items(self, key: str, default: Any = _REQUIRED) -> list[Any]:
-        """Return a list."""
+        """Return a list.
+
+        Raises
+        ------
+        ValueError
+            It is missing, or something else.
+        """
         value = self._member(key, default)
         if not isinstance(value, list):
             raise ValueError(f"{self._name} {key} is {shown(value)}, no list")
         return value
 
     def inner(self, key: str, default: Any = _REQUIRED) -> "Fields":
-        """Return the members of an object."""
+        """Return the members of an object.
+
+        Raises
+        ------
+        ValueError
+            It is missing, or something else.
+        """
         return Fields(self._member(key, default), f"{self._name} {key}".strip())
 
     def plain(self) -> dict[str, Any]:

@@ -98,7 +98,13 @@ class Predictor:
 
 
 def require_numbers(prediction: np.ndarray, model: str, image: str = "") -> None:
-    """Check a prediction, (...), float32, of a model for an image: NaN would pass for background.
+    """Check a prediction: NaN would pass for background.
+
+    Parameters
+    ----------
+    prediction : ndarray of any shape (...), float32
+    model, image : str
+        Their files, for the message.
 
     Raises
     ------
@@ -309,6 +315,11 @@ def predict_tiles(
     tile : Tile
         In the given order.
     prediction : Prediction
+
+    Raises
+    ------
+    ModelFileError
+        The model computes values that are no numbers.
     """
     pieces = ahead((read_piece(tile, read, predictor.bands, name=name) for tile in tiles), 1)
     for piece, prediction in predict_pieces(predictor, pieces, most_px):

@@ -131,7 +131,7 @@ def test_an_unknown_scaling_is_refused(model, tmp_path):
     document = {**load_model(model)[1].to_document(), "roadseg:scaling": "by eye"}
     path = tmp_path / "bad.safetensors"
     save_file(load_file(model), path, metadata={"roadseg": json.dumps(document)})
-    with pytest.raises(ModelFileError, match="has invalid values"):
+    with pytest.raises(ModelFileError, match="its scaling is 'by eye'"):
         load_model(str(path))
 
 
