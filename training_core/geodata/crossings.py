@@ -128,5 +128,14 @@ def _numbers(counts: np.ndarray) -> np.ndarray:
 
 
 def valid(shapes: np.ndarray) -> np.ndarray:
-    """Return polygons repaired where they cross themselves: all that a ring surrounds, but for holes, is inside."""
+    """Return polygons repaired where they cross themselves: all that a ring surrounds, but for holes, is inside.
+
+    Parameters
+    ----------
+    shapes : ndarray (n,), object
+
+    Returns
+    -------
+    ndarray (n,), object
+    """
     return shapely.make_valid(shapes, method="structure", keep_collapsed=False)

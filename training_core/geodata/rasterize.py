@@ -114,7 +114,19 @@ def _crs_of(grid: Grid) -> CRS:
 
 
 def pixel_window(shapes: np.ndarray, grid: Grid) -> tuple[int, int, int, int]:
-    """Return the window (column, row, width, height) of the pixels that shapes in ground meters, (n,), touch."""
+    """Return the window (column, row, width, height) of the pixels that shapes touch.
+
+    Parameters
+    ----------
+    shapes : ndarray (n,), object
+        In ground meters.
+    grid : Grid
+
+    Returns
+    -------
+    tuple of int
+        Width and height are 0 where they touch none.
+    """
     on_grid = shapely.intersection(grid.from_metric_to_pixels(shapes), box(0, 0, grid.width, grid.height))
     on_grid = on_grid[shapely.area(on_grid) > 0]
     if not len(on_grid):
