@@ -204,6 +204,33 @@ def test_the_best_until_then_outlives_a_nan_loss(image):
     assert any("The best model so far is kept" in event.message for event in events if isinstance(event, Warning))
 
 
+def spoil_statistics(training):
+    """Make the model one that trains with finite losses, since batch normalization measures anew, and infers NaN."""
+    weights = training.trainer._model.state_dict()
+    weights["encoder.bn1.running_var"].fill_(-1.0)
+
+
+def test_a_model_that_infers_nan_has_diverged_though_its_losses_are_finite(image):
+    training = new_training(image, steps=40)
+    spoil_statistics(training)
+    with pytest.raises(JobError, match=r"diverged: at step 0 the model computes values that are no numbers"):
+        training.validate()
+    assert training.history.validations == []
+
+
+def test_the_best_until_then_outlives_a_model_that_infers_nan(image):
+    events = []
+    training = new_training(image, Reporter(events.append), steps=40)
+    training.validate()
+    best = training.best
+    spoil_statistics(training)
+    training.validate()
+    assert training.best is best and len(training.history.validations) == 1
+    assert any("The best model so far is kept" in event.message for event in events if isinstance(event, Warning))
+    training.run(batches(image))
+    assert training.history.step == 0
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_no_step_is_taken_on_a_nan_or_infinite_loss(image, value):
     trainer, (chips, labels) = new_trainer(averaging=0.9), next(batches(image))
