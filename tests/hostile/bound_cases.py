@@ -20,7 +20,7 @@ _MASK_PX, _MASK_M = 700, 5.0
 # Bytes and seconds of processor time a pixel of the mask; see "Time and memory" in docs/design.md.
 _MASK_BYTES, _MASK_S = 1000, 3e-5
 _LIBRARIES_BYTES, _LIBRARIES_S = 250 << 20, 5.0
-_VERTICES = 200_000
+_VERTICES = 100_000
 
 
 def _mask(pattern: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[[Place], dict[str, Any]]:
