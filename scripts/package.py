@@ -19,7 +19,7 @@ from headless import BUILD, ROOT
 FOLDER = "roadseg"
 SHIPPED = ("LICENSE", "__init__.py", "algorithms", "metadata.txt", "qgis_roadseg", "resources", "training_core")
 LEFT_OUT = (
-    ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "README.md", "benchmarks", "docs",
+    ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "README.md", "SECURITY.md", "benchmarks", "docs",
     "pyproject.toml", "scripts", "tests",
 )  # fmt: skip
 

@@ -204,7 +204,7 @@ def test_classes_that_look_different_are_learned(tmp_path):
     drawn.to_file(tmp_path / "roads.gpkg")
     events = []
     job = FineTune(
-        rasters=(raster,), roads=str(tmp_path / "roads.gpkg"), class_field="kind", width_m=ROAD_M, steps=40, chip_px=96,
+        rasters=(raster,), roads=str(tmp_path / "roads.gpkg"), class_field="kind", width_m=ROAD_M, steps=60, chip_px=96,
         base_model=plant_model(tmp_path / "base.safetensors"), model=str(tmp_path / "model.safetensors"),
         learning_rate=0.002, engine="native", threads=1, batch_size=2,
     )  # fmt: skip
