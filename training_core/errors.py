@@ -18,7 +18,7 @@ _SECRETS = (
         r"(?i)((?:\b[\w-]*(?:password|passwd|pwd|token|secret|signature|credential|api_?key|authorization)|\bsig"
         rf"|\bheader\.[\w-]+)\s*=\s*){_VALUE}"
     ),
-    # https://user:password@host, also where that is part of another address.
+    # Before the @ of an address, after the user, also where that address is part of another one.
     re.compile(r"(://[^\s/:@]*:)[^\s/]+(?=@)"),
     re.compile(r"(?i)(%3A%2F%2F[^\s&]*?%3A)[^\s&]+?(?=%40)"),
 )
