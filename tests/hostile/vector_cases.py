@@ -50,6 +50,7 @@ def good_layer(place: Place, role: tuple[str, str]) -> geopandas.GeoDataFrame:
     """Return a good layer for a role."""
     goods = place.goods
     source = {LINES: goods.roads, AREAS: goods.aoi, POINTS: goods.places}[ROLES[role]]
+    source = goods.labeled if role[1] == "labeled" else source  # where all is labeled, nothing is left to suggest
     return pyogrio.read_dataframe(source)
 
 

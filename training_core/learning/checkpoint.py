@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from ..errors import JobError, shown
@@ -26,6 +26,7 @@ from ..jobs import FineTune, RecipeOptions
 from ..jobs.untrusted_json import parse
 from ..labels.labeled_images import LabeledImage
 from ..models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded, make_engine
+from ..models.model_file import read_safetensors
 from ..segmentation.pixel_metrics import Confusion
 from ..system.outputs import replaced
 from ..system.staging import remove_leftovers
@@ -126,9 +127,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise JobError(f"There is no checkpoint {path} to resume from.", "Run it without resume.")
     try:
         _check_header_length(path)
-        with safe_open(path, framework="pt") as file:
-            document = parse((file.metadata() or {})[_HEADER_KEY])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
+        tensors, metadata = read_safetensors(path)
+        document = parse(metadata[_HEADER_KEY])
         if document["format"] != FORMAT:
             raise ValueError("unknown format")
         engine = make_engine(**document["engine"])

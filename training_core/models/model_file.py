@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import nn
 
 from ..errors import ModelFileError, shown
@@ -128,9 +128,8 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
     """
     _refuse_other_kinds(path)
     try:
-        with safe_open(path, framework="pt") as file:
-            card, document = card_from_text((file.metadata() or {})[_HEADER_KEY], path)
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # not a dict
+        weights, metadata = read_safetensors(Path(path))
+        card, document = card_from_text(metadata[_HEADER_KEY], path)
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise ModelFileError(f"{path} is damaged or no model file.", "Copy it anew or choose another.") from error
     except KeyError as error:
@@ -146,6 +145,33 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
     weights = expand(weights, path) if storage else weights
     _check_weights(weights, card, path)
     return weights, card
+
+
+def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
+    """Return the tensors of a safetensors file, and the texts in its header.
+
+    It is read whole: a file that is mapped, as `safe_open` has it, ends the process (SIGBUS) where somebody cuts it off
+    meanwhile.
+
+    Returns
+    -------
+    tensors : dict of Tensor of any shape (...), any dtype
+    metadata : dict of str to str
+
+    Raises
+    ------
+    SafetensorError
+        The file is damaged.
+    OSError
+        It cannot be read.
+    ValueError
+        Its header is no JSON, or has no texts.
+    """
+    content = path.read_bytes()
+    tensors = load(content)
+    begin, length = 8, int.from_bytes(content[:8], "little")
+    metadata = json.loads(content[begin : begin + length]).get("__metadata__") or {}
+    return tensors, metadata
 
 
 def _check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) -> None:
