@@ -25,7 +25,9 @@ _ROOMS = {"all but a byte": (1, -1), "all but 100 bytes": (1, -100), "half": (0.
 # Share of the size of all outputs that a small disk has.
 _DISKS = {"a tenth": 0.1, "half": 0.5, "nearly all": 0.9}
 _FEW_FILES = (14, 20, 40)
-_NO_TEMPORARY_FOLDERS = {"missing": "/nonexistent", "read-only": "/proc"}
+_FULL = "full"
+_NO_TEMPORARY_FOLDERS = {"missing": "/nonexistent", "read-only": "/proc", _FULL: ""}
+_PAGE_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def test_the_result_is_whole_or_there_is_none(case, references, goods: Goods, se
     (tmp_path / "job").mkdir()
     (tmp_path / "out").mkdir()
     options, limits = with_suffix(goods.options(case.job, tmp_path / "out"), case.suffix), {}
-    disk_bytes = 0
+    disk_bytes = temporary_bytes = 0
     if case.kind == "file size":
         share, more = _ROOMS[case.amount]
         size = reference.outputs[Path(options[case.output]).name].stat().st_size
@@ -86,8 +88,12 @@ def test_the_result_is_whole_or_there_is_none(case, references, goods: Goods, se
     elif case.kind == "open files":
         limits["limits"] = {"NOFILE": int(case.amount.split()[0])}
     else:
-        limits["variables"] = {"TMPDIR": _NO_TEMPORARY_FOLDERS[case.amount]}
-    with small_disk(tmp_path / "out", disk_bytes):
+        limits["variables"] = {"TMPDIR": _NO_TEMPORARY_FOLDERS[case.amount] or str(tmp_path / "temporary")}
+        temporary_bytes = _PAGE_BYTES * (case.amount == _FULL)
+    (tmp_path / "temporary").mkdir()
+    with small_disk(tmp_path / "temporary", temporary_bytes), small_disk(tmp_path / "out", disk_bytes):
+        if temporary_bytes:
+            (tmp_path / "temporary" / "all there is").write_bytes(bytes(_PAGE_BYTES))
         (tmp_path / "out" / "neighbor.txt").write_text("former")
         for path in claimed(case.job, options)[:1]:
             Path(path).write_text("former")
