@@ -70,7 +70,8 @@ def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> 
         last: Event = events.Result(execute(job, reporter))
         status = 0
     except BaseException as error:  # any exception must reach the user as an event
-        last = explain(error, reporter)
+        # What fails as its files are removed under it was stopped.
+        last = explain(Cancelled() if shutdown.has_begun() else error, reporter)
         status = EXIT_CANCELLED if last.code == Cancelled.code else EXIT_FAILED
     stopped.set()
     heart.join()  # so that nothing follows the last event
@@ -162,13 +163,14 @@ class EventWriter:
 
     def __init__(self, stream: IO[str], cancelled: threading.Event) -> None:
         self._stream, self._cancelled, self._lock = stream, cancelled, threading.Lock()
-        self.is_broken = False
+        self.is_broken = self._is_over = False
 
     def __call__(self, event: Event) -> None:
-        """Write an event, unless a former one could not be written."""
+        """Write an event, unless a former one could not be written, or was a result or an error: the last of all."""
         with self._lock:
-            if self.is_broken:
+            if self.is_broken or self._is_over:
                 return
+            self._is_over = isinstance(event, (events.Result, events.Error))
             try:
                 self._stream.write(events.encode(event) + "\n")
                 self._stream.flush()

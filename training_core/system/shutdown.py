@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 _IN_CRITICAL_SECTION = threading.RLock()
 _CLEANUPS: list[Callable[[], None]] = []
+_BEGUN = threading.Event()
 
 
 @contextmanager
@@ -31,6 +32,11 @@ def remove_cleanup(cleanup: Callable[[], None]) -> None:
     _CLEANUPS.remove(cleanup)
 
 
+def has_begun() -> bool:
+    """Whether the cleanups are being called, since the process is about to be ended."""
+    return _BEGUN.is_set()
+
+
 def clean_up(patience_s: float) -> None:
     """Call all cleanups, so that another thread can end the process; no critical section begins after this.
 
@@ -40,6 +46,7 @@ def clean_up(patience_s: float) -> None:
         How long to wait for a critical section.
     """
     _IN_CRITICAL_SECTION.acquire(timeout=patience_s)
+    _BEGUN.set()
     for each in reversed(_CLEANUPS):
         with contextlib.suppress(OSError):
             each()
