@@ -29,8 +29,8 @@ HEARTBEAT_S = 2.0
 PATIENCE_S, GRACE_S, FINISH_S = 2.0, 20.0, 620.0
 EXIT_FAILED, EXIT_CANCELLED = 1, 130
 LONGEST_MESSAGE = 10_000
-# How PyTorch and oneDNN put it that there is no memory.
-_NO_MEMORY = ("not enough memory", "can't allocate memory", "could not create a memory object")
+# How PyTorch puts it that there is no memory.
+_NO_MEMORY = ("not enough memory", "can't allocate memory")
 
 
 def execute(job: Job, reporter: Reporter) -> dict[str, Any]:

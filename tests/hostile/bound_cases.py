@@ -17,7 +17,8 @@ from support.rasters import NORTH_UP, write_layer, write_raster
 from support.towns import SIDE_PX
 
 _MASK_PX, _MASK_M = 700, 5.0
-# Bytes and seconds of processor time a pixel of the mask; see "Time and memory" in docs/design.md.
+# Bytes of address space and seconds of processor time a pixel of the mask: with room above what "Time and memory" in
+# docs/design.md states, since address space is more than memory, and processors differ.
 _MASK_BYTES, _MASK_S = 1000, 3e-5
 _LIBRARIES_BYTES, _LIBRARIES_S = 250 << 20, 5.0
 _VERTICES = 100_000

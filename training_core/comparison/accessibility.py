@@ -18,10 +18,10 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.fields import carried_fields
+from ..geodata.parallel_arrays import concatenated
 from ..geodata.vectors import read_layer, read_polygons, require_fields, require_geometry
 from ..jobs import CompareNetworks
 from ..networks.lines import Lines, area_in
-from ..networks.parallel_arrays import concatenated
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from .network_pair import BEFORE
 from .open_roads import ComparedRoads, is_closed, passable_roads, with_new_roads

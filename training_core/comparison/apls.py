@@ -22,7 +22,7 @@ import geopandas
 import numpy as np
 
 from ..events import Reporter
-from ..networks.parallel_arrays import concatenated
+from ..geodata.parallel_arrays import concatenated
 from ..networks.road_graph import Places, RoadGraph
 from ..networks.shortest_paths import paths_on
 

@@ -19,8 +19,8 @@ from functools import cached_property
 import numpy as np
 import shapely
 
+from ..geodata.parallel_arrays import concatenated
 from ..networks.lines import Lines, make_lines
-from ..networks.parallel_arrays import concatenated
 from ..networks.road_graph import Places, RoadGraph, as_drawn
 from ..networks.stretches import Stretches, near, rest
 

@@ -12,9 +12,9 @@ import numpy as np
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from ..geodata.parallel_arrays import concatenated
 from ..jobs import CompareNetworks
 from ..networks.lines import Lines, make_lines
-from ..networks.parallel_arrays import concatenated
 from .changes import ChangeSegments
 
 

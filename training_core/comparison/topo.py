@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial import cKDTree
 
 from ..events import Reporter
-from ..networks.parallel_arrays import ranges
+from ..geodata.parallel_arrays import ranges
 from ..networks.road_graph import Places, RoadGraph, places_along
 from ..networks.shortest_paths import make_paths
 

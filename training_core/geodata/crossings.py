@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import shapely
 
+from .parallel_arrays import ranges
+
 # What GEOS repairs in seconds.
 MOST_CROSSINGS = 100_000
 # A shape of fewer vertices cannot have so many.
@@ -112,19 +114,12 @@ def in_short_pieces(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     end = np.cumsum(np.bincount(part, minlength=len(parts))) - 1
     begin = np.append(0, end[:-1] + 1)[: len(parts)]
     counts = -(-(end - begin) // _PIECE_SEGMENTS)
-    part, number = np.repeat(np.arange(len(parts)), counts), _numbers(counts)
-    first = begin[part] + _PIECE_SEGMENTS * number
-    sizes = np.minimum(first + _PIECE_SEGMENTS, end[part]) - first + 1
-    piece = np.repeat(np.arange(len(part)), sizes)
-    pieces = shapely.linestrings(points[first[piece] + _numbers(sizes)], indices=piece)
-    shape = np.concatenate([lines[line[part]], others])
+    first = ranges(begin, counts, np.full(len(parts), _PIECE_SEGMENTS))
+    sizes = np.minimum(first + _PIECE_SEGMENTS, np.repeat(end, counts)) - first + 1
+    pieces = shapely.linestrings(points[ranges(first, sizes)], indices=np.repeat(np.arange(len(first)), sizes))
+    shape = np.concatenate([np.repeat(lines[line], counts), others])
     order = np.argsort(shape, kind="stable")
     return np.concatenate([pieces, shapes[others]])[order], shape[order]
-
-
-def _numbers(counts: np.ndarray) -> np.ndarray:
-    """Return 0 to count - 1 for each of the counts, one after the other."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def valid(shapes: np.ndarray) -> np.ndarray:

@@ -31,6 +31,7 @@ from ..segmentation.pixel_metrics import Confusion
 from ..system.outputs import replaced
 from ..system.staging import remove_leftovers
 from .history import History, Trained, best_at_threshold, history_from_document
+from .trainer import Trainer
 from .training_loop import Training
 
 FORMAT = "roadseg-checkpoint-1"
@@ -200,6 +201,29 @@ def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path)
             f"The checkpoint {path} is of another job: {what} differ.",
             "Run that job again, or this one without resume.",
         )
+
+
+def take_over(trainer: Trainer, former: Checkpoint, path: Path) -> None:
+    """Resume a trainer from a checkpoint.
+
+    Parameters
+    ----------
+    trainer : Trainer
+    former : Checkpoint
+    path : Path
+        The checkpoint's, for the message.
+
+    Raises
+    ------
+    JobError
+        The checkpoint is of another model or optimizer.
+    """
+    try:
+        trainer.load_state_dict(former.state)
+        if former.best is not None:
+            trainer.require_fitting(former.best.weights)
+    except (KeyError, IndexError, ValueError, RuntimeError) as error:
+        raise JobError(f"The checkpoint {path} does not fit the model.", "Run it without resume.") from error
 
 
 class CheckpointWriter:

@@ -169,9 +169,8 @@ def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str
     """
     content = path.read_bytes()
     tensors = load(content)
-    begin, length = 8, int.from_bytes(content[:8], "little")
-    metadata = json.loads(content[begin : begin + length]).get("__metadata__") or {}
-    return tensors, metadata
+    header_bytes = int.from_bytes(content[:8], "little")
+    return tensors, json.loads(content[8 : 8 + header_bytes]).get("__metadata__") or {}
 
 
 def _check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) -> None:

@@ -10,8 +10,8 @@ from typing import Optional
 
 import numpy as np
 
+from ..geodata.parallel_arrays import ranges
 from .graph import Graph
-from .parallel_arrays import ranges
 
 
 @dataclass(frozen=True)

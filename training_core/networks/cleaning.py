@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 import shapely
 
+from ..geodata.parallel_arrays import ranges
 from .chains import join_chains
 from .graph import Graph, select_edges
-from .parallel_arrays import ranges
 from .surroundings import Surroundings
 
 

@@ -22,9 +22,9 @@ from scipy.spatial import cKDTree
 
 from ..errors import LabelError
 from ..geodata.crossings import TooManyCrossings, meeting_pairs
+from ..geodata.parallel_arrays import concatenated, ranges
 from .graph import EMPTY, Graph, connected, select_edges, select_points
 from .lines import Lines
-from .parallel_arrays import concatenated, ranges
 
 # Crossings closer together than this are one: rounding may put the crossing of three lines so far apart.
 _SAME_M = 1e-3

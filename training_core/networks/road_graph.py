@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 import shapely
 
+from ..geodata.parallel_arrays import ranges
 from .chains import find_chains, join
 from .graph import Graph
 from .lines import Lines
 from .noding import node_lines
-from .parallel_arrays import ranges
 
 # Places closer together than this are one spot, even on different edges.
 _EQUAL_M = 1e-6

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
+from ..geodata.parallel_arrays import ranges
 from .graph import Graph
-from .parallel_arrays import ranges
 from .road_graph import Places, RoadGraph
 
 

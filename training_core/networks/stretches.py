@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .parallel_arrays import concatenated
+from ..geodata.parallel_arrays import concatenated
 from .road_graph import RoadGraph
 
 # Rounding: distances up to so much above the tolerance are within it, and gaps shorter than this are none.

@@ -16,6 +16,7 @@ import shapely
 
 from ..events import Reporter
 from ..geodata.fields import carried_fields
+from ..geodata.parallel_arrays import ranges
 from ..geodata.vectors import check_vector_output
 from ..jobs import CleanNetwork
 from ..networks.chains import join_chains
@@ -26,7 +27,6 @@ from ..networks.junctions import consolidate_junctions
 from ..networks.lines import LineFields, Lines, lines_in, read_line_layer, shared_plane
 from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, to_tables, write_network
 from ..networks.noding import node_lines
-from ..networks.parallel_arrays import ranges
 from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
 

@@ -17,7 +17,7 @@ from typing import Any, Optional
 import torch
 from torch import nn
 
-from ..errors import Cancelled, JobError
+from ..errors import Cancelled
 from ..events import Reporter
 from ..geodata.grid import grid_of
 from ..geodata.pixel_codes import IGNORE
@@ -39,6 +39,7 @@ from ..learning.checkpoint import (
     checkpoint_path,
     identify,
     read_checkpoint,
+    take_over,
 )
 from ..learning.chips import ChipSampler, prefetch
 from ..learning.fitted_recipe import Fit, fit_recipe, has_choice
@@ -229,29 +230,6 @@ def _prepare(setup: Setup, model: nn.Module, former: Optional[Checkpoint], repor
     former.history.notes.append(text)
     reporter.log(f"{text} Engine {engine.name} in {engine.precision}, as before.")
     return Training(trainer, images, job, reporter, former.history, former.best)
-
-
-def take_over(trainer: Trainer, former: Checkpoint, path: Path) -> None:
-    """Resume a trainer from a checkpoint.
-
-    Parameters
-    ----------
-    trainer : Trainer
-    former : Checkpoint
-    path : Path
-        The checkpoint's, for the message.
-
-    Raises
-    ------
-    JobError
-        The checkpoint is of another model or optimizer.
-    """
-    try:
-        trainer.load_state_dict(former.state)
-        if former.best is not None:
-            trainer.require_fitting(former.best.weights)
-    except (KeyError, IndexError, ValueError, RuntimeError) as error:
-        raise JobError(f"The checkpoint {path} does not fit the model.", "Run it without resume.") from error
 
 
 def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:

@@ -24,6 +24,7 @@ from training_core.learning.checkpoint import (
     check_identity,
     checkpoint_path,
     read_checkpoint,
+    take_over,
 )
 from training_core.learning.history import History
 from training_core.learning.trainer import Trainer
@@ -289,7 +290,7 @@ def test_a_state_of_another_model_or_optimizer_is_refused_before_any_of_it_is_ta
     with pytest.raises(
         JobError, match=r"The checkpoint m\.checkpoint does not fit the model\. Run it without resume\.$"
     ):
-        finetune.take_over(trainer, dataclasses.replace(state[0], state=tensors), Path("m.checkpoint"))
+        take_over(trainer, dataclasses.replace(state[0], state=tensors), Path("m.checkpoint"))
     torch.testing.assert_close(trainer.weights()[WEIGHT.partition(".")[2]], before)
 
 
@@ -297,8 +298,8 @@ def test_best_weights_of_another_model_are_refused_before_the_training_goes_on(s
     trainer = Trainer(load_model(planted)[0], NativeEngine("fp32"), job(stopped_once))
     best = dataclasses.replace(state[0].best, weights={"encoder.conv1.weight": torch.zeros(3)})
     with pytest.raises(JobError, match="does not fit the model"):
-        finetune.take_over(trainer, dataclasses.replace(state[0], best=best), Path("m.checkpoint"))
-    finetune.take_over(trainer, state[0], Path("m.checkpoint"))
+        take_over(trainer, dataclasses.replace(state[0], best=best), Path("m.checkpoint"))
+    take_over(trainer, state[0], Path("m.checkpoint"))
 
 
 SCORES = {"iou": 0.5, "f1": 0.5, "precision": 0.5, "recall": 0.5}

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from training_core.networks.parallel_arrays import concatenated, ranges
+from training_core.geodata.parallel_arrays import concatenated, ranges
 from training_core.networks.road_graph import Places
 
 whole = st.integers(-20, 20)
