@@ -25,6 +25,7 @@ from .option import (
     MODEL_OUTPUT,
     ONNX_OUTPUT,
     OUTPUT_KINDS,
+    PROFILE,
     RASTER,
     RASTER_OUTPUT,
     RASTERS,
@@ -38,7 +39,8 @@ from .option import (
     from_options,
     option,
 )
-from .recipe import RecipeOptions
+from .profiling import ALL, BOTH, INFERENCE, TRAINING, CompareProfiles, Profile
+from .recipe import RecipeOptions, StepOptions
 from .shared import (
     MEMORY_VARIABLE,
     THREADS_VARIABLE,
@@ -53,13 +55,16 @@ from .starter import has_starter, model_path, with_model_paths
 from .untrusted_json import parse
 
 __all__ = [
+    "ALL",
     "BANDS",
+    "BOTH",
     "FIELD",
     "FILE_OUTPUTS",
     "FOLDER",
     "GEOPACKAGE_OUTPUT",
     "GRAPHML_OUTPUT",
     "HTML_OUTPUT",
+    "INFERENCE",
     "JOBS",
     "JSON_OUTPUT",
     "MEMORY_VARIABLE",
@@ -68,16 +73,19 @@ __all__ = [
     "MODEL_OUTPUT",
     "ONNX_OUTPUT",
     "OUTPUT_KINDS",
+    "PROFILE",
     "RASTER",
     "RASTERS",
     "RASTER_OUTPUT",
     "STARTER",
     "THREADS_VARIABLE",
+    "TRAINING",
     "VECTOR",
     "VECTOR_OUTPUT",
     "CleanNetwork",
     "CleaningOptions",
     "CompareNetworks",
+    "CompareProfiles",
     "ComputeOptions",
     "Evaluate",
     "ExportModel",
@@ -92,11 +100,13 @@ __all__ = [
     "NodingOptions",
     "Option",
     "OptionField",
+    "Profile",
     "Quantize",
     "RecipeOptions",
     "ScoreNetwork",
     "Segment",
     "SegmentOptions",
+    "StepOptions",
     "SuggestLabels",
     "ThreadOptions",
     "Vectorize",
@@ -125,6 +135,8 @@ JOBS: dict[str, type[Job]] = {
         ExportModel,
         Quantize,
         MakeScene,
+        Profile,
+        CompareProfiles,
     )
 }
 

@@ -23,7 +23,7 @@ LONGEST_TEXT = 32_767
 # Kinds of fields: what a value means where its Python type does not say.
 RASTER, RASTERS, BANDS = "raster", "rasters", "bands"
 VECTOR, FIELD = "vector", "field"
-MODEL, FOLDER = "model", "folder"
+MODEL, FOLDER, PROFILE = "model", "folder", "profile"
 RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
 MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
 HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"

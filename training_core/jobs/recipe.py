@@ -19,26 +19,9 @@ REFERENCE_BATCH = 4
 
 
 @dataclass(frozen=True)
-class RecipeOptions(Job):
-    """Options of every job that trains a model: the hyperparameters."""
+class StepOptions(Job):
+    """Options of every job that takes training steps: what a step computes."""
 
-    minutes: float = option(
-        5.0,
-        "Time budget",
-        "Training time. More time gives a better model, up to a point.",
-        unit="min",
-        minimum=0.05,
-        maximum=10000,
-    )
-    steps: int = option(
-        0,
-        "Steps",
-        "Number of optimizer steps instead of a time budget; 0 goes by time. With steps, training is reproducible: the "
-        "same job gives the same model on the same machine with the same engine.",
-        minimum=0,
-        maximum=10**8,
-        advanced=True,
-    )
     chip_px: int = option(
         0,
         "Chip size",
@@ -74,29 +57,12 @@ class RecipeOptions(Job):
         choices=OPTIMIZERS,
         advanced=True,
     )
-    learning_rate: float = option(
-        0.0,
-        "Learning rate",
-        f"Peak learning rate for a batch of {REFERENCE_BATCH}, scaled linearly with the effective batch size; 0 takes "
-        "the optimizer's default.",
-        minimum=0,
-        maximum=100,
-        advanced=True,
-    )
     weight_decay: float = option(
         0.01,
         "Weight decay",
         "Weight decay coefficient: how strongly weights are regularized.",
         minimum=0,
         maximum=1,
-        advanced=True,
-    )
-    warm_up_share: float = option(
-        0.05,
-        "Warm-up",
-        "Share of the training during which the learning rate rises to its peak; cosine decay follows.",
-        minimum=0,
-        maximum=0.5,
         advanced=True,
     )
     clip_norm: float = option(
@@ -135,6 +101,54 @@ class RecipeOptions(Job):
         choices=("live", "frozen"),
         advanced=True,
     )
+    centerline_weight: float = option(
+        0.0,
+        "Center-line loss",
+        "Weight of the clDice loss, which rewards unbroken center-lines, against the pixel loss.",
+        minimum=0,
+        maximum=1,
+        advanced=True,
+    )
+
+
+@dataclass(frozen=True)
+class RecipeOptions(StepOptions):
+    """Options of every job that trains a model: the hyperparameters."""
+
+    minutes: float = option(
+        5.0,
+        "Time budget",
+        "Training time. More time gives a better model, up to a point.",
+        unit="min",
+        minimum=0.05,
+        maximum=10000,
+    )
+    steps: int = option(
+        0,
+        "Steps",
+        "Number of optimizer steps instead of a time budget; 0 goes by time. With steps, training is reproducible: the "
+        "same job gives the same model on the same machine with the same engine.",
+        minimum=0,
+        maximum=10**8,
+        advanced=True,
+    )
+    learning_rate: float = option(
+        0.0,
+        "Learning rate",
+        f"Peak learning rate for a batch of {REFERENCE_BATCH}, scaled linearly with the effective batch size; 0 takes "
+        "the optimizer's default.",
+        minimum=0,
+        maximum=100,
+        advanced=True,
+    )
+    warm_up_share: float = option(
+        0.05,
+        "Warm-up",
+        "Share of the training during which the learning rate rises to its peak; cosine decay follows.",
+        minimum=0,
+        maximum=0.5,
+        advanced=True,
+    )
     edge_m: float = option(
         0.5,
         "Edge tolerance",
@@ -143,14 +157,6 @@ class RecipeOptions(Job):
         unit="m",
         minimum=0,
         maximum=10,
-        advanced=True,
-    )
-    centerline_weight: float = option(
-        0.0,
-        "Center-line loss",
-        "Weight of the clDice loss, which rewards unbroken center-lines, against the pixel loss.",
-        minimum=0,
-        maximum=1,
         advanced=True,
     )
     patience: int = option(

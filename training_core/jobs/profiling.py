@@ -1,0 +1,131 @@
+"""Jobs about speed: where the time of a training step and of inference goes, and how two such profiles differ.
+
+Scope: the fields and their texts. Independent of how time is measured; standard library only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ..errors import JobError
+from .option import HTML_OUTPUT, JSON_OUTPUT, MODEL, PROFILE, RASTER, STARTER, Job, option
+from .recipe import LEAST_CHIP_PX, StepOptions
+from .shared import ThreadOptions
+
+TRAINING, INFERENCE, BOTH = "training", "inference", "both"
+# In place of an engine or a precision: all of those that can be used here, one after the other.
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Profile(StepOptions, ThreadOptions):
+    """Profile training and inference on this computer: where the time goes, and what would make it faster.
+
+    Measures the processor's limits first: its peak of convolutions and matrix products, its memory bandwidth. Then the
+    median training step, or the segmentation of a tile, is broken down by phase, layer, kind of operation and
+    primitive, each with its share of the limit that bounds it (roofline model). Advice names what to change and the
+    time it would save; it can be tried at once.
+
+    Works on a generated scene, or on an image and a model of yours. A busy computer is measured as busy: close other
+    programs before.
+    """
+
+    name: ClassVar[str] = "profile"
+    title: ClassVar[str] = "Profile this computer"
+
+    what: str = option(
+        BOTH,
+        "What to profile",
+        "Training steps (training), the segmentation of tiles (inference), or both.",
+        choices=(TRAINING, INFERENCE, BOTH),
+    )
+    raster: str = option("", "Image", "Image to work on; without one, a generated scene.", kind=RASTER)
+    model: str = option(
+        STARTER,
+        "Model",
+        f"Model to run and to train: a file, or {STARTER} for the pretrained model that comes with RoadSeg. Empty for "
+        "random weights.",
+        kind=MODEL,
+    )
+    seconds: float = option(
+        60.0,
+        "Time",
+        "Time to measure in all. Several engines and precisions share it.",
+        unit="s",
+        minimum=5,
+        maximum=3600,
+    )
+    engine: str = option(
+        "auto",
+        "Engine",
+        "Backend that runs the model. The choice auto takes native; all profiles each installed engine that supports "
+        "the task.",
+        choices=("auto", "native", "ipex", "openvino", ALL),
+        advanced=True,
+    )
+    precision: str = option(
+        "auto",
+        "Precision",
+        "Floating-point format of the computation: auto takes bf16 if the processor has a BF16 unit, else fp32; all "
+        "profiles both where there is one.",
+        choices=("auto", "bf16", "fp32", ALL),
+        advanced=True,
+    )
+    tile_px: int = option(
+        512,
+        "Tile size",
+        "Side of the tiles whose segmentation is profiled, with their halo.",
+        unit="px",
+        minimum=64,
+        maximum=8192,
+        advanced=True,
+    )
+    try_advice: bool = option(
+        False,
+        "Try the advice",
+        "Measure what each piece of advice really brings, where it can be applied by an option. Takes about a quarter "
+        "of the time again for each.",
+    )
+    report: str = option("", "Report", "HTML report to write.", kind=HTML_OUTPUT)
+    profile: str = option("", "Profile", "JSON file of all numbers to write, to compare profiles.", kind=JSON_OUTPUT)
+    trace: str = option(
+        "", "Trace", "Trace of a few steps to write, for Perfetto or chrome://tracing.", kind=JSON_OUTPUT
+    )
+
+    def validate(self) -> None:
+        """See Job.validate; also checks the chip size, and that OpenVINO is not asked to train.
+
+        Raises
+        ------
+        JobError
+            See Job.validate, or chips are too small, or the engine does not train.
+        """
+        super().validate()
+        if 0 < self.chip_px < LEAST_CHIP_PX:
+            raise JobError(
+                f"Chip size (chip_px) is {self.chip_px}.", f"Give at least {LEAST_CHIP_PX} px, or 0 for the usual one."
+            )
+        if self.engine == "openvino" and self.what != INFERENCE:
+            raise JobError(
+                "The engine openvino does not train.",
+                f"Choose {INFERENCE} as what to profile (what), or another engine (engine).",
+            )
+
+
+@dataclass(frozen=True)
+class CompareProfiles(Job):
+    """Compare two profiles: what became faster or slower, and by how much of the whole.
+
+    Takes two profiles as written by Profile this computer, before and after a change, of two computers or of two
+    engines. Phases, kinds of operations, layers and primitives are matched by name; each difference is given in time
+    and as a share of the step before.
+    """
+
+    name: ClassVar[str] = "compareprofiles"
+    title: ClassVar[str] = "Compare profiles"
+
+    before: str = option("", "Profile before", "Profile to compare with, a JSON file.", kind=PROFILE, required=True)
+    after: str = option("", "Profile after", "Profile to compare, a JSON file.", kind=PROFILE, required=True)
+    report: str = option("", "Report", "HTML report of the differences to write.", kind=HTML_OUTPUT)
+    differences: str = option("", "Differences", "JSON file of the differences to write.", kind=JSON_OUTPUT)

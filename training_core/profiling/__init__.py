@@ -1,0 +1,1 @@
+"""Profiles: the machine's limits, where the time of a step goes, and what would make it faster."""
