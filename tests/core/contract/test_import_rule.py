@@ -35,10 +35,13 @@ ALLOWED = {
     "segmentation": ("models", *_ROADS),
     "extraction": ("networks", *_ROADS),
     "learning": ("segmentation", "labels", "models", *_ROADS),
+    "profiling": ("learning", "segmentation", "labels", "models", *_ROADS),
     "comparison": ("extraction", "networks", *_ROADS),
-    "reports": ("comparison", "learning", "extraction", "segmentation", "networks", "models", "labels", *_ROADS),
+    "reports": (
+        "comparison", "profiling", "learning", "extraction", "segmentation", "networks", "models", "labels", *_ROADS,
+    ),
     "pipelines": (
-        "reports", "comparison", "learning", "extraction", "segmentation", "scenes", "networks", "models", "labels",
+        "reports", "comparison", "profiling", "learning", "extraction", "segmentation", "scenes", "networks", "models", "labels",
         *_ROADS,
     ),
     "worker": ("pipelines", "system"),
