@@ -41,8 +41,8 @@ ALLOWED = {
         "comparison", "profiling", "learning", "extraction", "segmentation", "networks", "models", "labels", *_ROADS,
     ),
     "pipelines": (
-        "reports", "comparison", "profiling", "learning", "extraction", "segmentation", "scenes", "networks", "models", "labels",
-        *_ROADS,
+        "reports", "comparison", "profiling", "learning", "extraction", "segmentation", "scenes", "networks", "models",
+        "labels", *_ROADS,
     ),
     "worker": ("pipelines", "system"),
     "cli": ("worker", "geodata", "system"),
