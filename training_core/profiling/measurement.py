@@ -26,6 +26,7 @@ from .breakdown import (
     layer_rows,
     phase_rows,
     primitive_rows,
+    typical,
     unaccounted,
     with_outer_layers,
 )
@@ -196,8 +197,8 @@ def _run(
     options: Mapping[str, Any],
 ) -> Run:
     """Return the breakdown of traced steps, beside the time of a step without the profiler."""
-    times_s = [step.duration_s for step in steps]
-    traced_s, validation_s = statistics.median(times_s), subject.validation_s()
+    times_s = np.array([step.duration_s for step in steps])
+    traced_s, validation_s = float(times_s[typical(times_s)].mean()), subject.validation_s()
     step_s = traced_s + validation_s
     phases, kinds = phase_rows(steps, step_s, roof), kind_rows(steps, step_s, roof, running)
     layers = layer_rows(steps, step_s, roof)

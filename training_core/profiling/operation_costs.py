@@ -94,6 +94,11 @@ class CostRecorder(TorchDispatchMode):
         if function.namespace == "profiler":
             self.marks += [(args[0], self._calls)] if "enter" in function.__name__ else []
             return function(*args, **kwargs)
+        if function not in flop_registry and function._overloadpacket not in flop_registry:
+            with self:  # where gradients are off, PyTorch hands over whole functions such as conv2d
+                result = function.decompose(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
         before = [tensor.shape for tensor in _tensors((args, kwargs))]
         result = function(*args, **kwargs)
         self.costs.append(_cost(function, args, kwargs, before, result))
