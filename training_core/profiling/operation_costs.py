@@ -24,6 +24,8 @@ DTYPES = {
     torch.int64: "int64",
     torch.bool: "bool",
 }
+# Names under which functions are handed over, and those that the profiler knows.
+_NAMES = {"aten::_native_batch_norm_legit_no_training": "aten::native_batch_norm"}
 # Of long lists of tensors, as an optimizer takes them, no more shapes than these are named.
 _NAMED_SHAPES = 4
 
@@ -110,8 +112,9 @@ def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.S
     flop = int(count(*args, **kwargs, out_val=result)) if count else 0
     named = _tensors((args, kwargs)) or _tensors(result)
     shapes = [*before[:_NAMED_SHAPES], *(tensor.shape for tensor in _tensors(result)[:1])]
+    name = function._schema.name
     return OperationCost(
-        function._schema.name,
+        _NAMES.get(name, name),
         flop,
         _traffic_bytes(function._schema, args, kwargs, result),
         " ".join("x".join(map(str, shape)) or "1" for shape in shapes),

@@ -81,15 +81,15 @@ def slow_reorders(run: Run, context: Context) -> Optional[Advice]:
     rows = [row for row in run.primitives if _copying_s(row) > 0]
     copying = share_of(run.kinds, COPY)
     reordering = sum(row.reorder_s for row in rows if row.kind != COPY) / run.step_s
-    if not rows or copying + reordering < COPY_SHARE:
+    if not rows or copying < COPY_SHARE:
         return None
     worst = described(max(rows, key=_copying_s))
     return estimated(
         run,
         "slow reorders",
-        copying + reordering,
-        f"Copies take {percent(copying)} of the step, and reorders between memory layouts within other operations "
-        f"{percent(reordering)}; the largest: {worst}. The estimate is an upper bound: some copies are needed.",
+        copying,
+        f"Copies and reorders between memory layouts take {percent(copying)} of the step, {percent(reordering)} of it "
+        f"within other operations; the largest: {worst}. The estimate is an upper bound: some copies are needed.",
         f"Profile the other engines as well (set {named('engine')} to all), since each lays out tensors differently; "
         "in the code of a model, keep activations channels last.",
     )
