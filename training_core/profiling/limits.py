@@ -96,7 +96,7 @@ def _load_mhz(cpus: Sequence[int], threads: int, limit_s: float) -> Optional[flo
     readings = []
     with using_threads(threads), ThreadPoolExecutor(1) as pool:
         load = pool.submit(best_rate, matrix_makers()["fp32"](threads), limit_s)
-        while not load.done():
+        while not (load.done() and readings):
             time.sleep(limit_s / FREQUENCY_READINGS)
             readings.append(machine.frequency_mhz(cpus))
     found_mhz = [reading for reading in readings if reading is not None]
