@@ -1,5 +1,6 @@
 import itertools
 import math
+import time
 
 import pytest
 import torch
@@ -102,7 +103,18 @@ def test_rates_are_measured_by_number_of_threads():
     assert all(isinstance(rate, Rate) and rate.per_s > 0 for rate in rates["a"])
     assert set(seen) == {(1, 1), (2, 2)}
     assert torch.get_num_threads() == before
-    assert fractions == [0, 0.5]
+    assert fractions == [0, 0.25, 0.5, 0.75]
+
+
+def test_what_is_disturbed_once_is_measured_again():
+    pauses_s = itertools.chain([0.01], itertools.repeat(0))
+
+    def make(threads):
+        pause_s = next(pauses_s)
+        return [Work(1.0, lambda: time.sleep(pause_s))]
+
+    (rate,) = measure_rates({"a": make}, (1,), 0.2, Reporter())["a"]
+    assert rate.per_s > 1 / 0.01
 
 
 @pytest.mark.parametrize("error", [RuntimeError, NotImplementedError, AttributeError])
