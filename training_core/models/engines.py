@@ -21,6 +21,7 @@ from torch.optim import Optimizer
 
 from ..errors import JobError
 from ..system import processor
+from .folding import folded
 from .onnx_file import OnnxModel, export_onnx, serialized
 from .openvino_model import CLEAR_WIN, OpenvinoModel, why_not_openvino
 
@@ -115,8 +116,8 @@ class NativeEngine:
         return model.train(), optimizer
 
     def prepare_inference(self, model: nn.Module) -> nn.Module:
-        """Return the model in evaluation mode."""
-        return model.eval()
+        """Return a copy of the model with constant weights; see `folding`."""
+        return folded(model, self.dtype)
 
     def forward(self, model: nn.Module, images: Tensor) -> Tensor:
         """Return the model's logits, computed in this engine's precision.
