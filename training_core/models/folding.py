@@ -1,8 +1,7 @@
 """A U-Net for inference alone: batch normalization folded into the convolutions, filters summed and converted once.
 
-What training computes anew at every step, since weights change, is the same for every tile: batch normalization scales
-and shifts by constants, the decoder's filters for repeated pixels are the same sums, and in BF16 all weights are rounded
-alike.
+What training computes anew at every step is the same for every tile: the constants by which batch
+normalization scales and shifts, the sums of the decoder's filters for repeated pixels, and the rounding to BF16.
 
 Scope: weights and layers. Independent of the engine that runs them.
 """
