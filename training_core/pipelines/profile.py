@@ -74,12 +74,10 @@ def run(job: Profile, reporter: Reporter) -> dict[str, Any]:
     torch.set_num_threads(threads)
     job = dataclasses.replace(job, threads=threads)
     paths = {name: getattr(job, name) for name in ("report", "profile", "trace") if getattr(job, name)}
-    with (
-        Outputs([*with_sources([job.raster] if job.raster else []), job.model]) as outputs,
-        _workload(job, reporter) as workload,
-    ):
+    with Outputs([*with_sources([job.raster] if job.raster else []), job.model]) as outputs:
         staged = {name: outputs.stage(path) for name, path in paths.items()}
-        profile, measured = _profile(workload, reporter)
+        with _workload(job, reporter) as workload:
+            profile, measured = _profile(workload, reporter)
         if "profile" in staged:
             staged["profile"].write_text(json.dumps(to_document(profile), indent=1), encoding="utf-8")
         if "trace" in staged:

@@ -38,8 +38,10 @@ from .profile import PYTHON, VALIDATION, Counters, LayerRow, MemoryCurve, Row, R
 from .step_trace import PHASE_MARK, TracedStep, events_of, mark_phase, marked_layers, traced_steps
 from .subjects import Subject
 
-# The first steps prepare weights, memory and kernels, and the first profiled ones the profiler's memory.
-_WARM_UP_STEPS, _UNUSED_STEPS, _TRACED_STEPS = 2, 3, 2
+# The first steps prepare weights and kernels, and those after them still get memory from the system until its gaps fit
+# what a step takes; the first profiled ones prepare the profiler.
+_LEAST_WARM_UP, _MOST_WARM_UP, _WARM_UP_SHARE = 2, 12, 0.15
+_UNUSED_STEPS, _TRACED_STEPS = 3, 2
 # Steps in a row with the profiler, then as many without it.
 _STEPS_A_ROUND, _LEAST_ROUNDS, _MOST_ROUNDS = 3, 2, 20
 
@@ -75,8 +77,11 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
     Cancelled
         The user stopped the job.
     """
-    end_s = time.perf_counter() + limit_s
-    _steps(subject, _WARM_UP_STEPS, reporter)
+    began_s = time.perf_counter()
+    end_s = began_s + limit_s
+    for number in range(_MOST_WARM_UP):
+        if number < _LEAST_WARM_UP or time.perf_counter() < began_s + _WARM_UP_SHARE * limit_s:
+            _steps(subject, 1, reporter)
     costs, memory = _recorded(subject)
     running = _implementations(subject, costs)
     _profiled(subject, _UNUSED_STEPS, costs, reporter)

@@ -11,10 +11,10 @@ from training_core.profiling.onednn_log import OnednnPrimitive, logged_primitive
 LINES = """\
 onednn_verbose,v1,info,oneDNN v3.7.1 (commit 8d263e69)
 onednn_verbose,v1,primitive,info,template:timestamp,operation,engine,primitive,implementation,prop_kind,exec_time
-onednn_verbose,v1,1795361698276.925,primitive,exec,cpu,reorder,jit:uni,undef,src:bf16::blocked:acdb::f0 dst:bf16,,,64x3x7x7,0.0125
+onednn_verbose,v1,1795361698276.925,primitive,exec,cpu,reorder,jit:uni,undef,src:bf16 dst:bf16,,,64x3x7x7,0.0125
 a line of another library
-onednn_verbose,v1,1795361698277.5,primitive,exec,cpu,convolution,brg_conv_fwd:avx512_core_bf16,forward_training,src:bf16 \
-wei:bf16 bia:undef dst:bf16,attr-scratchpad:user,alg:convolution_direct,mb4_ic3oc64_ih128oh64kh7sh2dh0ph3,0.5
+onednn_verbose,v1,1795361698277.5,primitive,exec,cpu,convolution,brg_conv_fwd:avx512_core_bf16,forward_training,\
+src:bf16 wei:bf16 bia:undef dst:bf16,attr-scratchpad:user,alg:convolution_direct,mb4_ic3oc64_ih128oh64kh7sh2dh0ph3,0.5
 onednn_verbose,v1,notime,primitive,exec,cpu,convolution,ref:any,forward,src,attr,alg,mb1,0.5
 """
 
