@@ -19,7 +19,7 @@ from torch.nn.utils import fuse_conv_bn_weights
 from .decoder import DecoderBlock, repeated_filters
 
 
-def folded(model: nn.Module, dtype: torch.dtype) -> nn.Module:
+def folded(model: nn.Module, dtype: torch.dtype, is_exact: bool = False) -> nn.Module:
     """Return a copy of a U-Net for inference with constant weights.
 
     Parameters
@@ -27,7 +27,10 @@ def folded(model: nn.Module, dtype: torch.dtype) -> nn.Module:
     model : Module
         As `build_unet` makes it.
     dtype : torch.dtype
-        Number format of the convolutions. In float32, decoder blocks upsample as in the library.
+        Number format of the convolutions.
+    is_exact : bool
+        Whether the logits of a pixel must not vary with the size of the image around it. In float32, decoder blocks
+        then upsample as in the library, which takes a seventh longer: the rounding of a transposed convolution varies.
 
     Returns
     -------
@@ -37,9 +40,9 @@ def folded(model: nn.Module, dtype: torch.dtype) -> nn.Module:
     model = copy.deepcopy(model).eval().requires_grad_(False)
     for module in list(model.modules()):
         _fold_within(module)
-    if dtype != torch.float32:
-        for convolution in [each for each in model.modules() if isinstance(each, nn.Conv2d)]:
-            convolution.to(dtype)
+    for convolution in [each for each in model.modules() if isinstance(each, nn.Conv2d)]:
+        convolution.to(dtype)
+    if not (is_exact and dtype == torch.float32):
         # Of each block, from the deepest on: the encoder's features, and none at full size.
         of_skips = (*model.encoder.out_channels[-2:0:-1], 0)
         blocks = map(ConstantDecoderBlock, model.decoder.blocks, of_skips)

@@ -96,8 +96,8 @@ class CostRecorder(TorchDispatchMode):
         if function.namespace == "profiler":
             self.marks += [(args[0], self._calls)] if "enter" in function.__name__ else []
             return function(*args, **kwargs)
-        if function not in flop_registry and function._overloadpacket not in flop_registry:
-            with self:  # where gradients are off, PyTorch hands over whole functions such as conv2d
+        if torch.is_inference_mode_enabled() and function._overloadpacket not in flop_registry:
+            with self:  # in this mode PyTorch hands over whole functions, such as conv2d
                 result = function.decompose(*args, **kwargs)
             if result is not NotImplemented:
                 return result

@@ -21,12 +21,13 @@ def unet(encoder):
     return model
 
 
+@pytest.mark.parametrize("is_exact", [False, True])
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_folded_models_of_every_encoder_compute_the_same(encoder):
+def test_folded_models_of_every_encoder_compute_the_same(encoder, is_exact):
     model, images = unet(encoder).double(), torch.randn(1, 3, 64, 96, dtype=torch.float64)
     with torch.inference_mode():
         expected = model(images)
-        found = folded(model, torch.float32)(images)
+        found = folded(model, torch.float64, is_exact)(images)
     assert expected.std() > 0.1
     assert (found - expected).abs().max() < 1e-9 * expected.abs().max()
 
@@ -40,6 +41,13 @@ def test_no_batch_normalization_is_left_and_the_model_itself_is_unchanged():
         assert {parameter.dtype for parameter in made.parameters()} == {dtype}
     for name, tensor in model.state_dict().items():
         assert torch.equal(tensor, before[name])
+
+
+def test_a_pixel_has_the_same_logits_in_images_of_all_sizes_where_that_is_asked_for():
+    model, images = folded(unet("resnet18"), torch.float32, is_exact=True), torch.randn(1, 3, 960, 640)
+    with torch.inference_mode():
+        whole, part = model(images), model(images[:, :, :672, :608])
+    assert (whole[:, :, :352, :288] - part[:, :, :352, :288]).abs().max() <= 1e-5 * whole.std()
 
 
 def test_in_bf16_the_error_is_no_larger_than_with_weights_that_are_rounded_at_every_call():

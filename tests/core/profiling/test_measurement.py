@@ -167,6 +167,6 @@ def test_primitives_belong_to_the_operation_during_which_they_ran():
         OnednnPrimitive("convolution", "between", "forward", 1.0 + 1200e-9, 300e-9),
         OnednnPrimitive("reorder", "simple:any", "undef", 1.0 + 2100e-9, 700e-9),
     ]
-    found = implementations(TracedStep((("forward", second_ns, second_ns + 3000),), pieces), log)
+    found = implementations([TracedStep((("forward", second_ns, second_ns + 3000),), pieces)], log)
     assert (found[one].name, found[one].reorder_s) == ("brg", pytest.approx(200e-9))
     assert (found[other].name, found[other].reorder_s) == ("simple:any", 0)
