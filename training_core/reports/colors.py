@@ -6,9 +6,10 @@ Scope: hex codes, as CSS and matplotlib take them. Independent of what is drawn 
 from __future__ import annotations
 
 ORANGE, GREEN, YELLOW, BLUE = "#e69f00", "#009e73", "#f0e442", "#0072b2"
-VERMILION, PURPLE = "#d55e00", "#cc79a7"
+VERMILION, PURPLE, SKY = "#d55e00", "#cc79a7", "#56b4e9"
 # Beside the palette: text, axes, and what matters less.
 INK, AXIS, GRAY, PALE, FAINT, WHITE = "#1f2933", "#3c4650", "#8a9099", "#c9d2da", "#ebeef2", "#ffffff"
+BROWN = "#7a5230"
 
 
 def rgb(color: str) -> tuple[int, int, int]:

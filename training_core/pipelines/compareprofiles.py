@@ -1,0 +1,88 @@
+"""The job compareprofiles: what became faster or slower between two profiles, as numbers and a report.
+
+Scope: from two files to a result, a document and a report. Independent of how profiles are measured.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from ..errors import JobError
+from ..events import Reporter
+from ..geodata.sources import source_name
+from ..jobs import CompareProfiles
+from ..profiling.profile import Profile
+from ..profiling.profile_comparison import Comparison, RunComparison, compare, to_document
+from ..profiling.profile_document import read_profile
+from ..reports.comparison_report import ComparisonRecord, write_comparison_report
+from ..system.outputs import Outputs
+from ..system.versions import versions
+
+LARGEST = 5
+
+
+def run(job: CompareProfiles, reporter: Reporter) -> dict[str, Any]:
+    """Do the job; see `jobs.CompareProfiles`.
+
+    Raises
+    ------
+    JobError
+        A profile cannot be read, or no run of one measures what a run of the other does.
+    """
+    with Outputs([job.before, job.after]) as outputs:
+        paths = {name: getattr(job, name) for name in ("report", "differences") if getattr(job, name)}
+        staged = {name: outputs.stage(path) for name, path in paths.items()}
+        reporter.progress(0.1, "Reading the profiles")
+        profiles = read_profile(job.before), read_profile(job.after)
+        comparison = compare(*profiles)
+        if not comparison.runs:
+            raise JobError(
+                f"{job.before} has profiles of {_measured(profiles[0])}, {job.after} of {_measured(profiles[1])}: "
+                "there is nothing to compare.",
+                "Choose two profiles of training, or two of inference.",
+            )
+        for note in (f"{each.name}: {note}" for each in comparison.runs for note in each.notes):
+            reporter.log(note)
+        reporter.check_cancelled()
+        if "differences" in staged:
+            staged["differences"].write_text(json.dumps(to_document(comparison), indent=1), encoding="utf-8")
+        if "report" in staged:
+            reporter.progress(0.5, "Writing the report")
+            record = ComparisonRecord(
+                options=asdict(job),
+                warnings=reporter.warnings,
+                versions=versions(),
+                before=source_name(job.before),
+                after=source_name(job.after),
+                comparison=comparison,
+            )
+            write_comparison_report(record, staged["report"])
+    return {**paths, **_numbers(comparison)}
+
+
+def _measured(profile: Profile) -> str:
+    return " and ".join(dict.fromkeys(run.what for run in profile.runs)) or "nothing"
+
+
+def _numbers(comparison: Comparison) -> dict[str, Any]:
+    """Return the times of the first runs, those of all, and the largest differences of primitives in the first."""
+    first = comparison.runs[0]
+    largest = [
+        {"name": " ".join(filter(None, (each.name, each.phase, each.shape))), "difference_s": each.difference_s}
+        for each in first.primitives[:LARGEST]
+    ]
+    return {
+        **_times(first),
+        "largest": largest,
+        "runs": [{"name": each.name, **_times(each)} for each in comparison.runs],
+    }
+
+
+def _times(compared: RunComparison) -> dict[str, float]:
+    return {
+        "step_before_s": compared.step_before_s,
+        "step_after_s": compared.step_after_s,
+        "ratio": compared.ratio,
+    }

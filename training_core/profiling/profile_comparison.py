@@ -1,0 +1,300 @@
+"""Two profiles compared: before and after a change, of two machines, or of two engines.
+
+Runs are matched by what they measure, engine and precision; rows of breakdowns by name, primitives also by shape and
+phase. Where the steps work on different numbers of pixels, the times after are scaled to the pixels of a step before.
+
+Scope: differences of two profiles, and their JSON document. Independent of how profiles are measured and shown.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from .profile import Limits, PrimitiveRow, Profile, Row, Run
+
+FORMAT = "roadseg-profile-comparison-1"
+_BREAKDOWNS = ("phases", "kinds", "layers", "primitives")
+# Rows of a breakdown by what they are matched by.
+Groups = dict[tuple[str, ...], list[Row]]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row of a breakdown in both profiles; its time is 0 where it is in one only.
+
+    Parameters
+    ----------
+    name : str
+    before_s, after_s : float
+        A step before, and as many pixels after.
+    share : float
+        The difference as a share of the step before; negative where it became faster.
+    kind, phase, shape : str
+        Of a primitive.
+    implementation_before, implementation_after : str
+        Of a primitive; several are separated by commas.
+    """
+
+    name: str
+    before_s: float
+    after_s: float
+    share: float
+    kind: str = ""
+    phase: str = ""
+    shape: str = ""
+    implementation_before: str = ""
+    implementation_after: str = ""
+
+    @property
+    def difference_s(self) -> float:
+        """Seconds more than before; negative where it became faster."""
+        return self.after_s - self.before_s
+
+    @property
+    def has_other_implementation(self) -> bool:
+        """Whether it is in both, in another implementation."""
+        return bool(self.before_s and self.after_s) and self.implementation_before != self.implementation_after
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """A run before and the one after that it is compared with.
+
+    Parameters
+    ----------
+    before, after : str
+        Their names: `training, native bf16`.
+    step_before_s, step_after_s : float
+        A step before, and as many pixels after.
+    scale : float
+        What the times after were multiplied with for that.
+    notes : tuple of str
+        What differs between the runs but their times.
+    phases, kinds, layers, primitives : tuple of Difference
+        The largest difference first.
+    """
+
+    before: str
+    after: str
+    step_before_s: float
+    step_after_s: float
+    scale: float
+    notes: tuple[str, ...]
+    phases: tuple[Difference, ...]
+    kinds: tuple[Difference, ...]
+    layers: tuple[Difference, ...]
+    primitives: tuple[Difference, ...]
+
+    @property
+    def ratio(self) -> float:
+        """Time after, as a multiple of that before."""
+        return self.step_after_s / self.step_before_s
+
+    @property
+    def name(self) -> str:
+        """Both names, or the one that both have."""
+        return self.before if self.before == self.after else f"{self.before} and {self.after}"
+
+
+@dataclass(frozen=True)
+class LimitDifference:
+    """A limit of the machines.
+
+    Parameters
+    ----------
+    name, unit : str
+        The unit is FLOP/s, OP/s, B/s, B or s.
+    before, after : float
+        0 where it was not measured.
+    """
+
+    name: str
+    unit: str
+    before: float
+    after: float
+
+    @property
+    def ratio(self) -> Optional[float]:
+        """The limit after, as a multiple of that before, where both were measured."""
+        return self.after / self.before if self.before and self.after else None
+
+
+@dataclass(frozen=True)
+class FactDifference:
+    """What is not the same on both sides: a fact of the machine, or a version.
+
+    Parameters
+    ----------
+    name, before, after : str
+        Empty where a side does not tell.
+    """
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two profiles compared.
+
+    Parameters
+    ----------
+    hardware_before, hardware_after : str
+    runs : tuple of RunComparison
+        Empty where no run of one measures what a run of the other does.
+    limits : tuple of LimitDifference
+    facts : tuple of FactDifference
+    """
+
+    hardware_before: str
+    hardware_after: str
+    runs: tuple[RunComparison, ...]
+    limits: tuple[LimitDifference, ...]
+    facts: tuple[FactDifference, ...]
+
+
+def compare(before: Profile, after: Profile) -> Comparison:
+    """Return the differences of two profiles."""
+    return Comparison(
+        hardware_before=before.hardware,
+        hardware_after=after.hardware,
+        runs=tuple(_compare_runs(*pair) for pair in _pairs(before.runs, after.runs)),
+        limits=tuple(_compare_limits(before.limits, after.limits)),
+        facts=tuple(_compare_facts(before, after)),
+    )
+
+
+def to_document(comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison as it is written to JSON."""
+    runs = [
+        {**dataclasses.asdict(run), "ratio": run.ratio, **{name: _rows(getattr(run, name)) for name in _BREAKDOWNS}}
+        for run in comparison.runs
+    ]
+    return {"format": FORMAT, **dataclasses.asdict(comparison), "runs": runs}
+
+
+def _rows(differences: Sequence[Difference]) -> list[dict[str, Any]]:
+    return [
+        {key: value for key, value in dataclasses.asdict(each).items() if value != ""}
+        | {"difference_s": each.difference_s}
+        for each in differences
+    ]
+
+
+def _pairs(before: Sequence[Run], after: Sequence[Run]) -> Iterator[tuple[Run, Run]]:
+    """Yield which runs are compared: those alike, or the first ones that measure the same."""
+    for what in dict.fromkeys(run.what for run in before):
+        firsts = {_key(run): run for run in reversed(after) if run.what == what}
+        alike = [(run, firsts[_key(run)]) for run in before if run.what == what and _key(run) in firsts]
+        others = [run for run in after if run.what == what][:1]
+        yield from alike or [(next(run for run in before if run.what == what), other) for other in others]
+
+
+def _key(run: Run) -> tuple[str, str, str]:
+    return run.what, run.engine, run.precision
+
+
+def _compare_runs(before: Run, after: Run) -> RunComparison:
+    scale = before.batch_size * before.size_px**2 / (after.batch_size * after.size_px**2)
+
+    def differences(name: str) -> tuple[Difference, ...]:
+        sides = (_by_name(getattr(run, name)) for run in (before, after))
+        return _differences(*sides, scale, before.step_s)
+
+    is_same_batch = before.batch_size == after.batch_size
+    primitives = (_by_shape(run.primitives, 0 if is_same_batch else run.batch_size) for run in (before, after))
+    return RunComparison(
+        before=before.name,
+        after=after.name,
+        step_before_s=before.step_s,
+        step_after_s=after.step_s * scale,
+        scale=scale,
+        notes=tuple(_notes(before, after, scale)),
+        phases=differences("phases"),
+        kinds=differences("kinds"),
+        layers=differences("layers"),
+        primitives=_differences(*primitives, scale, before.step_s),
+    )
+
+
+def _notes(before: Run, after: Run, scale: float) -> Iterator[str]:
+    if scale != 1:
+        steps = [f"{run.batch_size} × {run.size_px} × {run.size_px} px" for run in (before, after)]
+        yield (
+            f"A step worked on {steps[0]} before and on {steps[1]} after. The times after are multiplied by {scale:.4g}, "
+            "so that they are for the pixels of a step before."
+        )
+    if before.threads != after.threads:
+        yield f"Before it ran with {before.threads} threads, after with {after.threads}."
+    if _key(before) != _key(after):
+        yield (
+            f"Before it was {before.engine} {before.precision}, after {after.engine} {after.precision}: operations of "
+            "different names are listed with 0 s on the other side."
+        )
+    options = before.options.keys() | after.options.keys()
+    for name in sorted(options - {"batch_size", "chip_px", "tile_px"}):
+        values = before.options.get(name), after.options.get(name)
+        if values[0] != values[1]:
+            yield f"The option {name} was {values[0]} before and {values[1]} after."
+
+
+def _by_name(rows: Sequence[Row]) -> Groups:
+    groups: Groups = {}
+    for row in rows:
+        groups.setdefault((row.name,), []).append(row)
+    return groups
+
+
+def _by_shape(rows: Sequence[PrimitiveRow], batch_size: int) -> Groups:
+    """Return primitives by name, phase and shape, in which a batch size other than 0 does not count."""
+    leading = re.compile(rf"(?<!\S){batch_size}x")
+    groups: Groups = {}
+    for row in rows:
+        shape = leading.sub("Nx", row.shape) if batch_size else row.shape
+        groups.setdefault((row.name, row.phase, shape), []).append(row)
+    return groups
+
+
+def _differences(before: Groups, after: Groups, scale: float, step_s: float) -> tuple[Difference, ...]:
+    """Return the differences of rows with the same key, the largest first."""
+    found = []
+    for key in dict.fromkeys([*before, *after]):
+        sides = before.get(key, []), after.get(key, [])
+        before_s, after_s = (sum(row.time_s for row in rows) for rows in sides)
+        first = (sides[0] or sides[1])[0]
+        times = before_s, after_s * scale, (after_s * scale - before_s) / step_s
+        is_primitive = isinstance(first, PrimitiveRow)
+        what = (first.kind, first.phase, first.shape, *map(_implementations, sides)) if is_primitive else ()
+        found.append(Difference(first.name, *times, *what))
+    return tuple(sorted(found, key=lambda difference: -abs(difference.difference_s)))
+
+
+def _implementations(rows: Sequence[PrimitiveRow]) -> str:
+    return ", ".join(dict.fromkeys(row.implementation for row in rows if row.implementation))
+
+
+def _compare_limits(before: Limits, after: Limits) -> Iterator[LimitDifference]:
+    for dtype in ("fp32", "bf16", "int8"):
+        if before.peak(dtype) or after.peak(dtype):
+            unit = "OP/s" if dtype == "int8" else "FLOP/s"
+            yield LimitDifference(f"{dtype} peak", unit, before.peak(dtype), after.peak(dtype))
+    for name, member, unit in (
+        ("memory bandwidth", "memory_per_s", "B/s"),
+        ("cache bandwidth", "cache_per_s", "B/s"),
+        ("last-level cache", "cache_bytes", "B"),
+        ("start of an OpenMP region", "parallel_region_s", "s"),
+    ):
+        yield LimitDifference(name, unit, getattr(before, member), getattr(after, member))
+
+
+def _compare_facts(before: Profile, after: Profile) -> Iterator[FactDifference]:
+    for sides in ((before.limits.machine, after.limits.machine), (before.versions, after.versions)):
+        for name in dict.fromkeys([*sides[0], *sides[1]]):
+            words = ["" if side.get(name) is None else str(side[name]) for side in sides]
+            if words[0] != words[1]:
+                yield FactDifference(name, *words)

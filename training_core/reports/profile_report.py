@@ -1,0 +1,180 @@
+"""The report of profile: limits, breakdowns, charts and advice, as one HTML page.
+
+Scope: what it shows, and how. Independent of how profiles are measured; what all reports share is in `page`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..jobs import Profile as ProfileJob
+from ..profiling.profile import Limits, Profile, Rate, Run
+from .flame_graph import flame_graph
+from .kind_colors import KIND_COLORS, kind_color
+from .memory_curve import memory_curve
+from .page import ReportRecord, write_page
+from .quantities import NONE, calls, number, percent, quantity, seconds
+from .roofline import roofline
+from .time_line import time_line
+
+# The page shows no longer tables; the JSON document has all rows.
+MOST_LAYERS, MOST_PRIMITIVES, MOST_ADVICE = 20, 20, 50
+# How numbers are written, for templates.
+WRITERS = {
+    "seconds": seconds,
+    "quantity": quantity,
+    "percent": percent,
+    "number": number,
+    "calls": calls,
+    "kind_color": kind_color,
+}
+_NAMED_LOSSES = 3
+
+
+@dataclass(frozen=True)
+class Headroom:
+    """How far a step is from the machine's limits.
+
+    Parameters
+    ----------
+    ideal_s : float
+        What the operations with a known roof would take at it.
+    lost_s : dict of str to float
+        What they take beyond that, by kind, the largest first.
+    other_s : float
+        The rest of the step: operations without a known roof, and what is none.
+    """
+
+    ideal_s: float
+    lost_s: Mapping[str, float]
+    other_s: float
+
+
+def headroom_of(run: Run) -> Headroom:
+    """Return how far a run is from the machine's limits, from its primitives."""
+    ideal_s, lost_s, roofed_s = 0.0, {}, 0.0
+    for row in run.primitives:
+        if row.roof_share is not None:
+            reached = min(row.roof_share, 1.0)
+            roofed_s += row.time_s
+            ideal_s += reached * row.time_s
+            lost_s[row.kind] = lost_s.get(row.kind, 0.0) + (1 - reached) * row.time_s
+    largest_first = dict(sorted(lost_s.items(), key=lambda item: -item[1]))
+    return Headroom(ideal_s, largest_first, max(run.step_s - roofed_s, 0.0))
+
+
+def write_profile_report(profile: Profile, path: Path) -> None:
+    """Write the report of a profile as one self-contained HTML file without scripts."""
+    record = ReportRecord(options=profile.options, warnings=profile.warnings, versions=profile.versions)
+    write_page(
+        "profile.html.j2",
+        path,
+        ProfileJob,
+        record,
+        profile=profile,
+        summary=list(_summary(profile)),
+        limits=_limits_table(profile.limits),
+        facts=dict(_facts(profile)),
+        runs=[_view(run, profile.limits, index) for index, run in enumerate(profile.runs)],
+        advice=profile.advice[:MOST_ADVICE],
+        **WRITERS,
+    )
+
+
+def _summary(profile: Profile) -> Iterator[str]:
+    """Yield how far the main run is from the limit, where the rest goes, and what would help most."""
+    if not profile.runs:
+        yield "No step could be profiled; only the limits of this computer were measured."
+        return
+    run = profile.runs[0]
+    headroom = headroom_of(run)
+    subject = "A training step" if run.what == "training" else "The segmentation of a tile"
+    ideal = (
+        f"at the measured limits of this computer its operations would take {seconds(headroom.ideal_s)} "
+        f"({percent(headroom.ideal_s / run.step_s)})"
+        if headroom.ideal_s
+        else "how fast this computer could do that is not known"
+    )
+    yield f"{subject} with {run.engine} {run.precision} takes {seconds(run.step_s)}; {ideal}."
+    lost = [f"{seconds(lost_s)} in {kind}" for kind, lost_s in list(headroom.lost_s.items())[:_NAMED_LOSSES] if lost_s]
+    if lost:
+        yield f"Beyond that, it loses {', '.join(lost)}, and {seconds(headroom.other_s)} outside of such operations."
+    if profile.advice:
+        first = profile.advice[0]
+        gain = first.trial.gain if first.trial else first.gain
+        verb = "saved" if first.trial else "would save"
+        yield f"First advice: {first.rule}. What is advised {verb} {percent(gain)} of the time."
+
+
+def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
+    """Return what the page shows of a run, besides the run itself."""
+    name = f"{run.name} ({index + 1})"  # two runs may have the same name, charts may not
+    kinds = dict.fromkeys([*(row.kind for row in run.primitives), *(span.kind for span in run.time_line.spans)])
+    return {
+        "run": run,
+        "headroom": headroom_of(run),
+        "facts": dict(_run_facts(run)),
+        "tables": {
+            "Phases": (run.phases, len(run.phases)),
+            "Kinds of operations": (run.kinds, len(run.kinds)),
+            "Layers": (run.layers[:MOST_LAYERS], len(run.layers)),
+            "Primitives": (run.primitives[:MOST_PRIMITIVES], len(run.primitives)),
+        },
+        "kinds": [(kind, kind_color(kind)) for kind in KIND_COLORS if kind in kinds],
+        "roofline": roofline(f"Roofline of {name}", run, limits),
+        "flame_graph": flame_graph(f"Flame graph of {name}", run.layers),
+        "time_line": time_line(f"Time line of {name}", run.time_line),
+        "memory": memory_curve(f"Memory of {name}", run.memory),
+        "peaks": run.memory.peaks(),
+    }
+
+
+def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
+    yield "Measured", f"{run.steps:,} steps, interquartile range {seconds(run.spread_s)}"
+    yield "Batch", f"{run.batch_size} × {run.size_px} × {run.size_px} px"
+    yield "Threads", f"{run.threads}"
+    counters = run.counters
+    for name, value in (
+        ("Page faults a step", number(counters.page_faults)),
+        ("Processor time of the system", percent(counters.system_share)),
+        ("Stolen by others", percent(counters.stolen_share)),
+        ("Threads busy", percent(counters.busy_share)),
+        ("Involuntary context switches a step", number(counters.waits)),
+    ):
+        yield name, value
+    for name, value in run.options.items():
+        yield str(name), str(value)
+
+
+def _limits_table(limits: Limits) -> tuple[list[tuple[str, str]], list[tuple[int, list[tuple[str, str]]]]]:
+    """Return the columns of the table of limits, and a row for each number of threads."""
+    columns: dict[tuple[str, str], tuple[Sequence[Rate], str]] = {}
+    for title, peaks in (("convolution", limits.convolution), ("matrix product", limits.matrix)):
+        for dtype, rates in peaks.items():
+            columns[title, dtype] = rates, "OP/s" if dtype == "int8" else "FLOP/s"
+    for name, rates in limits.bandwidth.items():
+        columns["memory", name] = rates, "B/s"
+    threads = sorted({rate.threads for rates, _ in columns.values() for rate in rates})
+    rows = [(count, [_cell(count, *column) for column in columns.values()]) for count in threads]
+    return list(columns), rows
+
+
+def _cell(threads: int, rates: Sequence[Rate], unit: str) -> tuple[str, str]:
+    """Return a rate, and what multiple of that with the fewest threads it is."""
+    found = [rate.per_s for rate in rates if rate.threads == threads]
+    if not found:
+        return NONE, ""
+    first = min(rates, key=lambda rate: rate.threads)
+    return quantity(found[0], unit), f"× {found[0] / first.per_s:.1f}" if threads > first.threads else ""
+
+
+def _facts(profile: Profile) -> Iterator[tuple[str, str]]:
+    limits = profile.limits
+    yield "Processor", profile.hardware
+    yield "Last-level cache", f"{quantity(limits.cache_bytes or None, 'B')}, {quantity(limits.cache_per_s, 'B/s')}"
+    yield "Start of an OpenMP region", seconds(limits.parallel_region_s)
+    for name, value in limits.machine.items():
+        yield str(name), "not readable" if value is None else str(value)

@@ -1,0 +1,257 @@
+"""The roofline plot: achieved FLOP/s by arithmetic intensity, under the roofs that the machine was measured to have.
+
+After Williams, Waterman and Patterson (2009). Layers are circles, primitives diamonds in the color of their kind; the
+area is the time.
+
+Scope: rows of a breakdown and limits to SVG. Independent of the page around it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..profiling.profile import Limits, PrimitiveRow, Row, Run
+from .colors import AXIS, INK, PALE, WHITE
+from .kind_colors import kind_color
+from .quantities import number, percent, quantity, seconds
+from .svg import circle, drawing, fitted, path, width_of, words
+
+WIDTH_PX, HEIGHT_PX = 1000.0, 580.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 92.0, 984.0, 16.0, 526.0
+_LARGEST_RADIUS_PX, _LEAST_RADIUS_PX = 17.0, 3.0
+_MOST_DOTS, _LABELED, _LABEL_PX = 120, 4, 230.0
+# Different in gray print too.
+_PEAKS = {"fp32": ("FP32", ""), "bf16": ("BF16", "9 4"), "int8": ("INT8", "2 3")}
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A row in the plot.
+
+    Parameters
+    ----------
+    row : Row
+        A PrimitiveRow or a LayerRow.
+    x, y, radius : float
+        In pixels.
+    """
+
+    row: Row
+    x: float
+    y: float
+    radius: float
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Both axes, in powers of ten.
+
+    Parameters
+    ----------
+    left, right, bottom, top : float
+        Exponents at the plot's edges.
+    """
+
+    left: float
+    right: float
+    bottom: float
+    top: float
+
+    def x(self, intensity: float) -> float:
+        """Return the place of an intensity in FLOP a byte, in pixels."""
+        return _LEFT + (math.log10(intensity) - self.left) / (self.right - self.left) * (_RIGHT - _LEFT)
+
+    def y(self, per_s: float) -> float:
+        """Return the place of FLOP a second, in pixels."""
+        return _BOTTOM - (math.log10(per_s) - self.bottom) / (self.top - self.bottom) * (_BOTTOM - _TOP)
+
+
+def roofline(name: str, run: Run, limits: Limits) -> str:
+    """Return the roofline plot of a run as an `<svg>` element; empty if no row has FLOP and bytes.
+
+    Parameters
+    ----------
+    name : str
+        Unique on the page; read out by screen readers.
+    run : Run
+    limits : Limits
+
+    Returns
+    -------
+    str
+    """
+    rows = [row for rows in (run.layers, run.primitives) for row in _largest(rows)]
+    if not rows:
+        return ""
+    peaks = {dtype: limits.peak(dtype) for dtype in _PEAKS if limits.peak(dtype) > 0}
+    axes = axes_for(rows, peaks.values(), [limits.memory_per_s, limits.cache_per_s])
+    dots = dots_of(rows, axes)
+    roofs, taken = _roofs(axes, peaks, limits)
+    parts = [*_grid(axes), *roofs, *map(_drawn, dots), *_labels(dots, taken)]
+    return drawing(name, WIDTH_PX, HEIGHT_PX, parts)
+
+
+def axes_for(rows: Sequence[Row], peaks: Sequence[float], bandwidths: Sequence[float]) -> Axes:
+    """Return axes in whole decades on which all rows and roofs are.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        With FLOP, bytes and time.
+    peaks, bandwidths : sequence of float
+        In FLOP and bytes a second; 0 where unmeasured.
+
+    Returns
+    -------
+    Axes
+    """
+    achieved = [row.flop / row.time_s for row in rows]
+    ridges = [peak / bandwidth for peak in peaks for bandwidth in bandwidths if bandwidth > 0]
+    intensities = [row.intensity for row in rows] + ridges
+    left, right = _decades(intensities)
+    bottom, top = _decades([*achieved, *peaks])
+    return Axes(left, right, bottom, top)
+
+
+def _decades(values: Sequence[float]) -> tuple[int, int]:
+    low, high = math.log10(min(values)), math.log10(max(values))
+    return math.floor(low - 0.05), max(math.ceil(high + 0.15), math.floor(low - 0.05) + 1)
+
+
+def dots_of(rows: Sequence[Row], axes: Axes) -> list[Dot]:
+    """Return the dots of rows with FLOP, bytes and time, the largest first; their areas are as their times."""
+    longest_s = max(row.time_s for row in rows)
+    dots = [
+        Dot(
+            row,
+            axes.x(row.intensity),
+            axes.y(row.flop / row.time_s),
+            max(_LEAST_RADIUS_PX, _LARGEST_RADIUS_PX * math.sqrt(row.time_s / longest_s)),
+        )
+        for row in rows
+    ]
+    return sorted(dots, key=lambda dot: -dot.radius)
+
+
+def _largest(rows: Sequence[Row]) -> list[Row]:
+    known = [row for row in rows if (row.flop or 0) >= 1 and (row.bytes or 0) >= 1 and row.time_s > 1e-12]
+    return sorted(known, key=lambda row: -row.time_s)[:_MOST_DOTS]
+
+
+def _grid(axes: Axes) -> Iterator[str]:
+    every = max(1, round((axes.right - axes.left) / 12))
+    for power in range(int(axes.left), int(axes.right) + 1, every):
+        x = axes.x(10.0**power)
+        yield path(f"M{x:.1f} {_TOP}V{_BOTTOM}", stroke=PALE, stroke_width=0.8)
+        yield words(x, _BOTTOM + 19, f"{10.0**power:,.{max(0, -power)}f}", text_anchor="middle")
+    every = max(1, round((axes.top - axes.bottom) / 12))
+    for power in range(int(axes.bottom), int(axes.top) + 1, every):
+        y = axes.y(10.0**power)
+        yield path(f"M{_LEFT} {y:.1f}H{_RIGHT}", stroke=PALE, stroke_width=0.8)
+        yield words(_LEFT - 8, y + 4.5, quantity(10.0**power, "FLOP/s"), text_anchor="end")
+    yield path(f"M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}", fill="none", stroke=AXIS)
+    yield words((_LEFT + _RIGHT) / 2, _BOTTOM + 42, "arithmetic intensity in FLOP a byte", text_anchor="middle")
+
+
+Box = tuple[float, float, float, float]
+
+
+def _roofs(axes: Axes, peaks: dict[str, float], limits: Limits) -> tuple[list[str], list[Box]]:
+    """Return the roofs with their labels, and the boxes of the labels."""
+    parts: list[str] = []
+    boxes: list[Box] = []
+    fastest = max(limits.memory_per_s, limits.cache_per_s)
+    top = max(peaks.values(), default=10.0**axes.top)
+    for label, per_s, dashes in (("memory", limits.memory_per_s, ""), ("cache", limits.cache_per_s, "9 4")):
+        if per_s <= 0:
+            continue
+        begin = max(10.0**axes.left, 10.0**axes.bottom / per_s)
+        end = min(top / per_s, 10.0**axes.right)
+        if end <= begin:
+            continue
+        ends = [(axes.x(each), axes.y(each * per_s)) for each in (begin, end)]
+        parts.append(_line(*ends, dashes))
+        parts.append(_along(*ends, f"{label} {quantity(per_s, 'B/s')}"))
+    free_y = _TOP
+    for dtype, peak in sorted(peaks.items(), key=lambda item: -item[1]):
+        word, dashes = _PEAKS[dtype]
+        y = axes.y(peak)
+        begin = axes.x(max(peak / fastest, 10.0**axes.left)) if fastest > 0 else _LEFT
+        parts.append(_line((begin, y), (_RIGHT, y), dashes))
+        label = f"{word} peak {quantity(peak, 'OP/s' if dtype == 'int8' else 'FLOP/s')}"
+        place = y - 5 if y - 18 >= free_y else y + 15
+        parts.append(words(_RIGHT - 4, place, label, text_anchor="end", font_weight=600))
+        boxes.append((_RIGHT - 4 - width_of(label), place - 12, _RIGHT, place + 4))
+        free_y = place
+    return parts, boxes
+
+
+def _line(begin: tuple[float, float], end: tuple[float, float], dashes: str) -> str:
+    style = {"stroke_dasharray": dashes} if dashes else {}
+    steps = f"M{begin[0]:.1f} {begin[1]:.1f}L{end[0]:.1f} {end[1]:.1f}"
+    return path(steps, stroke=INK, stroke_width=1.6, fill="none", **style)
+
+
+def _along(begin: tuple[float, float], end: tuple[float, float], label: str) -> str:
+    """Return a label above a rising line, near its lower end."""
+    angle = math.degrees(math.atan2(end[1] - begin[1], end[0] - begin[0]))
+    share = min(24 / max(math.dist(begin, end), 24), 1)
+    x, y = (low + share * (high - low) for low, high in zip(begin, end))
+    turned = f"rotate({angle:.1f} {x:.1f} {y:.1f}) translate(0 -6)"
+    return words(x, y, label, transform=turned, font_weight=600)
+
+
+def _drawn(dot: Dot) -> str:
+    row = dot.row
+    title = (
+        f"{row.name}: {seconds(row.time_s)}, {number(row.intensity)} FLOP/B, "
+        f"{quantity(row.flop / row.time_s, 'FLOP/s')}, {percent(row.roof_share)} of its roof"
+    )
+    if isinstance(row, PrimitiveRow):
+        size = dot.radius * math.sqrt(math.pi / 2)  # half the diagonal of a diamond of the circle's area
+        steps = f"M{dot.x:.1f} {dot.y - size:.1f}l{size:.1f} {size:.1f}l{-size:.1f} {size:.1f}l{-size:.1f} {-size:.1f}z"
+        fill = kind_color(row.kind)
+        return path(steps, f"{title}; {row.phase} {row.shape}", fill=fill, fill_opacity=0.75, stroke=WHITE)
+    return circle(dot.x, dot.y, dot.radius, title, fill=WHITE, fill_opacity=0.35, stroke=AXIS, stroke_width=1.2)
+
+
+def _labels(dots: Sequence[Dot], taken: list[Box]) -> Iterator[str]:
+    """Yield labels of the largest primitives and layers where there is room beside them."""
+    primitives = [dot for dot in dots if isinstance(dot.row, PrimitiveRow)][:_LABELED]
+    layers = [dot for dot in dots if not isinstance(dot.row, PrimitiveRow)][:_LABELED]
+    labeled = sorted((*primitives, *layers), key=lambda dot: -dot.radius)
+    boxes = [*taken, *((dot.x - 5, dot.y - 5, dot.x + 5, dot.y + 5) for dot in labeled)]
+    for dot in labeled:
+        label = label_of(dot.row)
+        for x, y in _places(dot, width_of(label)):
+            box = (x, y - 12, x + width_of(label), y + 4)
+            is_inside = _LEFT < box[0] and box[2] < _RIGHT and _TOP < box[1] and box[3] < _BOTTOM
+            if is_inside and not any(_overlap(box, other) for other in boxes):
+                boxes.append(box)
+                nearest = min(max(dot.x, box[0] - 2), box[2] + 2), min(max(dot.y, box[1]), box[3])
+                yield path(f"M{dot.x:.1f} {dot.y:.1f}L{nearest[0]:.1f} {nearest[1]:.1f}", stroke=AXIS, stroke_width=0.8)
+                halo = {"paint_order": "stroke", "stroke": WHITE, "stroke_width": 3, "stroke_linejoin": "round"}
+                yield words(x, y, label, fill=INK, **halo)
+                break
+
+
+def label_of(row: Row) -> str:
+    """Return the name of a row in a few letters: the end of a module's path, a primitive without its namespace."""
+    if not isinstance(row, PrimitiveRow):
+        return fitted(".".join(row.name.split(".")[-3:]), _LABEL_PX)
+    return fitted(f"{row.name.rpartition('::')[2]} {row.shape.partition(' ')[0]}", _LABEL_PX)
+
+
+def _places(dot: Dot, width: float) -> Iterator[tuple[float, float]]:
+    """Yield where a label may begin, the nearest first."""
+    for gap in (6, 22, 40, 62, 90):
+        reach = dot.radius + gap
+        for dx, dy in ((1, 0), (-1, 0), (0.7, 0.7), (0.7, -0.7), (-0.7, 0.7), (-0.7, -0.7), (0, 1), (0, -1)):
+            x = dot.x + dx * reach - (width if dx < 0 else width / 2 if dx == 0 else 0)
+            yield x, dot.y + dy * reach + 4.5
+
+
+def _overlap(box: Box, other: Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]

@@ -1,0 +1,130 @@
+"""Parts of drawings as inline SVG for HTML pages: boxes, words, axes; what others wrote is escaped.
+
+Scope: elements and their attributes. Independent of what is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from html import escape
+from typing import Optional
+
+from .colors import AXIS
+
+# Of letters of a sans-serif font, on average, to its size.
+_LETTER = 0.56
+
+
+def drawing(name: str, width_px: float, height_px: float, parts: Iterable[str]) -> str:
+    """Return an `<svg>` element.
+
+    Parameters
+    ----------
+    name : str
+        Read out by screen readers.
+    width_px, height_px : float
+    parts : iterable of str
+        Elements, later ones on top.
+
+    Returns
+    -------
+    str
+    """
+    size = f'viewBox="0 0 {width_px:.0f} {height_px:.0f}" style="max-width: none"'
+    font = 'font-family="system-ui, sans-serif" font-size="13"'
+    return f'<svg role="img" aria-label="{escape(name)}" {size} {font}>{"".join(parts)}</svg>'
+
+
+def box(x: float, y: float, width: float, height: float, fill: str, title: str = "", extra: str = "") -> str:
+    """Return a rectangle.
+
+    Parameters
+    ----------
+    x, y, width, height : float
+        Left, top and size in pixels of the drawing.
+    fill : str
+        As CSS takes it.
+    title : str
+        Shown where the pointer rests.
+    extra : str
+        Further attributes, not escaped.
+
+    Returns
+    -------
+    str
+    """
+    place = f'x="{x:.2f}" y="{y:.2f}" width="{max(width, 0):.2f}" height="{height:.2f}"'
+    return _with_title("rect", f'{place} fill="{fill}" {extra}'.strip(), title)
+
+
+def path(steps: str, title: str = "", **attributes: object) -> str:
+    """Return a path; in the names of its attributes, underscores stand for hyphens."""
+    return _with_title("path", f'd="{steps}" {_attributes(attributes)}'.strip(), title)
+
+
+def circle(x: float, y: float, radius: float, title: str = "", **attributes: object) -> str:
+    """Return a circle; in the names of its attributes, underscores stand for hyphens.
+
+    Parameters
+    ----------
+    x, y, radius : float
+    title : str
+        Shown where the pointer rests.
+    **attributes
+
+    Returns
+    -------
+    str
+    """
+    place = f'cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"'
+    return _with_title("circle", f"{place} {_attributes(attributes)}".strip(), title)
+
+
+def words(x: float, y: float, text: str, **attributes: object) -> str:
+    """Return a line of text.
+
+    Parameters
+    ----------
+    x, y : float
+        Where its baseline begins, or as text_anchor says.
+    text : str
+    **attributes
+        In their names, underscores stand for hyphens.
+
+    Returns
+    -------
+    str
+    """
+    given = _attributes({"fill": AXIS, **attributes})
+    return f'<text x="{x:.1f}" y="{y:.1f}" {given}>{escape(text)}</text>'
+
+
+def fitted(text: str, width_px: float, size_px: float = 13) -> str:
+    """Return a text cut to a width; empty if not even three letters have room."""
+    letters = int(width_px / (_LETTER * size_px))
+    if len(text) <= letters:
+        return text
+    return f"{text[: letters - 1]}…" if letters >= 4 else ""
+
+
+def width_of(text: str, size_px: float = 13) -> float:
+    """Return the width of a text in pixels, estimated."""
+    return len(text) * _LETTER * size_px
+
+
+def ticks(high: float, count: int) -> list[float]:
+    """Return round numbers from 0 to `high`: at least `count`, their steps 1, 2 or 5 times a power of ten."""
+    if not high > 0 or not math.isfinite(high):
+        return [0.0]
+    power = 10.0 ** math.floor(math.log10(high / count))
+    step = max(each * power for each in (1, 2, 5) if each * power <= high / count * (1 + 1e-9))
+    return [number * step for number in range(int(high / step * (1 + 1e-9)) + 1)]
+
+
+def _with_title(tag: str, attributes: str, title: Optional[str]) -> str:
+    return f"<{tag} {attributes}><title>{escape(title)}</title></{tag}>" if title else f"<{tag} {attributes}/>"
+
+
+def _attributes(values: dict[str, object]) -> str:
+    return " ".join(f'{name.replace("_", "-")}="{value}"' for name, value in values.items())
