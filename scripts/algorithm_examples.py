@@ -27,6 +27,14 @@ class Example:
 
 EXAMPLES = {
     "setupruntime": Example({"WHEELS": "wheels"}, "VERSION", ("Troubleshooting",)),
+    "profile": Example(
+        {"WHAT": "training", "SECONDS": 60, "REPORT": "profile.html", "PROFILE": "profile.json"},
+        "STEP_S",
+        ("Troubleshooting",),
+    ),
+    "compareprofiles": Example(
+        {"BEFORE": "before.json", "INPUT": "after.json", "REPORT": "differences.html"}, "RATIO", ("Troubleshooting",)
+    ),
     "createlabellayers": Example(
         {"INPUT": "town.tif", "CLASSES": "paved,unpaved", "OUTPUT": "labels.gpkg"},
         "AOI",
