@@ -237,7 +237,7 @@ class Run:
     threads, batch_size, size_px : int
         Threads, images a step, side of an image.
     step_s : float
-        Wall-clock time of the median step; that of training with its share of validations.
+        Wall-clock time of the median step that was profiled; that of training with its share of validations.
     spread_s : float
         Interquartile range.
     steps : int
@@ -257,6 +257,8 @@ class Run:
         Not part of the document; the trace holds it.
     options : dict
         Options of the step that advice may change: batch_size, chip_px, recompute and so on.
+    plain_s : float
+        The median step without the profiler, with its share of validations.
     """
 
     what: str
@@ -278,6 +280,7 @@ class Run:
     memory: MemoryCurve = MemoryCurve()
     time_line: TimeLine = TimeLine()
     options: Mapping[str, Any] = field(default_factory=dict)
+    plain_s: float = 0.0
 
     @property
     def name(self) -> str:
@@ -287,7 +290,7 @@ class Run:
     @property
     def images_per_s(self) -> float:
         """Images of `size_px` a second."""
-        return self.batch_size / self.step_s
+        return self.batch_size / (self.plain_s or self.step_s)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,350 @@
+"""Breakdown of traced steps: rows by phase, kind of operation, layer and primitive, each with its share of the roof.
+
+The roof of an operation is the roofline model's (Williams et al., 2009): the machine would need at least the time for
+its floating-point operations at the measured peak, and that for its bytes at the measured bandwidth; the longer one
+bounds it.
+
+Scope: numbers of traced steps. Independent of how they were traced and shown.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+
+from .operation_costs import OperationCost
+from .profile import (
+    ACTIVATION,
+    ADDITION,
+    BACKWARD,
+    CACHE,
+    COMPUTE,
+    CONVOLUTION,
+    COPY,
+    FORWARD,
+    LOSS,
+    MEMORY,
+    NORMALIZATION,
+    OPTIMIZER,
+    OPTIMIZER_STEP,
+    OTHER,
+    POOLING,
+    PYTHON,
+    UNACCOUNTED,
+    UPSAMPLING,
+    LayerRow,
+    Limits,
+    PrimitiveRow,
+    Row,
+)
+from .step_trace import Piece, TracedStep
+
+# Parts of operations' names, by kind; the first that fits counts.
+_KINDS = {
+    NORMALIZATION: ("batch_norm",),
+    CONVOLUTION: ("convolution", "conv_transpose", "mm", "linear"),
+    ACTIVATION: ("relu", "threshold_backward", "sigmoid", "clamp_min"),
+    POOLING: ("pool",),
+    UPSAMPLING: ("upsample",),
+    COPY: ("copy", "clone", "cat", "stack", "zero", "fill", "contiguous", "reorder", "empty", "slice_backward"),
+    ADDITION: ("add", "sum", "mul"),
+}
+INPUT = "input"
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """What runs an operation of one cost.
+
+    Parameters
+    ----------
+    name : str
+        Such as `brg_conv_fwd:avx512_core_bf16`; several are joined by ` + `.
+    reorder_s : float
+        Time of reorders between memory layouts within a call.
+    """
+
+    name: str
+    reorder_s: float
+
+
+@dataclass(frozen=True)
+class Roof:
+    """The limits that bound operations.
+
+    Parameters
+    ----------
+    peaks : dict of str to float
+        FLOP a second by number format.
+    memory_per_s, cache_per_s : float
+        Bytes a second of memory, and of the last-level cache.
+    cached_bytes : float
+        Operations on no more bytes are held in that cache.
+    """
+
+    peaks: Mapping[str, float]
+    memory_per_s: float
+    cache_per_s: float
+    cached_bytes: float
+
+    def least_s(self, flop: float, bytes_: float, dtype: str) -> tuple[float, str]:
+        """Return the time that the machine needs at least, and what bounds it; 0 and nothing where unknown."""
+        peak = self.peaks.get(dtype, 0.0)
+        is_cached = bytes_ <= self.cached_bytes and self.cache_per_s > self.memory_per_s
+        per_s, where = (self.cache_per_s, CACHE) if is_cached else (self.memory_per_s, MEMORY)
+        compute_s, transfer_s = flop / peak if peak else 0.0, bytes_ / per_s if per_s else 0.0
+        if not compute_s and not transfer_s:
+            return 0.0, ""
+        return (compute_s, COMPUTE) if compute_s >= transfer_s else (transfer_s, where)
+
+
+def roof_of(limits: Limits) -> Roof:
+    """Return the roofs that a machine's measured limits make."""
+    formats = {*limits.convolution, *limits.matrix}
+    return Roof(
+        {dtype: limits.peak(dtype) for dtype in formats},
+        limits.memory_per_s,
+        limits.cache_per_s,
+        limits.cache_bytes / 2,
+    )
+
+
+def kind_of(piece: Piece) -> str:
+    """Return the kind of a piece of a step."""
+    if not piece.name:
+        return PYTHON
+    if piece.phase == OPTIMIZER_STEP:
+        return OPTIMIZER
+    if piece.layer == LOSS:
+        return LOSS
+    name = piece.name.rpartition("::")[2]
+    return next((kind for kind, parts in _KINDS.items() if any(part in name for part in parts)), OTHER)
+
+
+def with_outer_layers(step: TracedStep, after_model: str) -> TracedStep:
+    """Return a step in which what lies outside of the model belongs to a layer, too.
+
+    Parameters
+    ----------
+    step : TracedStep
+    after_model : str
+        Layer of what follows the model in the forward pass, and of its gradients: loss or output. What precedes it is
+        the input, and what is in another phase belongs to a layer of the phase's name.
+
+    Returns
+    -------
+    TracedStep
+    """
+    pieces, phase, has_begun = [], "", False
+    for piece in step.pieces:
+        # Of several batches in a step, each begins with its input.
+        has_begun = bool(piece.layer) or (has_begun and not (piece.phase == FORWARD != phase))
+        phase = piece.phase
+        outer = {FORWARD: after_model if has_begun else INPUT, BACKWARD: after_model}.get(phase, phase)
+        pieces.append(replace(piece, layer=piece.layer or outer))
+    return replace(step, pieces=tuple(pieces))
+
+
+@dataclass
+class _Sums:
+    """Sums of one step over the pieces that make up a row."""
+
+    calls: int = 0
+    time_s: float = 0.0
+    flop: float = 0.0
+    bytes: float = 0.0
+    least_s: float = 0.0
+
+    def add(self, piece: Piece, roof: Roof) -> str:
+        """Add a piece; return what bounds it."""
+        self.time_s += piece.duration_s
+        if piece.cost is None:
+            return ""
+        cost = piece.cost
+        least_s, bound = roof.least_s(cost.flop, cost.bytes, cost.dtype)
+        self.calls += 1
+        self.flop += cost.flop
+        self.bytes += cost.bytes
+        self.least_s += least_s
+        return bound
+
+
+class Table:
+    """Rows of a breakdown over several steps.
+
+    Parameters
+    ----------
+    steps : sequence of TracedStep
+    key : callable
+        Gives the row of a piece.
+    roof : Roof
+    """
+
+    def __init__(self, steps: Sequence[TracedStep], key: Callable[[Piece], Key], roof: Roof) -> None:
+        self._sums: list[dict[Key, _Sums]] = []
+        self._bounds: dict[Key, Counter[str]] = defaultdict(Counter)
+        for step in steps:
+            sums: dict[Key, _Sums] = defaultdict(_Sums)
+            for piece in step.pieces:
+                bound = sums[key(piece)].add(piece, roof)
+                if bound:
+                    self._bounds[key(piece)][bound] += piece.duration_s
+            self._sums.append(sums)
+
+    @property
+    def rows(self) -> list[Key]:
+        """The keys of all rows."""
+        return list(dict.fromkeys(key for sums in self._sums for key in sums))
+
+    def median_s(self, key: Key) -> float:
+        """Return the median time of a row."""
+        return float(np.median(self._times_s(key)))
+
+    def row(self, key: Key, name: str, step_s: float) -> Row:
+        """Return the row of a key."""
+        times_s = self._times_s(key)
+        middle_s = float(np.median(times_s))
+        typical = next((sums[key] for sums in self._sums if key in sums), _Sums())
+        has_roof = typical.least_s > 0 and middle_s > 0
+        return Row(
+            name,
+            typical.calls,
+            middle_s,
+            middle_s / step_s,
+            float(np.subtract(*np.percentile(times_s, (75, 25)))),
+            typical.flop or None,
+            typical.bytes or None,
+            typical.least_s / middle_s if has_roof else None,
+            self._bounds[key].most_common(1)[0][0] if has_roof else "",
+        )
+
+    def _times_s(self, key: Key) -> list[float]:
+        return [sums[key].time_s if key in sums else 0.0 for sums in self._sums]
+
+
+def unaccounted(rows: Iterable[Row], step_s: float) -> Row:
+    """Return the row of what other rows leave of a step; negative where their medians add up to more."""
+    left_s = step_s - sum(row.time_s for row in rows)
+    return Row(UNACCOUNTED, 0, left_s, left_s / step_s)
+
+
+def phase_rows(steps: Sequence[TracedStep], step_s: float, roof: Roof) -> tuple[Row, ...]:
+    """Return a row for each phase, in their order.
+
+    Parameters
+    ----------
+    steps : sequence of TracedStep
+    step_s : float
+        Time of the median step.
+    roof : Roof
+
+    Returns
+    -------
+    tuple of Row
+    """
+    table = Table(steps, lambda piece: piece.phase, roof)
+    return tuple(table.row(phase, phase, step_s) for phase in table.rows)
+
+
+def kind_rows(
+    steps: Sequence[TracedStep], step_s: float, roof: Roof, running: Mapping[OperationCost, Implementation]
+) -> tuple[Row, ...]:
+    """Return a row for each kind of operation, the longest first; reorders within convolutions count as reorders.
+
+    Parameters
+    ----------
+    steps : sequence of TracedStep
+    step_s : float
+        Time of the median step.
+    roof : Roof
+    running : dict of OperationCost to Implementation
+        What oneDNN runs for an operation.
+
+    Returns
+    -------
+    tuple of Row
+    """
+    table = Table(steps, kind_of, roof)
+    rows = {kind: table.row(kind, kind, step_s) for kind in table.rows}
+    moved_s = sum(
+        running[piece.cost].reorder_s
+        for piece in steps[0].pieces
+        if piece.cost in running and kind_of(piece) == CONVOLUTION
+    )
+    if moved_s and CONVOLUTION in rows:
+        rows.setdefault(COPY, Row(COPY, 0, 0.0, 0.0))
+        for kind, change_s in ((CONVOLUTION, -moved_s), (COPY, moved_s)):
+            time_s = max(0.0, rows[kind].time_s + change_s)
+            rows[kind] = replace(rows[kind], time_s=time_s, share=time_s / step_s)
+    return tuple(sorted(rows.values(), key=lambda row: -row.time_s))
+
+
+def layer_rows(steps: Sequence[TracedStep], step_s: float, roof: Roof) -> tuple[LayerRow, ...]:
+    """Return a row for each layer, the longest first.
+
+    Parameters
+    ----------
+    steps : sequence of TracedStep
+    step_s : float
+        Time of the median step.
+    roof : Roof
+
+    Returns
+    -------
+    tuple of LayerRow
+    """
+    table = Table(steps, lambda piece: piece.layer, roof)
+    by_phase = Table(steps, lambda piece: (piece.layer, piece.phase), roof)
+    rows = [
+        LayerRow(
+            **vars(table.row(layer, layer, step_s)),
+            forward_s=by_phase.median_s((layer, FORWARD)),
+            backward_s=by_phase.median_s((layer, BACKWARD)),
+        )
+        for layer in table.rows
+    ]
+    return tuple(sorted(rows, key=lambda row: -row.time_s))
+
+
+def primitive_rows(
+    steps: Sequence[TracedStep], step_s: float, roof: Roof, running: Mapping[OperationCost, Implementation]
+) -> tuple[PrimitiveRow, ...]:
+    """Return a row for all calls of an operation with the same shapes in a phase, the longest first.
+
+    Parameters
+    ----------
+    steps : sequence of TracedStep
+    step_s : float
+        Time of the median step.
+    roof : Roof
+    running : dict of OperationCost to Implementation
+        What oneDNN runs for an operation.
+
+    Returns
+    -------
+    tuple of PrimitiveRow
+    """
+    kinds = {(piece.cost, piece.phase): kind_of(piece) for step in steps for piece in step.pieces if piece.cost}
+    table = Table(steps, lambda piece: (piece.cost, piece.phase), roof)
+    rows = []
+    for cost, phase in table.rows:
+        if cost is None:
+            continue
+        found = running.get(cost, Implementation("", 0.0))
+        row = table.row((cost, phase), cost.name.removeprefix("aten::"), step_s)
+        place = {"kind": kinds[cost, phase], "phase": phase, "shape": cost.shape, "layout": cost.layout}
+        rows.append(
+            PrimitiveRow(
+                **vars(row),
+                **place,
+                dtype=cost.dtype,
+                implementation=found.name,
+                reorder_s=found.reorder_s * row.calls,
+            )
+        )
+    return tuple(sorted(rows, key=lambda row: -row.time_s))

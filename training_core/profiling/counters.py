@@ -1,0 +1,172 @@
+"""What the system counts while steps run: page faults, processor time of this process and of others, busy threads.
+
+Scope: the process and its threads. Independent of what they compute.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Optional
+
+import psutil
+
+from .profile import Counters, ThreadLoad
+
+LOAD_INTERVAL_S = 0.005
+_TASKS = Path("/proc/self/task")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was counted so far.
+
+    Parameters
+    ----------
+    wall_s : float
+    page_faults, waits : int, optional
+    user_s, system_s : float
+        Processor time of this process.
+    busy_s : float
+        Processor time of all processes, and of other virtual machines on this one's cores.
+    """
+
+    wall_s: float
+    page_faults: Optional[int]
+    waits: Optional[int]
+    user_s: float
+    system_s: float
+    busy_s: float
+
+
+def read() -> Reading:
+    """Return what the system has counted so far."""
+    process, cores = psutil.Process().cpu_times(), psutil.cpu_times()
+    resource = _resource()
+    used = resource.getrusage(resource.RUSAGE_SELF) if resource else None
+    idle_s = cores.idle + getattr(cores, "iowait", 0.0)
+    # Time as a guest is part of user time already.
+    busy_s = sum(cores) - idle_s - getattr(cores, "guest", 0.0) - getattr(cores, "guest_nice", 0.0)
+    return Reading(
+        time.perf_counter(),
+        used.ru_minflt if used else None,
+        used.ru_nivcsw if used else None,
+        process.user,
+        process.system,
+        busy_s,
+    )
+
+
+def _resource() -> Optional[ModuleType]:
+    """Return Python's module for what a process has used; Windows has none."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource
+
+
+def counters(before: Reading, after: Reading, steps: int, threads: int, cores: int) -> Counters:
+    """Return what was counted between two readings, a step.
+
+    Parameters
+    ----------
+    before, after : Reading
+    steps : int
+        How many lay between them.
+    threads, cores : int
+        Of the process, and of the machine.
+
+    Returns
+    -------
+    Counters
+    """
+    wall_s = after.wall_s - before.wall_s
+    user_s, system_s = after.user_s - before.user_s, after.system_s - before.system_s
+    own_s = user_s + system_s
+    others_s = max(0.0, after.busy_s - before.busy_s - own_s)
+    return Counters(
+        None if after.page_faults is None else (after.page_faults - before.page_faults) / steps,
+        system_s / own_s if own_s else None,
+        others_s / (wall_s * cores) if wall_s else None,
+        own_s / (wall_s * threads) if wall_s else None,
+        None if after.waits is None else (after.waits - before.waits) / steps,
+    )
+
+
+class LoadSampler:
+    """Samples for how long each thread of this process was on a processor.
+
+    Attributes
+    ----------
+    begin_s : float
+        When sampling began, seconds since 1970.
+    """
+
+    def __init__(self) -> None:
+        self.begin_s = time.time()
+        self._samples: list[dict[str, int]] = []
+
+    def loads(self, begin_s: float, end_s: float) -> tuple[ThreadLoad, ...]:
+        """Return how busy each thread was between two moments, in seconds since 1970; the busiest ones first.
+
+        Parameters
+        ----------
+        begin_s, end_s : float
+
+        Returns
+        -------
+        tuple of ThreadLoad
+            Without threads that were idle.
+        """
+        first = max(0, int((begin_s - self.begin_s) / LOAD_INTERVAL_S))
+        samples = self._samples[first : int((end_s - self.begin_s) / LOAD_INTERVAL_S) + 2]
+        names = {name for sample in samples for name in sample}
+        found = []
+        for name in names:
+            ran_ns = [later.get(name, 0) - sooner.get(name, later.get(name, 0))
+                      for sooner, later in zip(samples, samples[1:])]  # fmt: skip
+            busy = tuple(min(1.0, max(0.0, each / 1e9 / LOAD_INTERVAL_S)) for each in ran_ns)
+            if sum(busy) > 0.01 * len(busy):
+                found.append(ThreadLoad(name, busy, LOAD_INTERVAL_S))
+        return tuple(sorted(found, key=lambda load: -sum(load.busy)))
+
+    def sample(self) -> None:
+        """Take a sample."""
+        self._samples.append({task.name: _ran_ns(task) for task in _TASKS.iterdir()})
+
+
+def _ran_ns(task: Path) -> int:
+    try:
+        return int((task / "schedstat").read_text().split()[0])
+    except (OSError, ValueError, IndexError):  # the thread has ended
+        return 0
+
+
+@contextmanager
+def sampled_loads() -> Iterator[LoadSampler]:
+    """Sample the threads' loads within the context; nothing is sampled where the system does not tell them."""
+    sampler, is_over = LoadSampler(), threading.Event()
+
+    def run() -> None:
+        number = 0
+        while not is_over.is_set():
+            sampler.sample()
+            number += 1
+            is_over.wait(max(0.0, sampler.begin_s + number * LOAD_INTERVAL_S - time.time()))
+
+    if not (_TASKS / str(threading.get_native_id()) / "schedstat").exists():
+        yield sampler
+        return
+    thread = threading.Thread(target=run, name="thread loads", daemon=True)
+    thread.start()
+    try:
+        yield sampler
+    finally:
+        is_over.set()
+        thread.join()

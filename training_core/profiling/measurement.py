@@ -1,0 +1,244 @@
+"""Measurement of a run: steps with and without a profiler in turns, one with its costs, one with oneDNN's log.
+
+Scope: a subject's steps, and the time to spend. Independent of what the subject does and of what is concluded.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+from ..events import Reporter
+from ..system.tensor_memory import Ledger
+from .breakdown import (
+    Implementation,
+    Roof,
+    kind_of,
+    kind_rows,
+    layer_rows,
+    phase_rows,
+    primitive_rows,
+    unaccounted,
+    with_outer_layers,
+)
+from .counters import counters, read, sampled_loads
+from .onednn_log import OnednnPrimitive, logged_primitives
+from .operation_costs import CostRecorder, OperationCost
+from .profile import PYTHON, VALIDATION, Counters, LayerRow, MemoryCurve, Row, Run, Span, TimeLine
+from .step_trace import PHASE_MARK, TracedStep, events_of, mark_phase, marked_layers, traced_steps
+from .subjects import Subject
+
+# The first steps prepare weights, memory and kernels, and the first profiled ones the profiler's memory.
+_WARM_UP_STEPS, _UNUSED_STEPS, _TRACED_STEPS = 2, 3, 2
+# Steps in a row with the profiler, then as many without it.
+_STEPS_A_ROUND, _LEAST_ROUNDS, _MOST_ROUNDS = 3, 2, 20
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run, with PyTorch's profiler of its last steps, and when the data thread worked, in seconds since 1970."""
+
+    run: Run
+    profiler: profile
+    data_spans: tuple[tuple[float, float], ...]
+
+
+def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, Any], reporter: Reporter) -> Measured:
+    """Measure and break down a subject's steps.
+
+    Parameters
+    ----------
+    subject : Subject
+    roof : Roof
+    limit_s : float
+        Time to spend. The fewest steps that show something are done in any case.
+    options : dict
+        Options of the step; see `Run`.
+    reporter : Reporter
+
+    Returns
+    -------
+    Measured
+
+    Raises
+    ------
+    Cancelled
+        The user stopped the job.
+    """
+    end_s = time.perf_counter() + limit_s
+    _steps(subject, _WARM_UP_STEPS, reporter)
+    costs, memory = _recorded(subject)
+    running = _implementations(subject, costs)
+    _profiled(subject, _UNUSED_STEPS, costs, reporter)
+    plain_s: list[float] = []
+    traced: list[TracedStep] = []
+    counted: list[Counters] = []
+    while _is_round_affordable(len(counted), plain_s, end_s):
+        reporter.progress(
+            1 - max(0.0, end_s - time.perf_counter()) / limit_s, f"{_title(subject)}: {len(traced)} steps"
+        )
+        before = read()
+        plain_s += _steps(subject, _STEPS_A_ROUND, reporter)
+        cores = os.cpu_count() or 1
+        counted.append(counters(before, read(), _STEPS_A_ROUND, torch.get_num_threads(), cores))
+        traced += _profiled(subject, _STEPS_A_ROUND, costs, reporter)[0]
+    with sampled_loads() as sampler:
+        last, profiler = _profiled(subject, _TRACED_STEPS, costs, reporter)
+    spans = tuple(subject.data_spans)
+    run = _run(subject, roof, traced, running, statistics.median(plain_s), options)
+    begin_s, until_s = last[-1].phases[0][1] / 1e9, last[-1].phases[-1][2] / 1e9
+    time_line = _time_line(last[-1], spans, sampler.loads(begin_s, until_s))
+    return Measured(replace(run, memory=memory, time_line=time_line, counters=_median(counted)), profiler, spans)
+
+
+def _title(subject: Subject) -> str:
+    return f"{subject.what}, {subject.engine.name} {subject.engine.precision}"
+
+
+def _is_round_affordable(rounds: int, plain_s: Sequence[float], end_s: float) -> bool:
+    """Whether another round, and the traced steps after it, end in time; the fewest rounds are in any case."""
+    if not _LEAST_ROUNDS <= rounds < _MOST_ROUNDS:
+        return rounds < _LEAST_ROUNDS
+    needed_s = (2 * _STEPS_A_ROUND + _TRACED_STEPS) * statistics.median(plain_s)
+    return time.perf_counter() + needed_s < end_s
+
+
+def _steps(subject: Subject, count: int, reporter: Reporter) -> list[float]:
+    """Do steps; return the time of each."""
+    times_s = []
+    for _ in range(count):
+        reporter.check_cancelled()
+        began_s = time.perf_counter()
+        subject.step()
+        times_s.append(time.perf_counter() - began_s)
+    return times_s
+
+
+def _profiled(
+    subject: Subject, count: int, costs: Sequence[OperationCost], reporter: Reporter
+) -> tuple[list[TracedStep], profile]:
+    """Do steps with the profiler; return their traces, and the profiler."""
+    with marked_layers(subject.model), profile(activities=[ProfilerActivity.CPU]) as profiler:
+        mark_phase(subject.last_phase)
+        _steps(subject, count, reporter)
+    steps = traced_steps(events_of(profiler), subject.last_phase, costs)
+    return [with_outer_layers(step, subject.after_model) for step in steps], profiler
+
+
+def _recorded(subject: Subject) -> tuple[list[OperationCost], MemoryCurve]:
+    """Do a step that records the costs of its operations and the memory of its tensors."""
+    with Ledger() as ledger, CostRecorder() as recorder:
+        subject.step()
+    marks = [(name.removeprefix(PHASE_MARK), call) for name, call in recorder.marks if name.startswith(PHASE_MARK)]
+    phases = tuple((name, min(call, len(ledger.alive)) - 1) for name, call in marks)
+    return recorder.costs, MemoryCurve(tuple(ledger.alive), phases, subject.base_bytes())
+
+
+def _implementations(subject: Subject, costs: Sequence[OperationCost]) -> dict[OperationCost, Implementation]:
+    """Do a step with oneDNN's log; return what it runs for the operations."""
+    with logged_primitives() as log, profile(activities=[ProfilerActivity.CPU]) as profiler:
+        mark_phase(subject.last_phase)
+        subject.step()
+    steps = traced_steps(events_of(profiler), subject.last_phase, costs)
+    return implementations(steps[0], log) if steps else {}
+
+
+def implementations(step: TracedStep, log: Sequence[OnednnPrimitive]) -> dict[OperationCost, Implementation]:
+    """Return what oneDNN ran for each operation, by the time at which it ran.
+
+    Parameters
+    ----------
+    step : TracedStep
+    log : sequence of OnednnPrimitive
+        Of that step.
+
+    Returns
+    -------
+    dict of OperationCost to Implementation
+        Of the first operation of each cost.
+    """
+    operations = [piece for piece in step.pieces if piece.cost]
+    begins_ns = np.array([piece.begin_ns for piece in operations])
+    names: dict[int, list[OnednnPrimitive]] = {}
+    for primitive in log:
+        middle_ns = (primitive.begin_s + primitive.duration_s / 2) * 1e9
+        number = int(np.searchsorted(begins_ns, middle_ns)) - 1
+        if number >= 0 and middle_ns < operations[number].end_ns:
+            names.setdefault(number, []).append(primitive)
+    found: dict[OperationCost, Implementation] = {}
+    for number, primitives in names.items():
+        main = dict.fromkeys(each.implementation for each in primitives if each.kind != "reorder")
+        reorder_s = sum(each.duration_s for each in primitives if each.kind == "reorder")
+        name = " + ".join(main) or primitives[0].implementation
+        found.setdefault(operations[number].cost, Implementation(name, reorder_s if main else 0.0))
+    return found
+
+
+def _run(
+    subject: Subject,
+    roof: Roof,
+    steps: Sequence[TracedStep],
+    running: Mapping[OperationCost, Implementation],
+    plain_s: float,
+    options: Mapping[str, Any],
+) -> Run:
+    """Return the breakdown of traced steps, beside the time of a step without the profiler."""
+    times_s = [step.duration_s for step in steps]
+    traced_s, validation_s = statistics.median(times_s), subject.validation_s()
+    step_s = traced_s + validation_s
+    phases, kinds = phase_rows(steps, step_s, roof), kind_rows(steps, step_s, roof, running)
+    layers = layer_rows(steps, step_s, roof)
+    if validation_s:
+        row = Row(VALIDATION, 0, validation_s, validation_s / step_s)
+        phases, kinds, layers = (*phases, row), (*kinds, row), (*layers, LayerRow(**vars(row)))
+    rest = unaccounted(phases, step_s)
+    return Run(
+        what=subject.what,
+        engine=subject.engine.name,
+        precision=subject.engine.precision,
+        threads=torch.get_num_threads(),
+        batch_size=subject.batch_size,
+        size_px=subject.size_px,
+        step_s=step_s,
+        spread_s=float(np.subtract(*np.percentile(times_s, (75, 25)))),
+        steps=len(steps),
+        phases=(*phases, rest),
+        kinds=(*kinds, unaccounted(kinds, step_s)),
+        layers=(*layers, LayerRow(**vars(unaccounted(layers, step_s)))),
+        primitives=primitive_rows(steps, step_s, roof, running),
+        unaccounted_share=rest.share,
+        overhead_share=traced_s / plain_s - 1,
+        plain_s=plain_s + validation_s,
+        options=options,
+    )
+
+
+def _time_line(step: TracedStep, data_spans: Sequence[tuple[float, float]], loads: Any) -> TimeLine:
+    """Return the time line of a step, in seconds from its beginning."""
+    zero_ns, end_ns = step.phases[0][1], step.phases[-1][2]
+    main = [
+        Span("main thread", piece.name.removeprefix("aten::") or PYTHON, kind_of(piece), piece.layer,
+             (piece.begin_ns - zero_ns) / 1e9, piece.duration_s)
+        for piece in step.pieces
+    ]  # fmt: skip
+    data = [
+        Span("data thread", "data", "data", "", begin_s - zero_ns / 1e9, finish_s - begin_s)
+        for begin_s, finish_s in data_spans
+        if finish_s > zero_ns / 1e9 and begin_s < end_ns / 1e9
+    ]
+    phases = tuple((name, (begin - zero_ns) / 1e9, (end - zero_ns) / 1e9) for name, begin, end in step.phases)
+    return TimeLine(phases, (*main, *data), loads)
+
+
+def _median(rounds: Sequence[Counters]) -> Counters:
+    """Return the median of each number over the rounds; None where the system does not tell it."""
+    values = {name: [getattr(each, name) for each in rounds] for name in vars(rounds[0])}
+    return Counters(**{name: None if None in each else statistics.median(each) for name, each in values.items()})

@@ -1,0 +1,133 @@
+"""Costs of operations: floating-point operations, memory traffic, shapes and layouts of every PyTorch operation.
+
+Scope: PyTorch's dispatch. Independent of what is computed, and of time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import flop_registry
+
+DTYPES = {
+    torch.float32: "fp32",
+    torch.bfloat16: "bf16",
+    torch.float64: "fp64",
+    torch.float16: "fp16",
+    torch.int8: "int8",
+    torch.uint8: "uint8",
+    torch.int64: "int64",
+    torch.bool: "bool",
+}
+# Of long lists of tensors, as an optimizer takes them, no more shapes than these are named.
+_NAMED_SHAPES = 4
+
+
+@dataclass(frozen=True)
+class OperationCost:
+    """What an operation takes at least.
+
+    Parameters
+    ----------
+    name : str
+        As PyTorch names it: `aten::convolution`.
+    flop : int
+        0 where PyTorch does not count them.
+    bytes : int
+        Of tensors that are read or written, each once; 0 for views.
+    shape : str
+        Of its first tensors, inputs before outputs: `4x64x48x48 64x64x3x3 4x64x48x48`.
+    layout : str
+        Of the first tensor in memory.
+    dtype : str
+        Of the first tensor.
+    """
+
+    name: str
+    flop: int
+    bytes: int
+    shape: str
+    layout: str
+    dtype: str
+
+
+class CostRecorder(TorchDispatchMode):
+    """Records the cost of every operation that is called within it, in order.
+
+    Attributes
+    ----------
+    costs : list of OperationCost
+    marks : list of (str, int)
+        Each name that was marked for a profiler (`record_function`), and how many calls came before.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.costs: list[OperationCost] = []
+        self.marks: list[tuple[str, int]] = []
+        self._calls = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Optional[dict] = None) -> Any:
+        kwargs = kwargs or {}
+        self._calls += 1
+        if function.namespace == "profiler":
+            self.marks += [(args[0], self._calls)] if "enter" in function.__name__ else []
+            return function(*args, **kwargs)
+        before = [tensor.shape for tensor in _tensors((args, kwargs))]
+        result = function(*args, **kwargs)
+        self.costs.append(_cost(function, args, kwargs, before, result))
+        return result
+
+
+def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.Size], result: Any) -> OperationCost:
+    count = flop_registry.get(function._overloadpacket)
+    flop = int(count(*args, **kwargs, out_val=result)) if count else 0
+    named = _tensors((args, kwargs)) or _tensors(result)
+    shapes = [*before[:_NAMED_SHAPES], *(tensor.shape for tensor in _tensors(result)[:1])]
+    return OperationCost(
+        function._schema.name,
+        flop,
+        _traffic_bytes(function._schema, args, kwargs, result),
+        " ".join("x".join(map(str, shape)) or "1" for shape in shapes),
+        layout_of(named[0]) if named else "",
+        DTYPES.get(named[0].dtype, str(named[0].dtype).removeprefix("torch.")) if named else "",
+    )
+
+
+def _traffic_bytes(schema: Any, args: Any, kwargs: dict[str, Any], result: Any) -> int:
+    """Return the bytes of all inputs that are read, and of all outputs and inputs that are written."""
+    if any(each.alias_info is not None and not each.alias_info.is_write for each in schema.returns):
+        return 0  # a view
+    read, written = [], []
+    for position, argument in enumerate(schema.arguments):
+        value = args[position] if position < len(args) else kwargs.get(argument.name)
+        tensors = _tensors(value)
+        read += [] if argument.is_out else tensors
+        written += tensors if argument.alias_info is not None and argument.alias_info.is_write else []
+    is_allocation = "empty" in schema.name
+    written += [] if is_allocation or any(each.alias_info for each in schema.returns) else _tensors(result)
+    return sum(map(_bytes_of, [] if is_allocation else read)) + sum(map(_bytes_of, written))
+
+
+def _bytes_of(tensor: Tensor) -> int:
+    """Return the bytes of a tensor's elements; those of an expanded one are stored once."""
+    stored = 1
+    for size, stride in zip(tensor.shape, tensor.stride()):
+        stored *= size if stride else 1
+    return stored * tensor.element_size() if tensor.numel() else 0
+
+
+def layout_of(tensor: Tensor) -> str:
+    """Return how a tensor (...) of any dtype lies in memory: `contiguous`, `channels last` or `strided`."""
+    if tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last):
+        return "channels last"
+    return "contiguous" if tensor.is_contiguous() else "strided"
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, Tensor)]
