@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band
-from ..jobs import RecipeOptions
+from ..jobs import StepOptions
 from ..models.engines import NativeEngine
 from ..models.unet import freeze_stages, set_training_mode
 from ..segmentation.inference import Predictor
@@ -37,8 +37,8 @@ class Trainer:
     model : Module
         Belongs to the trainer from here on.
     engine : NativeEngine
-    recipe : RecipeOptions
-        Batch size, optimizer, loss and so on; its budget does not matter here.
+    recipe : StepOptions
+        Batch size, optimizer, loss and so on.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Trainer:
         Seconds by part of the loop, as named in `PARTS`.
     """
 
-    def __init__(self, model: nn.Module, engine: NativeEngine, recipe: RecipeOptions) -> None:
+    def __init__(self, model: nn.Module, engine: NativeEngine, recipe: StepOptions) -> None:
         self._engine, self._recipe = engine, recipe
         freeze_stages(model, recipe.frozen_stages)
         optimizer = build_optimizer(model, recipe.optimizer, recipe.weight_decay)

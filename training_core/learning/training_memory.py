@@ -22,7 +22,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ..errors import ResourceError
 from ..geodata.tiling import STRIDE_PX
-from ..jobs import RecipeOptions
+from ..jobs import StepOptions
 from ..models.engines import IPEX, Engine
 from ..models.unet import Architecture, build_unet
 from ..system import limits
@@ -93,7 +93,7 @@ class Footprint:
 
 
 def measure_footprint(
-    architecture: Architecture, engine: Engine, recipe: RecipeOptions, is_recomputing: bool
+    architecture: Architecture, engine: Engine, recipe: StepOptions, is_recomputing: bool
 ) -> Footprint:
     """Measure the memory of three training steps on small chips, with random weights.
 
@@ -101,7 +101,7 @@ def measure_footprint(
     ----------
     architecture : Architecture
     engine : Engine
-    recipe : RecipeOptions
+    recipe : StepOptions
         Its budget, chip size and batch size do not matter.
     is_recomputing : bool
         Whether activations are recomputed in the backward pass.
@@ -136,9 +136,7 @@ class _StepBytes:
 
 
 @functools.lru_cache
-def _measure_step(
-    architecture: Architecture, engine: Engine, recipe: RecipeOptions, is_recomputing: bool
-) -> _StepBytes:
+def _measure_step(architecture: Architecture, engine: Engine, recipe: StepOptions, is_recomputing: bool) -> _StepBytes:
     """Measure three training steps; see `measure_footprint`."""
     from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
@@ -193,7 +191,7 @@ class MemoryPlan:
 
 
 def plan_memory(
-    architecture: Architecture, engine: Engine, recipe: RecipeOptions, chip_px: int, log: Callable[[str], None]
+    architecture: Architecture, engine: Engine, recipe: StepOptions, chip_px: int, log: Callable[[str], None]
 ) -> MemoryPlan:
     """Decide whether to recompute activations, so that the training fits into memory.
 
@@ -201,7 +199,7 @@ def plan_memory(
     ----------
     architecture : Architecture
     engine : Engine
-    recipe : RecipeOptions
+    recipe : StepOptions
         Its `recompute` may force the choice.
     chip_px : int
         Side of the chips as they enter the model.
@@ -236,7 +234,7 @@ def plan_memory(
     )
 
 
-def _bound_bytes(architecture: Architecture, recipe: RecipeOptions, chip_px: int) -> int:
+def _bound_bytes(architecture: Architecture, recipe: StepOptions, chip_px: int) -> int:
     """Return more than what the process takes at its peak, without measuring anything."""
     with torch.device("meta"):
         weights_bytes = sum(tensor.nbytes for tensor in build_unet(architecture).state_dict().values())
@@ -252,7 +250,7 @@ def _most_bytes() -> int:
     return min(available, limits.memory_bytes() or available)
 
 
-def _what_would_fit(footprint: Footprint, recipe: RecipeOptions, chip_px: int, most_bytes: int) -> str:
+def _what_would_fit(footprint: Footprint, recipe: StepOptions, chip_px: int, most_bytes: int) -> str:
     """Return a remedy: the largest chips for this batch, the largest batch for these chips."""
     batch_size, chips = recipe.batch_size, recipe.batch_size * recipe.accumulation
     accumulations = {size: math.ceil(chips / size) for size in range(1, batch_size)}

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import torch
 
-from ..jobs import RecipeOptions
+from ..jobs import StepOptions
 from ..models.engines import Engine
 from ..models.unet import Architecture, build_unet
 from .trainer import Trainer
@@ -22,14 +22,14 @@ class TrialSteps:
     Parameters
     ----------
     architecture : Architecture
-    recipe : RecipeOptions
+    recipe : StepOptions
     chip_px : int
         Side of a chip as it enters the model.
     is_recomputing : bool
         Whether activations are recomputed in the backward pass.
     """
 
-    def __init__(self, architecture: Architecture, recipe: RecipeOptions, chip_px: int, is_recomputing: bool) -> None:
+    def __init__(self, architecture: Architecture, recipe: StepOptions, chip_px: int, is_recomputing: bool) -> None:
         self._architecture, self._recipe, self._is_recomputing = architecture, recipe, is_recomputing
         shape = (recipe.batch_size * recipe.accumulation, chip_px, chip_px)
         self._chips = np.zeros((shape[0], architecture.in_channels, *shape[1:]), dtype=np.float32)

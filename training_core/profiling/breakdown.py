@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from .operation_costs import OperationCost
+from .operation_costs import Implementation, OperationCost
 from .profile import (
     ACTIVATION,
     ADDITION,
@@ -55,22 +55,6 @@ _KINDS = {
 }
 INPUT = "input"
 Key = TypeVar("Key")
-
-
-@dataclass(frozen=True)
-class Implementation:
-    """What runs an operation of one cost.
-
-    Parameters
-    ----------
-    name : str
-        Such as `brg_conv_fwd:avx512_core_bf16`; several are joined by ` + `.
-    reorder_s : float
-        Time of reorders between memory layouts within a call.
-    """
-
-    name: str
-    reorder_s: float
 
 
 @dataclass(frozen=True)
@@ -122,7 +106,7 @@ def kind_of(piece: Piece) -> str:
         return OPTIMIZER
     if piece.layer == LOSS:
         return LOSS
-    name = piece.name.rpartition("::")[2]
+    name = piece.name.rpartition("::")[2].lower()
     return next((kind for kind, parts in _KINDS.items() if any(part in name for part in parts)), OTHER)
 
 

@@ -9,6 +9,7 @@ import os
 import statistics
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +20,6 @@ from torch.profiler import ProfilerActivity, profile
 from ..events import Reporter
 from ..system.tensor_memory import Ledger
 from .breakdown import (
-    Implementation,
     Roof,
     kind_of,
     kind_rows,
@@ -31,7 +31,8 @@ from .breakdown import (
 )
 from .counters import counters, read, sampled_loads
 from .onednn_log import OnednnPrimitive, logged_primitives
-from .operation_costs import CostRecorder, OperationCost
+from .openvino_nodes import with_nodes
+from .operation_costs import CostRecorder, Implementation, OperationCost
 from .profile import PYTHON, VALIDATION, Counters, LayerRow, MemoryCurve, Row, Run, Span, TimeLine
 from .step_trace import PHASE_MARK, TracedStep, events_of, mark_phase, marked_layers, traced_steps
 from .subjects import Subject
@@ -92,6 +93,9 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
         traced += _profiled(subject, _STEPS_A_ROUND, costs, reporter)[0]
     with sampled_loads() as sampler:
         last, profiler = _profiled(subject, _TRACED_STEPS, costs, reporter)
+    nodes = subject.nodes()
+    traced, last = ([with_nodes(step, nodes) for step in steps] for steps in (traced, last))
+    running |= {node.cost: node.implementation for node in nodes}
     spans = tuple(subject.data_spans)
     run = _run(subject, roof, traced, running, statistics.median(plain_s), options)
     begin_s, until_s = last[-1].phases[0][1] / 1e9, last[-1].phases[-1][2] / 1e9
@@ -126,7 +130,8 @@ def _profiled(
     subject: Subject, count: int, costs: Sequence[OperationCost], reporter: Reporter
 ) -> tuple[list[TracedStep], profile]:
     """Do steps with the profiler; return their traces, and the profiler."""
-    with marked_layers(subject.model), profile(activities=[ProfilerActivity.CPU]) as profiler:
+    layers = marked_layers(subject.model) if subject.model else nullcontext()
+    with layers, profile(activities=[ProfilerActivity.CPU]) as profiler:
         mark_phase(subject.last_phase)
         _steps(subject, count, reporter)
     steps = traced_steps(events_of(profiler), subject.last_phase, costs)

@@ -56,6 +56,22 @@ class OperationCost:
     dtype: str
 
 
+@dataclass(frozen=True)
+class Implementation:
+    """What runs the operations of one cost.
+
+    Parameters
+    ----------
+    name : str
+        Such as `brg_conv_fwd:avx512_core_bf16`; several are joined by ` + `.
+    reorder_s : float
+        Time of reorders between memory layouts within a call.
+    """
+
+    name: str
+    reorder_s: float
+
+
 class CostRecorder(TorchDispatchMode):
     """Records the cost of every operation that is called within it, in order.
 

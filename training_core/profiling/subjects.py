@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Optional, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -23,8 +23,10 @@ from ..learning.chips import ChipSampler
 from ..learning.trainer import Trainer
 from ..learning.training_loop import INFERENCES_PER_STEP, VALIDATION_SHARE
 from ..models.engines import Engine, NativeEngine
+from ..models.openvino_model import OpenvinoModel
 from ..segmentation.inference import Predictor, Read, predict_pieces, read_piece
 from ..system.prefetch import ahead
+from .openvino_nodes import Node, nodes_of
 from .profile import BACKWARD, CONVERSION, FORWARD, LOSS, OPTIMIZER_STEP, VALIDATION, WAITING
 from .step_trace import mark_phase
 
@@ -52,8 +54,8 @@ class Subject(Protocol):
     what : str
         training or inference.
     engine : Engine
-    model : Module
-        Whose layers are told apart.
+    model : Module, optional
+        Whose layers are told apart; None where another library runs them.
     batch_size, size_px : int
         Images a step, and their side.
     last_phase, after_model : str
@@ -64,7 +66,7 @@ class Subject(Protocol):
 
     what: str
     engine: Engine
-    model: nn.Module
+    model: Optional[nn.Module]
     batch_size: int
     size_px: int
     last_phase: str
@@ -73,6 +75,10 @@ class Subject(Protocol):
 
     def step(self) -> None:
         """Do a step."""
+        ...
+
+    def nodes(self) -> list[Node]:
+        """Return what another library runs in the forward phase, and how long; nothing where PyTorch runs it."""
         ...
 
     def validation_s(self) -> float:
@@ -139,6 +145,10 @@ class TrainingSteps:
         """Wait for a batch, and train on it; the weights do not change."""
         self._trainer.step(*next(self._batches), 0.0)
 
+    def nodes(self) -> list[Node]:
+        """Return nothing: PyTorch runs all of it."""
+        return []
+
     def validation_s(self) -> float:
         """Return the time of validations that a step pays for, at the largest share that the training loop gives them.
 
@@ -194,7 +204,9 @@ class InferenceSteps:
     batch_size = 1
 
     def __init__(self, predictor: Predictor, read: Read, tiles: Iterable[Tile], size_px: int) -> None:
-        self.engine, self.model, self.size_px = predictor.engine, predictor.model, size_px
+        self.engine, self.size_px, self._bands = predictor.engine, size_px, len(predictor.bands)
+        self._compiled = predictor.model
+        self.model = predictor.model if isinstance(predictor.model, nn.Module) else None
         self.data_spans: list[tuple[float, float]] = []
         marking = Predictor(
             predictor.model,
@@ -213,15 +225,20 @@ class InferenceSteps:
         next(self._predictions)
         mark_phase(CONVERSION)
 
+    def nodes(self) -> list[Node]:
+        """Return the nodes of OpenVINO's graph with their times; nothing where PyTorch runs the model."""
+        if not isinstance(self._compiled, OpenvinoModel):
+            return []
+        images = np.zeros((1, self._bands, self.size_px, self.size_px), dtype=np.float32)
+        return nodes_of(self._compiled.timed_graph(images, _TRIALS))
+
     def validation_s(self) -> float:
         """Return 0: nothing is validated."""
         return 0.0
 
     def base_bytes(self) -> int:
         """Return the bytes of the weights; 0 where another library holds them."""
-        if not isinstance(self.model, nn.Module):
-            return 0
-        return _bytes_of([*self.model.parameters(), *self.model.buffers()])
+        return _bytes_of([*self.model.parameters(), *self.model.buffers()]) if self.model else 0
 
     def close(self) -> None:
         """End the data thread."""

@@ -5,12 +5,13 @@ Scope: free memory in bytes. Independent of what it is for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
 import psutil
+
+from .control_groups import MEMBERSHIP, MOUNTS, group_folders
 
 
 @dataclass(frozen=True)
@@ -32,43 +33,24 @@ def available_bytes() -> int:
     return min(limit for limit in limits if limit is not None)
 
 
-def control_group_bytes(
-    membership: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
-) -> Optional[int]:
+def control_group_bytes(membership: Path = MEMBERSHIP, root: Path = MOUNTS) -> Optional[int]:
     """Return how many bytes this process' control groups leave it; None without a limit.
 
     Parameters
     ----------
-    membership : Path
-        Lists the groups this process is in, a line `number:controllers:path` for each hierarchy.
-    root : Path
-        Where the hierarchies are mounted: version 2 here, version 1 in a folder for each controller.
+    membership, root : Path
+        See `control_groups.MEMBERSHIP` and MOUNTS.
     """
+    left = [_left_in(folder, files) for folder in group_folders("memory", membership, root) for files in (_V1, _V2)]
+    return min((size for size in left if size is not None), default=None)
+
+
+def _left_in(folder: Path, files: _Files) -> Optional[int]:
+    """Return the bytes that a group leaves; None where it has no limit, or none of these files."""
     try:
-        lines = [line.split(":", 2) for line in membership.read_text().splitlines()]
-    except OSError:
+        limit = int((folder / files.limit).read_text())  # version 2 says `max` where there is none
+        used = int((folder / files.use).read_text())
+        statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return max(0, limit - used + int(statistics.get(files.reclaimable, 0)))
+    except (OSError, ValueError):
         return None
-    left: list[int] = []
-    for _, controllers, path in (line for line in lines if len(line) == 3):
-        if not controllers:
-            left += _left_in(root, path, _V2)
-        elif "memory" in controllers.split(","):
-            left += _left_in(root / "memory", path, _V1)
-    return min(left, default=None)
-
-
-def _left_in(mount: Path, path: str, files: _Files) -> Iterator[int]:
-    """Yield the bytes that a group and its ancestors leave; a container may see only the outermost, as its own."""
-    group = mount / path.strip("/")
-    for folder in (group, *group.parents):
-        if (folder / files.limit).exists():
-            try:
-                limit = (folder / files.limit).read_text().strip()
-                used = int((folder / files.use).read_text())
-                statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-                if limit != "max":
-                    yield max(0, int(limit) - used + int(statistics.get(files.reclaimable, 0)))
-            except (OSError, ValueError):
-                pass
-        if folder == mount:
-            return

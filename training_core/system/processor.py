@@ -50,9 +50,16 @@ def name() -> str:
     return f"{model}, {core_count()} cores, {' '.join(instruction_sets()) or 'instruction sets unknown'}{limited}"
 
 
+def usable_cpus() -> tuple[int, ...]:
+    """Return the numbers of the logical CPUs that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return tuple(sorted(os.sched_getaffinity(0)))
+    return tuple(range(os.cpu_count() or 1))
+
+
 def core_count() -> int:
     """Return the number of cores this process may use: those available to it, up to the limit of `limits.threads`."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    available = len(usable_cpus())
     return min(available, limits.threads() or available)
 
 

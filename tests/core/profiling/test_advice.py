@@ -1,0 +1,112 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from support.profiled_runs import limits_of, primitive, run_of
+from training_core import jobs
+from training_core.profiling.advice import MOST, advise
+from training_core.profiling.profile import (
+    CONVERSION,
+    CONVOLUTION,
+    COPY,
+    FORWARD,
+    NORMALIZATION,
+    OPTIMIZER,
+    OPTIMIZER_STEP,
+    PYTHON,
+    VALIDATION,
+    WAITING,
+    Counters,
+)
+
+GUIDE = Path(__file__).parents[3] / "docs/guide.md"
+# Everything is wrong with it.
+WORST = run_of(
+    phases={WAITING: 0.1, FORWARD: 0.2, OPTIMIZER_STEP: 0.1, VALIDATION: 0.3, CONVERSION: 0.3},
+    kinds={COPY: 0.12, PYTHON: 0.07, NORMALIZATION: 0.2},
+    primitives=[
+        primitive(COPY, 0.12),
+        primitive(NORMALIZATION, 0.2, bound="memory", dtype="fp32", roof_share=0.2),
+        primitive(CONVOLUTION, 0.1, roof_share=0.1, layout="contiguous", implementation="ref:any"),
+        primitive(CONVOLUTION, 0.1, roof_share=0.8),
+        primitive(OPTIMIZER, 0.03, name="aten::_foreach_lerp_"),
+    ],
+    counters=Counters(page_faults=50_000, system_share=0.2, stolen_share=0.3),
+    options={"recompute": "yes", "averaging": 0.98},
+)
+LIMITS = limits_of(
+    container_cores=2,
+    cores=2,
+    cpus=4,
+    numa_nodes=2,
+    huge_pages="never",
+    frequency_idle_mhz=3000,
+    frequency_load_mhz=2000,
+    governor="powersave",
+    instruction_sets_limited_by="ATEN_CPU_CAPABILITY=avx2",
+)
+
+
+def all_advice(monkeypatch, runs=(WORST,)):
+    """Everything that the rules find, not only what a reader gets."""
+    monkeypatch.setattr("training_core.profiling.advice.MOST", 99)
+    return advise(runs, LIMITS, ("native", "ipex"))
+
+
+def test_a_healthy_step_gets_no_advice():
+    healthy = run_of(
+        phases={WAITING: 0.01, FORWARD: 0.3, OPTIMIZER_STEP: 0.03, VALIDATION: 0.08},
+        kinds={CONVOLUTION: 0.75, COPY: 0.02, PYTHON: 0.01, NORMALIZATION: 0.08},
+        primitives=[
+            primitive(CONVOLUTION, 0.75, roof_share=0.8, layout="channels last", implementation="brgconv:avx2")
+        ],
+        counters=Counters(page_faults=200, system_share=0.01, stolen_share=0.01),
+    )
+    machine = {"cores": 4, "cpus": 8, "numa_nodes": 1, "huge_pages": "madvise", "governor": "performance"}
+    assert advise([healthy], limits_of(region_s=1e-5, **machine)) == ()
+
+
+def test_without_runs_there_is_no_advice():
+    assert advise([], limits_of()) == ()
+
+
+def test_a_reader_gets_the_largest_pieces_first_and_no_more_than_eight(monkeypatch):
+    found = advise([WORST], LIMITS)
+    assert len(found) == MOST == 8
+    everything = all_advice(monkeypatch)
+    assert found == everything[:8] and len(everything) > 12
+    gains = [piece.gain for piece in everything]
+    assert gains == sorted(gains, reverse=True)
+
+
+def test_no_estimate_is_below_a_percent_but_what_is_called_unknown(monkeypatch):
+    for piece in all_advice(monkeypatch):
+        assert piece.gain >= 0.01 or (piece.gain == 0 and "unknown" in piece.evidence)
+
+
+def test_training_and_inference_share_a_machine_whose_trouble_is_told_once(monkeypatch):
+    inference = run_of(what="inference", counters=Counters(stolen_share=0.5))
+    found = [piece for piece in all_advice(monkeypatch, (WORST, inference)) if piece.rule == "busy neighbor"]
+    assert [(piece.run, piece.gain) for piece in found] == [(inference.name, pytest.approx(0.5))]
+
+
+def test_the_first_run_of_a_task_is_what_advice_is_about():
+    other = run_of(engine="ipex", phases={WAITING: 0.3})
+    assert advise([run_of(), other], limits_of()) == ()
+    assert {piece.run for piece in advise([other, run_of()], limits_of())} == {other.name}
+
+
+def test_every_option_is_one_of_the_job_and_valid(monkeypatch):
+    for piece in all_advice(monkeypatch):
+        jobs.Profile(**piece.options).validate()
+        assert all(f"({name})" in piece.remedy for name in piece.options)
+
+
+def test_every_link_leads_to_a_heading(monkeypatch):
+    headings = re.findall(r"^#+ (.*)$", GUIDE.read_text("utf-8"), re.M)
+    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+    links = {piece.link for piece in all_advice(monkeypatch)}
+    assert "algorithms/profile.md#advanced-parameters" in links
+    anchors.add("where-the-time-goes")  # until the guide has it
+    assert {link for link in links if link.startswith("guide.md")} <= {f"guide.md#{anchor}" for anchor in anchors}

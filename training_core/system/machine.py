@@ -1,0 +1,168 @@
+"""Facts of the machine as Linux tells them: cores, NUMA nodes, caches, frequency, huge pages, container limits.
+
+Scope: files below /sys and /proc; other systems have none of them, and what is not told is None. Independent of how
+fast the machine is, which `profiling.limits` measures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Optional
+
+import psutil
+
+from . import allocator, control_groups, memory, processor
+
+SYS, PROC = Path("/sys"), Path("/proc")
+# Libraries among the memory maps of a process, by the allocator they bring: those that take glibc's place first.
+_ALLOCATORS = {
+    "jemalloc": r"/libjemalloc[^/]*\.so",
+    "tcmalloc": r"/libtcmalloc[^/]*\.so",
+    "mimalloc": r"/libmimalloc[^/]*\.so",
+    "musl": r"/ld-musl-|/libc\.musl-",
+    "glibc": r"/libc(-[\d.]+)?\.so",
+}
+_SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def facts(sys_root: Path = SYS, proc_root: Path = PROC, cpus: Optional[Collection[int]] = None) -> dict[str, Any]:
+    """Return what the system tells of the machine and of this process' limits, by name.
+
+    Parameters
+    ----------
+    sys_root, proc_root : Path
+        Where /sys and /proc are.
+    cpus : collection of int, optional
+        Logical CPUs that this process may use; by default as the system says.
+
+    Returns
+    -------
+    dict of str to str, int, float, bool or None
+        None where the system does not tell.
+    """
+    cpus = processor.usable_cpus() if cpus is None else cpus
+    groups = proc_root / "self/cgroup", sys_root / "fs/cgroup"
+    left_bytes = memory.control_group_bytes(*groups)
+    if left_bytes is not None and left_bytes > psutil.virtual_memory().total:
+        left_bytes = None  # how version 1 says that there is no limit
+    return {
+        "cpus": len(cpus),
+        "cores": core_count(cpus, sys_root) or psutil.cpu_count(logical=False),
+        "threads_a_core": threads_a_core(cpus, sys_root),
+        "numa_nodes": len(set(numa_nodes(cpus, sys_root).values())) or None,
+        "governor": governor(cpus, sys_root),
+        "huge_pages": huge_pages(sys_root),
+        "allocator": allocator_name(proc_root),
+        "keeps_freed_memory": allocator.keeps_freed_memory(),
+        "container_cores": control_groups.quota_cores(*groups),
+        "container_memory_left_bytes": left_bytes,
+        "instruction_sets": " ".join(processor.instruction_sets()) or None,
+        "instruction_sets_limited_by": processor.limit() or None,
+    }
+
+
+def core_count(cpus: Collection[int], sys_root: Path = SYS) -> Optional[int]:
+    """Return how many physical cores some logical CPUs belong to."""
+    return len(set(_siblings(cpus, sys_root))) or None
+
+
+def threads_a_core(cpus: Collection[int], sys_root: Path = SYS) -> Optional[int]:
+    """Return how many of some logical CPUs share a core at most (SMT)."""
+    return max((len(siblings & set(cpus)) for siblings in _siblings(cpus, sys_root)), default=None)
+
+
+def numa_nodes(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
+    """Return the NUMA node of each of some logical CPUs; those of which the system does not tell are left out."""
+    nodes = {
+        cpu: int(path.parent.name[len("node") :])
+        for path in (sys_root / "devices/system/node").glob("node[0-9]*/cpulist")
+        for cpu in _listed(_read(path))
+    }
+    return {cpu: nodes[cpu] for cpu in cpus if cpu in nodes}
+
+
+def governor(cpus: Collection[int], sys_root: Path = SYS) -> Optional[str]:
+    """Return what scales the frequency of some logical CPUs, such as powersave; several with commas."""
+    found = {_read(_folder(cpu, sys_root) / "cpufreq/scaling_governor") for cpu in cpus} - {None, ""}
+    return ", ".join(sorted(found)) or None
+
+
+def frequency_mhz(cpus: Collection[int], sys_root: Path = SYS, proc_root: Path = PROC) -> Optional[float]:
+    """Return the current frequency of some logical CPUs, their mean.
+
+    Parameters
+    ----------
+    cpus : collection of int
+    sys_root, proc_root : Path
+        Where /sys and /proc are.
+
+    Returns
+    -------
+    float, optional
+        None where nothing counts cycles, as in most virtual machines: there /proc/cpuinfo has a constant.
+    """
+    told = [_read(_folder(cpu, sys_root) / "cpufreq/scaling_cur_freq") or "" for cpu in cpus]
+    found_mhz = [int(each) / 1000 for each in told if each.isdecimal()]
+    if not found_mhz:
+        counted = [each for each in _cpuinfo(proc_root) if "aperfmperf" in each.get("flags", "").split()]
+        found_mhz = [
+            float(each["cpu MHz"])
+            for each in counted
+            if each.get("processor") in map(str, cpus) and re.fullmatch(r"\d+\.\d+", each.get("cpu MHz", ""))
+        ]
+    return fmean(found_mhz) if found_mhz else None
+
+
+def last_level_cache_bytes(cpus: Collection[int], sys_root: Path = SYS) -> int:
+    """Return the size of the last-level caches that some logical CPUs share, in all; 0 where unknown."""
+    caches: dict[int, dict[str, int]] = {}
+    for index in (index for cpu in cpus for index in (_folder(cpu, sys_root) / "cache").glob("index[0-9]*")):
+        level, size, shared = (_read(index / name) or "" for name in ("level", "size", "shared_cpu_list"))
+        parts = re.fullmatch(r"(\d+)([KMG]?)", size)
+        if level.isdecimal() and parts:
+            caches.setdefault(int(level), {})[shared] = int(parts[1]) * _SIZES.get(parts[2], 1)
+    return sum(caches[max(caches)].values()) if caches else 0
+
+
+def huge_pages(sys_root: Path = SYS) -> Optional[str]:
+    """Return when the system takes transparent huge pages: always, madvise or never."""
+    chosen = re.search(r"\[(\w+)\]", _read(sys_root / "kernel/mm/transparent_hugepage/enabled") or "")
+    return chosen[1] if chosen else None
+
+
+def allocator_name(proc_root: Path = PROC) -> Optional[str]:
+    """Return the memory allocator that is loaded into this process."""
+    maps = _read(proc_root / "self/maps") or ""
+    return next((name for name, pattern in _ALLOCATORS.items() if re.search(pattern, maps)), None)
+
+
+def _siblings(cpus: Collection[int], sys_root: Path) -> list[frozenset[int]]:
+    """Return for each CPU those of the same core, with itself."""
+    told = (_listed(_read(_folder(cpu, sys_root) / "topology/thread_siblings_list")) for cpu in cpus)
+    return [siblings for siblings in told if siblings]
+
+
+def _folder(cpu: int, sys_root: Path) -> Path:
+    return sys_root / f"devices/system/cpu/cpu{cpu}"
+
+
+def _cpuinfo(proc_root: Path) -> list[dict[str, str]]:
+    """Return what /proc/cpuinfo says of each logical CPU, by name."""
+    blocks = (_read(proc_root / "cpuinfo") or "").split("\n\n")
+    return [dict(re.findall(r"^(\w[^\t:]*)\s*: (.*)$", block, re.M)) for block in blocks]
+
+
+def _read(path: Path) -> Optional[str]:
+    try:
+        return path.read_text().strip()
+    except (OSError, ValueError):
+        return None
+
+
+def _listed(text: Optional[str]) -> frozenset[int]:
+    """Return the numbers in a list such as `0-3,8`."""
+    ranges = re.findall(r"(\d+)(?:-(\d+))?", text or "")
+    return frozenset(number for first, last in ranges for number in range(int(first), int(last or first) + 1))
