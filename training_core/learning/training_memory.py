@@ -110,11 +110,11 @@ def measure_footprint(
     -------
     Footprint
     """
-    options = {each.name: getattr(recipe, each.name) for each in dataclasses.fields(RecipeOptions)}
-    options |= {name: getattr(RecipeOptions(), name) for name in ("minutes", "steps", "chip_px")}
+    options = {each.name: getattr(recipe, each.name) for each in dataclasses.fields(StepOptions)}
+    options["chip_px"] = StepOptions().chip_px
     # A second batch finds the gradients of the first; further ones are like it.
     options |= {"batch_size": 1, "accumulation": min(recipe.accumulation, 2)}
-    step = _measure_step(architecture, engine, RecipeOptions(**options), is_recomputing)
+    step = _measure_step(architecture, engine, StepOptions(**options), is_recomputing)
     return Footprint(
         process_bytes=psutil.Process().memory_info().rss,
         library_bytes=LIBRARY_BYTES + (EXTENSION_COPIES * step.weights_bytes if engine.name == IPEX else 0),

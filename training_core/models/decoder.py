@@ -76,9 +76,23 @@ def convolve_repeated(features: Tensor, filters: Tensor) -> Tensor:
     -------
     Tensor (batch, out, 2 height, 2 width), same dtype
     """
+    return functional.conv_transpose2d(features, repeated_filters(filters), stride=2, padding=1)
+
+
+def repeated_filters(filters: Tensor) -> Tensor:
+    """Return the filters of a transposed convolution that does what others do on repeated pixels.
+
+    Parameters
+    ----------
+    filters : Tensor (out, in, 3, 3), float32 or bfloat16
+
+    Returns
+    -------
+    Tensor (in, out, 4, 4), same dtype
+    """
     by_input = filters.permute(1, 2, 3, 0)  # as a transposed convolution wants them in memory
     summed = _summed_taps(_summed_taps(by_input, 1), 2)
-    return functional.conv_transpose2d(features, summed.permute(0, 3, 1, 2), stride=2, padding=1)
+    return summed.permute(0, 3, 1, 2)
 
 
 def _summed_taps(filters: Tensor, axis: int) -> Tensor:

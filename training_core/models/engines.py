@@ -21,6 +21,7 @@ from torch.optim import Optimizer
 
 from ..errors import JobError
 from ..system import processor
+from .folding import folded
 from .onnx_file import OnnxModel, export_onnx, serialized
 from .openvino_model import CLEAR_WIN, OpenvinoModel, why_not_openvino
 
@@ -53,8 +54,19 @@ class Engine(Protocol[Prepared]):
     precision: str
     reason: str
 
-    def prepare_inference(self, model: nn.Module | OnnxModel) -> Prepared:
-        """Return the model as this engine runs it."""
+    def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> Prepared:
+        """Return the model as this engine runs it.
+
+        Parameters
+        ----------
+        model : Module or OnnxModel
+        is_exact : bool
+            Whether the results of a pixel must not vary, in FP32, with the size of the image around it.
+
+        Returns
+        -------
+        Prepared
+        """
         ...
 
     def probability(self, prepared: Prepared, images: Tensor) -> Tensor:
@@ -114,9 +126,9 @@ class NativeEngine:
         """Return model and optimizer as this engine trains them; use these from here on."""
         return model.train(), optimizer
 
-    def prepare_inference(self, model: nn.Module) -> nn.Module:
-        """Return the model in evaluation mode."""
-        return model.eval()
+    def prepare_inference(self, model: nn.Module, is_exact: bool = False) -> nn.Module:
+        """Return a copy of the model with constant weights; see `Engine.prepare_inference` and `folding`."""
+        return folded(model, self.dtype, is_exact)
 
     def forward(self, model: nn.Module, images: Tensor) -> Tensor:
         """Return the model's logits, computed in this engine's precision.
@@ -175,9 +187,10 @@ class IpexEngine(NativeEngine):
         plain = {"weights_prepack": False, "split_master_weight_for_bf16": False, "fuse_update_step": False}
         return _import_ipex().optimize(model.train(), optimizer=optimizer, dtype=self.dtype, inplace=True, **plain)
 
-    def prepare_inference(self, model: nn.Module) -> nn.Module:
-        """Return a copy of the model with the extension's kernels."""
-        return _import_ipex().optimize(model.eval(), dtype=self.dtype, inplace=False, weights_prepack=False)
+    def prepare_inference(self, model: nn.Module, is_exact: bool = False) -> nn.Module:
+        """Return a copy of the model with constant weights and the extension's kernels; see `folding`."""
+        constant = folded(model, self.dtype, is_exact)
+        return _import_ipex().optimize(constant, dtype=self.dtype, inplace=True, weights_prepack=False)
 
 
 @dataclass(frozen=True)
@@ -188,8 +201,8 @@ class OpenvinoEngine:
     reason: str = ""
     name: str = field(default=OPENVINO, init=False)
 
-    def prepare_inference(self, model: nn.Module | OnnxModel) -> OpenvinoModel:
-        """Return the model compiled for this processor; one of PyTorch goes by ONNX."""
+    def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> OpenvinoModel:
+        """Return the model compiled for this processor; one of PyTorch goes by ONNX, and upsamples in any case."""
         graph = model if isinstance(model, OnnxModel) else serialized(export_onnx(model))
         of_rest = BF16 if processor.has_bf16_unit() else FP32
         return OpenvinoModel(graph, of_rest if self.precision == INT8 else self.precision, torch.get_num_threads())

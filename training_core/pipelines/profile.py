@@ -23,6 +23,7 @@ from ..events import Reporter
 from ..geodata.model_input import IMAGE, ModelInput, open_for_model
 from ..geodata.raster_files import with_sources
 from ..geodata.rasters import Band, choose_bands, open_raster
+from ..geodata.tiling import round_up
 from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile
 from ..models.engines import (
     AUTO,
@@ -61,7 +62,8 @@ from ..system.versions import versions
 _LIMITS_SHARE, _LOSSES_SHARE = 0.2, 0.03
 # Progress at which the runs begin and end, and with trials of advice.
 _RUNS_BEGIN, _RUNS_END, _RUNS_END_WITH_TRIALS = 0.2, 0.95, 0.6
-_SCENE_PX, _SCENE_SEED = 1024, 1
+# A scene of this size, and of ground resolutions within this range, in meters; repeated for larger tiles.
+_SCENE_PX, _SCENE_SEED, _SCENE_M = 1024, 1, (0.25, 1.0)
 _LOGGED_ADVICE = 3
 
 
@@ -72,12 +74,10 @@ def run(job: Profile, reporter: Reporter) -> dict[str, Any]:
     torch.set_num_threads(threads)
     job = dataclasses.replace(job, threads=threads)
     paths = {name: getattr(job, name) for name in ("report", "profile", "trace") if getattr(job, name)}
-    with (
-        Outputs([*with_sources([job.raster] if job.raster else []), job.model]) as outputs,
-        _workload(job, reporter) as workload,
-    ):
+    with Outputs([*with_sources([job.raster] if job.raster else []), job.model]) as outputs:
         staged = {name: outputs.stage(path) for name, path in paths.items()}
-        profile, measured = _profile(workload, reporter)
+        with _workload(job, reporter) as workload:
+            profile, measured = _profile(workload, reporter)
         if "profile" in staged:
             staged["profile"].write_text(json.dumps(to_document(profile), indent=1), encoding="utf-8")
         if "trace" in staged:
@@ -209,7 +209,8 @@ def _precisions(job: Profile, model: nn.Module | OnnxModel) -> list[str]:
 def _workload(job: Profile, reporter: Reporter) -> Iterator[Workload]:
     """Yield the job's model and image; without an image a generated scene, without a model random weights."""
     loaded = load_runnable(job.model) if job.model else None
-    with _image_path(job, reporter) as path:
+    resolution_m = loaded[1].resolution_m if loaded else _SCENE_M[0]
+    with _image_path(job, min(max(resolution_m, _SCENE_M[0]), _SCENE_M[1]), reporter) as path:
         wanted = loaded[1].input if loaded else _all_bands(path)
         with open_for_model(path, wanted) as (image, bands):
             if loaded:
@@ -228,17 +229,20 @@ def _all_bands(path: str) -> ModelInput:
 
 
 @contextmanager
-def _image_path(job: Profile, reporter: Reporter) -> Iterator[str]:
-    """Yield the image's path; a generated scene is written to a temporary file."""
+def _image_path(job: Profile, scene_m: float, reporter: Reporter) -> Iterator[str]:
+    """Yield the image's path; a generated scene, of this ground resolution in meters, is a temporary file."""
     if job.raster:
         yield job.raster
         return
     reporter.progress(0, "Painting a scene")
-    scene = make_scene(_SCENE_PX, _SCENE_SEED)
+    scene = make_scene(_SCENE_PX, _SCENE_SEED, scene_m)
+    side_px = round_up(max(_SCENE_PX, job.tile_px))
+    times = -(-side_px // _SCENE_PX)
+    pixels = np.tile(scene.image, (1, times, times))[:, :side_px, :side_px]
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder, "generated scene.tif"))
-        shape = {"count": len(scene.image), "width": _SCENE_PX, "height": _SCENE_PX, "dtype": scene.image.dtype}
+        shape = {"count": len(pixels), "width": side_px, "height": side_px, "dtype": pixels.dtype}
         place = {"crs": SCENE_CRS, "transform": scene.transform, "photometric": "rgb"}
         with rasterio.open(path, "w", driver="GTiff", tiled=True, **shape, **place) as dataset:
-            dataset.write(np.asarray(scene.image))
+            dataset.write(pixels)
         yield path

@@ -179,40 +179,50 @@ class Table:
                 if bound:
                     self._bounds[key(piece)][bound] += piece.duration_s
             self._sums.append(sums)
+        self._is_typical = typical([step.duration_s for step in steps])
 
     @property
     def rows(self) -> list[Key]:
         """The keys of all rows."""
         return list(dict.fromkeys(key for sums in self._sums for key in sums))
 
-    def median_s(self, key: Key) -> float:
-        """Return the median time of a row."""
-        return float(np.median(self._times_s(key)))
+    def time_s(self, key: Key) -> float:
+        """Return the time of a row in a typical step."""
+        return float(np.mean(self._times_s(key)[self._is_typical]))
 
     def row(self, key: Key, name: str, step_s: float) -> Row:
         """Return the row of a key."""
-        times_s = self._times_s(key)
-        middle_s = float(np.median(times_s))
-        typical = next((sums[key] for sums in self._sums if key in sums), _Sums())
-        has_roof = typical.least_s > 0 and middle_s > 0
+        time_s = self.time_s(key)
+        first = next((sums[key] for sums in self._sums if key in sums), _Sums())
+        has_roof = first.least_s > 0 and time_s > 0
         return Row(
             name,
-            typical.calls,
-            middle_s,
-            middle_s / step_s,
-            float(np.subtract(*np.percentile(times_s, (75, 25)))),
-            typical.flop or None,
-            typical.bytes or None,
-            typical.least_s / middle_s if has_roof else None,
+            first.calls,
+            time_s,
+            time_s / step_s,
+            float(np.subtract(*np.percentile(self._times_s(key), (75, 25)))),
+            first.flop or None,
+            first.bytes or None,
+            first.least_s / time_s if has_roof else None,
             self._bounds[key].most_common(1)[0][0] if has_roof else "",
         )
 
-    def _times_s(self, key: Key) -> list[float]:
-        return [sums[key].time_s if key in sums else 0.0 for sums in self._sums]
+    def _times_s(self, key: Key) -> np.ndarray:
+        """Return the time of a row in each step, (steps,), float64."""
+        return np.array([sums[key].time_s if key in sums else 0.0 for sums in self._sums])
+
+
+def typical(times_s: Sequence[float]) -> np.ndarray:
+    """Return which steps are typical: the middle half by their time, (steps,), bool.
+
+    Means over these add up to the step, as medians of single rows do not.
+    """
+    low, high = np.percentile(times_s, (25, 75), method="nearest")
+    return (np.asarray(times_s) >= low) & (np.asarray(times_s) <= high)
 
 
 def unaccounted(rows: Iterable[Row], step_s: float) -> Row:
-    """Return the row of what other rows leave of a step; negative where their medians add up to more."""
+    """Return the row of what other rows leave of a step."""
     left_s = step_s - sum(row.time_s for row in rows)
     return Row(UNACCOUNTED, 0, left_s, left_s / step_s)
 
@@ -224,7 +234,7 @@ def phase_rows(steps: Sequence[TracedStep], step_s: float, roof: Roof) -> tuple[
     ----------
     steps : sequence of TracedStep
     step_s : float
-        Time of the median step.
+        Time of a typical step.
     roof : Roof
 
     Returns
@@ -244,7 +254,7 @@ def kind_rows(
     ----------
     steps : sequence of TracedStep
     step_s : float
-        Time of the median step.
+        Time of a typical step.
     roof : Roof
     running : dict of OperationCost to Implementation
         What oneDNN runs for an operation.
@@ -275,7 +285,7 @@ def layer_rows(steps: Sequence[TracedStep], step_s: float, roof: Roof) -> tuple[
     ----------
     steps : sequence of TracedStep
     step_s : float
-        Time of the median step.
+        Time of a typical step.
     roof : Roof
 
     Returns
@@ -287,8 +297,8 @@ def layer_rows(steps: Sequence[TracedStep], step_s: float, roof: Roof) -> tuple[
     rows = [
         LayerRow(
             **vars(table.row(layer, layer, step_s)),
-            forward_s=by_phase.median_s((layer, FORWARD)),
-            backward_s=by_phase.median_s((layer, BACKWARD)),
+            forward_s=by_phase.time_s((layer, FORWARD)),
+            backward_s=by_phase.time_s((layer, BACKWARD)),
         )
         for layer in table.rows
     ]
@@ -304,7 +314,7 @@ def primitive_rows(
     ----------
     steps : sequence of TracedStep
     step_s : float
-        Time of the median step.
+        Time of a typical step.
     roof : Roof
     running : dict of OperationCost to Implementation
         What oneDNN runs for an operation.

@@ -14,11 +14,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Optional
 
+import numpy as np
 import psutil
 
 from .profile import Counters, ThreadLoad
 
 LOAD_INTERVAL_S = 0.005
+# A thread that runs for a smaller share of the time is idle.
+_IDLE = 0.01
 _TASKS = Path("/proc/self/task")
 
 
@@ -100,17 +103,10 @@ def counters(before: Reading, after: Reading, steps: int, threads: int, cores: i
 
 
 class LoadSampler:
-    """Samples for how long each thread of this process was on a processor.
-
-    Attributes
-    ----------
-    begin_s : float
-        When sampling began, seconds since 1970.
-    """
+    """Samples for how long each thread of this process was on a processor so far."""
 
     def __init__(self) -> None:
-        self.begin_s = time.time()
-        self._samples: list[dict[str, int]] = []
+        self._samples: list[tuple[float, dict[str, int]]] = []
 
     def loads(self, begin_s: float, end_s: float) -> tuple[ThreadLoad, ...]:
         """Return how busy each thread was between two moments, in seconds since 1970; the busiest ones first.
@@ -124,21 +120,21 @@ class LoadSampler:
         tuple of ThreadLoad
             Without threads that were idle.
         """
-        first = max(0, int((begin_s - self.begin_s) / LOAD_INTERVAL_S))
-        samples = self._samples[first : int((end_s - self.begin_s) / LOAD_INTERVAL_S) + 2]
-        names = {name for sample in samples for name in sample}
+        edges_s = np.arange(begin_s, end_s + LOAD_INTERVAL_S / 2, LOAD_INTERVAL_S)
         found = []
-        for name in names:
-            ran_ns = [later.get(name, 0) - sooner.get(name, later.get(name, 0))
-                      for sooner, later in zip(samples, samples[1:])]  # fmt: skip
-            busy = tuple(min(1.0, max(0.0, each / 1e9 / LOAD_INTERVAL_S)) for each in ran_ns)
-            if sum(busy) > 0.01 * len(busy):
-                found.append(ThreadLoad(name, busy, LOAD_INTERVAL_S))
+        for name in {name for _, sample in self._samples for name in sample}:
+            seen = [(at_s, sample[name]) for at_s, sample in self._samples if name in sample]
+            # The system counts only at its ticks: between two changes, the thread was as busy all the time.
+            changes = [here for before, here in zip([(0.0, -1), *seen], seen) if here[1] != before[1]]
+            times_s, ran_ns = zip(*changes, (max(seen[-1][0], changes[-1][0]), changes[-1][1]))
+            busy = np.diff(np.interp(edges_s, times_s, ran_ns)) / 1e9 / LOAD_INTERVAL_S
+            if busy.size and busy.mean() > _IDLE:
+                found.append(ThreadLoad(name, tuple(np.minimum(busy, 1.0).tolist()), LOAD_INTERVAL_S))
         return tuple(sorted(found, key=lambda load: -sum(load.busy)))
 
     def sample(self) -> None:
         """Take a sample."""
-        self._samples.append({task.name: _ran_ns(task) for task in _TASKS.iterdir()})
+        self._samples.append((time.time(), {task.name: _ran_ns(task) for task in _TASKS.iterdir()}))
 
 
 def _ran_ns(task: Path) -> int:
@@ -154,11 +150,9 @@ def sampled_loads() -> Iterator[LoadSampler]:
     sampler, is_over = LoadSampler(), threading.Event()
 
     def run() -> None:
-        number = 0
         while not is_over.is_set():
             sampler.sample()
-            number += 1
-            is_over.wait(max(0.0, sampler.begin_s + number * LOAD_INTERVAL_S - time.time()))
+            is_over.wait(LOAD_INTERVAL_S)
 
     if not (_TASKS / str(threading.get_native_id()) / "schedstat").exists():
         yield sampler

@@ -19,9 +19,10 @@ from .profile import Limits, Rate
 from .rates import best_rate, measure_rates, thread_counts, using_threads
 
 # Shares of the time; what is left goes to the facts.
-CONVOLUTION_SHARE, MATRIX_SHARE, MEMORY_SHARE = 0.4, 0.2, 0.28
-CACHE_SHARE = REGION_SHARE = FREQUENCY_SHARE = 0.03
+CONVOLUTION_SHARE, MATRIX_SHARE, MEMORY_SHARE = 0.4, 0.2, 0.3
+REGION_SHARE = FREQUENCY_SHARE = 0.03
 FREQUENCY_READINGS = 5
+_CACHE = "cache"
 
 
 def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
@@ -48,8 +49,8 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
     matrix = measure_rates(matrix_makers(), counts, MATRIX_SHARE * limit_s, reporter.part(0.4, 0.6))
     cache_bytes = machine.last_level_cache_bytes(cpus)
     bandwidth = _bandwidth(cache_bytes, counts, MEMORY_SHARE * limit_s, reporter.part(0.6, 0.9))
+    cache_per_s = max((rate.per_s for rate in bandwidth.pop(_CACHE, ())), default=0.0)
     reporter.check_cancelled()
-    cache_per_s = _cache_per_s(cache_bytes, threads, CACHE_SHARE * limit_s)
     region_s = parallel_region_s(threads, REGION_SHARE * limit_s)
     reporter.check_cancelled()
     load_mhz = None if idle_mhz is None else _load_mhz(cpus, threads, FREQUENCY_SHARE * limit_s)
@@ -73,9 +74,12 @@ def scaling(rates: Sequence[Rate]) -> Optional[float]:
 def _bandwidth(
     cache_bytes: int, counts: Sequence[int], limit_s: float, reporter: Reporter
 ) -> dict[str, tuple[Rate, ...]]:
+    """Return the bytes a second of memory and, where its size is known, of a triad in half of the cache as _CACHE."""
     began_s = time.perf_counter()
     with using_threads(max(counts)):
         works = memory_works(array_bytes(cache_bytes, memory.available_bytes()))
+        if cache_bytes:
+            works[_CACHE] = memory_works(cache_bytes // 2 // 3)["triad"]  # three arrays
     makers = {name: lambda threads, work=work: [work] for name, work in works.items()}
     rates = measure_rates(makers, counts, limit_s - (time.perf_counter() - began_s), reporter)
     del works, makers
@@ -83,20 +87,12 @@ def _bandwidth(
     return rates
 
 
-def _cache_per_s(cache_bytes: int, threads: int, limit_s: float) -> float:
-    """Return the bytes a second of a triad of three arrays that fill half of the cache; 0 where that is unknown."""
-    if not cache_bytes:
-        return 0.0
-    with using_threads(threads):
-        return best_rate([memory_works(cache_bytes // 6)["triad"]], limit_s)
-
-
 def _load_mhz(cpus: Sequence[int], threads: int, limit_s: float) -> Optional[float]:
     """Return the frequency while all threads multiply matrices."""
     readings = []
     with using_threads(threads), ThreadPoolExecutor(1) as pool:
         load = pool.submit(best_rate, matrix_makers()["fp32"](threads), limit_s)
-        while not load.done():
+        while not (load.done() and readings):
             time.sleep(limit_s / FREQUENCY_READINGS)
             readings.append(machine.frequency_mhz(cpus))
     found_mhz = [reading for reading in readings if reading is not None]

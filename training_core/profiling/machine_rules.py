@@ -39,7 +39,7 @@ def threads_beyond_quota(run: Run, context: Context) -> Optional[Advice]:
         "container quota",
         max(int(quota), 1),
         f"{run.threads} threads share a container's quota of {quota:g} cores, and all wait when it is spent.",
-        "or raise the container's quota",
+        "no more than the quota, unless you can raise it",
     )
 
 
@@ -168,14 +168,14 @@ def limited_instructions(run: Run, context: Context) -> Optional[Advice]:
 
 
 RULES = (
+    limited_instructions,
     threads_beyond_quota,
     threads_beyond_cores,
     threads_across_nodes,
     page_faults,
-    no_huge_pages,
     busy_neighbor,
     low_clock,
-    limited_instructions,
+    no_huge_pages,
 )
 
 

@@ -26,6 +26,7 @@ from .breakdown import (
     layer_rows,
     phase_rows,
     primitive_rows,
+    typical,
     unaccounted,
     with_outer_layers,
 )
@@ -37,8 +38,10 @@ from .profile import PYTHON, VALIDATION, Counters, LayerRow, MemoryCurve, Row, R
 from .step_trace import PHASE_MARK, TracedStep, events_of, mark_phase, marked_layers, traced_steps
 from .subjects import Subject
 
-# The first steps prepare weights, memory and kernels, and the first profiled ones the profiler's memory.
-_WARM_UP_STEPS, _UNUSED_STEPS, _TRACED_STEPS = 2, 3, 2
+# The first steps prepare weights and kernels, and those after them still get memory from the system until its gaps fit
+# what a step takes; the first profiled ones prepare the profiler.
+_LEAST_WARM_UP, _MOST_WARM_UP, _WARM_UP_SHARE = 2, 12, 0.15
+_UNUSED_STEPS, _LOGGED_STEPS, _TRACED_STEPS = 3, 3, 2
 # Steps in a row with the profiler, then as many without it.
 _STEPS_A_ROUND, _LEAST_ROUNDS, _MOST_ROUNDS = 3, 2, 20
 
@@ -74,8 +77,11 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
     Cancelled
         The user stopped the job.
     """
-    end_s = time.perf_counter() + limit_s
-    _steps(subject, _WARM_UP_STEPS, reporter)
+    began_s = time.perf_counter()
+    end_s = began_s + limit_s
+    for number in range(_MOST_WARM_UP):
+        if number < _LEAST_WARM_UP or time.perf_counter() < began_s + _WARM_UP_SHARE * limit_s:
+            _steps(subject, 1, reporter)
     costs, memory = _recorded(subject)
     running = _implementations(subject, costs)
     _profiled(subject, _UNUSED_STEPS, costs, reporter)
@@ -148,29 +154,29 @@ def _recorded(subject: Subject) -> tuple[list[OperationCost], MemoryCurve]:
 
 
 def _implementations(subject: Subject, costs: Sequence[OperationCost]) -> dict[OperationCost, Implementation]:
-    """Do a step with oneDNN's log; return what it runs for the operations."""
+    """Do steps with oneDNN's log; return what it runs for the operations."""
     with logged_primitives() as log, profile(activities=[ProfilerActivity.CPU]) as profiler:
         mark_phase(subject.last_phase)
-        subject.step()
-    steps = traced_steps(events_of(profiler), subject.last_phase, costs)
-    return implementations(steps[0], log) if steps else {}
+        for _ in range(_LOGGED_STEPS):
+            subject.step()
+    return implementations(traced_steps(events_of(profiler), subject.last_phase, costs), log)
 
 
-def implementations(step: TracedStep, log: Sequence[OnednnPrimitive]) -> dict[OperationCost, Implementation]:
+def implementations(steps: Sequence[TracedStep], log: Sequence[OnednnPrimitive]) -> dict[OperationCost, Implementation]:
     """Return what oneDNN ran for each operation, by the time at which it ran.
 
     Parameters
     ----------
-    step : TracedStep
+    steps : sequence of TracedStep
     log : sequence of OnednnPrimitive
-        Of that step.
+        Of these steps.
 
     Returns
     -------
     dict of OperationCost to Implementation
-        Of the first operation of each cost.
+        What ran for the first operation of each cost, and the median time of reorders within all of them.
     """
-    operations = [piece for piece in step.pieces if piece.cost]
+    operations = [piece for step in steps for piece in step.pieces if piece.cost]
     begins_ns = np.array([piece.begin_ns for piece in operations])
     names: dict[int, list[OnednnPrimitive]] = {}
     for primitive in log:
@@ -178,13 +184,15 @@ def implementations(step: TracedStep, log: Sequence[OnednnPrimitive]) -> dict[Op
         number = int(np.searchsorted(begins_ns, middle_ns)) - 1
         if number >= 0 and middle_ns < operations[number].end_ns:
             names.setdefault(number, []).append(primitive)
-    found: dict[OperationCost, Implementation] = {}
+    found: dict[OperationCost, str] = {}
+    reorders_s: dict[OperationCost, list[float]] = {}
     for number, primitives in names.items():
+        cost = operations[number].cost
         main = dict.fromkeys(each.implementation for each in primitives if each.kind != "reorder")
+        found.setdefault(cost, " + ".join(main) or primitives[0].implementation)
         reorder_s = sum(each.duration_s for each in primitives if each.kind == "reorder")
-        name = " + ".join(main) or primitives[0].implementation
-        found.setdefault(operations[number].cost, Implementation(name, reorder_s if main else 0.0))
-    return found
+        reorders_s.setdefault(cost, []).append(reorder_s if main else 0.0)
+    return {cost: Implementation(name, statistics.median(reorders_s[cost])) for cost, name in found.items()}
 
 
 def _run(
@@ -196,8 +204,8 @@ def _run(
     options: Mapping[str, Any],
 ) -> Run:
     """Return the breakdown of traced steps, beside the time of a step without the profiler."""
-    times_s = [step.duration_s for step in steps]
-    traced_s, validation_s = statistics.median(times_s), subject.validation_s()
+    times_s = np.array([step.duration_s for step in steps])
+    traced_s, validation_s = float(times_s[typical(times_s)].mean()), subject.validation_s()
     step_s = traced_s + validation_s
     phases, kinds = phase_rows(steps, step_s, roof), kind_rows(steps, step_s, roof, running)
     layers = layer_rows(steps, step_s, roof)

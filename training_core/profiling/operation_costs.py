@@ -24,6 +24,8 @@ DTYPES = {
     torch.int64: "int64",
     torch.bool: "bool",
 }
+# Names under which functions are handed over, and those that the profiler knows.
+_NAMES = {"aten::_native_batch_norm_legit_no_training": "aten::native_batch_norm"}
 # Of long lists of tensors, as an optimizer takes them, no more shapes than these are named.
 _NAMED_SHAPES = 4
 
@@ -94,6 +96,11 @@ class CostRecorder(TorchDispatchMode):
         if function.namespace == "profiler":
             self.marks += [(args[0], self._calls)] if "enter" in function.__name__ else []
             return function(*args, **kwargs)
+        if torch.is_inference_mode_enabled() and function._overloadpacket not in flop_registry:
+            with self:  # in this mode PyTorch hands over whole functions, such as conv2d
+                result = function.decompose(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
         before = [tensor.shape for tensor in _tensors((args, kwargs))]
         result = function(*args, **kwargs)
         self.costs.append(_cost(function, args, kwargs, before, result))
@@ -105,8 +112,9 @@ def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.S
     flop = int(count(*args, **kwargs, out_val=result)) if count else 0
     named = _tensors((args, kwargs)) or _tensors(result)
     shapes = [*before[:_NAMED_SHAPES], *(tensor.shape for tensor in _tensors(result)[:1])]
+    name = function._schema.name
     return OperationCost(
-        function._schema.name,
+        _NAMES.get(name, name),
         flop,
         _traffic_bytes(function._schema, args, kwargs, result),
         " ".join("x".join(map(str, shape)) or "1" for shape in shapes),

@@ -43,7 +43,7 @@ class Row:
     name : str
     calls : float
     time_s : float
-        Median over the steps.
+        In a typical step: the mean over the middle half of the steps by their time.
     share : float
         Of the step, from 0 to 1.
     spread_s : float
@@ -237,7 +237,7 @@ class Run:
     threads, batch_size, size_px : int
         Threads, images a step, side of an image.
     step_s : float
-        Wall-clock time of the median step that was profiled; that of training with its share of validations.
+        Wall-clock time of a typical step that was profiled; that of training with its share of validations.
     spread_s : float
         Interquartile range.
     steps : int

@@ -140,9 +140,9 @@ def catching_up(run: Run, slow: Sequence[PrimitiveRow]) -> Optional[float]:
 
 
 def named(option: str) -> str:
-    """Return an option of the job in words: `batch size (batch_size)`."""
-    label = _LABELS[option]
-    return f"{label[0].lower()}{label[1:]} ({option})"
+    """Return an option of the job in words: `batch size (batch_size)`, `threads`."""
+    label = _LABELS[option][0].lower() + _LABELS[option][1:]
+    return label if label == option else f"{label} ({option})"
 
 
 def percent(share: float) -> str:
@@ -156,6 +156,10 @@ def milliseconds(time_s: float) -> str:
 
 
 def largest(rows: Iterable[PrimitiveRow]) -> str:
-    """Return the name, shape and implementation of the row that takes the most time."""
-    row = max(rows, key=lambda each: each.time_s)
+    """Return the row that takes the most time, in words."""
+    return described(max(rows, key=lambda row: row.time_s))
+
+
+def described(row: PrimitiveRow) -> str:
+    """Return the name, shape and implementation of a row in words."""
     return " ".join(word for word in (row.name, row.shape, row.implementation) if word)

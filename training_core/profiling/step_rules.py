@@ -35,6 +35,7 @@ from .rule import (
     Context,
     amdahl,
     catching_up,
+    described,
     estimated,
     largest,
     milliseconds,
@@ -77,25 +78,30 @@ CONVERSION_SHARE = 0.1
 
 def slow_reorders(run: Run, context: Context) -> Optional[Advice]:
     """Find copies and reorders between memory layouts."""
-    rows = [row for row in run.primitives if row.kind == COPY or row.reorder_s > 0]
+    rows = [row for row in run.primitives if _copying_s(row) > 0]
     copying = share_of(run.kinds, COPY)
     reordering = sum(row.reorder_s for row in rows if row.kind != COPY) / run.step_s
-    if not rows or copying + reordering < COPY_SHARE:
+    if not rows or copying < COPY_SHARE:
         return None
+    worst = described(max(rows, key=_copying_s))
     return estimated(
         run,
         "slow reorders",
-        copying + reordering,
-        f"Copies take {percent(copying)} of the step, and reorders between memory layouts within other operations "
-        f"{percent(reordering)}; the largest: {largest(rows)}. The estimate is an upper bound: some copies are needed.",
-        f"Profile the other engines as well ({named('engine')} all), since each lays out tensors in its own way; in "
-        "the code of a model, keep activations channels last.",
+        copying,
+        f"Copies and reorders between memory layouts take {percent(copying)} of the step, {percent(reordering)} of it "
+        f"within other operations; the largest: {worst}. The estimate is an upper bound: some copies are needed.",
+        f"Profile the other engines as well (set {named('engine')} to all), since each lays out tensors differently; "
+        "in the code of a model, keep activations channels last.",
     )
 
 
 def not_channels_last(run: Run, context: Context) -> Optional[Advice]:
     """Find convolutions of contiguous activations, which oneDNN computes slower, or reorders."""
-    rows = [row for row in run.primitives if row.kind == CONVOLUTION and row.layout == "contiguous"]
+    rows = [
+        row
+        for row in run.primitives
+        if row.kind == CONVOLUTION and row.layout == "contiguous" and not _is_last_resort(row.implementation)
+    ]
     share = sum(row.share for row in rows)
     if share < CONTIGUOUS_SHARE:
         return None
@@ -114,7 +120,8 @@ def fp32_within_bf16(run: Run, context: Context) -> Optional[Advice]:
     rows = [
         row
         for row in run.primitives
-        if row.dtype == "fp32" and row.kind in _LAYERS and (row.roof_share or 1) < FP32_ROOF_SHARE
+        if row.dtype == "fp32" and row.kind in _LAYERS and not _is_last_resort(row.implementation)
+        if row.roof_share and row.roof_share < FP32_ROOF_SHARE
     ]
     share = sum(row.share for row in rows)
     if run.precision != "bf16" or share < FP32_SHARE:
@@ -126,9 +133,9 @@ def fp32_within_bf16(run: Run, context: Context) -> Optional[Advice]:
         "FP32 within BF16",
         sum(amdahl(row.share, faster if row.bound == COMPUTE else 2) for row in rows),  # half the bytes
         f"Operations in FP32 take {percent(share)} of a step in BF16, and stay below {percent(FP32_ROOF_SHARE)} of "
-        f"their roofs; the largest: {largest(rows)}. The estimate takes BF16 as "
-        f"{max(faster, 1):.1f} times as fast where the processor bounds them, and as 2 times where memory does.",
-        f"Nothing in a job changes this; another engine ({named('engine')}) may have kernels for BF16.",
+        f"their roofs; the largest: {largest(rows)}. The estimate takes BF16 as {max(faster, 1):.1f} times as fast "
+        "where the processor bounds them, and as twice as fast where memory does.",
+        f"Nothing in a job changes this; another {named('engine')} may have kernels for BF16: set it to all.",
     )
 
 
@@ -144,8 +151,7 @@ def last_resorts(run: Run, context: Context) -> Optional[Advice]:
         rows,
         f"oneDNN computes convolutions that take {percent(share)} of the step by an implementation of last resort; "
         f"the largest: {largest(rows)}.",
-        f"Profile the other precision and the other engines ({named('precision')} and {named('engine')} all), and make "
-        "sure that ONEDNN_MAX_CPU_ISA is not set.",
+        f"Profile the other precision and the other engines (set {named('precision')} and {named('engine')} to all).",
     )
 
 
@@ -188,7 +194,7 @@ def data_starving(run: Run, context: Context) -> Optional[Advice]:
         f"The step waits {percent(share)} of its time ({milliseconds(share * run.step_s)}) for the data thread, which "
         f"prepares {drawn}.",
         "Keep the images on a local disk as tiled GeoTIFFs, uncompressed or with a fast compression"
-        + (f", and leave one core to the data thread: {named('threads')} {run.threads - 1}." if _spares(run) else "."),
+        + (f", and set {named('threads')} to {run.threads - 1}: a core for the data thread." if _spares(run) else "."),
         {"threads": run.threads - 1} if _spares(run) else {},
     )
 
@@ -312,6 +318,10 @@ RULES = (
     large_validation,
     large_conversion,
 )
+
+
+def _copying_s(row: PrimitiveRow) -> float:
+    return row.time_s if row.kind == COPY else row.reorder_s
 
 
 def _is_last_resort(implementation: str) -> bool:

@@ -118,16 +118,17 @@ def prepare_segmenter(
     symmetries = ALL if options.test_time_augmentation else ALL[:1]
     size = _trial_size(sample, card, options, (job_px or sample.px) * len(symmetries))
     prepared: dict[str, nn.Module | OpenvinoModel] = {}
+    is_exact = options.halo == "exact"
 
     def trial(engine: Engine) -> None:
         reporter.check_cancelled()
         if engine.name not in prepared:
-            prepared[engine.name] = engine.prepare_inference(model)
+            prepared[engine.name] = engine.prepare_inference(model, is_exact)
         engine.probability(prepared[engine.name], torch.zeros(1, len(card.bands), *size))
 
     precision = INT8 if is_quantized else options.precision
     engine = choose_engine(options.engine, precision, trial if size else None, reporter.log, engines_for(model))
-    prepared_model = prepared.get(engine.name) or engine.prepare_inference(model)
+    prepared_model = prepared.get(engine.name) or engine.prepare_inference(model, is_exact)
     predictor = Predictor(prepared_model, engine, card.bands, symmetries, card.architecture.classes, options.model)
     halo = _halo_px(sample, predictor, card, options, reporter)
     core_px = round_up(options.tile_px) or tile_memory.core_px(predictor, halo, _budget(options))

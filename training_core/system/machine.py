@@ -50,7 +50,7 @@ def facts(sys_root: Path = SYS, proc_root: Path = PROC, cpus: Optional[Collectio
         left_bytes = None  # how version 1 says that there is no limit
     return {
         "cpus": len(cpus),
-        "cores": core_count(cpus, sys_root) or psutil.cpu_count(logical=False),
+        "cores": physical_core_count(cpus, sys_root) or psutil.cpu_count(logical=False),
         "threads_a_core": threads_a_core(cpus, sys_root),
         "numa_nodes": len(set(numa_nodes(cpus, sys_root).values())) or None,
         "governor": governor(cpus, sys_root),
@@ -64,7 +64,7 @@ def facts(sys_root: Path = SYS, proc_root: Path = PROC, cpus: Optional[Collectio
     }
 
 
-def core_count(cpus: Collection[int], sys_root: Path = SYS) -> Optional[int]:
+def physical_core_count(cpus: Collection[int], sys_root: Path = SYS) -> Optional[int]:
     """Return how many physical cores some logical CPUs belong to."""
     return len(set(_siblings(cpus, sys_root))) or None
 

@@ -29,9 +29,10 @@ def advice_of(rule, run, **limits):
 def test_copies_and_reorders_are_advised_on_from_a_twentieth_of_the_step():
     reorder = primitive(CONVOLUTION, 0.3, name="aten::convolution", reorder_s=0.02)  # a tenth of 200 ms
     rows = [primitive(COPY, 0.04, name="aten::copy_"), reorder]
-    found = advice_of(step_rules.slow_reorders, run_of(kinds={COPY: 0.04}, primitives=rows))
+    found = advice_of(step_rules.slow_reorders, run_of(kinds={COPY: 0.14}, primitives=rows))
     assert found.gain == pytest.approx(0.14)
-    assert "4.0 %" in found.evidence and "10 %" in found.evidence and "upper bound" in found.evidence
+    assert "14 %" in found.evidence and "10 %" in found.evidence and "upper bound" in found.evidence
+    assert "the largest: aten::convolution" in found.evidence
     assert advice_of(step_rules.slow_reorders, run_of(kinds={COPY: 0.04}, primitives=rows[:1])) is None
 
 
@@ -98,6 +99,13 @@ def test_a_last_resort_of_onednn_gains_what_the_other_convolutions_have_over_it(
 def test_optimized_implementations_are_no_last_resort(implementation):
     rows = [primitive(CONVOLUTION, share, implementation=implementation, roof_share=share) for share in (0.1, 0.5)]
     assert advice_of(step_rules.last_resorts, run_of(primitives=rows)) is None
+
+
+def test_a_last_resort_is_no_matter_of_layout_or_format_as_well():
+    slow = primitive(CONVOLUTION, 0.2, implementation=REF, roof_share=0.1, layout="contiguous", dtype="fp32")
+    run = run_of(primitives=[slow, primitive(CONVOLUTION, 0.5, roof_share=0.5)])
+    assert advice_of(step_rules.not_channels_last, run) is None
+    assert advice_of(step_rules.fp32_within_bf16, run) is None
 
 
 def test_last_resorts_count_for_convolutions_alone():

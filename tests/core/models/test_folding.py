@@ -1,0 +1,60 @@
+"""Models with constant weights compute what the models do that they are made from."""
+
+import pytest
+import torch
+from torch import nn
+
+from training_core.models.folding import folded
+from training_core.models.unet import ENCODERS, Architecture, build_unet
+
+
+def unet(encoder):
+    """A U-Net in evaluation mode whose batch normalization is no identity."""
+    torch.manual_seed(1)
+    model = build_unet(Architecture(encoder=encoder, classes=2)).eval()
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            module.running_mean.normal_(0, 0.1)
+            module.running_var.uniform_(0.5, 2)
+            module.weight.data.uniform_(0.5, 1.5)
+            module.bias.data.normal_(0, 0.1)
+    return model
+
+
+@pytest.mark.parametrize("is_exact", [False, True])
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_folded_models_of_every_encoder_compute_the_same(encoder, is_exact):
+    model, images = unet(encoder).double(), torch.randn(1, 3, 64, 96, dtype=torch.float64)
+    with torch.inference_mode():
+        expected = model(images)
+        found = folded(model, torch.float64, is_exact)(images)
+    assert expected.std() > 0.1
+    assert (found - expected).abs().max() < 1e-9 * expected.abs().max()
+
+
+def test_no_batch_normalization_is_left_and_the_model_itself_is_unchanged():
+    model = unet("resnet18")
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    for dtype in (torch.float32, torch.bfloat16):
+        made = folded(model, dtype)
+        assert not any(isinstance(module, nn.BatchNorm2d) for module in made.modules())
+        assert {parameter.dtype for parameter in made.parameters()} == {dtype}
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, before[name])
+
+
+def test_a_pixel_has_the_same_logits_in_images_of_all_sizes_where_that_is_asked_for():
+    model, images = folded(unet("resnet18"), torch.float32, is_exact=True), torch.randn(1, 3, 960, 640)
+    with torch.inference_mode():
+        whole, part = model(images), model(images[:, :, :672, :608])
+    assert (whole[:, :, :352, :288] - part[:, :, :352, :288]).abs().max() <= 1e-5 * whole.std()
+
+
+def test_in_bf16_the_error_is_no_larger_than_with_weights_that_are_rounded_at_every_call():
+    model, images = unet("resnet18"), torch.randn(2, 3, 64, 64)
+    with torch.inference_mode():
+        exact = model(images)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            usual = model(images).float()
+            found = folded(model, torch.bfloat16)(images).float()
+    assert 0 < (found - exact).abs().mean() < 1.5 * (usual - exact).abs().mean()

@@ -1,0 +1,172 @@
+"""A measured run: real training steps and tiles of a small model, beside PyTorch's own count."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from affine import Affine
+from rasterio.crs import CRS
+from torch.utils.flop_counter import FlopCounterMode
+
+from training_core.errors import Cancelled
+from training_core.events import Reporter
+from training_core.geodata.grid import Grid
+from training_core.geodata.rasters import Band
+from training_core.geodata.tiling import tile_grid
+from training_core.jobs import Profile
+from training_core.labels.labeled_images import LabeledImage
+from training_core.models.engines import make_engine
+from training_core.models.unet import Architecture, build_unet
+from training_core.profiling.breakdown import Roof
+from training_core.profiling.measurement import implementations, measure
+from training_core.profiling.onednn_log import OnednnPrimitive
+from training_core.profiling.operation_costs import OperationCost
+from training_core.profiling.step_trace import Piece, TracedStep
+from training_core.profiling.subjects import InferenceSteps, TrainingSteps
+from training_core.profiling.trace_file import write_trace
+from training_core.segmentation.inference import Predictor
+
+ROOF = Roof({"fp32": 1e11, "bf16": 1e11}, 1e10, 1e11, 1e6)
+PX, BATCH = 64, 2
+BANDS = tuple(Band(name, 127.0, 74.0) for name in ("red", "green", "blue"))
+
+
+def small_unet():
+    torch.manual_seed(0)
+    return build_unet(Architecture(encoder="resnet18"))
+
+
+@pytest.fixture(scope="module")
+def training():
+    """A run of training steps."""
+    rng = np.random.default_rng(0)
+    labels = (rng.random((128, 128)) > 0.9).astype(np.uint8)
+    grid = Grid(CRS.from_epsg(32633), Affine(1, 0, 390000, 0, -1, 5820000), 128, 128)
+    values = rng.integers(0, 255, (3, 128, 128), dtype=np.uint8)
+    known, nothing = np.ones((128, 128), dtype=bool), np.full_like(labels, 255)
+    image = LabeledImage("noise.tif", grid, values, known, labels, nothing, BANDS)
+    subject = TrainingSteps(small_unet(), make_engine("native", "fp32"), Profile(batch_size=BATCH), [image], PX)
+    before = {name: tensor.clone() for name, tensor in subject.model.named_parameters()}
+    measured = measure(subject, ROOF, 0.1, {"chip_px": PX}, Reporter())
+    subject.close()
+    assert all(torch.equal(tensor, before[name]) for name, tensor in subject.model.named_parameters())
+    return measured
+
+
+@pytest.fixture(scope="module")
+def inference():
+    """A run of tiles that are segmented."""
+    engine = make_engine("native", "fp32")
+    predictor = Predictor(engine.prepare_inference(small_unet()), engine, BANDS)
+
+    def read(column, row, width, height):
+        return np.zeros((3, height, width), dtype=np.uint8), np.ones((height, width), dtype=bool)
+
+    subject = InferenceSteps(predictor, read, list(tile_grid(128, 128, PX, 0)), PX)
+    measured = measure(subject, ROOF, 0.1, {"tile_px": PX}, Reporter())
+    subject.close()
+    return measured
+
+
+def test_phases_kinds_and_layers_add_up_to_the_step(training, inference):
+    for run in (training.run, inference.run):
+        for rows in (run.phases, run.kinds, run.layers):
+            assert sum(row.time_s for row in rows) == pytest.approx(run.step_s)
+            assert rows[-1].name == "unaccounted"
+        assert abs(run.unaccounted_share) < 0.03
+        assert run.steps >= 6
+
+
+def test_phases_come_in_their_order(training, inference):
+    assert [row.name for row in training.run.phases] == [
+        "waiting for data", "forward", "backward", "optimizer", "validation", "unaccounted",
+    ]  # fmt: skip
+    assert [row.name for row in inference.run.phases] == [
+        "waiting for data", "forward", "conversion to bytes", "unaccounted",
+    ]  # fmt: skip
+    assert all(row.time_s > 0 for row in training.run.phases[:-1])
+
+
+def test_operations_are_counted_as_by_pytorch(training, inference):
+    model = small_unet().train()
+    with FlopCounterMode(display=False) as counter:
+        model(torch.zeros(BATCH, 3, PX, PX)).sum().backward()
+    counted = sum(row.flop or 0 for row in training.run.primitives)
+    assert counted == counter.get_total_flops()
+    assert sum(row.flop or 0 for row in training.run.layers) == counted
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model.eval()(torch.zeros(1, 3, PX, PX))
+    assert sum(row.flop or 0 for row in inference.run.primitives) == counter.get_total_flops()
+
+
+def test_layers_are_modules_of_the_model_or_lie_around_it(training, inference):
+    paths = {name for name, _ in small_unet().named_modules()} - {""}
+    around = {"model", "input", "loss", "optimizer", "waiting for data", "validation", "unaccounted"}
+    assert {row.name for row in training.run.layers} <= paths | around
+    assert {row.name for row in inference.run.layers} <= paths | {*around, "output", "conversion to bytes"}
+    deepest = next(row for row in training.run.layers if row.name == "encoder.layer4.1.conv2")
+    assert deepest.forward_s > 0 and deepest.backward_s > 0
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
+def test_convolutions_have_the_implementation_that_onednn_chose(training):
+    rows = [row for row in training.run.primitives if row.kind == "convolution"]
+    largest = max(rows, key=lambda row: row.time_s)
+    assert ":" in largest.implementation and largest.roof_share > 0 and largest.dtype == "fp32"
+
+
+def test_memory_has_its_peak_when_all_activations_are_kept(training):
+    peaks = training.run.memory.peaks()
+    assert peaks["backward"] >= peaks["forward"] > peaks["waiting for data"]
+    weights = sum(tensor.nbytes for tensor in small_unet().state_dict().values())
+    assert training.run.memory.base_bytes > 2 * weights  # with the moments of AdamW
+
+
+def test_the_time_line_covers_the_step(training):
+    line = training.run.time_line
+    assert [name for name, _, _ in line.phases] == ["waiting for data", "forward", "backward", "optimizer"]
+    main = [span for span in line.spans if span.thread == "main thread"]
+    assert sum(span.duration_s for span in main) == pytest.approx(line.phases[-1][2])
+
+
+def test_the_trace_shows_all_runs_and_nothing_of_the_machine(training, inference, tmp_path):
+    write_trace(tmp_path / "trace.json", [training, inference])
+    text = (tmp_path / "trace.json").read_text()
+    events = json.loads(text)["traceEvents"]
+    names = {event["args"]["name"] for event in events if event["name"] == "process_name"}
+    assert names == {"training, native fp32", "inference, native fp32"}
+    for process in (1, 2):
+        assert any(event["name"] == "aten::convolution" and event["pid"] == process for event in events)
+    assert any(event["tid"] == "data thread" for event in events)
+    assert str(tmp_path) not in text and "/tmp" not in text
+
+
+def test_a_stop_is_heeded_between_steps(training):
+    class Endless:
+        what, last_phase, after_model, batch_size, size_px = "training", "optimizer", "loss", 1, PX
+
+        def step(self):
+            pass
+
+    with pytest.raises(Cancelled):
+        measure(Endless(), ROOF, 1.0, {}, Reporter(is_cancelled=lambda: True))
+
+
+def test_primitives_belong_to_the_operation_during_which_they_ran():
+    one = OperationCost("aten::convolution", 1, 1, "a", "", "fp32")
+    other = OperationCost("aten::convolution", 1, 1, "b", "", "fp32")
+    second_ns = 10**9
+    pieces = (
+        Piece("aten::convolution", "forward", "x", second_ns, second_ns + 1000, one),
+        Piece("aten::convolution", "forward", "y", second_ns + 2000, second_ns + 3000, other),
+    )
+    log = [
+        OnednnPrimitive("reorder", "jit:uni", "undef", 1.0 + 100e-9, 200e-9),
+        OnednnPrimitive("convolution", "brg", "forward", 1.0 + 400e-9, 500e-9),
+        OnednnPrimitive("convolution", "between", "forward", 1.0 + 1200e-9, 300e-9),
+        OnednnPrimitive("reorder", "simple:any", "undef", 1.0 + 2100e-9, 700e-9),
+    ]
+    found = implementations([TracedStep((("forward", second_ns, second_ns + 3000),), pieces)], log)
+    assert (found[one].name, found[one].reorder_s) == ("brg", pytest.approx(200e-9))
+    assert (found[other].name, found[other].reorder_s) == ("simple:any", 0)

@@ -1,0 +1,140 @@
+import itertools
+import math
+import time
+
+import pytest
+import torch
+
+from training_core.errors import Cancelled
+from training_core.events import Reporter
+from training_core.profiling.profile import Rate
+from training_core.profiling.rates import (
+    Work,
+    best_rate,
+    best_times_s,
+    measure_rates,
+    thread_counts,
+    using_threads,
+)
+
+
+class Clock:
+    """A clock that only operations advance; `calls` lists which ones ran."""
+
+    def __init__(self):
+        self.now_s = 0.0
+        self.calls = []
+
+    def __call__(self):
+        return self.now_s
+
+    def operation(self, name, *durations_s):
+        """Return an operation that takes one duration after the other, and the last one from then on."""
+        durations_s = itertools.chain(durations_s, itertools.repeat(durations_s[-1]))
+
+        def run():
+            self.calls.append(name)
+            self.now_s += next(durations_s)
+
+        return run
+
+
+@pytest.mark.parametrize(
+    ("threads", "expected"),
+    [
+        (1, (1,)),
+        (2, (1, 2)),
+        (6, (1, 2, 4, 6)),
+        (16, (1, 2, 4, 8, 16)),
+        (24, (1, 2, 4, 16, 24)),
+        (64, (1, 4, 8, 16, 64)),
+    ],
+)
+def test_threads_double_up_to_all_in_five_counts_at_most(threads, expected):
+    assert thread_counts(threads) == expected
+
+
+def test_the_threads_are_restored_even_after_a_failure():
+    before = torch.get_num_threads()
+    with pytest.raises(ValueError), using_threads(before + 1):
+        assert torch.get_num_threads() == before + 1
+        raise ValueError
+    assert torch.get_num_threads() == before
+
+
+def test_the_best_of_several_timings_counts_but_not_the_first_call():
+    clock = Clock()
+    assert best_times_s([clock.operation("a", 0.5, 4, 3, 7, 1)], 14, clock=clock) == [3]
+
+
+def test_operations_take_turns_so_that_a_disturbance_meets_all():
+    clock = Clock()
+    best_times_s([clock.operation("a", 1), clock.operation("b", 2)], 12, clock=clock)
+    assert "".join(clock.calls) == "aabbabab"
+
+
+def test_there_is_no_time_for_the_operations_after_the_limit():
+    clock = Clock()
+    assert best_times_s([clock.operation("a", 5), clock.operation("b", 1)], 10, clock=clock) == [5, math.inf]
+    assert clock.calls == ["a"] * 4
+
+
+def test_as_many_operations_as_asked_are_timed_whatever_it_takes():
+    clock = Clock()
+    operations = [clock.operation(name, 5) for name in "abc"]
+    assert best_times_s(operations, 0, least=2, clock=clock) == [5, 5, math.inf]
+
+
+def test_the_best_rate_is_that_of_the_operation_that_does_most_a_second():
+    clock = Clock()
+    works = [Work(6, clock.operation("a", 2)), Work(20, clock.operation("b", 4)), Work(1e9, clock.operation("c", 1))]
+    assert best_rate(works, 12, clock=clock) == 5  # there is no time left for c
+
+
+def test_rates_are_measured_by_number_of_threads():
+    seen = []
+
+    def make(threads):
+        return [Work(1.0, lambda: seen.append((threads, torch.get_num_threads())))]
+
+    before, fractions = torch.get_num_threads(), []
+    rates = measure_rates({"a": make}, (1, 2), 0, Reporter(lambda event: fractions.append(event.fraction)))
+    assert [rate.threads for rate in rates["a"]] == [1, 2]
+    assert all(isinstance(rate, Rate) and rate.per_s > 0 for rate in rates["a"])
+    assert set(seen) == {(1, 1), (2, 2)}
+    assert torch.get_num_threads() == before
+    assert fractions == [0, 0.25, 0.5, 0.75]
+
+
+def test_what_is_disturbed_once_is_measured_again():
+    pauses_s = itertools.chain([0.01], itertools.repeat(0))
+
+    def make(threads):
+        pause_s = next(pauses_s)
+        return [Work(1.0, lambda: time.sleep(pause_s))]
+
+    (rate,) = measure_rates({"a": make}, (1,), 0.2, Reporter())["a"]
+    assert rate.per_s > 1 / 0.01
+
+
+@pytest.mark.parametrize("error", [RuntimeError, NotImplementedError, AttributeError])
+def test_what_cannot_be_computed_is_left_out(error):
+    def fails():
+        raise error
+
+    before = torch.get_num_threads()
+    makers = {"never": lambda threads: [Work(1.0, fails)], "always": lambda threads: [Work(1.0, lambda: None)]}
+    assert list(measure_rates(makers, (before + 1,), 0, Reporter())) == ["always"]
+    assert torch.get_num_threads() == before
+
+
+def test_measuring_can_be_cancelled_between_two_rates():
+    made = []
+
+    def make(threads):
+        made.append(threads)
+        return [Work(1.0, lambda: None)]
+
+    with pytest.raises(Cancelled):
+        measure_rates({"a": make}, (1, 2, 3), 0, Reporter(is_cancelled=lambda: len(made) == 2))
+    assert made == [1, 2]

@@ -1,0 +1,157 @@
+import pytest
+
+from training_core.system import machine
+
+MIB = 1 << 20
+
+
+def write(root, files):
+    for path, text in files.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else f"{text}\n".encode())
+    return root
+
+
+@pytest.fixture
+def two_sockets(tmp_path):
+    """Return /sys of two sockets, each a NUMA node of two cores with two threads: CPUs 0 to 3 and their twins 4 to 7.
+
+    Each socket has a last-level cache of 32 MiB, and each core one of 1 MiB.
+    """
+    cpu = "devices/system/cpu/cpu{}/"
+    files = {f"devices/system/node/node{node}/cpulist": cpus for node, cpus in enumerate(("0-1,4-5", "2-3,6-7"))}
+    for number in range(8):
+        twins, socket = f"{number % 4},{number % 4 + 4}", "0-1,4-5" if number % 4 < 2 else "2-3,6-7"
+        described = {
+            "topology/thread_siblings_list": twins,
+            "cpufreq/scaling_governor": "powersave",
+            "cpufreq/scaling_cur_freq": 1000000 + 100000 * number,
+            "cache/index0/level": 1,
+            "cache/index0/size": "32K",
+            "cache/index0/shared_cpu_list": twins,
+            "cache/index2/level": 2,
+            "cache/index2/size": "1M",
+            "cache/index2/shared_cpu_list": twins,
+            "cache/index3/level": 3,
+            "cache/index3/size": "32768K",
+            "cache/index3/shared_cpu_list": socket,
+        }
+        files |= {cpu.format(number) + name: text for name, text in described.items()}
+    files["kernel/mm/transparent_hugepage/enabled"] = "always [madvise] never"
+    return write(tmp_path / "sys", files)
+
+
+@pytest.mark.parametrize(
+    ("cpus", "cores", "threads", "nodes", "cache_mib"),
+    [
+        (range(8), 4, 2, {0, 1}, 64),
+        (range(4), 4, 1, {0, 1}, 64),  # one thread of each core
+        ((0, 1, 4, 5), 2, 2, {0}, 32),
+        ((3,), 1, 1, {1}, 32),
+    ],
+)
+def test_only_what_this_process_may_use_counts(two_sockets, cpus, cores, threads, nodes, cache_mib):
+    assert machine.physical_core_count(cpus, two_sockets) == cores
+    assert machine.threads_a_core(cpus, two_sockets) == threads
+    assert set(machine.numa_nodes(cpus, two_sockets).values()) == nodes
+    assert machine.last_level_cache_bytes(cpus, two_sockets) == cache_mib * MIB
+
+
+def test_each_cpu_has_its_numa_node(two_sockets):
+    assert machine.numa_nodes((1, 2, 5, 6), two_sockets) == {1: 0, 2: 1, 5: 0, 6: 1}
+
+
+def test_the_governor_is_that_of_the_cpus(two_sockets):
+    assert machine.governor((0, 1), two_sockets) == "powersave"
+    write(two_sockets, {"devices/system/cpu/cpu1/cpufreq/scaling_governor": "performance"})
+    assert machine.governor((0, 1), two_sockets) == "performance, powersave"
+
+
+def test_the_huge_pages_are_those_chosen(two_sockets):
+    assert machine.huge_pages(two_sockets) == "madvise"
+
+
+def test_the_frequency_is_the_mean_of_the_cpus(two_sockets, tmp_path):
+    assert machine.frequency_mhz((0, 4), two_sockets, tmp_path) == pytest.approx((1000 + 1400) / 2)
+
+
+def cpuinfo(flags):
+    return "\n\n".join(
+        f"processor\t: {number}\ncpu MHz\t\t: {1000 * number}.500\nflags\t\t: {flags}" for number in range(4)
+    )
+
+
+def test_without_frequency_scaling_the_frequency_is_in_cpuinfo(tmp_path):
+    write(tmp_path, {"cpuinfo": cpuinfo("fpu aperfmperf avx2")})
+    assert machine.frequency_mhz((1, 3), tmp_path, tmp_path) == pytest.approx(2000.5)
+
+
+def test_a_virtual_machine_that_counts_no_cycles_tells_no_frequency(tmp_path):
+    write(tmp_path, {"cpuinfo": cpuinfo("fpu hypervisor avx2")})
+    assert machine.frequency_mhz((1, 3), tmp_path, tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("library", "expected"),
+    [
+        ("", "glibc"),
+        ("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2", "jemalloc"),
+        ("/opt/lib/libtcmalloc_minimal.so.4", "tcmalloc"),
+        ("/opt/lib/libmimalloc.so.2.1", "mimalloc"),
+    ],
+)
+def test_the_allocator_is_the_library_that_is_loaded(tmp_path, library, expected):
+    maps = f"7f0000-7f1000 r-xp 0 00:00 1 /usr/lib/x86_64-linux-gnu/libc.so.6\n7f2000-7f3000 r-xp 0 00:00 2 {library}"
+    write(tmp_path, {"self/maps": maps})
+    assert machine.allocator_name(tmp_path) == expected
+
+
+def test_facts_bring_it_all_together_in_a_container(two_sockets, tmp_path):
+    memory = {"memory.max": 3000, "memory.current": 1000, "memory.stat": "inactive_file 0"}
+    write(two_sockets / "fs/cgroup", {"cpu.max": "300000 200000", **memory})
+    write(tmp_path / "proc", {"self/cgroup": "0::/"})
+    expected = {
+        "cpus": 4,
+        "cores": 2,
+        "threads_a_core": 2,
+        "numa_nodes": 1,
+        "governor": "powersave",
+        "huge_pages": "madvise",
+        "allocator": None,
+        "container_cores": 1.5,
+        "container_memory_left_bytes": 2000,
+    }
+    facts = machine.facts(two_sockets, tmp_path / "proc", (2, 3, 6, 7))
+    assert {name: facts[name] for name in expected} == expected
+
+
+def test_a_limit_beyond_all_memory_is_none(tmp_path):
+    files = {"memory.limit_in_bytes": 2**63 - 4096, "memory.usage_in_bytes": 5, "memory.stat": "total_inactive_file 0"}
+    write(tmp_path / "fs/cgroup/memory", files)
+    write(tmp_path, {"self/cgroup": "4:memory:/"})
+    assert machine.facts(tmp_path, tmp_path)["container_memory_left_bytes"] is None
+
+
+@pytest.mark.parametrize("text", [None, b"", b"?", b"\xff\xfe", "folder"])
+def test_what_cannot_be_read_is_unknown(two_sockets, tmp_path, text):
+    """The files are missing, empty, nonsense, no text, or folders."""
+    for path in [path for path in two_sockets.rglob("*") if path.is_file()]:
+        path.unlink()
+        if text == "folder":
+            path.mkdir()
+        elif text is not None:
+            path.write_bytes(text)
+    cpus = range(8)
+    assert machine.physical_core_count(cpus, two_sockets) is None
+    assert machine.threads_a_core(cpus, two_sockets) is None
+    assert machine.numa_nodes(cpus, two_sockets) == {}
+    assert machine.last_level_cache_bytes(cpus, two_sockets) == 0
+    assert machine.frequency_mhz(cpus, two_sockets, tmp_path) is None
+    assert machine.huge_pages(two_sockets) is None
+    assert machine.allocator_name(tmp_path) is None
+    facts = machine.facts(two_sockets, tmp_path, cpus)
+    assert facts["cpus"] == 8
+    assert {name for name, fact in facts.items() if fact is None} >= {
+        "threads_a_core", "numa_nodes", "huge_pages", "allocator", "container_cores", "container_memory_left_bytes",
+    }  # fmt: skip

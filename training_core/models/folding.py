@@ -1,0 +1,110 @@
+"""A U-Net for inference alone: batch normalization folded into the convolutions, filters summed and converted once.
+
+What training computes anew at every step is the same for every tile: the constants by which batch
+normalization scales and shifts, the sums of the decoder's filters for repeated pixels, and the rounding to BF16.
+
+Scope: weights and layers. Independent of the engine that runs them.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Optional
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils import fuse_conv_bn_weights
+
+from .decoder import DecoderBlock, repeated_filters
+
+
+def folded(model: nn.Module, dtype: torch.dtype, is_exact: bool = False) -> nn.Module:
+    """Return a copy of a U-Net for inference with constant weights.
+
+    Parameters
+    ----------
+    model : Module
+        As `build_unet` makes it.
+    dtype : torch.dtype
+        Number format of the convolutions.
+    is_exact : bool
+        Whether the logits of a pixel must not vary with the size of the image around it. In float32, decoder blocks
+        then upsample as in the library, which takes a seventh longer: the rounding of a transposed convolution varies.
+
+    Returns
+    -------
+    Module
+        In evaluation mode. Under autocast to `dtype` its logits are those of the model, but for rounding.
+    """
+    model = copy.deepcopy(model).eval().requires_grad_(False)
+    for module in list(model.modules()):
+        _fold_within(module)
+    for convolution in [each for each in model.modules() if isinstance(each, nn.Conv2d)]:
+        convolution.to(dtype)
+    if not (is_exact and dtype == torch.float32):
+        # Of each block, from the deepest on: the encoder's features, and none at full size.
+        of_skips = (*model.encoder.out_channels[-2:0:-1], 0)
+        blocks = map(ConstantDecoderBlock, model.decoder.blocks, of_skips)
+        model.decoder.blocks = nn.ModuleList(blocks)
+    return model
+
+
+def _fold_within(module: nn.Module) -> None:
+    """Fold each batch normalization among a module's parts into the convolution before it."""
+    parts = list(module.named_children())
+    for (_, convolution), (name, normalization) in zip(parts, parts[1:]):
+        if isinstance(convolution, nn.Conv2d) and isinstance(normalization, nn.BatchNorm2d):
+            convolution.weight, convolution.bias = fuse_conv_bn_weights(
+                convolution.weight,
+                convolution.bias,
+                normalization.running_mean,
+                normalization.running_var,
+                normalization.eps,
+                normalization.weight,
+                normalization.bias,
+            )
+            setattr(module, name, nn.Identity())
+
+
+class ConstantDecoderBlock(nn.Module):
+    """A decoder block whose filters are constant: those for repeated pixels are summed once; see `DecoderBlock`.
+
+    Parameters
+    ----------
+    block : DecoderBlock
+        With batch normalization folded into its convolutions; its layers become this block's.
+    skip_channels : int
+        Of the encoder's features.
+    """
+
+    def __init__(self, block: DecoderBlock, skip_channels: int) -> None:
+        super().__init__()
+        first, _, self.activate = block.conv1
+        self.conv2, self.has_skip = block.conv2, skip_channels > 0
+        own, of_skip = first.weight.split([first.in_channels - skip_channels, skip_channels], dim=1)
+        self.own = nn.Parameter(repeated_filters(own).contiguous(memory_format=torch.channels_last), False)
+        self.of_skip = nn.Parameter(of_skip.contiguous(memory_format=torch.channels_last), False)
+        self.bias = first.bias
+
+    def forward(
+        self, features: Tensor, target_height: int, target_width: int, skip_connection: Optional[Tensor] = None
+    ) -> Tensor:
+        """Return the features at twice their size; see `DecoderBlock.forward`.
+
+        Parameters
+        ----------
+        features : Tensor (batch, in, height, width), bfloat16
+        target_height, target_width : int
+            Twice the size of the features, in pixels.
+        skip_connection : Tensor (batch, skip, 2 height, 2 width), same dtype, optional
+            The encoder's features at that size.
+
+        Returns
+        -------
+        Tensor (batch, out, 2 height, 2 width), same dtype
+        """
+        upsampled = functional.conv_transpose2d(features, self.own, self.bias, stride=2, padding=1)
+        if self.has_skip:
+            upsampled += functional.conv2d(skip_connection, self.of_skip, padding=1)
+        return self.conv2(self.activate(upsampled))
