@@ -87,7 +87,7 @@ def test_the_result_is_whole_or_there_is_none(case, references, goods: Goods, se
         size = reference.outputs[Path(options[case.output]).name].stat().st_size
         limits["limits"] = {"FSIZE": max(1, int(share * size) + more)}
     elif case.kind == "disk":
-        disk_bytes = int(_DISKS[case.amount] * reference.bytes)
+        disk_bytes = max(int(_DISKS[case.amount] * reference.bytes), 2 * _PAGE_BYTES)  # for what is there before
     elif case.kind == "open files":
         limits["limits"] = {"NOFILE": int(case.amount.split()[0])}
     else:
