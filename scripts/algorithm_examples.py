@@ -30,10 +30,12 @@ EXAMPLES = {
     "profile": Example(
         {"WHAT": "training", "SECONDS": 60, "REPORT": "profile.html", "PROFILE": "profile.json"},
         "STEP_S",
-        ("Troubleshooting",),
+        ("Where the time goes",),
     ),
     "compareprofiles": Example(
-        {"BEFORE": "before.json", "INPUT": "after.json", "REPORT": "differences.html"}, "RATIO", ("Troubleshooting",)
+        {"BEFORE": "before.json", "INPUT": "after.json", "REPORT": "differences.html"},
+        "RATIO",
+        ("Where the time goes",),
     ),
     "createlabellayers": Example(
         {"INPUT": "town.tif", "CLASSES": "paved,unpaved", "OUTPUT": "labels.gpkg"},
