@@ -2,6 +2,7 @@
 
 from .cleannetwork import CleanNetwork
 from .comparenetworks import CompareNetworks
+from .compareprofiles import CompareProfiles
 from .createlabellayers import CreateLabelLayers
 from .evaluate import Evaluate
 from .exportmodel import ExportModel
@@ -9,6 +10,7 @@ from .exportnetwork import ExportNetwork
 from .extractroads import ExtractRoads
 from .finetune import FineTune
 from .makescene import MakeScene
+from .profile import Profile
 from .quantize import Quantize
 from .scorenetwork import ScoreNetwork
 from .segment import Segment
@@ -18,6 +20,8 @@ from .vectorize import Vectorize
 
 ALGORITHMS = (
     SetUpRuntime,
+    Profile,
+    CompareProfiles,
     CreateLabelLayers,
     FineTune,
     Evaluate,

@@ -27,6 +27,16 @@ class Example:
 
 EXAMPLES = {
     "setupruntime": Example({"WHEELS": "wheels"}, "VERSION", ("Troubleshooting",)),
+    "profile": Example(
+        {"WHAT": "training", "SECONDS": 60, "REPORT": "profile.html", "PROFILE": "profile.json"},
+        "STEP_S",
+        ("Where the time goes",),
+    ),
+    "compareprofiles": Example(
+        {"BEFORE": "before.json", "INPUT": "after.json", "REPORT": "differences.html"},
+        "RATIO",
+        ("Where the time goes",),
+    ),
     "createlabellayers": Example(
         {"INPUT": "town.tif", "CLASSES": "paved,unpaved", "OUTPUT": "labels.gpkg"},
         "AOI",

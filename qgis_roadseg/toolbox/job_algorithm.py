@@ -19,6 +19,7 @@ from qgis.core import (
     QgsProcessingOutputNumber,
     QgsProcessingOutputString,
     QgsProcessingParameterDefinition,
+    QgsProcessingParameterFile,
     QgsVectorLayer,
 )
 
@@ -181,8 +182,9 @@ class JobAlgorithm(RoadSegAlgorithm):
 
     def _name_of_input(self, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
         """Return the name of the input layer, or of the source of a result; empty if there are several or none."""
-        if self.parameterDefinition(INPUT) is None:
-            return ""
+        definition = self.parameterDefinition(INPUT)
+        if definition is None or definition.type() == QgsProcessingParameterFile.typeName():
+            return ""  # QGIS would open a file as a layer, whatever it is
         layer = self.parameterAsLayer(parameters, INPUT, context)
         if layer is not None:
             return source_name_of(layer.name())
@@ -227,7 +229,7 @@ class JobAlgorithm(RoadSegAlgorithm):
         name = self._name(field)
         if field.is_list:
             return tuple(map(exchange.raster_path, self.parameterAsLayerList(parameters, name, context)))
-        if name != INPUT and not parameters.get(name):
+        if not field.option.required and not parameters.get(name):
             return ""
         layer = self.parameterAsRasterLayer(parameters, name, context)
         if layer is None:

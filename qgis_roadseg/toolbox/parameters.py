@@ -43,6 +43,8 @@ JSON_FILTER = "JSON file (*.json)"
 GRAPHML_FILTER = "GraphML file (*.graphml)"
 GEOPACKAGE_FILTER = "GeoPackage (*.gpkg)"
 
+# Kinds of fields whose value is a path that Processing does not open.
+_PATHS = (jobs.MODEL, jobs.PROFILE, jobs.FOLDER)
 # Geometry types of vector fields, and data types of attribute fields, by name, as the job does not state them.
 _POLYGON, _LINE, _POINT = (
     QgsProcessing.SourceType.TypeVectorPolygon,
@@ -137,7 +139,7 @@ def _make_parameter(
     name = parameter_name(field.name, renamed)
     common: dict[str, Any] = {"name": name, "description": translate(option.caption)}
     if option.kind:
-        common["optional"] = not option.required and name != INPUT
+        common["optional"] = not option.required
     parameter = _MAKERS[option.kind](field, common, renamed)
     parameter.setHelp(translate(option.help))
     if option.kind in jobs.OUTPUT_KINDS:
@@ -194,6 +196,9 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     jobs.MODEL: lambda field, common, renamed: QgsProcessingParameterFile(
         **common, fileFilter=f"{ANY_MODEL_FILTER};;{ANY_FILTER}", defaultValue=field.default or None
     ),
+    jobs.PROFILE: lambda field, common, renamed: QgsProcessingParameterFile(
+        **common, fileFilter=f"{JSON_FILTER};;{ANY_FILTER}"
+    ),
     # An existing folder for logs; as a destination, it would be a new one each time.
     jobs.FOLDER: lambda field, common, renamed: QgsProcessingParameterFile(
         **common, behavior=QgsProcessingParameterFile.Behavior.Folder
@@ -232,7 +237,7 @@ def usual_names(field: OptionField) -> set[str]:
 
 def is_plain(field: OptionField) -> bool:
     """Return whether the field's value is a number or a text, neither a layer nor an output."""
-    return field.option.kind in ("", jobs.FIELD, jobs.BANDS, jobs.MODEL, jobs.FOLDER)
+    return field.option.kind in ("", jobs.FIELD, jobs.BANDS, *_PATHS)
 
 
 def read_plain(
@@ -276,7 +281,7 @@ def read_plain(
     if field.item_type is float:
         return read.parameterAsDouble(definition, values, context)
     text = read.parameterAsString(definition, values, context)
-    is_path = field.option.kind in (jobs.MODEL, jobs.FOLDER) and text not in ("", jobs.STARTER)
+    is_path = field.option.kind in _PATHS and text not in ("", jobs.STARTER)
     return os.path.abspath(text) if is_path else text
 
 

@@ -48,6 +48,166 @@
         <translation>Versionen</translation>
     </message>
     <message>
+        <source>Profile this computer</source>
+        <translation>Rechner profilieren</translation>
+    </message>
+    <message>
+        <source>performance,speed,benchmark,bottleneck,roofline,flame graph,trace,cpu,memory bandwidth,optimize</source>
+        <translation>leistung,geschwindigkeit,benchmark,engpass,roofline,flammengraph,trace,cpu,prozessor,speicherbandbreite,optimieren</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Bild</translation>
+    </message>
+    <message>
+        <source>What to profile</source>
+        <translation>Was zu profilieren ist</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Time (s)</source>
+        <translation>Zeit (s)</translation>
+    </message>
+    <message>
+        <source>Try the advice</source>
+        <translation>Ratschläge ausprobieren</translation>
+    </message>
+    <message>
+        <source>Threads</source>
+        <translation>Threads</translation>
+    </message>
+    <message>
+        <source>Chip size (px)</source>
+        <translation>Größe der Bildchips (px)</translation>
+    </message>
+    <message>
+        <source>Batch size</source>
+        <translation>Batchgröße</translation>
+    </message>
+    <message>
+        <source>Gradient accumulation</source>
+        <translation>Gradientenakkumulation</translation>
+    </message>
+    <message>
+        <source>Recompute activations</source>
+        <translation>Aktivierungen neu berechnen</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>Optimierer</translation>
+    </message>
+    <message>
+        <source>Weight decay</source>
+        <translation>Weight Decay</translation>
+    </message>
+    <message>
+        <source>Gradient clipping</source>
+        <translation>Gradientenbegrenzung</translation>
+    </message>
+    <message>
+        <source>Weight averaging</source>
+        <translation>Mittelung der Gewichte (EMA)</translation>
+    </message>
+    <message>
+        <source>Frozen stages</source>
+        <translation>Eingefrorene Stufen</translation>
+    </message>
+    <message>
+        <source>Batch norm</source>
+        <translation>Batch-Normalisierung</translation>
+    </message>
+    <message>
+        <source>Center-line loss</source>
+        <translation>Mittelachsen-Loss (clDice)</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>Engine</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>Präzision</translation>
+    </message>
+    <message>
+        <source>Tile size (px)</source>
+        <translation>Kachelgröße (px)</translation>
+    </message>
+    <message>
+        <source>Report</source>
+        <translation>Bericht</translation>
+    </message>
+    <message>
+        <source>Profile</source>
+        <translation>Profil</translation>
+    </message>
+    <message>
+        <source>Trace</source>
+        <translation>Trace</translation>
+    </message>
+    <message>
+        <source>Time of a step (s)</source>
+        <translation>Zeit je Schritt (s)</translation>
+    </message>
+    <message>
+        <source>Images per second</source>
+        <translation>Bilder pro Sekunde</translation>
+    </message>
+    <message>
+        <source>Share of the processor's peak</source>
+        <translation>Anteil an der Spitzenleistung des Prozessors</translation>
+    </message>
+    <message>
+        <source>Share of the step that is unaccounted for</source>
+        <translation>Nicht zugeordneter Anteil des Schritts</translation>
+    </message>
+    <message>
+        <source>Overhead of profiling, as a share of the step</source>
+        <translation>Mehraufwand des Profilierens, als Anteil des Schritts</translation>
+    </message>
+    <message>
+        <source>Engine used</source>
+        <translation>Verwendete Engine</translation>
+    </message>
+    <message>
+        <source>Precision used</source>
+        <translation>Verwendete Präzision</translation>
+    </message>
+    <message>
+        <source>Compare profiles</source>
+        <translation>Profile vergleichen</translation>
+    </message>
+    <message>
+        <source>performance,speed,benchmark,regression,before,after,faster,slower,difference</source>
+        <translation>leistung,geschwindigkeit,benchmark,regression,vorher,nachher,schneller,langsamer,unterschied</translation>
+    </message>
+    <message>
+        <source>Profile after</source>
+        <translation>Profil nachher</translation>
+    </message>
+    <message>
+        <source>Profile before</source>
+        <translation>Profil vorher</translation>
+    </message>
+    <message>
+        <source>Differences</source>
+        <translation>Unterschiede</translation>
+    </message>
+    <message>
+        <source>Time of a step before (s)</source>
+        <translation>Zeit je Schritt vorher (s)</translation>
+    </message>
+    <message>
+        <source>Time of a step after (s)</source>
+        <translation>Zeit je Schritt nachher (s)</translation>
+    </message>
+    <message>
+        <source>Ratio of the times, after to before</source>
+        <translation>Verhältnis der Zeiten, nachher zu vorher</translation>
+    </message>
+    <message>
         <source>Training</source>
         <translation>Training</translation>
     </message>
@@ -58,10 +218,6 @@
     <message>
         <source>draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road</source>
         <translation>zeichnen,digitalisieren,annotieren,beschriften,interessengebiet,aoi,neuer layer,geopackage,formular,straße</translation>
-    </message>
-    <message>
-        <source>Image</source>
-        <translation>Bild</translation>
     </message>
     <message>
         <source>Width of a new road (m)</source>
@@ -136,76 +292,20 @@
         <translation>Feld für sichere Straßen</translation>
     </message>
     <message>
-        <source>Threads</source>
-        <translation>Threads</translation>
-    </message>
-    <message>
-        <source>Engine</source>
-        <translation>Engine</translation>
-    </message>
-    <message>
-        <source>Precision</source>
-        <translation>Präzision</translation>
-    </message>
-    <message>
         <source>Steps</source>
         <translation>Schritte</translation>
-    </message>
-    <message>
-        <source>Chip size (px)</source>
-        <translation>Größe der Bildchips (px)</translation>
-    </message>
-    <message>
-        <source>Batch size</source>
-        <translation>Batchgröße</translation>
-    </message>
-    <message>
-        <source>Gradient accumulation</source>
-        <translation>Gradientenakkumulation</translation>
-    </message>
-    <message>
-        <source>Recompute activations</source>
-        <translation>Aktivierungen neu berechnen</translation>
-    </message>
-    <message>
-        <source>Optimizer</source>
-        <translation>Optimierer</translation>
     </message>
     <message>
         <source>Learning rate</source>
         <translation>Lernrate</translation>
     </message>
     <message>
-        <source>Weight decay</source>
-        <translation>Weight Decay</translation>
-    </message>
-    <message>
         <source>Warm-up</source>
         <translation>Warm-up</translation>
     </message>
     <message>
-        <source>Gradient clipping</source>
-        <translation>Gradientenbegrenzung</translation>
-    </message>
-    <message>
-        <source>Weight averaging</source>
-        <translation>Mittelung der Gewichte (EMA)</translation>
-    </message>
-    <message>
-        <source>Frozen stages</source>
-        <translation>Eingefrorene Stufen</translation>
-    </message>
-    <message>
-        <source>Batch norm</source>
-        <translation>Batch-Normalisierung</translation>
-    </message>
-    <message>
         <source>Edge tolerance (m)</source>
         <translation>Kantentoleranz (m)</translation>
-    </message>
-    <message>
-        <source>Center-line loss</source>
-        <translation>Mittelachsen-Loss (clDice)</translation>
     </message>
     <message>
         <source>Patience</source>
@@ -240,18 +340,6 @@
         <translation>TensorBoard-Ordner</translation>
     </message>
     <message>
-        <source>Model</source>
-        <translation>Modell</translation>
-    </message>
-    <message>
-        <source>Report</source>
-        <translation>Bericht</translation>
-    </message>
-    <message>
-        <source>Images per second</source>
-        <translation>Bilder pro Sekunde</translation>
-    </message>
-    <message>
         <source>Training steps</source>
         <translation>Trainingsschritte</translation>
     </message>
@@ -272,10 +360,6 @@
         <translation>Recall der Validierung</translation>
     </message>
     <message>
-        <source>Engine used</source>
-        <translation>Verwendete Engine</translation>
-    </message>
-    <message>
         <source>Evaluate a model</source>
         <translation>Modell bewerten</translation>
     </message>
@@ -290,10 +374,6 @@
     <message>
         <source>Halo</source>
         <translation>Überlappungsrand der Kacheln (Halo)</translation>
-    </message>
-    <message>
-        <source>Tile size (px)</source>
-        <translation>Kachelgröße (px)</translation>
     </message>
     <message>
         <source>Memory (GB)</source>
@@ -502,10 +582,6 @@
     <message>
         <source>Tile halo (px)</source>
         <translation>Überlappungsrand der Kacheln (px)</translation>
-    </message>
-    <message>
-        <source>Precision used</source>
-        <translation>Verwendete Präzision</translation>
     </message>
     <message>
         <source>Vectorize roads</source>

@@ -48,6 +48,166 @@
         <translation>Versiones</translation>
     </message>
     <message>
+        <source>Profile this computer</source>
+        <translation>Perfilar este equipo</translation>
+    </message>
+    <message>
+        <source>performance,speed,benchmark,bottleneck,roofline,flame graph,trace,cpu,memory bandwidth,optimize</source>
+        <translation>rendimiento,velocidad,benchmark,cuello de botella,roofline,gráfico de llamas,traza,cpu,procesador,ancho de banda de memoria,optimizar</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Imagen</translation>
+    </message>
+    <message>
+        <source>What to profile</source>
+        <translation>Qué perfilar</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modelo</translation>
+    </message>
+    <message>
+        <source>Time (s)</source>
+        <translation>Tiempo (s)</translation>
+    </message>
+    <message>
+        <source>Try the advice</source>
+        <translation>Probar los consejos</translation>
+    </message>
+    <message>
+        <source>Threads</source>
+        <translation>Hilos</translation>
+    </message>
+    <message>
+        <source>Chip size (px)</source>
+        <translation>Tamaño de los recortes (px)</translation>
+    </message>
+    <message>
+        <source>Batch size</source>
+        <translation>Tamaño del lote</translation>
+    </message>
+    <message>
+        <source>Gradient accumulation</source>
+        <translation>Acumulación de gradientes</translation>
+    </message>
+    <message>
+        <source>Recompute activations</source>
+        <translation>Recalcular activaciones</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>Optimizador</translation>
+    </message>
+    <message>
+        <source>Weight decay</source>
+        <translation>Decaimiento de pesos (weight decay)</translation>
+    </message>
+    <message>
+        <source>Gradient clipping</source>
+        <translation>Recorte del gradiente</translation>
+    </message>
+    <message>
+        <source>Weight averaging</source>
+        <translation>Promedio de pesos (EMA)</translation>
+    </message>
+    <message>
+        <source>Frozen stages</source>
+        <translation>Etapas congeladas</translation>
+    </message>
+    <message>
+        <source>Batch norm</source>
+        <translation>Normalización por lotes</translation>
+    </message>
+    <message>
+        <source>Center-line loss</source>
+        <translation>Pérdida de ejes (clDice)</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>Motor</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>Precisión</translation>
+    </message>
+    <message>
+        <source>Tile size (px)</source>
+        <translation>Tamaño de tesela (px)</translation>
+    </message>
+    <message>
+        <source>Report</source>
+        <translation>Informe</translation>
+    </message>
+    <message>
+        <source>Profile</source>
+        <translation>Perfil</translation>
+    </message>
+    <message>
+        <source>Trace</source>
+        <translation>Traza</translation>
+    </message>
+    <message>
+        <source>Time of a step (s)</source>
+        <translation>Tiempo por paso (s)</translation>
+    </message>
+    <message>
+        <source>Images per second</source>
+        <translation>Imágenes por segundo</translation>
+    </message>
+    <message>
+        <source>Share of the processor's peak</source>
+        <translation>Proporción del rendimiento máximo del procesador</translation>
+    </message>
+    <message>
+        <source>Share of the step that is unaccounted for</source>
+        <translation>Proporción del paso sin atribuir</translation>
+    </message>
+    <message>
+        <source>Overhead of profiling, as a share of the step</source>
+        <translation>Sobrecoste del perfilado, como proporción del paso</translation>
+    </message>
+    <message>
+        <source>Engine used</source>
+        <translation>Motor utilizado</translation>
+    </message>
+    <message>
+        <source>Precision used</source>
+        <translation>Precisión utilizada</translation>
+    </message>
+    <message>
+        <source>Compare profiles</source>
+        <translation>Comparar perfiles</translation>
+    </message>
+    <message>
+        <source>performance,speed,benchmark,regression,before,after,faster,slower,difference</source>
+        <translation>rendimiento,velocidad,benchmark,regresión,antes,después,más rápido,más lento,diferencia</translation>
+    </message>
+    <message>
+        <source>Profile after</source>
+        <translation>Perfil después</translation>
+    </message>
+    <message>
+        <source>Profile before</source>
+        <translation>Perfil antes</translation>
+    </message>
+    <message>
+        <source>Differences</source>
+        <translation>Diferencias</translation>
+    </message>
+    <message>
+        <source>Time of a step before (s)</source>
+        <translation>Tiempo por paso, antes (s)</translation>
+    </message>
+    <message>
+        <source>Time of a step after (s)</source>
+        <translation>Tiempo por paso, después (s)</translation>
+    </message>
+    <message>
+        <source>Ratio of the times, after to before</source>
+        <translation>Cociente de los tiempos, después entre antes</translation>
+    </message>
+    <message>
         <source>Training</source>
         <translation>Entrenamiento</translation>
     </message>
@@ -58,10 +218,6 @@
     <message>
         <source>draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road</source>
         <translation>dibujar,digitalizar,anotar,etiquetar,área de interés,aoi,capa nueva,geopackage,formulario,carretera,vía</translation>
-    </message>
-    <message>
-        <source>Image</source>
-        <translation>Imagen</translation>
     </message>
     <message>
         <source>Width of a new road (m)</source>
@@ -136,76 +292,20 @@
         <translation>Campo de vías seguras</translation>
     </message>
     <message>
-        <source>Threads</source>
-        <translation>Hilos</translation>
-    </message>
-    <message>
-        <source>Engine</source>
-        <translation>Motor</translation>
-    </message>
-    <message>
-        <source>Precision</source>
-        <translation>Precisión</translation>
-    </message>
-    <message>
         <source>Steps</source>
         <translation>Pasos</translation>
-    </message>
-    <message>
-        <source>Chip size (px)</source>
-        <translation>Tamaño de los recortes (px)</translation>
-    </message>
-    <message>
-        <source>Batch size</source>
-        <translation>Tamaño del lote</translation>
-    </message>
-    <message>
-        <source>Gradient accumulation</source>
-        <translation>Acumulación de gradientes</translation>
-    </message>
-    <message>
-        <source>Recompute activations</source>
-        <translation>Recalcular activaciones</translation>
-    </message>
-    <message>
-        <source>Optimizer</source>
-        <translation>Optimizador</translation>
     </message>
     <message>
         <source>Learning rate</source>
         <translation>Tasa de aprendizaje</translation>
     </message>
     <message>
-        <source>Weight decay</source>
-        <translation>Decaimiento de pesos (weight decay)</translation>
-    </message>
-    <message>
         <source>Warm-up</source>
         <translation>Calentamiento (warm-up)</translation>
     </message>
     <message>
-        <source>Gradient clipping</source>
-        <translation>Recorte del gradiente</translation>
-    </message>
-    <message>
-        <source>Weight averaging</source>
-        <translation>Promedio de pesos (EMA)</translation>
-    </message>
-    <message>
-        <source>Frozen stages</source>
-        <translation>Etapas congeladas</translation>
-    </message>
-    <message>
-        <source>Batch norm</source>
-        <translation>Normalización por lotes</translation>
-    </message>
-    <message>
         <source>Edge tolerance (m)</source>
         <translation>Tolerancia en los bordes (m)</translation>
-    </message>
-    <message>
-        <source>Center-line loss</source>
-        <translation>Pérdida de ejes (clDice)</translation>
     </message>
     <message>
         <source>Patience</source>
@@ -240,18 +340,6 @@
         <translation>Carpeta de TensorBoard</translation>
     </message>
     <message>
-        <source>Model</source>
-        <translation>Modelo</translation>
-    </message>
-    <message>
-        <source>Report</source>
-        <translation>Informe</translation>
-    </message>
-    <message>
-        <source>Images per second</source>
-        <translation>Imágenes por segundo</translation>
-    </message>
-    <message>
         <source>Training steps</source>
         <translation>Pasos de entrenamiento</translation>
     </message>
@@ -272,10 +360,6 @@
         <translation>Exhaustividad de validación</translation>
     </message>
     <message>
-        <source>Engine used</source>
-        <translation>Motor utilizado</translation>
-    </message>
-    <message>
         <source>Evaluate a model</source>
         <translation>Evaluar un modelo</translation>
     </message>
@@ -290,10 +374,6 @@
     <message>
         <source>Halo</source>
         <translation>Margen de solape de las teselas (halo)</translation>
-    </message>
-    <message>
-        <source>Tile size (px)</source>
-        <translation>Tamaño de tesela (px)</translation>
     </message>
     <message>
         <source>Memory (GB)</source>
@@ -502,10 +582,6 @@
     <message>
         <source>Tile halo (px)</source>
         <translation>Margen de solape de las teselas (px)</translation>
-    </message>
-    <message>
-        <source>Precision used</source>
-        <translation>Precisión utilizada</translation>
     </message>
     <message>
         <source>Vectorize roads</source>

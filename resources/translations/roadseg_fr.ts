@@ -48,6 +48,166 @@
         <translation>Versions</translation>
     </message>
     <message>
+        <source>Profile this computer</source>
+        <translation>Profiler cet ordinateur</translation>
+    </message>
+    <message>
+        <source>performance,speed,benchmark,bottleneck,roofline,flame graph,trace,cpu,memory bandwidth,optimize</source>
+        <translation>performances,vitesse,benchmark,goulet d'étranglement,roofline,graphe de flammes,trace,cpu,processeur,bande passante mémoire,optimiser</translation>
+    </message>
+    <message>
+        <source>Image</source>
+        <translation>Image</translation>
+    </message>
+    <message>
+        <source>What to profile</source>
+        <translation>Que profiler</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modèle</translation>
+    </message>
+    <message>
+        <source>Time (s)</source>
+        <translation>Durée (s)</translation>
+    </message>
+    <message>
+        <source>Try the advice</source>
+        <translation>Essayer les conseils</translation>
+    </message>
+    <message>
+        <source>Threads</source>
+        <translation>Fils d'exécution</translation>
+    </message>
+    <message>
+        <source>Chip size (px)</source>
+        <translation>Taille des vignettes (px)</translation>
+    </message>
+    <message>
+        <source>Batch size</source>
+        <translation>Taille du lot</translation>
+    </message>
+    <message>
+        <source>Gradient accumulation</source>
+        <translation>Accumulation de gradients</translation>
+    </message>
+    <message>
+        <source>Recompute activations</source>
+        <translation>Recalculer les activations</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>Optimiseur</translation>
+    </message>
+    <message>
+        <source>Weight decay</source>
+        <translation>Décroissance des poids (weight decay)</translation>
+    </message>
+    <message>
+        <source>Gradient clipping</source>
+        <translation>Écrêtage du gradient</translation>
+    </message>
+    <message>
+        <source>Weight averaging</source>
+        <translation>Moyenne des poids (EMA)</translation>
+    </message>
+    <message>
+        <source>Frozen stages</source>
+        <translation>Étages figés</translation>
+    </message>
+    <message>
+        <source>Batch norm</source>
+        <translation>Normalisation par lots</translation>
+    </message>
+    <message>
+        <source>Center-line loss</source>
+        <translation>Perte sur les axes (clDice)</translation>
+    </message>
+    <message>
+        <source>Engine</source>
+        <translation>Moteur</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>Précision</translation>
+    </message>
+    <message>
+        <source>Tile size (px)</source>
+        <translation>Taille des tuiles (px)</translation>
+    </message>
+    <message>
+        <source>Report</source>
+        <translation>Rapport</translation>
+    </message>
+    <message>
+        <source>Profile</source>
+        <translation>Profil</translation>
+    </message>
+    <message>
+        <source>Trace</source>
+        <translation>Trace</translation>
+    </message>
+    <message>
+        <source>Time of a step (s)</source>
+        <translation>Durée d'un pas (s)</translation>
+    </message>
+    <message>
+        <source>Images per second</source>
+        <translation>Images par seconde</translation>
+    </message>
+    <message>
+        <source>Share of the processor's peak</source>
+        <translation>Part de la performance maximale du processeur</translation>
+    </message>
+    <message>
+        <source>Share of the step that is unaccounted for</source>
+        <translation>Part du pas non attribuée</translation>
+    </message>
+    <message>
+        <source>Overhead of profiling, as a share of the step</source>
+        <translation>Surcoût du profilage, en part du pas</translation>
+    </message>
+    <message>
+        <source>Engine used</source>
+        <translation>Moteur utilisé</translation>
+    </message>
+    <message>
+        <source>Precision used</source>
+        <translation>Précision utilisée</translation>
+    </message>
+    <message>
+        <source>Compare profiles</source>
+        <translation>Comparer des profils</translation>
+    </message>
+    <message>
+        <source>performance,speed,benchmark,regression,before,after,faster,slower,difference</source>
+        <translation>performances,vitesse,benchmark,régression,avant,après,plus rapide,plus lent,différence</translation>
+    </message>
+    <message>
+        <source>Profile after</source>
+        <translation>Profil après</translation>
+    </message>
+    <message>
+        <source>Profile before</source>
+        <translation>Profil avant</translation>
+    </message>
+    <message>
+        <source>Differences</source>
+        <translation>Différences</translation>
+    </message>
+    <message>
+        <source>Time of a step before (s)</source>
+        <translation>Durée d'un pas avant (s)</translation>
+    </message>
+    <message>
+        <source>Time of a step after (s)</source>
+        <translation>Durée d'un pas après (s)</translation>
+    </message>
+    <message>
+        <source>Ratio of the times, after to before</source>
+        <translation>Rapport des durées, après sur avant</translation>
+    </message>
+    <message>
         <source>Training</source>
         <translation>Entraînement</translation>
     </message>
@@ -58,10 +218,6 @@
     <message>
         <source>draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road</source>
         <translation>dessiner,numériser,annoter,étiqueter,zone d'intérêt,aoi,nouvelle couche,geopackage,formulaire,route</translation>
-    </message>
-    <message>
-        <source>Image</source>
-        <translation>Image</translation>
     </message>
     <message>
         <source>Width of a new road (m)</source>
@@ -136,76 +292,20 @@
         <translation>Champ des routes sûres</translation>
     </message>
     <message>
-        <source>Threads</source>
-        <translation>Fils d'exécution</translation>
-    </message>
-    <message>
-        <source>Engine</source>
-        <translation>Moteur</translation>
-    </message>
-    <message>
-        <source>Precision</source>
-        <translation>Précision</translation>
-    </message>
-    <message>
         <source>Steps</source>
         <translation>Pas</translation>
-    </message>
-    <message>
-        <source>Chip size (px)</source>
-        <translation>Taille des vignettes (px)</translation>
-    </message>
-    <message>
-        <source>Batch size</source>
-        <translation>Taille du lot</translation>
-    </message>
-    <message>
-        <source>Gradient accumulation</source>
-        <translation>Accumulation de gradients</translation>
-    </message>
-    <message>
-        <source>Recompute activations</source>
-        <translation>Recalculer les activations</translation>
-    </message>
-    <message>
-        <source>Optimizer</source>
-        <translation>Optimiseur</translation>
     </message>
     <message>
         <source>Learning rate</source>
         <translation>Taux d'apprentissage</translation>
     </message>
     <message>
-        <source>Weight decay</source>
-        <translation>Décroissance des poids (weight decay)</translation>
-    </message>
-    <message>
         <source>Warm-up</source>
         <translation>Échauffement (warm-up)</translation>
     </message>
     <message>
-        <source>Gradient clipping</source>
-        <translation>Écrêtage du gradient</translation>
-    </message>
-    <message>
-        <source>Weight averaging</source>
-        <translation>Moyenne des poids (EMA)</translation>
-    </message>
-    <message>
-        <source>Frozen stages</source>
-        <translation>Étages figés</translation>
-    </message>
-    <message>
-        <source>Batch norm</source>
-        <translation>Normalisation par lots</translation>
-    </message>
-    <message>
         <source>Edge tolerance (m)</source>
         <translation>Tolérance aux bords (m)</translation>
-    </message>
-    <message>
-        <source>Center-line loss</source>
-        <translation>Perte sur les axes (clDice)</translation>
     </message>
     <message>
         <source>Patience</source>
@@ -240,18 +340,6 @@
         <translation>Dossier TensorBoard</translation>
     </message>
     <message>
-        <source>Model</source>
-        <translation>Modèle</translation>
-    </message>
-    <message>
-        <source>Report</source>
-        <translation>Rapport</translation>
-    </message>
-    <message>
-        <source>Images per second</source>
-        <translation>Images par seconde</translation>
-    </message>
-    <message>
         <source>Training steps</source>
         <translation>Pas d'entraînement</translation>
     </message>
@@ -272,10 +360,6 @@
         <translation>Rappel de validation</translation>
     </message>
     <message>
-        <source>Engine used</source>
-        <translation>Moteur utilisé</translation>
-    </message>
-    <message>
         <source>Evaluate a model</source>
         <translation>Évaluer un modèle</translation>
     </message>
@@ -290,10 +374,6 @@
     <message>
         <source>Halo</source>
         <translation>Marge de recouvrement des tuiles (halo)</translation>
-    </message>
-    <message>
-        <source>Tile size (px)</source>
-        <translation>Taille des tuiles (px)</translation>
     </message>
     <message>
         <source>Memory (GB)</source>
@@ -502,10 +582,6 @@
     <message>
         <source>Tile halo (px)</source>
         <translation>Marge de recouvrement des tuiles (px)</translation>
-    </message>
-    <message>
-        <source>Precision used</source>
-        <translation>Précision utilisée</translation>
     </message>
     <message>
         <source>Vectorize roads</source>

@@ -12,7 +12,7 @@ FAR_LINE = "LINESTRING (490002 5819990, 490040 5819980)"
 ALGORITHMS = (
     "setupruntime", "createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize",
     "makescene", "segment", "vectorize", "extractroads", "cleannetwork", "scorenetwork", "exportnetwork",
-    "comparenetworks",
+    "comparenetworks", "profile", "compareprofiles",
 )  # fmt: skip
 
 
@@ -61,6 +61,14 @@ def test_a_model_file_that_is_none(ground, tmp_path, out):
         "roadseg:extractroads", {"INPUT": str(ground.image), "MODEL": str(model), "OUTPUT": str(out / "r.gpkg")}
     )
     assert "bad.safetensors" in said
+    assert_nothing_was_written(out)
+
+
+def test_a_profile_that_is_none(tmp_path, out):
+    (tmp_path / "profile.json").write_text('{"format": "roadseg-profile-1"}', encoding="utf-8")
+    profile = str(tmp_path / "profile.json")
+    said = fail("roadseg:compareprofiles", {"BEFORE": profile, "INPUT": profile, "REPORT": str(out / "report.html")})
+    assert "profile.json" in said
     assert_nothing_was_written(out)
 
 

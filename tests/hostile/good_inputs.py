@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,8 @@ class Goods:
         A corner of it, where labels are.
     sure_model : str
         A model to which all is road, with 8-bit integers, too.
+    profile : str
+        A profile of training and inference.
     """
 
     folder: str
@@ -54,6 +57,7 @@ class Goods:
     places: str
     labeled: str
     sure_model: str
+    profile: str
 
     def options(self, job: str, out: Path) -> dict[str, Any]:
         """Return options with which a job goes well and fast, all of its outputs in one folder."""
@@ -97,6 +101,15 @@ class Goods:
             "exportmodel": {"model": self.model, "onnx": onnx},
             "quantize": {"model": self.sure_model, "rasters": [self.raster], "onnx": onnx, "threads": 1},
             "makescene": {"raster": str(out / "scene.tif"), "roads": str(out / "scene.gpkg"), "size_px": 256},
+            "profile": {
+                **_NATIVE, "raster": self.raster, "model": self.model, "what": "inference", "seconds": 5.0,
+                "tile_px": 64, "report": str(out / "report.html"), "profile": str(out / "profile.json"),
+                "trace": str(out / "trace.json"),
+            },
+            "compareprofiles": {
+                "before": self.profile, "after": self.profile, "report": str(out / "report.html"),
+                "differences": str(out / "differences.json"),
+            },
         }[job]  # fmt: skip
 
 
@@ -119,4 +132,57 @@ def make_goods(folder: Path) -> Goods:
         ),
         labeled=write_layer(folder / "labeled.gpkg", on_map(box(0, 0, 64, 64))),
         sure_model=plant_model(folder / "sure.safetensors", threshold=0.0),
+        profile=_write_json(folder / "profile.json", profile_document()),
     )  # fmt: skip
+
+
+def _write_json(path: Path, document: dict[str, Any]) -> str:
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return str(path)
+
+
+def profile_document() -> dict[str, Any]:
+    """Return the document of a profile of a training step and of a tile, each member filled."""
+    rates = [{"threads": 1, "per_s": 1e11}, {"threads": 2, "per_s": 1.9e11}]
+    return {
+        "format": "roadseg-profile-1",
+        "hardware": "A processor with 2 cores",
+        "versions": {"torch": "2.8.0"},
+        "options": {"what": "both", "seconds": 60.0},
+        "warnings": ["The frequency cannot be read."],
+        "limits": {
+            "convolution": {"fp32": rates}, "matrix": {"fp32": rates}, "bandwidth": {"triad": rates},
+            "cache_per_s": 3e11, "cache_bytes": 1 << 24, "parallel_region_s": 5e-6,
+            "machine": {"cores": 2, "governor": "performance", "frequency_load_mhz": None},
+        },
+        **_run("training", 0.4, "forward", "backward"),
+        "advice": [
+            {"rule": "small batch", "run": "training, native fp32", "evidence": "A batch has 4 chips.",
+             "remedy": "Take larger batches.", "gain": 0.1, "options": {"batch_size": 8},
+             "link": "guide.md#profiling", "trial": {"before_s": 0.1, "after_s": 0.09}},
+        ],
+        "losses": [{"name": "RoadSeg", "time_s": 0.002, "ratio": 1.0}],
+        "further_runs": [_run("inference", 0.1, "forward", "conversion to bytes")],
+    }  # fmt: skip
+
+
+def _run(what: str, step_s: float, *phases: str) -> dict[str, Any]:
+    """Return the members of a run whose phases take as long as each other, and all of the step."""
+    share = 1 / len(phases)
+    row = {"calls": 2.0, "time_s": step_s * share, "share": share, "spread_s": 0.001}
+    cost = {"flop": 1e9, "bytes": 1e6, "roof_share": 0.5, "bound": "compute"}
+    layers = [{"name": f"encoder.layer{number}", **row, **cost, "forward_s": 0.01, "backward_s": 0.02}
+              for number, _ in enumerate(phases)]  # fmt: skip
+    primitive = {"kind": "convolution", "shape": "4x64x48x48 64x64x3x3", "layout": "channels last", "dtype": "fp32",
+                 "implementation": "brgconv:avx512_core", "reorder_s": 0.001}  # fmt: skip
+    return {
+        "what": what, "engine": "native", "precision": "fp32", "threads": 2, "batch_size": 4, "size_px": 192,
+        "step_s": step_s, "spread_s": 0.01, "steps": 30,
+        "phases": [{"name": phase, **row} for phase in phases],
+        "kinds": [{"name": "convolution", **row}, {"name": "loss", **row}],
+        "layers": layers,
+        "primitives": [{"name": f"aten::{phase}", **row, **cost, **primitive, "phase": phase} for phase in phases],
+        "unaccounted_share": 0.01, "overhead_share": 0.02,
+        "counters": {"page_faults": 9.0, "system_share": 0.01, "stolen_share": 0.0, "busy_share": 0.9, "waits": 1.0},
+        "memory": {"bytes": [0, 1_000_000, 0], "phases": [[phases[0], 1], [phases[1], 2]], "base_bytes": 98_000_000},
+    }  # fmt: skip

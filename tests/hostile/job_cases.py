@@ -20,7 +20,7 @@ VALUES = (
 # So many of them for each field of each job, other ones for each.
 VALUES_A_FIELD = 2
 # Jobs that take seconds: what is of a field's type is not tried with them, since most of it is all right.
-_SLOW = ("finetune", "quantize", "makescene")
+_SLOW = ("finetune", "quantize", "makescene", "profile")
 
 
 def _is_of_type(field: OptionField, value: Any) -> bool:

@@ -59,6 +59,7 @@ _INPUTS: dict[str, tuple[str, str, str]] = {
     ".tif": ("vectorize", "raster", "mask"),
     ".safetensors": ("segment", "model", "model"),
     ".onnx": ("segment", "model", "onnx"),
+    ".json": ("compareprofiles", "before", "profile"),
 }
 
 

@@ -6,6 +6,7 @@ import good_cases
 import job_cases
 import model_cases
 import name_cases
+import profile_cases
 import raster_cases
 import vector_cases
 from outcome import try_case
@@ -17,6 +18,7 @@ CASES = {
     "jobs": job_cases.CASES,
     "models": model_cases.CASES,
     "names": name_cases.CASES,
+    "profiles": profile_cases.CASES,
     "rasters": raster_cases.CASES,
     "vectors": vector_cases.CASES,
 }

@@ -134,6 +134,14 @@ def model(tmp_path):
 
 
 @pytest.fixture
+def profile(tmp_path):
+    """A file that passes for a profile where nobody opens it."""
+    path = tmp_path / "Profil ß.json"
+    path.touch()
+    return str(path)
+
+
+@pytest.fixture
 def batch(monkeypatch, qgis_app):
     """Return a function that runs rows of an algorithm in Processing's own batch dialog, and returns what it told."""
     from processing.gui.BatchAlgorithmDialog import BatchAlgorithmDialog

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..errors import ResourceError
 from .measurement import Measured
 
 # What PyTorch says of the file, the machine and its graphics processors.
@@ -24,6 +25,11 @@ def write_trace(path: Path, runs: Sequence[Measured]) -> None:
     ----------
     path : Path
     runs : sequence of Measured
+
+    Raises
+    ------
+    ResourceError
+        The temporary folder has no room for a trace.
     """
     documents = [_document(measured) for measured in runs]
     base_ns = min(int(document.get("baseTimeNanoseconds", 0)) for document in documents)
@@ -49,7 +55,13 @@ def _document(measured: Measured) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder, "trace.json")
         measured.profiler.export_chrome_trace(str(written))
-        document = json.loads(written.read_text(encoding="utf-8", errors="replace"))
+        try:
+            document = json.loads(written.read_text(encoding="utf-8", errors="replace"))
+        except (FileNotFoundError, ValueError) as error:  # it cannot be written, or not all of it, and nobody is told
+            raise ResourceError(
+                f"The trace cannot be written to the temporary folder {tempfile.gettempdir()}.",
+                "Free some space there, let the variable TMPDIR name another folder, or leave the trace out (trace).",
+            ) from error
     return {name: value for name, value in document.items() if name in _KEPT}
 
 

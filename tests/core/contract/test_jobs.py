@@ -19,6 +19,7 @@ from training_core.jobs import (
     ExtractRoads,
     FineTune,
     MakeScene,
+    Profile,
     Segment,
     Vectorize,
     describe_range,
@@ -64,6 +65,8 @@ FILLED = {
         "onnx": "model.onnx",
     },
     "makescene": {"raster": "image.tif", "roads": "roads.gpkg"},
+    "profile": {"what": "inference"},  # which every engine does
+    "compareprofiles": {"before": "before.json", "after": "after.json"},
 }
 
 
@@ -242,6 +245,21 @@ def test_exporting_a_network_needs_an_output():
         from_options(ExportNetwork, {"lines": "lines.gpkg"})
 
 
+@pytest.mark.parametrize("what", ["training", "both"])
+def test_openvino_is_profiled_where_nothing_is_trained(what):
+    with pytest.raises(JobError, match=r"openvino does not train.*\(what\).*\(engine\)"):
+        from_options(Profile, {"what": what, "engine": "openvino"})
+    assert from_options(Profile, {"what": "inference", "engine": "openvino"}).engine == "openvino"
+    assert from_options(Profile, {"what": what, "engine": "all"}).engine == "all"
+
+
+def test_chips_to_profile_are_none_too_small_to_train():
+    for chip_px in (1, 63):
+        with pytest.raises(JobError, match=rf"\(chip_px\) is {chip_px}\..*at least 64 px, or 0"):
+            from_options(Profile, {"chip_px": chip_px})
+    assert [from_options(Profile, {"chip_px": chip_px}).chip_px for chip_px in (0, 64)] == [0, 64]
+
+
 def test_vector_outputs_may_share_a_file():
     assert from_options(Vectorize, {"raster": "mask.tif", "roads": "out.gpkg", "nodes": "out.gpkg"}).nodes == "out.gpkg"
 
@@ -252,6 +270,8 @@ def values_of(field):
         values = st.sampled_from(option.choices)
     elif field.item_type is bool:
         values = st.booleans()
+    elif field.name == "chip_px":
+        values = st.integers(max(64, option.minimum), option.maximum)  # the least that trains, whatever else 0 means
     elif field.item_type is int:
         values = st.integers(int(option.minimum), int(option.maximum))
     elif field.item_type is float:
@@ -264,9 +284,10 @@ def values_of(field):
 
 
 def any_options(job):
-    """Return options of a job without outputs, which might be the same file, and with images in one way only."""
+    """Return options of a job without outputs, which might be the same file, and none that exclude each other."""
     fields = [field for field in job.option_fields() if field.option.kind not in OUTPUT_KINDS]
     fields = [field for field in fields if job is not Segment or field.name not in ("rasters", "folder")]
+    fields = [field for field in fields if job is not Profile or field.name != "what"]  # since OpenVINO does not train
     given_ = st.fixed_dictionaries({}, optional={field.name: values_of(field) for field in fields})
     return given_.map(lambda options: (job, {**FILLED[job.name], **options}))
 

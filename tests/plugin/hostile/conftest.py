@@ -28,6 +28,8 @@ TABLE = {
     "scorenetwork": {"INPUT": "lines", "TRUTH": "lines", "AOI": "area", "OUTPUT": ".gpkg"},
     "exportnetwork": {"INPUT": "lines", "GRAPHML": ".graphml"},
     "comparenetworks": {"INPUT": "lines", "BEFORE": "lines", "OUTPUT": ".gpkg"},
+    "profile": {"INPUT": "image", "MODEL": "model", "REPORT": ".html", "TRACE": ".json"},
+    "compareprofiles": {"INPUT": "profile", "BEFORE": "profile", "REPORT": ".html"},
 }
 WITH_LAYERS_IN = sorted(name for name, values in TABLE.items() if {"lines", "area"} & set(map(str, values.values())))
 WITH_LAYERS_OUT = sorted(name for name, values in TABLE.items() if str(values.get("OUTPUT"))[1:] in ("gpkg", "geojson"))
@@ -69,7 +71,7 @@ def place(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def values_of(place, image, model):
+def values_of(place, image, model, profile):
     """Return a function that makes the values of an algorithm; an expression filters its layers."""
 
     def layer(name, expression):
@@ -81,7 +83,7 @@ def values_of(place, image, model):
         return QgsProcessingFeatureSourceDefinition(found.id(), filterExpression=expression)
 
     def make(algorithm, expression=""):
-        files = {"image": str(image), "model": model}
+        files = {"image": str(image), "model": model, "profile": profile}
         values = {}
         for name, kind in TABLE[algorithm].items():
             if kind in ("lines", "area"):

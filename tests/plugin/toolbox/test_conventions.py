@@ -22,7 +22,7 @@ GROUPS = {
 }
 # Ids stay for ever, since models and scripts of other people hold them.
 IDS = {
-    "runtime": {"setupruntime"},
+    "runtime": {"setupruntime", "profile", "compareprofiles"},
     "training": {"createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize", "makescene"},
     "roads": {"segment", "vectorize", "extractroads"},
     "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks"},

@@ -10,12 +10,14 @@ from qgis.core import (
 )
 from roadseg.algorithms.cleannetwork import CleanNetwork
 from roadseg.algorithms.comparenetworks import CompareNetworks
+from roadseg.algorithms.compareprofiles import CompareProfiles
 from roadseg.algorithms.evaluate import Evaluate
 from roadseg.algorithms.exportmodel import ExportModel
 from roadseg.algorithms.exportnetwork import ExportNetwork
 from roadseg.algorithms.extractroads import ExtractRoads
 from roadseg.algorithms.finetune import FineTune
 from roadseg.algorithms.makescene import MakeScene
+from roadseg.algorithms.profile import Profile
 from roadseg.algorithms.quantize import Quantize
 from roadseg.algorithms.scorenetwork import ScoreNetwork
 from roadseg.algorithms.segment import Segment
@@ -39,7 +41,11 @@ ALGORITHMS = (
     ScoreNetwork,
     CompareNetworks,
     ExportNetwork,
+    Profile,
+    CompareProfiles,
 )
+
+PATHS = (jobs.MODEL, jobs.PROFILE, jobs.FOLDER)
 
 pytestmark = pytest.mark.usefixtures("provider")
 
@@ -89,7 +95,7 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
     for values in ({}, dict.fromkeys(found)):  # as from a script, and as from a dialog
         for field in algorithm_type.job_type.option_fields():
             name = algorithm_type.renamed.get(field.name, field.name.upper())
-            if name in found and field.option.kind in (jobs.FIELD, jobs.BANDS, jobs.MODEL, jobs.FOLDER, ""):
+            if name in found and field.option.kind in (*PATHS, jobs.FIELD, jobs.BANDS, ""):
                 assert (
                     read_plain(field, found[name], {} if field.option.kind == "" else values, context) == field.default
                 )
@@ -124,6 +130,8 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
                            "ORIGINS": "source", "DAMAGE": "source", "PLACES_NAME_FIELD": "field", "ALIGN": "boolean",
                            "ROUTES_ON": "enum", "OUTPUT": "sink", "REACHED": "sink", "REPORT": "fileDestination",
                            "NUMBERS": "fileDestination"}),
+        (CompareProfiles, {"INPUT": "file", "BEFORE": "file", "REPORT": "fileDestination",
+                           "DIFFERENCES": "fileDestination"}),
     ],
 )  # fmt: skip
 def test_the_types(algorithm_type, types):
@@ -139,6 +147,16 @@ def test_a_scene_is_made_of_nothing_but_numbers_and_choices():
     numbers = dict.fromkeys(("SIZE_PX", "SEED", "RESOLUTION_M"), "number")
     choices = dict.fromkeys(("LAYOUT", "REGION", "BANDS", "BIT_DEPTH"), "enum")
     assert types == {**outputs, **numbers, **choices}
+
+
+def test_a_profile_needs_nothing_but_may_be_of_an_image_and_a_model():
+    found = definitions(Profile)
+    types = {name: found[name].type() for name in ("INPUT", "MODEL", "WHAT", "SECONDS", "REPORT", "PROFILE", "TRACE")}
+    outputs = dict.fromkeys(("REPORT", "PROFILE", "TRACE"), "fileDestination")
+    assert types == {"INPUT": "raster", "MODEL": "file", "WHAT": "enum", "SECONDS": "number", **outputs}
+    assert next(iter(found)) == "INPUT"
+    optional = QgsProcessingParameterDefinition.Flag.FlagOptional
+    assert all(each.flags() & optional or each.defaultValue() not in (None, "") for each in found.values())
 
 
 def test_geometries_and_parents():
@@ -194,6 +212,7 @@ def test_what_is_written_where_nothing_is_said():
     assert created(ScoreNetwork) == {"OUTPUT", "REPORT"}
     assert created(ExportNetwork) == {"GRAPHML"}
     assert created(CompareNetworks) == {"OUTPUT", "REPORT"}
+    assert created(Profile) == created(CompareProfiles) == {"REPORT"}
 
 
 def test_a_folder_of_logs_is_a_folder_that_may_be_left_out():
@@ -219,9 +238,17 @@ def test_a_model_may_be_of_either_kind():
         assert "*.safetensors *.onnx" in definitions(algorithm_type)["MODEL"].fileFilter()
 
 
+def test_a_profile_may_have_any_name():
+    for name in ("INPUT", "BEFORE"):
+        parameter = definitions(CompareProfiles)[name]
+        assert parameter.fileFilter().startswith("JSON file (*.json)")
+        assert parameter.checkValueIsAcceptable("before the change.txt")
+
+
 def test_the_engines_are_those_that_can_do_the_job():
     assert definitions(FineTune)["ENGINE"].options() == ["auto", "native", "ipex"]
     assert definitions(Segment)["ENGINE"].options() == ["auto", "native", "ipex", "openvino"]
+    assert definitions(Profile)["ENGINE"].options() == ["auto", "native", "ipex", "openvino", "all"]
 
 
 @pytest.mark.parametrize("algorithm_type", ALGORITHMS)

@@ -3,6 +3,8 @@ from qgis.core import QgsApplication, QgsProcessingAlgorithm, QgsProcessingExcep
 
 IDS = {
     "setupruntime",
+    "profile",
+    "compareprofiles",
     "createlabellayers",
     "finetune",
     "evaluate",

@@ -1,0 +1,26 @@
+"""Processing algorithm *Profile this computer*: names of parameters and outputs of the job."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ..qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
+from ..training_core import jobs
+
+
+class Profile(JobAlgorithm):
+    """What to measure in, and on request an image and a model; where the time goes, and what to change, out."""
+
+    job_type = jobs.Profile
+    group_id = "runtime"
+    keywords = "performance,speed,benchmark,bottleneck,roofline,flame graph,trace,cpu,memory bandwidth,optimize"
+    renamed: ClassVar = {"raster": "INPUT"}
+    created = ("report",)
+    numbers: ClassVar = {
+        "step_s": "Time of a step (s)",
+        "images_per_s": "Images per second",
+        "peak_share": "Share of the processor's peak",
+        "unaccounted_share": "Share of the step that is unaccounted for",
+        "overhead_share": "Overhead of profiling, as a share of the step",
+    }
+    words: ClassVar = {"engine": "Engine used", "precision": "Precision used"}
