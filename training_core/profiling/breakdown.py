@@ -77,7 +77,21 @@ class Roof:
     cached_bytes: float
 
     def least_s(self, flop: float, bytes_: float, dtype: str) -> tuple[float, str]:
-        """Return the time that the machine needs at least, and what bounds it; 0 and nothing where unknown."""
+        """Return the time that the machine needs at least.
+
+        Parameters
+        ----------
+        flop, bytes_ : float
+        dtype : str
+            Number format of the operations.
+
+        Returns
+        -------
+        least_s : float
+            0 where no limit is known.
+        bound : str
+            COMPUTE, MEMORY or CACHE; empty where no limit is known.
+        """
         peak = self.peaks.get(dtype, 0.0)
         is_cached = bytes_ <= self.cached_bytes and self.cache_per_s > self.memory_per_s
         per_s, where = (self.cache_per_s, CACHE) if is_cached else (self.memory_per_s, MEMORY)
@@ -191,7 +205,20 @@ class Table:
         return float(np.mean(self._times_s(key)[self._is_typical]))
 
     def row(self, key: Key, name: str, step_s: float) -> Row:
-        """Return the row of a key."""
+        """Return the row of a key.
+
+        Parameters
+        ----------
+        key
+            As the table's function gives it.
+        name : str
+        step_s : float
+            Time of a typical step.
+
+        Returns
+        -------
+        Row
+        """
         time_s = self.time_s(key)
         first = next((sums[key] for sums in self._sums if key in sums), _Sums())
         has_roof = first.least_s > 0 and time_s > 0

@@ -28,7 +28,7 @@ def profiled(tmp_path_factory):
     paths = {name: str(folder / f"{name}{suffix}") for name, suffix in
              (("report", ".html"), ("profile", ".json"), ("trace", "_trace.json"))}  # fmt: skip
     reporter = Reporter(lambda event: messages.append(event) if isinstance(event, (Log, Warning)) else None)
-    result = run(reporter, try_advice=True, **paths)
+    result = run(reporter, **paths)
     return result, json.loads((folder / "profile.json").read_text()), [message.message for message in messages]
 
 
@@ -58,10 +58,12 @@ def test_the_losses_are_compared_with_those_of_other_libraries(profiled):
     assert names[0] == "RoadSeg" and len(names) == 3
 
 
-def test_advice_that_options_apply_is_tried(profiled):
-    _, document, _ = profiled
-    applied = [piece for piece in document["advice"] if piece.get("options")]
-    assert all("trial" in piece or "Could not be tried" in piece["remedy"] for piece in applied)
+def test_advice_that_options_apply_is_tried(tmp_path, monkeypatch):
+    monkeypatch.setattr(profile, "engines_for", lambda model: ("native",))  # the others take long to load
+    run(what="inference", try_advice=True, profile=str(tmp_path / "p.json"))
+    advice = json.loads((tmp_path / "p.json").read_text())["advice"]
+    (small_tiles,) = [piece for piece in advice if piece.get("options") == {"tile_px": 128}]
+    assert 0 < small_tiles["trial"]["after_s"] < small_tiles["trial"]["before_s"]
 
 
 def test_report_and_trace_are_written(profiled):
@@ -72,6 +74,7 @@ def test_report_and_trace_are_written(profiled):
         assert json.load(file)["traceEvents"]
 
 
+@pytest.mark.slow
 def test_an_image_and_random_weights_are_profiled_with_all_its_bands(tmp_path):
     values = np.random.default_rng(0).integers(0, 1000, (5, 100, 90), dtype=np.uint16)
     image = write_raster(tmp_path / "five.tif", values)
@@ -79,6 +82,7 @@ def test_an_image_and_random_weights_are_profiled_with_all_its_bands(tmp_path):
     assert result["what"] == "training" and result["precision"] == "fp32"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(bool(why_not("openvino")), reason="OpenVINO is not installed")
 def test_an_onnx_model_is_profiled_by_openvino_and_cannot_be_trained(tmp_path):
     model, card = load_model(str(with_model_paths(Profile()).model))
@@ -113,8 +117,9 @@ def test_a_model_that_does_not_load_is_refused_by_name(tmp_path):
 
 def test_an_output_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path):
     messages = []
-    with pytest.raises(OutputError, match="missing"):
-        run(Reporter(messages.append), profile=str(tmp_path / "missing" / "p.json"))
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(OutputError, match=r"folder\.json"):
+        run(Reporter(messages.append), profile=str(tmp_path / "folder.json"))
     assert not any(isinstance(message, Log) for message in messages)
 
 

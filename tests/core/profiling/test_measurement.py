@@ -17,6 +17,7 @@ from training_core.geodata.tiling import tile_grid
 from training_core.jobs import Profile
 from training_core.labels.labeled_images import LabeledImage
 from training_core.models.engines import make_engine
+from training_core.models.folding import folded
 from training_core.models.unet import Architecture, build_unet
 from training_core.profiling.breakdown import Roof
 from training_core.profiling.measurement import implementations, measure
@@ -96,13 +97,14 @@ def test_operations_are_counted_as_by_pytorch(training, inference):
     assert counted == counter.get_total_flops()
     assert sum(row.flop or 0 for row in training.run.layers) == counted
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model.eval()(torch.zeros(1, 3, PX, PX))
+        folded(model, torch.float32)(torch.zeros(1, 3, PX, PX))
     assert sum(row.flop or 0 for row in inference.run.primitives) == counter.get_total_flops()
 
 
 def test_layers_are_modules_of_the_model_or_lie_around_it(training, inference):
-    paths = {name for name, _ in small_unet().named_modules()} - {""}
+    paths = {name for model in (small_unet(), folded(small_unet(), torch.float32)) for name, _ in model.named_modules()}
     around = {"model", "input", "loss", "optimizer", "waiting for data", "validation", "unaccounted"}
+    paths.remove("")
     assert {row.name for row in training.run.layers} <= paths | around
     assert {row.name for row in inference.run.layers} <= paths | {*around, "output", "conversion to bytes"}
     deepest = next(row for row in training.run.layers if row.name == "encoder.layer4.1.conv2")
