@@ -10,6 +10,7 @@ from .exportnetwork import ExportNetwork
 from .extractroads import ExtractRoads
 from .finetune import FineTune
 from .makescene import MakeScene
+from .mergemodels import MergeModels
 from .profile import Profile
 from .quantize import Quantize
 from .scorenetwork import ScoreNetwork
@@ -28,6 +29,7 @@ ALGORITHMS = (
     SuggestLabels,
     ExportModel,
     Quantize,
+    MergeModels,
     MakeScene,
     Segment,
     Vectorize,

@@ -167,21 +167,23 @@ def score(scene: Scene, model: str) -> dict[str, Any]:
     return run_core("evaluate", {"rasters": scene.raster, **asked})
 
 
-def run_core(job: str, options: dict[str, str]) -> dict[str, Any]:
+def run_core(job: str, options: Mapping[str, str | list[str]]) -> dict[str, Any]:
     """Run a job in a process of its own, and return its result."""
     *_, (_, last) = events_of(job, options)
     return last["result"]
 
 
 def events_of(
-    job: str, options: dict[str, str], checkout: Path = ROOT, limits: Mapping[str, str] = NO_LIMITS
+    job: str, options: Mapping[str, str | list[str]], checkout: Path = ROOT, limits: Mapping[str, str] = NO_LIMITS
 ) -> Iterator[tuple[float, dict[str, Any]]]:
     """Run a job in a process of its own; yield its events, each with the seconds since the process was started.
 
     The code is that of a checkout; the limits are environment variables.
     """
     command = [sys.executable, "-m", "training_core", job, "--events"]
-    command += [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
+    for name, value in options.items():
+        values = [value] if isinstance(value, str) else value
+        command += [f"--{name.replace('_', '-')}={each}" for each in values]
     began_s = time.perf_counter()
     with subprocess.Popen(
         command,

@@ -98,6 +98,11 @@ EXAMPLES = {
         "IOU",
         ("A faster model",),
     ),
+    "mergemodels": Example(
+        {"INPUT": ["north.safetensors", "south.safetensors"], "RASTERS": ["town.tif"], "OUTPUT": "both.safetensors"},
+        "OUTPUT",
+        ("Models of several offices",),
+    ),
     "makescene": Example(
         {"SIZE_PX": 1024, "SEED": 3, "RASTER": "scene.tif", "OUTPUT": "scene_roads.gpkg"},
         "COUNT",

@@ -44,7 +44,9 @@ GRAPHML_FILTER = "GraphML file (*.graphml)"
 GEOPACKAGE_FILTER = "GeoPackage (*.gpkg)"
 
 # Kinds of fields whose value is a path that Processing does not open.
-_PATHS = (jobs.MODEL, jobs.PROFILE, jobs.FOLDER)
+_PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.FOLDER)
+# Kinds of lists of numbers, which are typed as text.
+_NUMBERS = (jobs.BANDS, jobs.NUMBERS)
 # Geometry types of vector fields, and data types of attribute fields, by name, as the job does not state them.
 _POLYGON, _LINE, _POINT = (
     QgsProcessing.SourceType.TypeVectorPolygon,
@@ -192,9 +194,13 @@ _MAKERS: dict[str, Callable[..., QgsProcessingParameterDefinition]] = {
     jobs.FIELD: _field,
     # A Band parameter belongs to one raster layer; with several it stays empty and is invalid.
     jobs.BANDS: lambda field, common, renamed: QgsProcessingParameterString(**common),
+    jobs.NUMBERS: lambda field, common, renamed: QgsProcessingParameterString(**common),
     # The value "starter" has no file extension, so the filter must allow any.
     jobs.MODEL: lambda field, common, renamed: QgsProcessingParameterFile(
         **common, fileFilter=f"{ANY_MODEL_FILTER};;{ANY_FILTER}", defaultValue=field.default or None
+    ),
+    jobs.MODELS: lambda field, common, renamed: QgsProcessingParameterMultipleLayers(
+        **common, layerType=QgsProcessing.SourceType.TypeFile
     ),
     jobs.PROFILE: lambda field, common, renamed: QgsProcessingParameterFile(
         **common, fileFilter=f"{JSON_FILTER};;{ANY_FILTER}"
@@ -237,7 +243,7 @@ def usual_names(field: OptionField) -> set[str]:
 
 def is_plain(field: OptionField) -> bool:
     """Return whether the field's value is a number or a text, neither a layer nor an output."""
-    return field.option.kind in ("", jobs.FIELD, jobs.BANDS, *_PATHS)
+    return field.option.kind in ("", jobs.FIELD, *_NUMBERS, *_PATHS)
 
 
 def read_plain(
@@ -261,7 +267,7 @@ def read_plain(
 
     Returns
     -------
-    str, int, float, bool or tuple of int
+    str, int, float, bool or tuple of str, int or float
         The value, of the field's type; paths are absolute.
 
     Raises
@@ -272,8 +278,10 @@ def read_plain(
     read = QgsProcessingParameters
     if field.option.choices:
         return read.parameterAsEnumString(definition, values, context)
-    if field.option.kind == jobs.BANDS:
+    if field.option.kind in _NUMBERS:
         return _numbers(field, read.parameterAsString(definition, values, context))
+    if field.option.kind == jobs.MODELS:
+        return tuple(map(os.path.abspath, read.parameterAsFileList(definition, values, context)))
     if field.item_type is bool:
         return read.parameterAsBoolean(definition, values, context)
     if field.item_type is int:
@@ -287,11 +295,10 @@ def read_plain(
 
 def _numbers(field: OptionField, text: str) -> tuple[int, ...]:
     try:
-        return tuple(map(int, text.replace(",", " ").split()))
+        return tuple(map(field.item_type, text.replace(",", " ").split()))
     except ValueError:
-        raise JobError(
-            f"{field.option.label} ({field.name}) is {text!r}.", "Give whole numbers, such as 1, 2, 3."
-        ) from None
+        kind = "whole numbers" if field.item_type is int else "numbers"
+        raise JobError(f"{field.option.label} ({field.name}) is {text!r}.", f"Give {kind}, such as 1, 2, 3.") from None
 
 
 def sink_destination(value: Any, context: QgsProcessingContext) -> str:

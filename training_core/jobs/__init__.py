@@ -7,7 +7,7 @@ Scope: what a job takes, and its JSON form. Independent of how a job is done; st
 from __future__ import annotations
 
 from ..errors import JobError, shown
-from .exchange import ExportModel, Quantize
+from .exchange import ExportModel, MergeModels, Quantize
 from .learning import Evaluate, FineTune, MakeScene, SuggestLabels
 from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
 from .networks import METERS_PER_SECOND, CompareNetworks, ExportNetwork, GraphOptions, NodingOptions, ScoreNetwork
@@ -23,6 +23,8 @@ from .option import (
     JSON_OUTPUT,
     MODEL,
     MODEL_OUTPUT,
+    MODELS,
+    NUMBERS,
     ONNX_OUTPUT,
     OUTPUT_KINDS,
     PROFILE,
@@ -70,7 +72,9 @@ __all__ = [
     "MEMORY_VARIABLE",
     "METERS_PER_SECOND",
     "MODEL",
+    "MODELS",
     "MODEL_OUTPUT",
+    "NUMBERS",
     "ONNX_OUTPUT",
     "OUTPUT_KINDS",
     "PROFILE",
@@ -96,6 +100,7 @@ __all__ = [
     "Job",
     "LabelOptions",
     "MakeScene",
+    "MergeModels",
     "NetworkOptions",
     "NodingOptions",
     "Option",
@@ -134,6 +139,7 @@ JOBS: dict[str, type[Job]] = {
         CompareNetworks,
         ExportModel,
         Quantize,
+        MergeModels,
         MakeScene,
         Profile,
         CompareProfiles,

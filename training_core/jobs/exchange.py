@@ -1,6 +1,6 @@
-"""Jobs that convert a model: ONNX export and 8-bit quantization.
+"""Jobs that make a model of others: ONNX export, 8-bit quantization, merging.
 
-Scope: the fields and their texts. Independent of how models are converted; standard library only.
+Scope: the fields and their texts. Independent of how models are converted or merged; standard library only.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
-from .option import ONNX_OUTPUT, RASTERS, VECTOR, Job, option
+from .option import MODEL_OUTPUT, MODELS, NUMBERS, ONNX_OUTPUT, RASTERS, VECTOR, Job, option
 from .shared import LabelOptions, ThreadOptions, model_option
 
 
@@ -97,4 +97,59 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
             raise JobError(
                 "There is an area of interest (aoi), but there are no drawn roads (roads).",
                 "Give the roads that are drawn in it, or leave out the area of interest.",
+            )
+
+
+@dataclass(frozen=True)
+class MergeModels(ThreadOptions):
+    """Merge models that were fine-tuned from the same base model into one, without their images.
+
+    Offices that may not share imagery can share models: each fine-tunes the same base model on images of its own, and
+    the merged model is the weighted average of their weights (federated averaging). Architecture, bands, ground
+    resolution and classes must be the same. Afterwards the statistics of batch normalization, which an average of
+    weights does not fit, are measured anew on images of yours; they need no drawn roads.
+
+    The merged model has no validation scores: evaluate it.
+    """
+
+    name: ClassVar[str] = "mergemodels"
+    title: ClassVar[str] = "Merge models"
+
+    models: tuple[str, ...] = option(
+        (), "Models", "Model files to merge, fine-tuned from the same base model: two or more.", kind=MODELS,
+        required=True,
+    )  # fmt: skip
+    weights: tuple[float, ...] = option(
+        (),
+        "Weights",
+        "A weight for each model, in the order of the models, such as 2, 1. By default a model weighs as much as the "
+        "number of labeled pixels that it can have seen in training, which the model file tells.",
+        kind=NUMBERS,
+        minimum=0.001,
+        maximum=1000,
+    )
+    rasters: tuple[str, ...] = option(
+        (),
+        "Images",
+        "Images like those that the merged model will be used on: the statistics of batch normalization are measured "
+        "on chips of them. Without images they are averaged, which is less accurate.",
+        kind=RASTERS,
+    )
+    model: str = option("", "Merged model", "Model file to write.", kind=MODEL_OUTPUT, required=True)
+
+    def validate(self) -> None:
+        """See Job.validate; also checks that there are two models or more, and a weight for each or none.
+
+        Raises
+        ------
+        JobError
+            See Job.validate, or there is only one model, or there are more or fewer weights than models.
+        """
+        super().validate()
+        if len(self.models) < 2:
+            raise JobError("There is only one model (models).", "Give two or more; the same one may be given twice.")
+        if self.weights and len(self.weights) != len(self.models):
+            raise JobError(
+                f"There are {len(self.models)} models (models), but {len(self.weights)} weights (weights).",
+                "Give a weight for each model, or none.",
             )

@@ -22,8 +22,9 @@ LONGEST_TEXT = 32_767
 
 # Kinds of fields: what a value means where its Python type does not say.
 RASTER, RASTERS, BANDS = "raster", "rasters", "bands"
+NUMBERS = "numbers"
 VECTOR, FIELD = "vector", "field"
-MODEL, FOLDER, PROFILE = "model", "folder", "profile"
+MODEL, MODELS, FOLDER, PROFILE = "model", "models", "folder", "profile"
 RASTER_OUTPUT, VECTOR_OUTPUT = "raster output", "vector output"
 MODEL_OUTPUT, ONNX_OUTPUT = "model output", "onnx output"
 HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
@@ -273,7 +274,11 @@ def from_options(job_type: type[Job], options: dict[str, Any]) -> Job:
 
 def _coerce(field: OptionField, value: Any) -> Any:
     if field.is_list and isinstance(value, (list, tuple)):
-        return tuple(value)
+        return tuple(_coerce_item(field, item) for item in value)
+    return _coerce_item(field, value)
+
+
+def _coerce_item(field: OptionField, value: Any) -> Any:
     if field.item_type is float and type(value) is int:
         with contextlib.suppress(OverflowError):
             return float(value)

@@ -6,6 +6,7 @@ Machine Learning Model extension. A model file is untrusted input: nothing in it
 
 from __future__ import annotations
 
+import hashlib
 import json
 import stat
 from pathlib import Path
@@ -143,7 +144,7 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
             "Choose a model made by this version of RoadSeg.",
         )
     weights = expand(weights, path) if storage else weights
-    _check_weights(weights, card, path)
+    check_weights(weights, card, path)
     return weights, card
 
 
@@ -173,10 +174,32 @@ def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str
     return tensors, json.loads(content[8 : 8 + header_bytes]).get("__metadata__") or {}
 
 
-def _check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) -> None:
-    """Raise ModelFileError where a weight is no number, or the first or last layer is not that of the architecture.
+def weights_sha256(weights: dict[str, torch.Tensor]) -> str:
+    """Return the SHA-256 digest of weights, (...) of any dtype by name: the same for however they are stored."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(weights.items()):
+        digest.update(f"{name} {list(tensor.shape)} {tensor.dtype}\n".encode())
+        digest.update(tensor.detach().contiguous().flatten().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) -> None:
+    """Check that all weights are numbers, and that the first and last layer are those of the architecture.
 
     So no U-Net is built that is much larger than the file.
+
+    Parameters
+    ----------
+    weights : dict of Tensor of any shape (...), any dtype
+        By name.
+    card : ModelCard
+    path : str
+        The model's file, for messages.
+
+    Raises
+    ------
+    ModelFileError
+        They are not.
     """
     for name, tensor in weights.items():
         is_sound = not tensor.is_floating_point() or not tensor.numel() or _is_within(tensor, name)
@@ -221,7 +244,7 @@ def check_file(path: str) -> None:
 def _refuse_other_kinds(path: str) -> None:
     if Path(path).suffix.lower() == ".onnx":
         raise ModelFileError(
-            f"{path} is an ONNX model, which can be run, but not fine-tuned or exported.",
+            f"{path} is an ONNX model, which can be run, but not fine-tuned, merged or exported.",
             "Choose the .safetensors model that it was made from.",
         )
     check_file(path)

@@ -51,7 +51,7 @@ from ..learning.trial_steps import TrialSteps
 from ..learning.validation import Validation
 from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, why_not_ipex
 from ..models.model_card import ModelCard
-from ..models.model_file import load_into, load_weights, save_model
+from ..models.model_file import load_into, load_weights, save_model, weights_sha256
 from ..models.unet import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_unet
 from ..reports.panels import COMPUTED_PX as PANEL_COMPUTED_PX
 from ..reports.panels import make_panels
@@ -106,6 +106,8 @@ class Setup:
         What a checkpoint must share with this run to be resumed; see `identify`.
     base_halo_px : int
         Halo that the base model's tiles need; 0 without one.
+    base_sha256 : str
+        Digest of the base model's weights; empty without one.
     """
 
     job: FineTune
@@ -117,6 +119,7 @@ class Setup:
     engine: Engine
     identity: dict[str, Any]
     base_halo_px: int
+    base_sha256: str
 
 
 def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
@@ -192,8 +195,8 @@ def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
         fit = _fit(job, trial, engine, reporter)
     job = dataclasses.replace(job, **fit.options)
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)  # a checkpoint may say nothing of it
-    base_halo_px = base[1].halo_px if base else 0
-    setup = Setup(job, images, classes, architecture, chip_px, memory, engine, identity, base_halo_px)
+    base_halo_px, base_sha256 = (base[1].halo_px, weights_sha256(base[0])) if base else (0, "")
+    setup = Setup(job, images, classes, architecture, chip_px, memory, engine, identity, base_halo_px, base_sha256)
     if memory.is_recomputing:
         from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
@@ -367,6 +370,7 @@ def _describe(
             "steps": history.step,
             **{name: getattr(job, name) for name in _STORED},
             "base_model": Path(job.base_model).name,
+            "base_sha256": setup.base_sha256,
             "engine": engine.name,
             "precision": engine.precision,
             "processor": processor.name(),

@@ -58,6 +58,11 @@ FILLED = {
         "after_speed_field": "speed",
     },
     "exportmodel": {"model": "model.safetensors", "onnx": "model.onnx"},
+    "mergemodels": {
+        "models": ["a.safetensors", "b.safetensors"],
+        "weights": [1.0, 1.0],  # one a model, or none
+        "model": "model.safetensors",
+    },
     "quantize": {
         "model": "model.safetensors",
         "rasters": ["image.tif"],
@@ -75,7 +80,8 @@ def numbers(job):
 
 
 def with_value(job, field, value):
-    return from_options(job, {**FILLED[job.name], field.name: [value] if field.is_list else value})
+    values = [value] * len(FILLED[job.name].get(field.name, [value]))
+    return from_options(job, {**FILLED[job.name], field.name: values if field.is_list else value})
 
 
 def refusal(make, *arguments):
@@ -108,7 +114,7 @@ def test_the_required_options_suffice(job):
 @EVERY_JOB
 def test_a_required_field_that_is_empty_is_named(job):
     for field in (field.name for field in job.option_fields() if field.option.required):
-        options = {**FILLED[job.name], field: () if field == "rasters" else ""}
+        options = {**FILLED[job.name], field: () if field in ("rasters", "models") else ""}
         assert f"({field}) is missing" in refusal(from_options, job, options), field
 
 
@@ -280,7 +286,8 @@ def values_of(field):
         values = st.sampled_from(["auto", "exact"]) | st.integers(0, 4096).map(str)
     else:
         values = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
-    return st.lists(values, min_size=1, max_size=3) if field.is_list else values
+    least, most = (2, 2) if field.name in ("models", "weights") else (1, 3)  # a weight for each of two models
+    return st.lists(values, min_size=least, max_size=most) if field.is_list else values
 
 
 def any_options(job):

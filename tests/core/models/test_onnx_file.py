@@ -337,6 +337,6 @@ def test_it_can_be_run_but_not_fine_tuned(town, exported, tmp_path):
     job = FineTune(rasters=(town.raster,), roads=town.roads, base_model=exported, model=str(tmp_path / "m.safetensors"))
     with pytest.raises(ModelFileError, match="can be run, but not fine-tuned"):
         finetune.run(job, Reporter())
-    with pytest.raises(ModelFileError, match="not fine-tuned or exported"):
+    with pytest.raises(ModelFileError, match="not fine-tuned, merged or exported"):
         exportmodel.run(ExportModel(model=exported, onnx=str(tmp_path / "m.onnx")), Reporter())
     assert not list(tmp_path.iterdir())

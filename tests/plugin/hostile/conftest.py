@@ -20,6 +20,7 @@ TABLE = {
     "suggestlabels": {"INPUT": "image", "LABELED": "area", "OUTPUT": ".gpkg"},
     "exportmodel": {"INPUT": "model", "OUTPUT": ".onnx"},
     "quantize": {"INPUT": ["image"], "MODEL": "model", "ROADS": "lines", "OUTPUT": ".onnx"},
+    "mergemodels": {"INPUT": ["model", "model"], "RASTERS": ["image"], "OUTPUT": ".safetensors"},
     "makescene": {"RASTER": ".tif", "OUTPUT": ".gpkg"},
     "segment": {"INPUT": "image", "MODEL": "model", "AOI": "area", "MASK": ".tif"},
     "vectorize": {"INPUT": "image", "OUTPUT": ".gpkg", "NODES": ".shp"},

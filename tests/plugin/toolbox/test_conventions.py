@@ -23,11 +23,14 @@ GROUPS = {
 # Ids stay for ever, since models and scripts of other people hold them.
 IDS = {
     "runtime": {"setupruntime", "profile", "compareprofiles"},
-    "training": {"createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize", "makescene"},
+    "training": {
+        "createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize", "mergemodels",
+        "makescene",
+    },
     "roads": {"segment", "vectorize", "extractroads"},
     "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks"},
     "workflows": {"maproads", "finetuneandmap", "updateosm"},
-}
+}  # fmt: skip
 RARE = QgsProcessingParameterDefinition.Flag.FlagAdvanced
 SENTENCE = re.compile(r"[A-Z0-9].*[.]", re.DOTALL)
 CAPTION = re.compile(r"[A-Z0-9].*[^.:]")

@@ -17,6 +17,7 @@ from roadseg.algorithms.exportnetwork import ExportNetwork
 from roadseg.algorithms.extractroads import ExtractRoads
 from roadseg.algorithms.finetune import FineTune
 from roadseg.algorithms.makescene import MakeScene
+from roadseg.algorithms.mergemodels import MergeModels
 from roadseg.algorithms.profile import Profile
 from roadseg.algorithms.quantize import Quantize
 from roadseg.algorithms.scorenetwork import ScoreNetwork
@@ -33,6 +34,7 @@ ALGORITHMS = (
     SuggestLabels,
     ExportModel,
     Quantize,
+    MergeModels,
     MakeScene,
     Segment,
     Vectorize,
@@ -45,7 +47,7 @@ ALGORITHMS = (
     CompareProfiles,
 )
 
-PATHS = (jobs.MODEL, jobs.PROFILE, jobs.FOLDER)
+PATHS = (jobs.MODEL, jobs.MODELS, jobs.PROFILE, jobs.FOLDER)
 
 pytestmark = pytest.mark.usefixtures("provider")
 
@@ -95,7 +97,7 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
     for values in ({}, dict.fromkeys(found)):  # as from a script, and as from a dialog
         for field in algorithm_type.job_type.option_fields():
             name = algorithm_type.renamed.get(field.name, field.name.upper())
-            if name in found and field.option.kind in (*PATHS, jobs.FIELD, jobs.BANDS, ""):
+            if name in found and field.option.kind in (*PATHS, jobs.FIELD, jobs.BANDS, jobs.NUMBERS, ""):
                 assert (
                     read_plain(field, found[name], {} if field.option.kind == "" else values, context) == field.default
                 )
@@ -114,6 +116,8 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
         (ExportModel, {"INPUT": "file", "OUTPUT": "fileDestination", "TILE_PX": "number"}),
         (Quantize, {"INPUT": "multilayer", "MODEL": "file", "ROADS": "source", "AOI": "source", "WIDTH_FIELD": "field",
                     "OUTPUT": "fileDestination"}),
+        (MergeModels, {"INPUT": "multilayer", "WEIGHTS": "string", "RASTERS": "multilayer",
+                       "OUTPUT": "fileDestination"}),
         (Segment, {"INPUT": "layer", "MODEL": "file", "MASK": "rasterDestination",
                    "PROBABILITY": "rasterDestination", "CLASSES": "rasterDestination"}),
         (Vectorize, {"INPUT": "raster", "CLASSES": "raster", "OUTPUT": "sink", "NODES": "sink"}),
@@ -203,7 +207,7 @@ def test_what_is_written_where_nothing_is_said():
     assert created(Evaluate) == {"REPORT"}
     assert created(SuggestLabels) == {"OUTPUT"}
     assert created(ExportModel) == {"OUTPUT"}
-    assert created(Quantize) == {"OUTPUT"}
+    assert created(Quantize) == created(MergeModels) == {"OUTPUT"}
     assert created(MakeScene) == {"RASTER", "OUTPUT"}
     assert created(Segment) == {"MASK"}
     assert created(Vectorize) == {"OUTPUT"}
@@ -231,6 +235,19 @@ def test_files_are_named_for_what_is_in_them():
     assert definitions(ExportModel)["OUTPUT"].defaultFileExtension() == "onnx"
     assert definitions(ExportNetwork)["GRAPHML"].defaultFileExtension() == "graphml"
     assert definitions(ExportNetwork)["GEOPACKAGE"].defaultFileExtension() == "gpkg"
+
+
+def test_models_to_merge_are_files_and_their_weights_are_numbers():
+    found, context = definitions(MergeModels), QgsProcessingContext()
+    assert found["INPUT"].layerType() == QgsProcessing.SourceType.TypeFile
+    assert found["RASTERS"].layerType() == QgsProcessing.SourceType.TypeRaster
+    fields = {field.name: field for field in jobs.MergeModels.option_fields()}
+    values = {"INPUT": ["west.safetensors", "/east.safetensors"], "WEIGHTS": "2, 0.5 1"}
+    models = read_plain(fields["models"], found["INPUT"], values, context)
+    assert models == (os.path.abspath("west.safetensors"), "/east.safetensors")
+    assert read_plain(fields["weights"], found["WEIGHTS"], values, context) == (2.0, 0.5, 1.0)
+    with pytest.raises(JobError, match=r"\(weights\) is 'half'.*Give numbers"):
+        read_plain(fields["weights"], found["WEIGHTS"], {"WEIGHTS": "half"}, context)
 
 
 def test_a_model_may_be_of_either_kind():

@@ -11,6 +11,7 @@ IDS = {
     "suggestlabels",
     "exportmodel",
     "quantize",
+    "mergemodels",
     "makescene",
     "segment",
     "vectorize",

@@ -1,0 +1,257 @@
+"""Merging models that began from the same base: what must be the same, and the weighted average of their weights.
+
+Models that were fine-tuned from one base stay close enough to each other for their weights to be averaged (federated
+averaging: McMahan et al., 2017, Communication-efficient learning of deep networks from decentralized data). Models of
+different bases do not: their filters are in another order.
+
+Scope: cards and weights. Independent of files' formats, and of images.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import ModelFileError, shown
+from ..geodata.model_input import IMAGE
+from ..geodata.rasters import Band
+from .model_card import ModelCard
+
+# Ground resolutions may differ by this share: grids have whole pixels.
+RESOLUTION_TOLERANCE = 0.02
+# Deviations of a band may differ from the common one by this factor, and means by so many deviations.
+FURTHEST_SCALING = 4.0
+_FIRST, _FIRST_MEAN = "encoder.conv1.weight", "encoder.bn1.running_mean"
+
+
+def check_mergeable(first: tuple[str, ModelCard], other: tuple[str, ModelCard]) -> str:
+    """Check that two models have the same network and input, and the same base.
+
+    Parameters
+    ----------
+    first, other : tuple of str and ModelCard
+        A model's file, for messages, and its card.
+
+    Returns
+    -------
+    str
+        A warning if the base can only be told by its name; else empty.
+
+    Raises
+    ------
+    ModelFileError
+        They differ, or one has no base.
+    """
+    for path, card in (first, other):
+        if not any(_base(card)):
+            raise ModelFileError(
+                f"{path} names no base model: it was trained from random weights. Weights of such models have nothing "
+                "in common, and cannot be averaged.",
+                "Choose models that Fine-tune a model made from one base model.",
+            )
+    for what, one, another in _differences(first[1], other[1]):
+        raise ModelFileError(
+            f"{first[0]} and {other[0]} cannot be merged: their {what} differ ({one}; {another}).",
+            "Choose models of the same kind, fine-tuned from one base model.",
+        )
+    if all(_base(card)[1] for _, card in (first, other)):
+        return ""
+    return (
+        f"{first[0]} or {other[0]} is of an older version, and says of its base model only the name "
+        f"{shown(_base(first[1])[0])}. If these are different files of one name, the merged model is of no use."
+    )
+
+
+def _base(card: ModelCard) -> tuple[str, str]:
+    """Return name and digest of a model's base; empty where the card tells none."""
+    name, digest = (card.training.get(key) for key in ("base_model", "base_sha256"))
+    return (name if isinstance(name, str) else "", digest if isinstance(digest, str) else "")
+
+
+def _differences(first: ModelCard, other: ModelCard) -> Iterable[tuple[str, str, str]]:
+    """Yield what two models differ in, as messages say it."""
+    if first.architecture.encoder != other.architecture.encoder:
+        yield "encoders", first.architecture.encoder, other.architecture.encoder
+    pairs = (
+        ("bands", first.band_names, other.band_names),
+        ("classes", *([f"{each.name} {each.speed_kmh:g} km/h" for each in card.classes] for card in (first, other))),
+        ("normalizations", first.scaling, other.scaling),
+    )
+    for what, one, another in pairs:
+        if one != another:
+            yield what, shown(one), shown(another)
+    if not math.isclose(first.resolution_m, other.resolution_m, rel_tol=RESOLUTION_TOLERANCE):
+        yield "ground resolutions", f"{first.resolution_m:.4g} m", f"{other.resolution_m:.4g} m"
+    (name, digest), (other_name, other_digest) = map(_base, (first, other))
+    if (digest != other_digest) if digest and other_digest else (name != other_name):
+        yield "base models", f"{shown(name)} {digest[:12]}".strip(), f"{shown(other_name)} {other_digest[:12]}".strip()
+
+
+def learned_px(card: ModelCard) -> int:
+    """Return how many labeled pixels a model can have seen in training, its weight in an average; 0 if unknown.
+
+    That is the labeled pixels of its images, or the pixels of all chips of all steps, whichever are fewer: a large area
+    does not count where few steps were taken, nor do many steps on a small one.
+    """
+    labeled_px = _count(card.training, "labeled_px")
+    taken = [_count(card.training, key) for key in ("steps", "batch_size", "accumulation")]
+    return min(labeled_px, math.prod(taken) * card.chip_px**2) if all(taken) else labeled_px
+
+
+def _count(training: dict[str, Any], key: str) -> int:
+    """Return a count in an untrusted card; 0 where there is none."""
+    value = training.get(key)
+    return value if type(value) is int and 0 < value < 1 << 62 else 0
+
+
+def common_bands(cards: list[ModelCard], shares: list[float], paths: list[str]) -> tuple[Band, ...]:
+    """Return the bands of a merged model: mean and deviation of all training images together.
+
+    Parameters
+    ----------
+    cards : list of ModelCard
+        With the same bands.
+    shares : list of float
+        Each model's share, 1 in all.
+    paths : list of str
+        The models' files, for the message.
+
+    Returns
+    -------
+    tuple of Band
+
+    Raises
+    ------
+    ModelFileError
+        Values of a band are too different for one normalization.
+    """
+    merged = []
+    for number, band in enumerate(cards[0].bands):
+        own = [card.bands[number] for card in cards]
+        mean = sum(share * each.mean for share, each in zip(shares, own))
+        variance = sum(share * (each.std**2 + (each.mean - mean) ** 2) for share, each in zip(shares, own))
+        common = Band(band.name, mean, math.sqrt(variance))
+        for path, each in zip(paths, own):
+            ratio, shift = common.std / each.std, (common.mean - each.mean) / each.std
+            is_near = 1 / FURTHEST_SCALING <= ratio <= FURTHEST_SCALING and abs(shift) <= FURTHEST_SCALING
+            if not is_near and cards[0].scaling != IMAGE:
+                raise ModelFileError(
+                    f"{path} was trained on other values than the other models: its band {shown(band.name)} has mean "
+                    f"{each.mean:.4g} and deviation {each.std:.4g}, all together have {common.mean:.4g} and "
+                    f"{common.std:.4g}.",
+                    "Merge models of images of the same bit depth and processing.",
+                )
+        merged.append(common)
+    return tuple(merged)
+
+
+def rescaled(weights: dict[str, Tensor], old: tuple[Band, ...], new: tuple[Band, ...]) -> dict[str, Tensor]:
+    """Return weights that compute the same of values with another normalization, but at the image's border.
+
+    The first convolution takes on the other scale, and the batch normalization after it the other mean.
+
+    Parameters
+    ----------
+    weights : dict of Tensor of any shape (...), float32 or int64
+        By name.
+    old, new : tuple of Band
+        How values were normalized, and will be.
+
+    Returns
+    -------
+    dict of Tensor of any shape (...), float32 or int64
+    """
+    if old == new:
+        return weights
+    ratios = torch.tensor([after.std / before.std for before, after in zip(old, new)], dtype=torch.float64)
+    shifts = torch.tensor([(after.mean - before.mean) / before.std for before, after in zip(old, new)]).double()
+    filters = weights[_FIRST].double()
+    constant = (filters.sum(dim=(2, 3)) * shifts).sum(dim=1)
+    return {
+        **weights,
+        _FIRST: (filters * ratios[:, None, None]).float(),
+        _FIRST_MEAN: (weights[_FIRST_MEAN].double() - constant).float(),
+    }
+
+
+def average_weights(models: Iterable[tuple[float, dict[str, Tensor]]]) -> dict[str, Tensor]:
+    """Return the weighted average of weights, summed in FP64. Counts are the largest of theirs.
+
+    Parameters
+    ----------
+    models : iterable of float and dict of Tensor of any shape (...), float32 or int64
+        Share of each model, 1 in all, and its weights by name.
+
+    Returns
+    -------
+    dict of Tensor of any shape (...), float32 or int64
+    """
+    total: dict[str, Tensor] = {}
+    for share, weights in models:
+        for name, tensor in weights.items():
+            if not tensor.is_floating_point():
+                total[name] = torch.maximum(total.get(name, tensor), tensor)
+            elif name in total:
+                total[name].add_(tensor.double(), alpha=share)
+            else:
+                total[name] = tensor.double() * share
+    return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in total.items()}
+
+
+def merged_card(
+    cards: list[ModelCard], shares: list[float], paths: list[str], bands: tuple[Band, ...], learned: list[int]
+) -> ModelCard:
+    """Return the card of a merged model, without scores: nothing has measured it.
+
+    The threshold is the weighted mean of theirs; the halo is the largest, or unknown where one is.
+
+    Parameters
+    ----------
+    cards : list of ModelCard
+    shares : list of float
+        Each model's share, 1 in all.
+    paths : list of str
+        The models' files.
+    bands : tuple of Band
+        See `common_bands`.
+    learned : list of int
+        Labeled pixels that each has learned from; 0 where unknown.
+
+    Returns
+    -------
+    ModelCard
+    """
+    name, digest = next((_base(card) for card in cards if _base(card)[1]), _base(cards[0]))
+    images = {image for card in cards for image in _texts(card.training.get("images"))}
+    halos_px = [card.halo_px for card in cards]
+    sources = [
+        {"model": Path(path).name, "share": round(share, 6), "labeled_px": px, "steps": _count(card.training, "steps")}
+        for path, share, px, card in zip(paths, shares, learned, cards)
+    ]
+    return replace(
+        cards[0],
+        bands=bands,
+        threshold=sum(share * card.threshold for share, card in zip(shares, cards)),
+        chip_px=max(card.chip_px for card in cards),
+        halo_px=max(halos_px) if all(halos_px) else 0,
+        training={
+            "merged": sources,
+            "images": sorted(images),
+            "labeled_px": sum(learned),
+            "base_model": name,
+            "base_sha256": digest,
+            "notes": ["Merged, and not validated since: evaluate it before use."],
+        },
+        metrics={},
+        license=cards[0].license if all(card.license == cards[0].license for card in cards) else "",
+    )
+
+
+def _texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

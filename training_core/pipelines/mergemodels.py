@@ -1,0 +1,132 @@
+"""The job mergemodels: the weighted average of models that began from the same base, as a model file.
+
+Scope: the order of the steps. Independent of how weights are averaged and statistics measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..errors import JobError
+from ..events import Reporter
+from ..geodata.model_input import IMAGE
+from ..geodata.raster_files import with_sources
+from ..geodata.rasters import Band
+from ..geodata.sources import source_name
+from ..jobs import MergeModels
+from ..models.merging import average_weights, check_mergeable, common_bands, learned_px, merged_card, rescaled
+from ..models.model_card import ModelCard
+from ..models.model_file import check_weights, load_into, load_model, load_weights, save_model, weights_sha256
+from ..models.unet import LIBRARY
+from ..segmentation.batch_statistics import measure_statistics
+from ..system.outputs import Outputs
+from ..system.prefetch import preload
+from ..system.versions import versions
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The models to merge, which fit each other.
+
+    Parameters
+    ----------
+    model : Module
+        Of their architecture.
+    paths : list of str
+    cards : list of ModelCard
+    learned : list of int
+        Labeled pixels that each has learned from; 0 where weights are given and it is unknown.
+    shares : list of float
+        Each one's share of the average, 1 in all.
+    """
+
+    model: nn.Module
+    paths: list[str]
+    cards: list[ModelCard]
+    learned: list[int]
+    shares: list[float]
+
+
+def run(job: MergeModels, reporter: Reporter) -> dict[str, Any]:
+    """Do the job; see `jobs.MergeModels`.
+
+    Raises
+    ------
+    ModelFileError
+        A model cannot be read, or cannot be merged with the others.
+    JobError
+        A model does not say how much it has learned from, and no weights are given.
+    """
+    preload(LIBRARY)
+    torch.set_num_threads(job.threads or torch.get_num_threads())
+    with Outputs([*job.models, *with_sources(job.rasters)]) as outputs:
+        path = outputs.stage(job.model)
+        sources = _read_sources(job, reporter)
+        for source, share, px in zip(sources.paths, sources.shares, sources.learned):
+            reporter.log(f"{source}: {share:.1%} of the merged model" + (f", for {px} labeled pixels." if px else "."))
+        bands = common_bands(sources.cards, sources.shares, sources.paths)
+        card = merged_card(sources.cards, sources.shares, sources.paths, bands, sources.learned)
+        model = sources.model
+        model.load_state_dict(average_weights(_shared_weights(sources, bands, reporter.part(0.2, 0.4))))
+        chips = _measure(model, card, job, reporter.part(0.4, 0.98))
+        measured = {"statistics_of": [source_name(each) for each in job.rasters], "chips": chips}
+        card = replace(card, training={**card.training, **measured}, versions=versions())
+        check_weights(model.state_dict(), card, job.model)
+        save_model(path, model.state_dict(), card)
+    return {"model": job.model, "shares": sources.shares, "threshold": card.threshold, "chips": chips}
+
+
+def _read_sources(job: MergeModels, reporter: Reporter) -> Sources:
+    """Return the models to merge, each checked against the first."""
+    paths, cards = list(job.models), []
+    model, first = load_model(paths[0])
+    by_digest: dict[str, str] = {}
+    for number, path in enumerate(paths):
+        reporter.check_cancelled()
+        reporter.progress(0.2 * number / len(paths), f"Reading model {number + 1} of {len(paths)}")
+        weights, card = load_weights(path)
+        warning = check_mergeable((paths[0], first), (path, card))
+        load_into(model, weights, path)
+        digest = weights_sha256(weights)
+        if digest in by_digest:
+            reporter.warning(f"{path} holds the same weights as {by_digest[digest]}: they count twice.")
+        elif warning and number:
+            reporter.warning(warning)
+        by_digest.setdefault(digest, path)
+        cards.append(card)
+    learned = [learned_px(card) for card in cards]
+    if not job.weights and 0 in learned:
+        raise JobError(
+            f"{paths[learned.index(0)]} does not say how many labeled pixels it was trained on.",
+            "Give a weight for each model (weights).",
+        )
+    wanted = job.weights or learned
+    return Sources(model, paths, cards, learned, [each / sum(wanted) for each in wanted])
+
+
+def _shared_weights(
+    sources: Sources, bands: tuple[Band, ...], reporter: Reporter
+) -> Iterator[tuple[float, dict[str, torch.Tensor]]]:
+    """Yield each model's share and weights, for values normalized alike; one model at a time is in memory."""
+    for number, (path, card, share) in enumerate(zip(sources.paths, sources.cards, sources.shares)):
+        reporter.check_cancelled()
+        reporter.progress(number / len(sources.paths), "Averaging the weights")
+        weights, _ = load_weights(path)
+        load_into(sources.model, weights, path)  # which it may not fit any more: somebody else may have written it
+        yield share, weights if card.scaling == IMAGE else rescaled(weights, card.bands, bands)
+
+
+def _measure(model: nn.Module, card: ModelCard, job: MergeModels, reporter: Reporter) -> int:
+    """Measure the statistics of batch normalization on the job's images; return on how many chips, 0 without images."""
+    if job.rasters:
+        return measure_statistics(model, job.rasters, card.input, card.chip_px, reporter)
+    reporter.warning(
+        "There are no images, so the statistics of batch normalization are averages of the models', which fit the "
+        "merged weights less. Give images like those that the model will be used on; they need no drawn roads."
+    )
+    return 0

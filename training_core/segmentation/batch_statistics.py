@@ -1,0 +1,139 @@
+"""Statistics of batch normalization, measured anew on images: after weights were averaged, the old ones fit no more.
+
+Scope: chips of images through a model in training mode, without labels. Independent of why they are measured.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import islice
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim.swa_utils import update_bn
+
+from ..errors import ImageryError
+from ..events import Reporter
+from ..geodata.model_input import LEAST_KNOWN, ModelInput, open_for_model
+from ..geodata.rasters import Band, Image
+from ..geodata.tiling import Tile, round_up
+from .inference import read_piece
+
+# Chips of all images together: 17 megapixels at most, as many as 16 to 250 training steps take.
+CHIPS, BATCH_SIZE, LARGEST_CHIP_PX = 64, 4, 512
+# An image of which so many chips have hardly any data is left.
+_MOST_TRIED = 256
+
+
+def measure_statistics(
+    model: nn.Module, rasters: tuple[str, ...], wanted: ModelInput, chip_px: int, reporter: Reporter
+) -> int:
+    """Measure the statistics of batch normalization anew: their means over batches of chips, spread over images.
+
+    The same images give the same chips, and the same statistics.
+
+    Parameters
+    ----------
+    model : Module
+        Its statistics are replaced.
+    rasters : tuple of str
+        Images; of more than CHIPS, some.
+    wanted : ModelInput
+        Bands, resolution and normalization of the model.
+    chip_px : int
+        Side of a chip, as in training; at most LARGEST_CHIP_PX are taken.
+    reporter : Reporter
+
+    Returns
+    -------
+    int
+        Number of chips.
+
+    Raises
+    ------
+    ImageryError
+        An image does not fit the model, or all of them have hardly any data.
+    """
+    used = rasters[:: -(-len(rasters) // CHIPS)]
+    side_px, count = min(round_up(chip_px), LARGEST_CHIP_PX), 0
+
+    def counted(chips: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+        nonlocal count
+        for count, chip in enumerate(chips, 1):
+            reporter.check_cancelled()
+            reporter.progress(count / CHIPS, f"Measuring batch normalization, chip {count}")
+            yield chip
+
+    with ExitStack() as stack:
+        opened = [stack.enter_context(open_for_model(path, wanted)) for path in used]
+        chips = [read_chips(image, bands, side_px) for image, bands in opened]
+        update_bn(batches(counted(islice(_in_turns(chips), CHIPS))), model)
+    if not count:
+        raise ImageryError(f"{' and '.join(used[:3])} have hardly any data.", "Choose other images.")
+    return count
+
+
+def read_chips(image: Image, bands: tuple[Band, ...], side_px: int) -> Iterator[np.ndarray]:
+    """Yield chips of an image in random order, the same each time; those with hardly any data are left out.
+
+    Together they cover the image; the last ones of a row or column overlap those before, so that all have one size.
+
+    Parameters
+    ----------
+    image : Image
+    bands : tuple of Band
+        How values are normalized.
+    side_px : int
+        A multiple of the stride.
+
+    Yields
+    ------
+    ndarray (bands, height, width), float32
+        Normalized; padded if the image is smaller than a chip.
+    """
+    width, height = image.grid.width, image.grid.height
+    across, down = -(-width // side_px), -(-height // side_px)
+    rng = np.random.default_rng(0)
+    for index in rng.choice(across * down, min(across * down, _MOST_TRIED), replace=False).tolist():
+        column, row = (min(at * side_px, max(0, size - side_px))
+                       for at, size in ((index % across, width), (index // across, height)))  # fmt: skip
+        tile = Tile(column, row, min(side_px, width), min(side_px, height), 0, 0, 0, 0)
+        piece = read_piece(tile, image.read, bands, name=image.name)
+        if piece.wanted.mean() >= LEAST_KNOWN:
+            yield piece.image
+
+
+def _in_turns(sources: Iterable[Iterator[np.ndarray]]) -> Iterator[np.ndarray]:
+    """Yield one item of each source, then the next of each, so that a batch shows several images, as in training."""
+    waiting = deque(sources)
+    while waiting:
+        source = waiting.popleft()
+        for item in islice(source, 1):
+            yield item
+            waiting.append(source)
+
+
+def batches(chips: Iterable[np.ndarray]) -> Iterator[Tensor]:
+    """Yield batches of at most BATCH_SIZE chips of one size.
+
+    Parameters
+    ----------
+    chips : iterable of ndarray (bands, height, width), float32
+
+    Yields
+    ------
+    Tensor (batch, bands, height, width), float32
+    """
+    waiting: defaultdict[tuple[int, ...], list[np.ndarray]] = defaultdict(list)
+    for chip in chips:
+        waiting[chip.shape].append(chip)
+        if len(waiting[chip.shape]) == BATCH_SIZE:
+            yield _stacked(waiting.pop(chip.shape))
+    yield from map(_stacked, waiting.values())
+
+
+def _stacked(chips: list[np.ndarray]) -> Tensor:
+    return torch.from_numpy(np.stack(chips)).contiguous(memory_format=torch.channels_last)
