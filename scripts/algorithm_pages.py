@@ -160,6 +160,8 @@ def _type(parameter: QgsProcessingParameterDefinition) -> str:
         return _GEOMETRIES[parameter.dataType()]
     if kind == "file" and parameter.behavior() == QgsProcessingParameterFile.Behavior.Folder:
         return "folder"
+    if kind == "multilayer" and parameter.layerType() == _SOURCE.TypeFile:
+        return "files"
     if kind in ("file", "fileDestination"):
         patterns = re.findall(r"\*\.(\w+)", parameter.fileFilter())
         return " ".join(["file", *(f"`.{pattern}`" for pattern in patterns)])

@@ -520,6 +520,34 @@
         <translation>APLS in voller Präzision, bei gezeichneten Straßen</translation>
     </message>
     <message>
+        <source>Merge models</source>
+        <translation>Modelle zusammenführen</translation>
+    </message>
+    <message>
+        <source>average,federated,fedavg,combine,share,offices,batch normalization,deep learning,model,road</source>
+        <translation>mitteln,föderiert,fedavg,verbinden,teilen,ämter,batch-normalisierung,deep learning,modell,straße</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>Weights</source>
+        <translation>Gewichte</translation>
+    </message>
+    <message>
+        <source>Merged model</source>
+        <translation>Zusammengeführtes Modell</translation>
+    </message>
+    <message>
+        <source>Threshold of the merged model</source>
+        <translation>Schwellenwert des zusammengeführten Modells</translation>
+    </message>
+    <message>
+        <source>Measured image chips</source>
+        <translation>Gemessene Bildchips</translation>
+    </message>
+    <message>
         <source>Make a scene</source>
         <translation>Szene erzeugen</translation>
     </message>

@@ -520,6 +520,34 @@
         <translation>APLS con precisión completa, con vías dibujadas</translation>
     </message>
     <message>
+        <source>Merge models</source>
+        <translation>Fusionar modelos</translation>
+    </message>
+    <message>
+        <source>average,federated,fedavg,combine,share,offices,batch normalization,deep learning,model,road</source>
+        <translation>promedio,federado,fedavg,combinar,compartir,oficinas,normalización por lotes,deep learning,modelo,carretera,vía</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modelos</translation>
+    </message>
+    <message>
+        <source>Weights</source>
+        <translation>Pesos</translation>
+    </message>
+    <message>
+        <source>Merged model</source>
+        <translation>Modelo fusionado</translation>
+    </message>
+    <message>
+        <source>Threshold of the merged model</source>
+        <translation>Umbral del modelo fusionado</translation>
+    </message>
+    <message>
+        <source>Measured image chips</source>
+        <translation>Recortes de imagen medidos</translation>
+    </message>
+    <message>
         <source>Make a scene</source>
         <translation>Generar una escena</translation>
     </message>

@@ -520,6 +520,34 @@
         <translation>APLS en pleine précision, avec des routes dessinées</translation>
     </message>
     <message>
+        <source>Merge models</source>
+        <translation>Fusionner des modèles</translation>
+    </message>
+    <message>
+        <source>average,federated,fedavg,combine,share,offices,batch normalization,deep learning,model,road</source>
+        <translation>moyenne,fédéré,fedavg,combiner,partager,bureaux,normalisation par lots,deep learning,modèle,route</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modèles</translation>
+    </message>
+    <message>
+        <source>Weights</source>
+        <translation>Poids</translation>
+    </message>
+    <message>
+        <source>Merged model</source>
+        <translation>Modèle fusionné</translation>
+    </message>
+    <message>
+        <source>Threshold of the merged model</source>
+        <translation>Seuil du modèle fusionné</translation>
+    </message>
+    <message>
+        <source>Measured image chips</source>
+        <translation>Vignettes d’image mesurées</translation>
+    </message>
+    <message>
         <source>Make a scene</source>
         <translation>Générer une scène</translation>
     </message>

@@ -16,6 +16,8 @@ from training_core.geodata.pixel_codes import NO_DATA
 from training_core.models.model_file import load_model
 from training_core.models.onnx_file import export_onnx, save_onnx
 
+# So that models may be merged.
+_TRAINING = {"base_model": "base.safetensors", "base_sha256": "ab" * 32, "labeled_px": 1000}
 _NATIVE = {"engine": "native", "precision": "fp32", "threads": 1}
 
 
@@ -100,6 +102,10 @@ class Goods:
             },
             "exportmodel": {"model": self.model, "onnx": onnx},
             "quantize": {"model": self.sure_model, "rasters": [self.raster], "onnx": onnx, "threads": 1},
+            "mergemodels": {
+                "models": [self.model, self.sure_model], "weights": [1.0, 2.0], "rasters": [self.raster], "threads": 1,
+                "model": str(out / "merged.safetensors"),
+            },
             "makescene": {"raster": str(out / "scene.tif"), "roads": str(out / "scene.gpkg"), "size_px": 256},
             "profile": {
                 **_NATIVE, "raster": self.raster, "model": self.model, "what": "inference", "seconds": 5.0,
@@ -117,7 +123,7 @@ def make_goods(folder: Path) -> Goods:
     """Write good inputs to an empty folder."""
     town = make_town(folder)
     truth = true_roads()
-    model = plant_model(folder / "model.safetensors")
+    model = plant_model(folder / "model.safetensors", training=_TRAINING)
     probability = np.random.default_rng(0).uniform(0, 0.2, truth.shape) + 0.7 * truth
     network, card = load_model(model)
     onnx = folder / "model.onnx"
@@ -131,7 +137,7 @@ def make_goods(folder: Path) -> Goods:
             folder / "places.gpkg", on_map(Point(48, 5)), on_map(Point(SIDE_PX - 5, 100)), name=["north", "east"]
         ),
         labeled=write_layer(folder / "labeled.gpkg", on_map(box(0, 0, 64, 64))),
-        sure_model=plant_model(folder / "sure.safetensors", threshold=0.0),
+        sure_model=plant_model(folder / "sure.safetensors", threshold=0.0, training=_TRAINING),
         profile=_write_json(folder / "profile.json", profile_document()),
     )  # fmt: skip
 

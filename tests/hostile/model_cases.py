@@ -22,7 +22,7 @@ from cases import EITHER, REFUSED, Case, Place
 SEED = 20261122
 # Jobs that read a model, and the field that names it; every spoiled file is given to one of them, in turns.
 _READERS = (("segment", "model"), ("extractroads", "model"), ("evaluate", "model"), ("finetune", "base_model"),
-            ("exportmodel", "model"), ("quantize", "model"))  # fmt: skip
+            ("exportmodel", "model"), ("quantize", "model"), ("mergemodels", "models"))  # fmt: skip
 _ONNX_READERS = ("segment", "extractroads", "evaluate", "quantize")
 
 # Values of every kind, in place of good ones.
@@ -100,7 +100,7 @@ def _spoilt(field: str, write: Callable[[Place, Path], None]) -> Callable[[Place
     def spoil(place: Place) -> dict[str, Any]:
         path = place.bad / "spoilt.safetensors"
         write(place, path)
-        return {field: str(path)}
+        return {field: [place.goods.sure_model, str(path)] if field == "models" else str(path)}
 
     return spoil
 

@@ -1,5 +1,7 @@
 """Every job, given what no job expects: see `cases.py` for what a case is, and `outcome.py` for what must hold."""
 
+import merge_cases
+
 import bound_cases
 import checkpoint_cases
 import good_cases
@@ -16,6 +18,7 @@ CASES = {
     "checkpoints": checkpoint_cases.CASES,
     "good": good_cases.CASES,
     "jobs": job_cases.CASES,
+    "merging": merge_cases.CASES,
     "models": model_cases.CASES,
     "names": name_cases.CASES,
     "profiles": profile_cases.CASES,

@@ -132,7 +132,7 @@ class MergeModels(ThreadOptions):
         (),
         "Images",
         "Images like those that the merged model will be used on: the statistics of batch normalization are measured "
-        "on chips of them. Without images they are averaged, which is less accurate.",
+        "on chips of them. Without images they are averaged, too.",
         kind=RASTERS,
     )
     model: str = option("", "Merged model", "Model file to write.", kind=MODEL_OUTPUT, required=True)

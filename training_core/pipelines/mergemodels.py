@@ -124,9 +124,10 @@ def _shared_weights(
 def _measure(model: nn.Module, card: ModelCard, job: MergeModels, reporter: Reporter) -> int:
     """Measure the statistics of batch normalization on the job's images; return on how many chips, 0 without images."""
     if job.rasters:
-        return measure_statistics(model, job.rasters, card.input, card.chip_px, reporter)
+        return measure_statistics(model, job.rasters, card.input, reporter)
     reporter.warning(
-        "There are no images, so the statistics of batch normalization are averages of the models', which fit the "
-        "merged weights less. Give images like those that the model will be used on; they need no drawn roads."
+        "There are no images, so the statistics of batch normalization are averages of the models', too, which "
+        "may not fit the merged weights, nor your images. Give images like those that the model will be used on; they "
+        "need no drawn roads."
     )
     return 0

@@ -19,17 +19,18 @@ from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.model_input import LEAST_KNOWN, ModelInput, open_for_model
 from ..geodata.rasters import Band, Image
-from ..geodata.tiling import Tile, round_up
+from ..geodata.tiling import Tile
 from .inference import read_piece
 
-# Chips of all images together: 17 megapixels at most, as many as 16 to 250 training steps take.
-CHIPS, BATCH_SIZE, LARGEST_CHIP_PX = 64, 4, 512
+# Chips of all images together: 17 megapixels at most. On smaller chips the zeros around them change the statistics of
+# the deep layers, which then do not fit the tiles of a segmentation (benchmarks/README.md, Merging models).
+CHIPS, BATCH_SIZE, CHIP_PX = 64, 4, 512
 # An image of which so many chips have hardly any data is left.
 _MOST_TRIED = 256
 
 
 def measure_statistics(
-    model: nn.Module, rasters: tuple[str, ...], wanted: ModelInput, chip_px: int, reporter: Reporter
+    model: nn.Module, rasters: tuple[str, ...], wanted: ModelInput, reporter: Reporter, chip_px: int = CHIP_PX
 ) -> int:
     """Measure the statistics of batch normalization anew: their means over batches of chips, spread over images.
 
@@ -43,9 +44,9 @@ def measure_statistics(
         Images; of more than CHIPS, some.
     wanted : ModelInput
         Bands, resolution and normalization of the model.
-    chip_px : int
-        Side of a chip, as in training; at most LARGEST_CHIP_PX are taken.
     reporter : Reporter
+    chip_px : int
+        Side of a chip, a multiple of the stride.
 
     Returns
     -------
@@ -58,7 +59,7 @@ def measure_statistics(
         An image does not fit the model, or all of them have hardly any data.
     """
     used = rasters[:: -(-len(rasters) // CHIPS)]
-    side_px, count = min(round_up(chip_px), LARGEST_CHIP_PX), 0
+    count = 0
 
     def counted(chips: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
         nonlocal count
@@ -69,7 +70,7 @@ def measure_statistics(
 
     with ExitStack() as stack:
         opened = [stack.enter_context(open_for_model(path, wanted)) for path in used]
-        chips = [read_chips(image, bands, side_px) for image, bands in opened]
+        chips = [read_chips(image, bands, chip_px) for image, bands in opened]
         update_bn(batches(counted(islice(_in_turns(chips), CHIPS))), model)
     if not count:
         raise ImageryError(f"{' and '.join(used[:3])} have hardly any data.", "Choose other images.")

@@ -34,7 +34,7 @@ def test_the_statistics_are_those_of_one_pass_over_the_image(tmp_path):
     path, values = noise(tmp_path / "image.tif")
     model = network()
     model.encoder.bn1.running_mean.fill_(99)  # which must not remain
-    assert measure_statistics(model, (path,), INPUT, 64, Reporter()) == 1
+    assert measure_statistics(model, (path,), INPUT, Reporter(), 64) == 1
     normalized = (torch.from_numpy(values).double() - 100) / 50
     layer = functional.conv2d(normalized[None, None], model.encoder.conv1.weight.double(), stride=2, padding=3)[0]
     torch.testing.assert_close(model.encoder.bn1.running_mean.double(), layer.mean(dim=(1, 2)), rtol=1e-4, atol=1e-5)
@@ -49,10 +49,10 @@ def test_of_several_batches_the_statistics_are_the_mean(tmp_path):
     halves = []
     for part in (paths[:BATCH_SIZE], paths[BATCH_SIZE:]):
         model = network()
-        measure_statistics(model, tuple(part), INPUT, 64, Reporter())
+        measure_statistics(model, tuple(part), INPUT, Reporter(), 64)
         halves.append(model.encoder.bn1.running_mean)
     model = network()
-    assert measure_statistics(model, tuple(paths), INPUT, 64, Reporter()) == 2 * BATCH_SIZE
+    assert measure_statistics(model, tuple(paths), INPUT, Reporter(), 64) == 2 * BATCH_SIZE
     torch.testing.assert_close(model.encoder.bn1.running_mean, sum(halves) / 2)
 
 
@@ -60,7 +60,7 @@ def test_the_same_images_give_the_same_statistics(tmp_path):
     path, _ = noise(tmp_path / "image.tif", 200, 150)
     models = [network(), network()]
     for model in models:
-        measure_statistics(model, (path,), INPUT, 64, Reporter())
+        measure_statistics(model, (path,), INPUT, Reporter(), 64)
     assert all(torch.equal(one, other) for one, other in zip(models[0].buffers(), models[1].buffers()))
 
 
@@ -88,7 +88,7 @@ def test_chips_with_hardly_any_data_are_left_out(tmp_path):
 def test_images_without_data_are_named(tmp_path):
     path = write_raster(tmp_path / "empty.tif", np.zeros((64, 64), dtype=np.uint8), nodata=0)
     with pytest.raises(ImageryError, match=r"empty.tif have hardly any data"):
-        measure_statistics(network(), (path,), INPUT, 64, Reporter())
+        measure_statistics(network(), (path,), INPUT, Reporter(), 64)
 
 
 def test_a_batch_has_chips_of_one_size():
@@ -100,13 +100,13 @@ def test_a_batch_has_chips_of_one_size():
 def test_however_many_and_large_the_images_the_chips_are_few(tmp_path):
     path, _ = noise(tmp_path / "image.tif", 700, 700)
     told = []
-    assert measure_statistics(network(), (path,), INPUT, 64, Reporter(told.append)) == CHIPS  # of 121
+    assert measure_statistics(network(), (path,), INPUT, Reporter(told.append), 64) == CHIPS  # of 121
     assert [event.fraction for event in told if isinstance(event, Progress)][-1] == 1
     small, _ = noise(tmp_path / "small.tif", 32, 32)
-    assert measure_statistics(network(), (small,) * 100, INPUT, 64, Reporter()) == 50  # every second one
+    assert measure_statistics(network(), (small,) * 100, INPUT, Reporter(), 64) == 50  # every second one
 
 
 def test_it_can_be_stopped(tmp_path):
     path, _ = noise(tmp_path / "image.tif")
     with pytest.raises(Cancelled):
-        measure_statistics(network(), (path,), INPUT, 64, Reporter(is_cancelled=lambda: True))
+        measure_statistics(network(), (path,), INPUT, Reporter(is_cancelled=lambda: True), 64)

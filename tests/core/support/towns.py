@@ -72,7 +72,13 @@ def make_town(folder: Path, name: str = "town", bands: int = 3, dtype: str = "ui
     return Town(raster, roads, aoi, truth)
 
 
-def plant_model(path: Path, bands: tuple[str, ...] = RGB, resolution_m: float = 1.0, threshold: float = 0.5) -> str:
+def plant_model(
+    path: Path,
+    bands: tuple[str, ...] = RGB,
+    resolution_m: float = 1.0,
+    threshold: float = 0.5,
+    training: dict[str, Any] | None = None,
+) -> str:
     """Write a model with random weights: quick to make, and what it says varies over an image."""
     torch.manual_seed(0)
     network = build_unet(Architecture(encoder="resnet18", in_channels=len(bands)))
@@ -84,6 +90,7 @@ def plant_model(path: Path, bands: tuple[str, ...] = RGB, resolution_m: float = 
         bands=tuple(Band(name, 80.0, 40.0) for name in bands),
         resolution_m=resolution_m,
         threshold=threshold,
+        training=training or {},
     )
     save_model(path, network.state_dict(), card)
     return str(path)

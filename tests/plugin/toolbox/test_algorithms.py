@@ -291,6 +291,26 @@ send("result", result={"onnx": job()["options"]["onnx"], "megabytes": 97.9})
     assert options_in(job) == {"model": model, "onnx": path, "tile_px": 1024}
 
 
+def test_mergemodels(play_runtime, image, tmp_path, model):
+    lines, job = saved_job("""
+open(job()["options"]["model"], "w").close()
+send("result", result={"model": job()["options"]["model"], "shares": [0.5, 0.5], "threshold": 0.45, "chips": 64})
+""", tmp_path)  # fmt: skip
+    play_runtime(lines)
+    path = str(tmp_path / "beide ß.safetensors")
+    values = {"INPUT": [model, str(tmp_path / "süd.safetensors")], "OUTPUT": path}
+    result = run("mergemodels", {**values, "RASTERS": [str(image)], "WEIGHTS": "2, 1"})
+    assert result == {"OUTPUT": path, "THRESHOLD": 0.45, "CHIPS": 64}
+    options = options_in(job)
+    assert (options["models"], options["weights"]) == (values["INPUT"], [2.0, 1.0])
+    assert (options["rasters"], options["model"]) == ([str(image)], path)
+    run("mergemodels", values)
+    assert options_in(job)["rasters"] == options_in(job)["weights"] == []
+    assert "one model" in failure("mergemodels", {**values, "INPUT": [model]})
+    assert "weights" in failure("mergemodels", {**values, "WEIGHTS": "1"})
+    assert "INPUT" in failure("mergemodels", {"OUTPUT": path})
+
+
 def test_quantize(play_runtime, image, tmp_path, model):
     lines, job = saved_job("""
 open(job()["options"]["onnx"], "w").close()
