@@ -281,7 +281,8 @@ def read_plain(
     if field.option.kind in _NUMBERS:
         return _numbers(field, read.parameterAsString(definition, values, context))
     if field.option.kind == jobs.MODELS:
-        return tuple(map(os.path.abspath, read.parameterAsFileList(definition, values, context)))
+        paths = read.parameterAsFileList(definition, values.get(definition.name()), context)
+        return tuple(map(os.path.abspath, filter(None, paths)))
     if field.item_type is bool:
         return read.parameterAsBoolean(definition, values, context)
     if field.item_type is int:

@@ -137,18 +137,20 @@ def common_bands(cards: list[ModelCard], shares: list[float], paths: list[str]) 
         mean = sum(share * each.mean for share, each in zip(shares, own))
         variance = sum(share * (each.std**2 + (each.mean - mean) ** 2) for share, each in zip(shares, own))
         common = Band(band.name, mean, math.sqrt(variance))
-        for path, each in zip(paths, own):
-            ratio, shift = common.std / each.std, (common.mean - each.mean) / each.std
-            is_near = 1 / FURTHEST_SCALING <= ratio <= FURTHEST_SCALING and abs(shift) <= FURTHEST_SCALING
-            if not is_near and cards[0].scaling != IMAGE:
-                raise ModelFileError(
-                    f"{path} was trained on other values than the other models: its band {shown(band.name)} has mean "
-                    f"{each.mean:.4g} and deviation {each.std:.4g}, all together have {common.mean:.4g} and "
-                    f"{common.std:.4g}.",
-                    "Merge models of images of the same bit depth and processing.",
-                )
+        if cards[0].scaling != IMAGE and not all(_is_near(each, common) for each in own):
+            told = [f"{each.mean:.4g} ± {each.std:.4g} in {path}" for path, each in zip(paths, own)]
+            raise ModelFileError(
+                f"The models were trained on values of different ranges: those of the band {shown(band.name)} are "
+                f"{', '.join(told)}.",
+                "Merge models of images of the same bit depth and processing.",
+            )
         merged.append(common)
     return tuple(merged)
+
+
+def _is_near(own: Band, common: Band) -> bool:
+    ratio, shift = common.std / own.std, (common.mean - own.mean) / own.std
+    return 1 / FURTHEST_SCALING <= ratio <= FURTHEST_SCALING and abs(shift) <= FURTHEST_SCALING
 
 
 def rescaled(weights: dict[str, Tensor], old: tuple[Band, ...], new: tuple[Band, ...]) -> dict[str, Tensor]:

@@ -19,7 +19,7 @@ from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.model_input import LEAST_KNOWN, ModelInput, open_for_model
 from ..geodata.rasters import Band, Image
-from ..geodata.tiling import Tile
+from ..geodata.tiling import STRIDE_PX, Tile
 from .inference import read_piece
 
 # Chips of all images together: 17 megapixels at most. On smaller chips the zeros around them change the statistics of
@@ -73,12 +73,14 @@ def measure_statistics(
         chips = [read_chips(image, bands, chip_px) for image, bands in opened]
         update_bn(batches(counted(islice(_in_turns(chips), CHIPS))), model)
     if not count:
-        raise ImageryError(f"{' and '.join(used[:3])} have hardly any data.", "Choose other images.")
+        raise ImageryError(f"{' and '.join(used[:3])} have hardly any data, or are too small.", "Choose other images.")
     return count
 
 
 def read_chips(image: Image, bands: tuple[Band, ...], side_px: int) -> Iterator[np.ndarray]:
     """Yield chips of an image in random order, the same each time; those with hardly any data are left out.
+
+    So are those of one stride: they become a single pixel in the deepest layer, which has no deviation.
 
     Together they cover the image; the last ones of a row or column overlap those before, so that all have one size.
 
@@ -103,7 +105,7 @@ def read_chips(image: Image, bands: tuple[Band, ...], side_px: int) -> Iterator[
                        for at, size in ((index % across, width), (index // across, height)))  # fmt: skip
         tile = Tile(column, row, min(side_px, width), min(side_px, height), 0, 0, 0, 0)
         piece = read_piece(tile, image.read, bands, name=image.name)
-        if piece.wanted.mean() >= LEAST_KNOWN:
+        if piece.wanted.mean() >= LEAST_KNOWN and piece.image[0].size > STRIDE_PX**2:
             yield piece.image
 
 

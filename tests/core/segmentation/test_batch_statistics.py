@@ -85,10 +85,11 @@ def test_chips_with_hardly_any_data_are_left_out(tmp_path):
     assert sorted(chip.max() > 0 for chip in chips_of(path)) == [True, True]
 
 
-def test_images_without_data_are_named(tmp_path):
-    path = write_raster(tmp_path / "empty.tif", np.zeros((64, 64), dtype=np.uint8), nodata=0)
-    with pytest.raises(ImageryError, match=r"empty.tif have hardly any data"):
-        measure_statistics(network(), (path,), INPUT, Reporter(), 64)
+def test_images_without_data_or_of_a_single_deep_pixel_are_named(tmp_path):
+    empty = write_raster(tmp_path / "empty.tif", np.zeros((64, 64), dtype=np.uint8), nodata=0)
+    tiny, _ = noise(tmp_path / "tiny.tif", 32, 32)
+    with pytest.raises(ImageryError, match="empty.tif and .*tiny.tif have hardly any data, or are too small"):
+        measure_statistics(network(), (empty, tiny), INPUT, Reporter(), 64)
 
 
 def test_a_batch_has_chips_of_one_size():
@@ -102,7 +103,7 @@ def test_however_many_and_large_the_images_the_chips_are_few(tmp_path):
     told = []
     assert measure_statistics(network(), (path,), INPUT, Reporter(told.append), 64) == CHIPS  # of 121
     assert [event.fraction for event in told if isinstance(event, Progress)][-1] == 1
-    small, _ = noise(tmp_path / "small.tif", 32, 32)
+    small, _ = noise(tmp_path / "small.tif", 64, 64)
     assert measure_statistics(network(), (small,) * 100, INPUT, Reporter(), 64) == 50  # every second one
 
 
