@@ -134,7 +134,9 @@ def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
 
 def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "Measured", f"{run.steps:,} steps, interquartile range {seconds(run.spread_s)}"
-    yield "Batch", f"{run.batch_size} × {run.size_px} × {run.size_px} px"
+    if run.plain_s:
+        yield "Without the profiler", seconds(run.plain_s)
+    yield "Images a step", f"{run.batch_size} of {run.size_px} px"
     yield "Threads", f"{run.threads}"
     counters = run.counters
     for name, value in (
@@ -168,7 +170,7 @@ def _cell(threads: int, rates: Sequence[Rate], unit: str) -> tuple[str, str]:
     if not found:
         return NONE, ""
     first = min(rates, key=lambda rate: rate.threads)
-    return quantity(found[0], unit), f"× {found[0] / first.per_s:.1f}" if threads > first.threads else ""
+    return quantity(found[0], unit), f"\u00d7 {found[0] / first.per_s:.1f}" if threads > first.threads else ""
 
 
 def _facts(profile: Profile) -> Iterator[tuple[str, str]]:

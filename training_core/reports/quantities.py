@@ -9,9 +9,9 @@ import math
 from typing import Optional
 
 _PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
-NONE = "–"
+NONE = "\u2013"
 # Between a number and its unit, so that no line ends there.
-_SPACE = "\u00a0"
+_SPACE, _MINUS = "\u00a0", "\u2212"
 
 
 def quantity(value: Optional[float], unit: str) -> str:
@@ -39,7 +39,7 @@ def percent(share: Optional[float]) -> str:
         return NONE
     value = 100 * share
     decimals = 0 if abs(value) >= 9.95 else 1 if abs(value) >= 0.995 or not value else 2
-    shown = f"{value:.{decimals}f}".replace("-", "−") if round(value, decimals) else "0"
+    shown = f"{value:.{decimals}f}".replace("-", _MINUS) if round(value, decimals) else "0"
     return f"{shown}{_SPACE}%"
 
 
@@ -57,4 +57,4 @@ def _digits(value: float) -> str:
     if not math.isfinite(value) or not value:
         return f"{value:g}"
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{min(decimals, 4)}f}".replace("-", "−")
+    return f"{value:,.{min(decimals, 4)}f}".replace("-", _MINUS)

@@ -227,7 +227,7 @@ def _labels(dots: Sequence[Dot], taken: list[Box]) -> Iterator[str]:
         label = label_of(dot.row)
         for x, y in _places(dot, width_of(label)):
             box = (x, y - 12, x + width_of(label), y + 4)
-            is_inside = _LEFT < box[0] and box[2] < _RIGHT and _TOP < box[1] and box[3] < _BOTTOM
+            is_inside = box[0] > _LEFT and box[2] < _RIGHT and box[1] > _TOP and box[3] < _BOTTOM
             if is_inside and not any(_overlap(box, other) for other in boxes):
                 boxes.append(box)
                 nearest = min(max(dot.x, box[0] - 2), box[2] + 2), min(max(dot.y, box[1]), box[3])
