@@ -13,7 +13,7 @@ from typing import Any
 from ..jobs import Profile as ProfileJob
 from ..profiling.profile import Limits, Profile, Rate, Run
 from .flame_graph import flame_graph
-from .kind_colors import KIND_COLORS, kind_color
+from .kind_colors import KIND_COLORS, PHASE_COLORS, kind_color, phase_color
 from .memory_curve import memory_curve
 from .page import ReportRecord, write_page
 from .quantities import NONE, calls, number, percent, quantity, seconds
@@ -124,6 +124,7 @@ def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
             "Primitives": (run.primitives[:MOST_PRIMITIVES], len(run.primitives)),
         },
         "kinds": [(kind, kind_color(kind)) for kind in KIND_COLORS if kind in kinds],
+        "phases": [(phase, phase_color(phase)) for phase, _, _ in run.time_line.phases if phase in PHASE_COLORS],
         "roofline": roofline(f"Roofline of {name}", run, limits),
         "flame_graph": flame_graph(f"Flame graph of {name}", run.layers),
         "time_line": time_line(f"Time line of {name}", run.time_line),
@@ -134,7 +135,9 @@ def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
 
 def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "Measured", f"{run.steps:,} steps, interquartile range {seconds(run.spread_s)}"
-    yield "Batch", f"{run.batch_size} × {run.size_px} × {run.size_px} px"
+    if run.plain_s:
+        yield "Without the profiler", seconds(run.plain_s)
+    yield "Images a step", f"{run.batch_size} of {run.size_px} px"
     yield "Threads", f"{run.threads}"
     counters = run.counters
     for name, value in (
@@ -168,7 +171,7 @@ def _cell(threads: int, rates: Sequence[Rate], unit: str) -> tuple[str, str]:
     if not found:
         return NONE, ""
     first = min(rates, key=lambda rate: rate.threads)
-    return quantity(found[0], unit), f"× {found[0] / first.per_s:.1f}" if threads > first.threads else ""
+    return quantity(found[0], unit), f"\u00d7 {found[0] / first.per_s:.1f}" if threads > first.threads else ""
 
 
 def _facts(profile: Profile) -> Iterator[tuple[str, str]]:

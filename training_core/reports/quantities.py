@@ -56,5 +56,5 @@ def calls(value: float) -> str:
 def _digits(value: float) -> str:
     if not math.isfinite(value) or not value:
         return f"{value:g}"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    decimals = max(0, 2 - math.floor(math.log10(abs(float(f"{value:.3g}")))))
     return f"{value:,.{min(decimals, 4)}f}".replace("-", _MINUS)
