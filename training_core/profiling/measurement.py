@@ -184,10 +184,10 @@ def _profiled(
 
 def _recorded(subject: Subject) -> tuple[list[OperationCost], MemoryCurve]:
     """Do a step that records the costs of its operations and the memory of its tensors."""
-    with Ledger() as ledger, CostRecorder() as recorder:
+    with Ledger() as ledger, CostRecorder(lambda: len(ledger.alive)) as recorder:
         subject.step()
-    marks = [(name.removeprefix(PHASE_MARK), call) for name, call in recorder.marks if name.startswith(PHASE_MARK)]
-    phases = tuple((name, min(call, len(ledger.alive)) - 1) for name, call in marks)
+    marks = [(name.removeprefix(PHASE_MARK), at) for name, at in recorder.marks if name.startswith(PHASE_MARK)]
+    phases = tuple((name, at - 1) for name, at in marks)
     return recorder.costs, MemoryCurve(tuple(ledger.alive), phases, subject.base_bytes())
 
 
