@@ -150,6 +150,7 @@ def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
         "phases": [(phase, phase_color(phase)) for phase, _, _ in run.time_line.phases if phase in PHASE_COLORS],
         "roofline": roofline(f"Roofline of {name}", run, limits),
         "flame_graph": flame_graph(f"Flame graph of {name}", run.layers),
+        "time_line_s": max((end_s for _, _, end_s in run.time_line.phases), default=0.0),
         "time_line": time_line(f"Time line of {name}", run.time_line),
         "memory": memory_curve(f"Memory of {name}", run.memory),
         "peaks": run.memory.peaks(),

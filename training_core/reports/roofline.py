@@ -19,7 +19,7 @@ from .quantities import number, percent, quantity, seconds
 from .svg import circle, drawing, fitted, path, width_of, words
 
 WIDTH_PX = 1000.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 92.0, 984.0, 16.0, 526.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 106.0, 984.0, 16.0, 526.0
 _LARGEST_RADIUS_PX, _LEAST_RADIUS_PX = 15.0, 3.0
 _MOST_DOTS, _LABELED, _KEY_PX = 120, 4, 19.0
 # In decades: room beside what is drawn, and the length of an axis up to which 2 and 5 are marked, too.
