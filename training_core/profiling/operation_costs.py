@@ -44,7 +44,7 @@ class OperationCost:
     bytes : int
         Of tensors that are read or written, each once; 0 for views.
     shape : str
-        Of its first tensors, inputs before outputs: `4x64x48x48 64x64x3x3 4x64x48x48`.
+        Of its first tensors of more than one dimension, inputs before outputs: `4x64x48x48 64x64x3x3 4x64x48x48`.
     layout : str
         Of the first tensor in memory.
     dtype : str
@@ -116,7 +116,9 @@ def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.S
     count = flop_registry.get(function._overloadpacket)
     flop = int(count(*args, **kwargs, out_val=result)) if count else 0
     named = _tensors((args, kwargs)) or _tensors(result)
-    shapes = [*before[:_NAMED_SHAPES], *(tensor.shape for tensor in _tensors(result)[:1])]
+    # Without biases and the like, so that an operation with and without one is the same.
+    named_before = [shape for shape in before if len(shape) > 1] or before
+    shapes = [*named_before[:_NAMED_SHAPES], *(tensor.shape for tensor in _tensors(result)[:1])]
     name = function._schema.name
     return OperationCost(
         _NAMES.get(name, name),
