@@ -53,7 +53,7 @@ class Profile(StepOptions, ThreadOptions):
         "Time",
         "Time to measure in all. Several engines and precisions share it.",
         unit="s",
-        minimum=5,
+        minimum=1,
         maximum=3600,
     )
     engine: str = option(

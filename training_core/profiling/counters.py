@@ -19,7 +19,8 @@ import psutil
 
 from .profile import Counters, ThreadLoad
 
-LOAD_INTERVAL_S = 0.005
+# Samples are taken more often than loads are told: the system counts only at its ticks.
+LOAD_INTERVAL_S, _SAMPLE_INTERVAL_S = 0.02, 0.005
 # A thread that runs for a smaller share of the time is idle.
 _IDLE = 0.01
 _TASKS = Path("/proc/self/task")
@@ -164,7 +165,7 @@ def sampled_loads() -> Iterator[LoadSampler]:
     def run() -> None:
         while not is_over.is_set():
             sampler.sample()
-            is_over.wait(LOAD_INTERVAL_S)
+            is_over.wait(_SAMPLE_INTERVAL_S)
 
     if not (_TASKS / str(threading.get_native_id()) / "schedstat").exists():
         yield sampler
