@@ -59,7 +59,7 @@ def test_a_profile_of_an_image_and_a_model(received, image, model, tmp_path):
     step = {"CHIP_PX": 64, "BATCH_SIZE": 2, "TRY_ADVICE": True}
     assert run("profile", {**values, **step, **outputs}) == {**outputs, **NUMBERS}
     found = options()
-    assert (found["raster"], found["model"], found["what"], found["seconds"]) == (str(image), model, "training", 5)
+    assert (found["raster"], found["model"], found["what"], found["seconds"]) == (str(image), model, "training", 1)
     assert (found["engine"], found["chip_px"], found["batch_size"], found["try_advice"]) == ("all", 64, 2, True)
     assert (found["profile"], found["trace"], found["report"]) == (outputs["PROFILE"], outputs["TRACE"], "")
 
