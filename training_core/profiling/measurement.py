@@ -187,7 +187,7 @@ def _recorded(subject: Subject) -> tuple[list[OperationCost], MemoryCurve]:
     with Ledger() as ledger, CostRecorder(lambda: len(ledger.alive)) as recorder:
         subject.step()
     marks = [(name.removeprefix(PHASE_MARK), at) for name, at in recorder.marks if name.startswith(PHASE_MARK)]
-    phases = tuple((name, at - 1) for name, at in marks)
+    phases = tuple((name, max(0, at - 1)) for name, at in marks)
     return recorder.costs, MemoryCurve(tuple(ledger.alive), phases, subject.base_bytes())
 
 

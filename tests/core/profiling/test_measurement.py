@@ -1,5 +1,6 @@
 """A measured run: real training steps and tiles of a small model, beside PyTorch's own count."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -14,7 +15,7 @@ from training_core.events import Reporter, Warning
 from training_core.geodata.grid import Grid
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
-from training_core.jobs import Profile
+from training_core.jobs import Profile as ProfileJob
 from training_core.labels.labeled_images import LabeledImage
 from training_core.models.engines import make_engine
 from training_core.models.folding import folded
@@ -23,6 +24,8 @@ from training_core.profiling.breakdown import Roof
 from training_core.profiling.measurement import implementations, measure
 from training_core.profiling.onednn_log import OnednnPrimitive
 from training_core.profiling.operation_costs import OperationCost
+from training_core.profiling.profile import Limits, Profile, TimeLine
+from training_core.profiling.profile_document import from_document, to_document
 from training_core.profiling.step_trace import Piece, TracedStep
 from training_core.profiling.subjects import InferenceSteps, TrainingSteps
 from training_core.profiling.trace_file import write_trace
@@ -47,7 +50,7 @@ def training():
     values = rng.integers(0, 255, (3, 128, 128), dtype=np.uint8)
     known, nothing = np.ones((128, 128), dtype=bool), np.full_like(labels, 255)
     image = LabeledImage("noise.tif", grid, values, known, labels, nothing, BANDS)
-    subject = TrainingSteps(small_unet(), make_engine("native", "fp32"), Profile(batch_size=BATCH), [image], PX)
+    subject = TrainingSteps(small_unet(), make_engine("native", "fp32"), ProfileJob(batch_size=BATCH), [image], PX)
     before = {name: tensor.clone() for name, tensor in subject.model.named_parameters()}
     measured = measure(subject, ROOF, 0.1, {"chip_px": PX}, Reporter())
     subject.close()
@@ -125,6 +128,13 @@ def test_memory_has_its_peak_when_all_activations_are_kept(training):
     assert len(curve.bytes) - 2 <= curve.phases[-1][1] + 1 <= len(curve.bytes)  # but for the last mark itself
     weights = sum(tensor.nbytes for tensor in small_unet().state_dict().values())
     assert training.run.memory.base_bytes > 2 * weights  # with the moments of AdamW
+
+
+def test_runs_survive_as_documents(training, inference):
+    limits = Limits({}, {}, {}, 0.0, 0, 0.0)
+    for run in (training.run, inference.run):
+        document = json.loads(json.dumps(to_document(Profile("a processor", limits, (run,)))))
+        assert from_document(document).runs == (dataclasses.replace(run, time_line=TimeLine()),)
 
 
 def test_the_time_line_covers_the_step(training):
