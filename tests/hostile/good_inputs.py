@@ -108,7 +108,7 @@ class Goods:
             },
             "makescene": {"raster": str(out / "scene.tif"), "roads": str(out / "scene.gpkg"), "size_px": 256},
             "profile": {
-                **_NATIVE, "raster": self.raster, "model": self.model, "what": "inference", "seconds": 5.0,
+                **_NATIVE, "raster": self.raster, "model": self.model, "what": "inference", "seconds": 1.0,
                 "tile_px": 64, "report": str(out / "report.html"), "profile": str(out / "profile.json"),
                 "trace": str(out / "trace.json"),
             },

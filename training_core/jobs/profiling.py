@@ -22,8 +22,8 @@ ALL = "all"
 class Profile(StepOptions, ThreadOptions):
     """Profile training and inference on this computer: where the time goes, and what would make it faster.
 
-    Measures the processor's limits first: its peak of convolutions and matrix products, its memory bandwidth. Then the
-    median training step, or the segmentation of a tile, is broken down by phase, layer, kind of operation and
+    Measures the processor's limits first: its peak of convolutions and matrix products, its memory bandwidth. Then a
+    typical training step, or the segmentation of a tile, is broken down by phase, layer, kind of operation and
     primitive, each with its share of the limit that bounds it (roofline model). Advice names what to change and the
     time it would save; it can be tried at once.
 
@@ -53,7 +53,7 @@ class Profile(StepOptions, ThreadOptions):
         "Time",
         "Time to measure in all. Several engines and precisions share it.",
         unit="s",
-        minimum=5,
+        minimum=1,
         maximum=3600,
     )
     engine: str = option(

@@ -70,7 +70,11 @@ def _numbers(comparison: Comparison) -> dict[str, Any]:
     """Return the times of the first runs, those of all, and the largest differences of primitives in the first."""
     first = comparison.runs[0]
     largest = [
-        {"name": " ".join(filter(None, (each.name, each.phase, each.shape))), "difference_s": each.difference_s}
+        {
+            "name": " ".join(filter(None, (each.name, each.phase, each.shape))),
+            "difference_s": each.difference_s,
+            "share": each.share,
+        }
         for each in first.primitives[:LARGEST]
     ]
     return {

@@ -298,9 +298,10 @@ def kind_rows(
         if piece.cost in running and kind_of(piece) == CONVOLUTION
     )
     if moved_s and CONVOLUTION in rows:
+        moved_s = min(moved_s, rows[CONVOLUTION].time_s)  # in other steps they took less
         rows.setdefault(COPY, Row(COPY, 0, 0.0, 0.0))
         for kind, change_s in ((CONVOLUTION, -moved_s), (COPY, moved_s)):
-            time_s = max(0.0, rows[kind].time_s + change_s)
+            time_s = rows[kind].time_s + change_s
             rows[kind] = replace(rows[kind], time_s=time_s, share=time_s / step_s)
     return tuple(sorted(rows.values(), key=lambda row: -row.time_s))
 

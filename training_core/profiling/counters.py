@@ -19,7 +19,8 @@ import psutil
 
 from .profile import Counters, ThreadLoad
 
-LOAD_INTERVAL_S = 0.005
+# Samples are taken more often than loads are told: the system counts only at its ticks.
+LOAD_INTERVAL_S, _SAMPLE_INTERVAL_S = 0.02, 0.005
 # A thread that runs for a smaller share of the time is idle.
 _IDLE = 0.01
 _TASKS = Path("/proc/self/task")
@@ -103,10 +104,14 @@ def counters(before: Reading, after: Reading, steps: int, threads: int, cores: i
 
 
 class LoadSampler:
-    """Samples for how long each thread of this process was on a processor so far."""
+    """Samples for how long each thread of this process was on a processor so far.
+
+    The thread that makes it is the main one; Python's others read data, and those of libraries compute.
+    """
 
     def __init__(self) -> None:
-        self._samples: list[tuple[float, dict[str, int]]] = []
+        self._samples: list[tuple[float, dict[int, int]]] = []
+        self._main, self._others = threading.get_native_id(), set[int]()
 
     def loads(self, begin_s: float, end_s: float) -> tuple[ThreadLoad, ...]:
         """Return how busy each thread was between two moments, in seconds since 1970; the busiest ones first.
@@ -121,20 +126,28 @@ class LoadSampler:
             Without threads that were idle.
         """
         edges_s = np.arange(begin_s, end_s + LOAD_INTERVAL_S / 2, LOAD_INTERVAL_S)
-        found = []
-        for name in {name for _, sample in self._samples for name in sample}:
-            seen = [(at_s, sample[name]) for at_s, sample in self._samples if name in sample]
+        found: list[tuple[int, np.ndarray]] = []
+        for number in {number for _, sample in self._samples for number in sample}:
+            seen = [(at_s, sample[number]) for at_s, sample in self._samples if number in sample]
             # The system counts only at its ticks: between two changes, the thread was as busy all the time.
             changes = [here for before, here in zip([(0.0, -1), *seen], seen) if here[1] != before[1]]
             times_s, ran_ns = zip(*changes, (max(seen[-1][0], changes[-1][0]), changes[-1][1]))
             busy = np.diff(np.interp(edges_s, times_s, ran_ns)) / 1e9 / LOAD_INTERVAL_S
             if busy.size and busy.mean() > _IDLE:
-                found.append(ThreadLoad(name, tuple(np.minimum(busy, 1.0).tolist()), LOAD_INTERVAL_S))
-        return tuple(sorted(found, key=lambda load: -sum(load.busy)))
+                found.append((number, np.minimum(busy, 1.0)))
+        found.sort(key=lambda entry: -entry[1].sum())
+        compute = [number for number, _ in found if number != self._main and number not in self._others]
+        names = {number: f"compute thread {place}" for place, number in enumerate(compute, 1)}
+        names |= {**dict.fromkeys(self._others, "data thread"), self._main: "main thread"}
+        return tuple(ThreadLoad(names[number], tuple(busy.tolist()), LOAD_INTERVAL_S) for number, busy in found)
 
     def sample(self) -> None:
-        """Take a sample."""
-        self._samples.append((time.time(), {task.name: _ran_ns(task) for task in _TASKS.iterdir()}))
+        """Take a sample; the thread that does so is left out."""
+        own = threading.get_native_id()
+        self._others |= {thread.native_id for thread in threading.enumerate() if thread.native_id} - {own}
+        ran_ns = {int(task.name): _ran_ns(task) for task in _TASKS.iterdir()}
+        ran_ns.pop(own, None)
+        self._samples.append((time.time(), ran_ns))
 
 
 def _ran_ns(task: Path) -> int:
@@ -152,7 +165,7 @@ def sampled_loads() -> Iterator[LoadSampler]:
     def run() -> None:
         while not is_over.is_set():
             sampler.sample()
-            is_over.wait(LOAD_INTERVAL_S)
+            is_over.wait(_SAMPLE_INTERVAL_S)
 
     if not (_TASKS / str(threading.get_native_id()) / "schedstat").exists():
         yield sampler

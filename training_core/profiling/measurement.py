@@ -39,11 +39,43 @@ from .step_trace import PHASE_MARK, TracedStep, events_of, mark_phase, marked_la
 from .subjects import Subject
 
 # The first steps prepare weights and kernels, and those after them still get memory from the system until its gaps fit
-# what a step takes; the first profiled ones prepare the profiler.
+# what a step takes.
 _LEAST_WARM_UP, _MOST_WARM_UP, _WARM_UP_SHARE = 2, 12, 0.15
-_UNUSED_STEPS, _LOGGED_STEPS, _TRACED_STEPS = 3, 3, 2
-# Steps in a row with the profiler, then as many without it.
-_STEPS_A_ROUND, _LEAST_ROUNDS, _MOST_ROUNDS = 3, 2, 20
+_MOST_ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How many steps are done for what.
+
+    Parameters
+    ----------
+    unused : int
+        The first profiled ones, which prepare the profiler.
+    logged : int
+        With oneDNN's log.
+    a_round : int
+        In a row without the profiler, then as many with it.
+    rounds : int
+        At least.
+    traced : int
+        For the trace and the time line.
+    """
+
+    unused: int
+    logged: int
+    a_round: int
+    rounds: int
+    traced: int
+
+    @property
+    def steps(self) -> int:
+        """Steps in all, at least; that which is recorded with its costs takes twice as long."""
+        return 2 + self.unused + self.logged + 2 * self.a_round * self.rounds + self.traced
+
+
+_USUAL = _Plan(unused=3, logged=3, a_round=3, rounds=2, traced=2)
+_FEWEST = _Plan(unused=1, logged=1, a_round=1, rounds=2, traced=1)
 
 
 @dataclass(frozen=True)
@@ -81,24 +113,30 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
     end_s = began_s + limit_s
     for number in range(_MOST_WARM_UP):
         if number < _LEAST_WARM_UP or time.perf_counter() < began_s + _WARM_UP_SHARE * limit_s:
-            _steps(subject, 1, reporter)
+            step_s = _steps(subject, 1, reporter)[0]
+    plan = _USUAL if time.perf_counter() + _USUAL.steps * step_s < end_s else _FEWEST
+    if time.perf_counter() + plan.steps * step_s > end_s:
+        reporter.warning(
+            f"{_title(subject)}: a step takes {step_s:.1f} s, and the time is too short for a few of them; "
+            f"{plan.steps} are done all the same, and say little about the spread."
+        )
     costs, memory = _recorded(subject)
-    running = _implementations(subject, costs)
-    _profiled(subject, _UNUSED_STEPS, costs, reporter)
+    running = _implementations(subject, plan.logged, costs)
+    _profiled(subject, plan.unused, costs, reporter)
     plain_s: list[float] = []
     traced: list[TracedStep] = []
     counted: list[Counters] = []
-    while _is_round_affordable(len(counted), plain_s, end_s):
+    while _is_round_affordable(plan, len(counted), plain_s, end_s):
         reporter.progress(
             1 - max(0.0, end_s - time.perf_counter()) / limit_s, f"{_title(subject)}: {len(traced)} steps"
         )
         before = read()
-        plain_s += _steps(subject, _STEPS_A_ROUND, reporter)
+        plain_s += _steps(subject, plan.a_round, reporter)
         cores = os.cpu_count() or 1
-        counted.append(counters(before, read(), _STEPS_A_ROUND, torch.get_num_threads(), cores))
-        traced += _profiled(subject, _STEPS_A_ROUND, costs, reporter)[0]
+        counted.append(counters(before, read(), plan.a_round, torch.get_num_threads(), cores))
+        traced += _profiled(subject, plan.a_round, costs, reporter)[0]
     with sampled_loads() as sampler:
-        last, profiler = _profiled(subject, _TRACED_STEPS, costs, reporter)
+        last, profiler = _profiled(subject, plan.traced, costs, reporter)
     nodes = subject.nodes()
     traced, last = ([with_nodes(step, nodes) for step in steps] for steps in (traced, last))
     running |= {node.cost: node.implementation for node in nodes}
@@ -113,11 +151,11 @@ def _title(subject: Subject) -> str:
     return f"{subject.what}, {subject.engine.name} {subject.engine.precision}"
 
 
-def _is_round_affordable(rounds: int, plain_s: Sequence[float], end_s: float) -> bool:
-    """Whether another round, and the traced steps after it, end in time; the fewest rounds are in any case."""
-    if not _LEAST_ROUNDS <= rounds < _MOST_ROUNDS:
-        return rounds < _LEAST_ROUNDS
-    needed_s = (2 * _STEPS_A_ROUND + _TRACED_STEPS) * statistics.median(plain_s)
+def _is_round_affordable(plan: _Plan, rounds: int, plain_s: Sequence[float], end_s: float) -> bool:
+    """Whether another round, and the traced steps after it, end in time; the fewest rounds are done in any case."""
+    if not plan.rounds <= rounds < _MOST_ROUNDS:
+        return rounds < plan.rounds
+    needed_s = (2 * plan.a_round + plan.traced) * statistics.median(plain_s)
     return time.perf_counter() + needed_s < end_s
 
 
@@ -146,18 +184,20 @@ def _profiled(
 
 def _recorded(subject: Subject) -> tuple[list[OperationCost], MemoryCurve]:
     """Do a step that records the costs of its operations and the memory of its tensors."""
-    with Ledger() as ledger, CostRecorder() as recorder:
+    with Ledger() as ledger, CostRecorder(lambda: len(ledger.alive)) as recorder:
         subject.step()
-    marks = [(name.removeprefix(PHASE_MARK), call) for name, call in recorder.marks if name.startswith(PHASE_MARK)]
-    phases = tuple((name, min(call, len(ledger.alive)) - 1) for name, call in marks)
+    marks = [(name.removeprefix(PHASE_MARK), at) for name, at in recorder.marks if name.startswith(PHASE_MARK)]
+    phases = tuple((name, max(0, at - 1)) for name, at in marks)
     return recorder.costs, MemoryCurve(tuple(ledger.alive), phases, subject.base_bytes())
 
 
-def _implementations(subject: Subject, costs: Sequence[OperationCost]) -> dict[OperationCost, Implementation]:
+def _implementations(
+    subject: Subject, steps: int, costs: Sequence[OperationCost]
+) -> dict[OperationCost, Implementation]:
     """Do steps with oneDNN's log; return what it runs for the operations."""
     with logged_primitives() as log, profile(activities=[ProfilerActivity.CPU]) as profiler:
         mark_phase(subject.last_phase)
-        for _ in range(_LOGGED_STEPS):
+        for _ in range(steps):
             subject.step()
     return implementations(traced_steps(events_of(profiler), subject.last_phase, costs), log)
 

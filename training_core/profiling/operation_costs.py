@@ -5,6 +5,7 @@ Scope: PyTorch's dispatch. Independent of what is computed, and of time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -43,7 +44,7 @@ class OperationCost:
     bytes : int
         Of tensors that are read or written, each once; 0 for views.
     shape : str
-        Of its first tensors, inputs before outputs: `4x64x48x48 64x64x3x3 4x64x48x48`.
+        Of its first tensors of more than one dimension, inputs before outputs: `4x64x48x48 64x64x3x3 4x64x48x48`.
     layout : str
         Of the first tensor in memory.
     dtype : str
@@ -77,24 +78,28 @@ class Implementation:
 class CostRecorder(TorchDispatchMode):
     """Records the cost of every operation that is called within it, in order.
 
+    Parameters
+    ----------
+    position : callable, optional
+        Says how far another recording has come; by default how many operations this one has.
+
     Attributes
     ----------
     costs : list of OperationCost
     marks : list of (str, int)
-        Each name that was marked for a profiler (`record_function`), and how many calls came before.
+        Each name that was marked for a profiler (`record_function`), and the position then.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, position: Optional[Callable[[], int]] = None) -> None:
         super().__init__()
         self.costs: list[OperationCost] = []
         self.marks: list[tuple[str, int]] = []
-        self._calls = 0
+        self._position = position or (lambda: len(self.costs))
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Optional[dict] = None) -> Any:
         kwargs = kwargs or {}
-        self._calls += 1
         if function.namespace == "profiler":
-            self.marks += [(args[0], self._calls)] if "enter" in function.__name__ else []
+            self.marks += [(args[0], self._position())] if "enter" in function.__name__ else []
             return function(*args, **kwargs)
         if torch.is_inference_mode_enabled() and function._overloadpacket not in flop_registry:
             with self:  # in this mode PyTorch hands over whole functions, such as conv2d
@@ -111,7 +116,9 @@ def _cost(function: Any, args: Any, kwargs: dict[str, Any], before: list[torch.S
     count = flop_registry.get(function._overloadpacket)
     flop = int(count(*args, **kwargs, out_val=result)) if count else 0
     named = _tensors((args, kwargs)) or _tensors(result)
-    shapes = [*before[:_NAMED_SHAPES], *(tensor.shape for tensor in _tensors(result)[:1])]
+    # Without biases and the like, so that an operation with and without one is the same.
+    named_before = [shape for shape in before if len(shape) > 1] or before
+    shapes = [*named_before[:_NAMED_SHAPES], *(tensor.shape for tensor in _tensors(result)[:1])]
     name = function._schema.name
     return OperationCost(
         _NAMES.get(name, name),

@@ -387,7 +387,7 @@ class Advice:
     options : dict
         Options of the job that apply it; empty where none does.
     link : str
-        Page of the guide and heading, such as `guide.md#profiling`.
+        Page of the guide and heading, such as `guide.md#where-the-time-goes`.
     trial : Trial, optional
     """
 

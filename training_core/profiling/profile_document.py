@@ -112,7 +112,7 @@ def _plain(value: Any) -> Any:
         return {
             field.name: _plain(getattr(value, field.name))
             for field in dataclasses.fields(value)
-            if not (_has_default(field) and _is_empty(getattr(value, field.name)))
+            if not (_has_default(field) and _says_nothing(getattr(value, field.name), field.default))
         }
     if isinstance(value, str):
         return _NO_TEXT.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
@@ -136,8 +136,11 @@ def _number(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _is_empty(value: Any) -> bool:
-    return value is None or (isinstance(value, (str, tuple, list, Mapping)) and not value) or _number(value) is None
+def _says_nothing(value: Any, default: Any) -> bool:
+    """Whether a member is unknown, or empty as it is by default."""
+    if isinstance(value, str):
+        return not value and not default
+    return not value if isinstance(value, (tuple, list, Mapping)) else _number(value) is None
 
 
 def _has_default(field: dataclasses.Field) -> bool:

@@ -60,7 +60,7 @@ def change(ratio: float) -> str:
 
 
 def _sentence(run: RunComparison) -> str:
-    times = f"{seconds(run.step_after_s)} after {seconds(run.step_before_s)} before: {change(run.ratio)}"
+    times = f"{seconds(run.step_before_s)} before, {seconds(run.step_after_s)} after: {change(run.ratio)}"
     return f"{run.name[0].upper()}{run.name[1:]}: {times}."
 
 

@@ -139,7 +139,7 @@ def flame_graph(name: str, layers: Sequence[LayerRow]) -> str:
 def _drawn(block: Block) -> Iterator[str]:
     y = block.depth * ROW_PX
     fill = phase_color(block.direction) if block.name != "other" else FAINT
-    opacity = 0.85 if block.depth == 1 else 0.3 + 0.12 * (block.depth % 3)
+    opacity = 0.85 if block.depth <= 1 else 0.3 + 0.12 * (block.depth % 3)
     style = f'fill-opacity="{opacity:.2f}" stroke="{WHITE}"'
     yield box(block.x, y, block.width, ROW_PX - 1, fill, block.title, style)
     label = fitted(block.name, block.width - 8, 12)

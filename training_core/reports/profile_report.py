@@ -13,7 +13,7 @@ from typing import Any
 from ..jobs import Profile as ProfileJob
 from ..profiling.profile import Limits, Profile, Rate, Run
 from .flame_graph import flame_graph
-from .kind_colors import KIND_COLORS, kind_color
+from .kind_colors import KIND_COLORS, PHASE_COLORS, kind_color, phase_color
 from .memory_curve import memory_curve
 from .page import ReportRecord, write_page
 from .quantities import NONE, calls, number, percent, quantity, seconds
@@ -32,6 +32,27 @@ WRITERS = {
     "kind_color": kind_color,
 }
 _NAMED_LOSSES = 3
+# Options of a step that are not worth a word: off, or told as images a step.
+_OFF, _SHOWN_ELSEWHERE = ("no", "live", 0, -1, 1), ("batch_size", "chip_px", "tile_px")
+# What `system.machine` tells.
+_CAPTIONS = {
+    "cpus": "Logical processors",
+    "cores": "Physical cores",
+    "threads_a_core": "Threads a core (SMT)",
+    "numa_nodes": "NUMA nodes",
+    "governor": "Frequency governor",
+    "huge_pages": "Transparent huge pages",
+    "allocator": "Memory allocator",
+    "keeps_freed_memory": "Freed memory stays in the process",
+    "container_cores": "Container limit, cores",
+    "container_memory_left_bytes": "Container limit, memory left",
+    "instruction_sets": "Instruction sets",
+    "instruction_sets_limited_by": "Instruction sets limited by",
+    "frequency_idle_mhz": "Frequency, idle",
+    "frequency_load_mhz": "Frequency, under load",
+    "scaling": "Scaling from one to all threads",
+}
+_NONE_IS_NO_LIMIT = ("container_cores", "container_memory_left_bytes", "instruction_sets_limited_by")
 
 
 @dataclass(frozen=True)
@@ -104,9 +125,11 @@ def _summary(profile: Profile) -> Iterator[str]:
         yield f"Beyond that, it loses {', '.join(lost)}, and {seconds(headroom.other_s)} outside of such operations."
     if profile.advice:
         first = profile.advice[0]
-        gain = first.trial.gain if first.trial else first.gain
-        verb = "saved" if first.trial else "would save"
-        yield f"First advice: {first.rule}. What is advised {verb} {percent(gain)} of the time."
+        yield f"First advice: {first.rule}."
+        if first.trial:
+            yield f"What is advised saved {percent(first.trial.gain)} of the time."
+        elif first.gain:
+            yield f"What is advised would save {percent(first.gain)} of the time, by estimate."
 
 
 def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
@@ -124,8 +147,10 @@ def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
             "Primitives": (run.primitives[:MOST_PRIMITIVES], len(run.primitives)),
         },
         "kinds": [(kind, kind_color(kind)) for kind in KIND_COLORS if kind in kinds],
+        "phases": [(phase, phase_color(phase)) for phase, _, _ in run.time_line.phases if phase in PHASE_COLORS],
         "roofline": roofline(f"Roofline of {name}", run, limits),
         "flame_graph": flame_graph(f"Flame graph of {name}", run.layers),
+        "time_line_s": max((end_s for _, _, end_s in run.time_line.phases), default=0.0),
         "time_line": time_line(f"Time line of {name}", run.time_line),
         "memory": memory_curve(f"Memory of {name}", run.memory),
         "peaks": run.memory.peaks(),
@@ -134,7 +159,9 @@ def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
 
 def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "Measured", f"{run.steps:,} steps, interquartile range {seconds(run.spread_s)}"
-    yield "Batch", f"{run.batch_size} × {run.size_px} × {run.size_px} px"
+    if run.plain_s:
+        yield "Without the profiler", seconds(run.plain_s)
+    yield "Images a step", f"{run.batch_size} of {run.size_px} px"
     yield "Threads", f"{run.threads}"
     counters = run.counters
     for name, value in (
@@ -145,21 +172,22 @@ def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
         ("Involuntary context switches a step", number(counters.waits)),
     ):
         yield name, value
+    labels = {field.name: field.option.label for field in ProfileJob.option_fields()}
     for name, value in run.options.items():
-        yield str(name), str(value)
+        if value not in _OFF and name not in _SHOWN_ELSEWHERE:
+            yield labels.get(name, str(name)), str(value)
 
 
-def _limits_table(limits: Limits) -> tuple[list[tuple[str, str]], list[tuple[int, list[tuple[str, str]]]]]:
-    """Return the columns of the table of limits, and a row for each number of threads."""
-    columns: dict[tuple[str, str], tuple[Sequence[Rate], str]] = {}
+def _limits_table(limits: Limits) -> tuple[list[int], list[tuple[str, list[tuple[str, str]]]]]:
+    """Return the numbers of threads, and a row of rates with these for each limit."""
+    found: dict[str, tuple[Sequence[Rate], str]] = {}
     for title, peaks in (("convolution", limits.convolution), ("matrix product", limits.matrix)):
         for dtype, rates in peaks.items():
-            columns[title, dtype] = rates, "OP/s" if dtype == "int8" else "FLOP/s"
+            found[f"{title}, {dtype}"] = rates, "OP/s" if dtype == "int8" else "FLOP/s"
     for name, rates in limits.bandwidth.items():
-        columns["memory", name] = rates, "B/s"
-    threads = sorted({rate.threads for rates, _ in columns.values() for rate in rates})
-    rows = [(count, [_cell(count, *column) for column in columns.values()]) for count in threads]
-    return list(columns), rows
+        found[f"memory, {name}"] = rates, "B/s"
+    threads = sorted({rate.threads for rates, _ in found.values() for rate in rates})
+    return threads, [(name, [_cell(count, *limit) for count in threads]) for name, limit in found.items()]
 
 
 def _cell(threads: int, rates: Sequence[Rate], unit: str) -> tuple[str, str]:
@@ -168,7 +196,7 @@ def _cell(threads: int, rates: Sequence[Rate], unit: str) -> tuple[str, str]:
     if not found:
         return NONE, ""
     first = min(rates, key=lambda rate: rate.threads)
-    return quantity(found[0], unit), f"× {found[0] / first.per_s:.1f}" if threads > first.threads else ""
+    return quantity(found[0], unit), f"\u00d7 {found[0] / first.per_s:.1f}" if threads > first.threads else ""
 
 
 def _facts(profile: Profile) -> Iterator[tuple[str, str]]:
@@ -177,4 +205,17 @@ def _facts(profile: Profile) -> Iterator[tuple[str, str]]:
     yield "Last-level cache", f"{quantity(limits.cache_bytes or None, 'B')}, {quantity(limits.cache_per_s, 'B/s')}"
     yield "Start of an OpenMP region", seconds(limits.parallel_region_s)
     for name, value in limits.machine.items():
-        yield str(name), "not readable" if value is None else str(value)
+        yield _CAPTIONS.get(name, str(name)), _fact(name, value)
+
+
+def _fact(name: str, value: Any) -> str:
+    """Return what the system tells of the machine, with its unit."""
+    if value is None:
+        return "none" if name in _NONE_IS_NO_LIMIT else "not readable"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name == "scaling":
+        return percent(value)
+    if name.endswith("_bytes"):
+        return quantity(value, "B")
+    return f"{value:.0f} MHz" if name.endswith("_mhz") else str(value)

@@ -10,6 +10,8 @@ from typing import Optional
 
 _PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 NONE = "\u2013"
+# Shorter times are the rounding of differences.
+_LEAST_S = 5e-10
 # Between a number and its unit, so that no line ends there.
 _SPACE, _MINUS = "\u00a0", "\u2212"
 
@@ -29,8 +31,8 @@ def quantity(value: Optional[float], unit: str) -> str:
 
 
 def seconds(value: Optional[float]) -> str:
-    """Return a time in three digits: 1.23 s, 45.6 ms, 7.89 µs; 0 s for nothing."""
-    return quantity(value, "s")
+    """Return a time in three digits: 1.23 s, 45.6 ms, 7.89 µs; 0 s below half a nanosecond."""
+    return quantity(value if value is None or abs(value) > _LEAST_S else 0.0, "s")
 
 
 def percent(share: Optional[float]) -> str:
@@ -56,5 +58,5 @@ def calls(value: float) -> str:
 def _digits(value: float) -> str:
     if not math.isfinite(value) or not value:
         return f"{value:g}"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    decimals = max(0, 2 - math.floor(math.log10(abs(float(f"{value:.3g}")))))
     return f"{value:,.{min(decimals, 4)}f}".replace("-", _MINUS)

@@ -18,10 +18,13 @@ from .kind_colors import kind_color
 from .quantities import number, percent, quantity, seconds
 from .svg import circle, drawing, fitted, path, width_of, words
 
-WIDTH_PX, HEIGHT_PX = 1000.0, 580.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 92.0, 984.0, 16.0, 526.0
-_LARGEST_RADIUS_PX, _LEAST_RADIUS_PX = 17.0, 3.0
-_MOST_DOTS, _LABELED, _LABEL_PX = 120, 4, 230.0
+WIDTH_PX = 1000.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 106.0, 984.0, 16.0, 526.0
+_LARGEST_RADIUS_PX, _LEAST_RADIUS_PX = 15.0, 3.0
+_MOST_DOTS, _LABELED, _KEY_PX = 120, 4, 19.0
+# In decades: room beside what is drawn, and the length of an axis up to which 2 and 5 are marked, too.
+_PADDING, _SHORT_AXIS = 0.2, 2.5
+_HALO = {"paint_order": "stroke", "stroke": WHITE, "stroke_width": 3, "stroke_linejoin": "round"}
 # Different in gray print too.
 _PEAKS = {"fp32": ("FP32", ""), "bf16": ("BF16", "9 4"), "int8": ("INT8", "2 3")}
 
@@ -88,13 +91,14 @@ def roofline(name: str, run: Run, limits: Limits) -> str:
     peaks = {dtype: limits.peak(dtype) for dtype in _PEAKS if limits.peak(dtype) > 0}
     axes = axes_for(rows, peaks.values(), [limits.memory_per_s, limits.cache_per_s])
     dots = dots_of(rows, axes)
-    roofs, taken = _roofs(axes, peaks, limits)
-    parts = [*_grid(axes), *roofs, *map(_drawn, dots), *_labels(dots, taken)]
-    return drawing(name, WIDTH_PX, HEIGHT_PX, parts)
+    lines, names, taken = _roofs(axes, peaks, limits)
+    labeled = _labeled(dots)
+    parts = [*_grid(axes), *lines, *map(_drawn, dots), *names, *_numbers(labeled, taken), *_key(labeled)]
+    return drawing(name, WIDTH_PX, _BOTTOM + 62 + _KEY_PX * len(labeled), parts)
 
 
 def axes_for(rows: Sequence[Row], peaks: Sequence[float], bandwidths: Sequence[float]) -> Axes:
-    """Return axes in whole decades on which all rows and roofs are.
+    """Return axes on which all rows, peaks and ridges are.
 
     Parameters
     ----------
@@ -110,14 +114,12 @@ def axes_for(rows: Sequence[Row], peaks: Sequence[float], bandwidths: Sequence[f
     achieved = [row.flop / row.time_s for row in rows]
     ridges = [peak / bandwidth for peak in peaks for bandwidth in bandwidths if bandwidth > 0]
     intensities = [row.intensity for row in rows] + ridges
-    left, right = _decades(intensities)
-    bottom, top = _decades([*achieved, *peaks])
-    return Axes(left, right, bottom, top)
+    return Axes(*_range(intensities), *_range([*achieved, *peaks]))
 
 
-def _decades(values: Sequence[float]) -> tuple[int, int]:
+def _range(values: Sequence[float]) -> tuple[float, float]:
     low, high = math.log10(min(values)), math.log10(max(values))
-    return math.floor(low - 0.05), max(math.ceil(high + 0.15), math.floor(low - 0.05) + 1)
+    return low - _PADDING, high + max(_PADDING, 1 - high + low)
 
 
 def dots_of(rows: Sequence[Row], axes: Axes) -> list[Dot]:
@@ -141,26 +143,33 @@ def _largest(rows: Sequence[Row]) -> list[Row]:
 
 
 def _grid(axes: Axes) -> Iterator[str]:
-    every = max(1, round((axes.right - axes.left) / 12))
-    for power in range(int(axes.left), int(axes.right) + 1, every):
-        x = axes.x(10.0**power)
+    for value in _marks(axes.left, axes.right):
+        x = axes.x(value)
         yield path(f"M{x:.1f} {_TOP}V{_BOTTOM}", stroke=PALE, stroke_width=0.8)
-        yield words(x, _BOTTOM + 19, f"{10.0**power:,.{max(0, -power)}f}", text_anchor="middle")
-    every = max(1, round((axes.top - axes.bottom) / 12))
-    for power in range(int(axes.bottom), int(axes.top) + 1, every):
-        y = axes.y(10.0**power)
+        yield words(x, _BOTTOM + 19, f"{value:,.{max(0, -math.floor(math.log10(value)))}f}", text_anchor="middle")
+    for value in _marks(axes.bottom, axes.top):
+        y = axes.y(value)
         yield path(f"M{_LEFT} {y:.1f}H{_RIGHT}", stroke=PALE, stroke_width=0.8)
-        yield words(_LEFT - 8, y + 4.5, quantity(10.0**power, "FLOP/s"), text_anchor="end")
+        yield words(_LEFT - 8, y + 4.5, quantity(value, "FLOP/s"), text_anchor="end")
     yield path(f"M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}", fill="none", stroke=AXIS)
-    yield words((_LEFT + _RIGHT) / 2, _BOTTOM + 42, "arithmetic intensity in FLOP a byte", text_anchor="middle")
+    yield words((_LEFT + _RIGHT) / 2, _BOTTOM + 40, "arithmetic intensity in FLOP a byte", text_anchor="middle")
+
+
+def _marks(low: float, high: float) -> list[float]:
+    """Return the numbers to mark on an axis: powers of ten, and those between on a short one."""
+    every = max(1, round((high - low) / 10))
+    steps = (1, 2, 5) if high - low < _SHORT_AXIS else (1,)
+    powers = range(math.floor(low), math.ceil(high) + 1, every)
+    return [step * 10.0**power for power in powers for step in steps if low <= math.log10(step * 10.0**power) <= high]
 
 
 Box = tuple[float, float, float, float]
 
 
-def _roofs(axes: Axes, peaks: dict[str, float], limits: Limits) -> tuple[list[str], list[Box]]:
-    """Return the roofs with their labels, and the boxes of the labels."""
-    parts: list[str] = []
+def _roofs(axes: Axes, peaks: dict[str, float], limits: Limits) -> tuple[list[str], list[str], list[Box]]:
+    """Return the roofs, their names, and the boxes of the names of peaks."""
+    lines: list[str] = []
+    names: list[str] = []
     boxes: list[Box] = []
     fastest = max(limits.memory_per_s, limits.cache_per_s)
     top = max(peaks.values(), default=10.0**axes.top)
@@ -169,23 +178,22 @@ def _roofs(axes: Axes, peaks: dict[str, float], limits: Limits) -> tuple[list[st
             continue
         begin = max(10.0**axes.left, 10.0**axes.bottom / per_s)
         end = min(top / per_s, 10.0**axes.right)
-        if end <= begin:
-            continue
-        ends = [(axes.x(each), axes.y(each * per_s)) for each in (begin, end)]
-        parts.append(_line(*ends, dashes))
-        parts.append(_along(*ends, f"{label} {quantity(per_s, 'B/s')}"))
+        if end > begin:
+            ends = [(axes.x(each), axes.y(each * per_s)) for each in (begin, end)]
+            lines.append(_line(*ends, dashes))
+            names.append(_along(*ends, f"{label} {quantity(per_s, 'B/s')}"))
     free_y = _TOP
     for dtype, peak in sorted(peaks.items(), key=lambda item: -item[1]):
         word, dashes = _PEAKS[dtype]
         y = axes.y(peak)
         begin = axes.x(max(peak / fastest, 10.0**axes.left)) if fastest > 0 else _LEFT
-        parts.append(_line((begin, y), (_RIGHT, y), dashes))
+        lines.append(_line((begin, y), (_RIGHT, y), dashes))
         label = f"{word} peak {quantity(peak, 'OP/s' if dtype == 'int8' else 'FLOP/s')}"
         place = y - 5 if y - 18 >= free_y else y + 15
-        parts.append(words(_RIGHT - 4, place, label, text_anchor="end", font_weight=600))
-        boxes.append((_RIGHT - 4 - width_of(label), place - 12, _RIGHT, place + 4))
+        names.append(words(_RIGHT - 4, place, label, text_anchor="end", font_weight=600, **_HALO))
+        boxes.append((_RIGHT - 10 - 1.15 * width_of(label), place - 12, _RIGHT, place + 4))  # bold
         free_y = place
-    return parts, boxes
+    return lines, names, boxes
 
 
 def _line(begin: tuple[float, float], end: tuple[float, float], dashes: str) -> str:
@@ -200,7 +208,7 @@ def _along(begin: tuple[float, float], end: tuple[float, float], label: str) -> 
     share = min(24 / max(math.dist(begin, end), 24), 1)
     x, y = (low + share * (high - low) for low, high in zip(begin, end))
     turned = f"rotate({angle:.1f} {x:.1f} {y:.1f}) translate(0 -6)"
-    return words(x, y, label, transform=turned, font_weight=600)
+    return words(x, y, label, transform=turned, font_weight=600, **_HALO)
 
 
 def _drawn(dot: Dot) -> str:
@@ -217,40 +225,45 @@ def _drawn(dot: Dot) -> str:
     return circle(dot.x, dot.y, dot.radius, title, fill=WHITE, fill_opacity=0.35, stroke=AXIS, stroke_width=1.2)
 
 
-def _labels(dots: Sequence[Dot], taken: list[Box]) -> Iterator[str]:
-    """Yield labels of the largest primitives and layers where there is room beside them."""
-    primitives = [dot for dot in dots if isinstance(dot.row, PrimitiveRow)][:_LABELED]
-    layers = [dot for dot in dots if not isinstance(dot.row, PrimitiveRow)][:_LABELED]
-    labeled = sorted((*primitives, *layers), key=lambda dot: -dot.radius)
-    boxes = [*taken, *((dot.x - 5, dot.y - 5, dot.x + 5, dot.y + 5) for dot in labeled)]
-    for dot in labeled:
-        label = label_of(dot.row)
-        for x, y in _places(dot, width_of(label)):
-            box = (x, y - 12, x + width_of(label), y + 4)
-            is_inside = _LEFT < box[0] and box[2] < _RIGHT and _TOP < box[1] and box[3] < _BOTTOM
+def _labeled(dots: Sequence[Dot]) -> list[Dot]:
+    """Return the largest primitives, then the largest layers."""
+    kinds = [[dot for dot in dots if isinstance(dot.row, PrimitiveRow) is wanted] for wanted in (True, False)]
+    return [dot for each in kinds for dot in each[:_LABELED]]
+
+
+def _numbers(labeled: Sequence[Dot], taken: Sequence[Box]) -> Iterator[str]:
+    """Yield the numbers of dots, each at the nearest place that no other number takes, and a line to its dot."""
+    boxes = [*taken]
+    for index, dot in enumerate(labeled, 1):
+        for x, y in _places(dot):
+            box = x - 9, y - 9, x + 9, y + 9
+            is_inside = box[0] > _LEFT and box[2] < _RIGHT and box[1] > _TOP and box[3] < _BOTTOM
             if is_inside and not any(_overlap(box, other) for other in boxes):
                 boxes.append(box)
-                nearest = min(max(dot.x, box[0] - 2), box[2] + 2), min(max(dot.y, box[1]), box[3])
-                yield path(f"M{dot.x:.1f} {dot.y:.1f}L{nearest[0]:.1f} {nearest[1]:.1f}", stroke=AXIS, stroke_width=0.8)
-                halo = {"paint_order": "stroke", "stroke": WHITE, "stroke_width": 3, "stroke_linejoin": "round"}
-                yield words(x, y, label, fill=INK, **halo)
+                yield path(f"M{dot.x:.1f} {dot.y:.1f}L{x:.1f} {y:.1f}", stroke=INK, stroke_width=0.9)
+                yield circle(x, y, 8.5, stroke=INK, stroke_width=0.9, fill=WHITE)
+                yield words(x, y + 4, str(index), text_anchor="middle", font_size=11.5, fill=INK)
                 break
 
 
-def label_of(row: Row) -> str:
-    """Return the name of a row in a few letters: the end of a module's path, a primitive without its namespace."""
-    if not isinstance(row, PrimitiveRow):
-        return fitted(".".join(row.name.split(".")[-3:]), _LABEL_PX)
-    return fitted(f"{row.name.rpartition('::')[2]} {row.shape.partition(' ')[0]}", _LABEL_PX)
+def _key(labeled: Sequence[Dot]) -> Iterator[str]:
+    """Yield a line of text for each number."""
+    for index, dot in enumerate(labeled, 1):
+        row = dot.row
+        y = _BOTTOM + 62 + _KEY_PX * (index - 1)
+        yield words(_LEFT + 14, y, str(index), text_anchor="end", font_weight=600)
+        what = f"{row.name}, {row.phase} {row.shape}" if isinstance(row, PrimitiveRow) else f"{row.name}, layer"
+        reached = f", {percent(row.roof_share)} of its roof" if row.roof_share is not None else ""
+        end = f": {seconds(row.time_s)}{reached}"
+        yield words(_LEFT + 24, y, fitted(what, _RIGHT - _LEFT - 30 - width_of(end)) + end)
 
 
-def _places(dot: Dot, width: float) -> Iterator[tuple[float, float]]:
-    """Yield where a label may begin, the nearest first."""
-    for gap in (6, 22, 40, 62, 90):
-        reach = dot.radius + gap
-        for dx, dy in ((1, 0), (-1, 0), (0.7, 0.7), (0.7, -0.7), (-0.7, 0.7), (-0.7, -0.7), (0, 1), (0, -1)):
-            x = dot.x + dx * reach - (width if dx < 0 else width / 2 if dx == 0 else 0)
-            yield x, dot.y + dy * reach + 4.5
+def _places(dot: Dot) -> Iterator[tuple[float, float]]:
+    """Yield where the middle of a number may be, the nearest first."""
+    for gap in (14, 26, 40, 56, 74, 94, 116):
+        for turn in range(12):
+            angle = (turn * 5 % 12) * math.pi / 6 - math.pi / 2
+            yield dot.x + (dot.radius + gap) * math.cos(angle), dot.y + (dot.radius + gap) * math.sin(angle)
 
 
 def _overlap(box: Box, other: Box) -> bool:

@@ -101,7 +101,20 @@ def words(x: float, y: float, text: str, **attributes: object) -> str:
 
 
 def fitted(text: str, width_px: float, size_px: float = 13) -> str:
-    """Return a text cut to a width; empty if not even three letters have room."""
+    """Return a text cut to a width.
+
+    Parameters
+    ----------
+    text : str
+    width_px : float
+    size_px : float
+        Font size.
+
+    Returns
+    -------
+    str
+        Empty if not even three letters have room.
+    """
     letters = int(width_px / (_LETTER * size_px))
     if len(text) <= letters:
         return text

@@ -6,6 +6,7 @@ Scope: a TimeLine to SVG. Independent of the page around it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def time_line(name: str, line: TimeLine) -> str:
         return ""
     scale = (WIDTH_PX - LEFT_PX) / end_s
     parts, y = [*_phases(line, scale)], _BAND_PX + _GAP_PX
-    for thread in dict.fromkeys(span.thread for span in line.spans):
+    for thread in sorted({span.thread for span in line.spans}, reverse=True):  # the main thread before the data thread
         spans = [span for span in line.spans if span.thread == thread]
         parts += [_name(y + _LANE_PX / 2, thread), *lane(spans, y, scale)]
         y += _LANE_PX + _GAP_PX
@@ -105,14 +106,14 @@ def _phases(line: TimeLine, scale: float) -> Iterator[str]:
 
 def _load(load: ThreadLoad, y: float, scale: float) -> Iterator[str]:
     """Yield how busy a thread was: the darker, the busier."""
-    width = load.interval_s * scale
     yield box(LEFT_PX, y, _COLUMNS, _LOAD_PX, FAINT)
-    for number, busy in enumerate(load.busy[: _COLUMNS + 1]):
-        x = LEFT_PX + number * width
-        if busy > 0 and x < WIDTH_PX:
-            title = f"{load.name}: busy {percent(busy)}"
-            opacity = f'fill-opacity="{min(busy, 1):.2f}"'
-            yield box(x, y, min(width, WIDTH_PX - x), _LOAD_PX, VERMILION, title, opacity)
+    x = LEFT_PX
+    for busy, alike in groupby(load.busy, key=lambda share: round(min(share, 1), 2)):
+        end = min(x + load.interval_s * scale * len(list(alike)), WIDTH_PX)
+        if busy > 0 and end > x:
+            style = f'fill-opacity="{busy:.2f}" shape-rendering="crispEdges"'
+            yield box(x, y, end - x, _LOAD_PX, VERMILION, f"{load.name}: busy {percent(busy)}", style)
+        x = end
 
 
 def _axis(y: float, end_s: float, scale: float) -> Iterator[str]:

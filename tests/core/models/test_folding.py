@@ -21,10 +21,9 @@ def unet(encoder):
     return model
 
 
-@pytest.mark.parametrize("is_exact", [False, True])
-@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize(("encoder", "is_exact"), [("resnet18", True), *((encoder, False) for encoder in ENCODERS)])
 def test_folded_models_of_every_encoder_compute_the_same(encoder, is_exact):
-    model, images = unet(encoder).double(), torch.randn(1, 3, 64, 96, dtype=torch.float64)
+    model, images = unet(encoder).double(), torch.randn(1, 3, 32, 64, dtype=torch.float64)
     with torch.inference_mode():
         expected = model(images)
         found = folded(model, torch.float64, is_exact)(images)

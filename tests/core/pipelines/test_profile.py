@@ -14,7 +14,7 @@ from training_core.models.model_file import load_model
 from training_core.models.onnx_file import export_onnx, save_onnx
 from training_core.pipelines import profile
 
-SMALL = {"seconds": 5, "chip_px": 64, "batch_size": 1, "tile_px": 64}
+SMALL = {"seconds": 1, "chip_px": 64, "batch_size": 1, "tile_px": 64}
 
 
 def run(reporter=None, **options):

@@ -86,6 +86,13 @@ def test_reorders_within_convolutions_count_as_reorders_and_not_twice():
     assert (first.kind, first.phase, first.shape, first.dtype) == ("convolution", "forward", "1x3x8x8", "fp32")
 
 
+def test_reorders_take_no_more_than_the_convolutions_that_they_are_part_of():
+    running = {CONVOLUTION: Implementation("brg", 1.0)}
+    by_kind = {row.name: row for row in breakdown.kind_rows(STEPS, 0.014, ROOF, running)}
+    assert by_kind["copy and reorder"].time_s == pytest.approx(0.005)
+    assert by_kind["convolution"].time_s == pytest.approx(0)
+
+
 def test_what_lies_outside_of_the_model_belongs_to_input_loss_and_the_phases():
     phases = ["waiting for data", "forward", "forward", "forward", "backward", "forward", "backward", "optimizer"]
     layers = ["", "", "a", "", "", "", "a", ""]

@@ -25,6 +25,14 @@ def test_a_convolution_costs_its_products_and_sums_and_its_tensors_with_gradient
     assert (cost.shape, cost.layout, cost.dtype) == ("2x3x16x16 4x3x3x3 2x4x16x16", "contiguous", "fp32")
 
 
+def test_a_bias_is_read_but_not_named():
+    images, filters, bias = torch.ones(2, 3, 16, 16), torch.ones(4, 3, 3, 3), torch.ones(4)
+    (plain,) = costs(lambda: functional.conv2d(images, filters))
+    (biased,) = costs(lambda: functional.conv2d(images, filters, bias))
+    assert biased.shape == plain.shape
+    assert biased.bytes == plain.bytes + 4 * 4
+
+
 def test_the_backward_pass_of_a_convolution_costs_both_gradients():
     images, filters = torch.ones(1, 2, 8, 8, requires_grad=True), torch.ones(5, 2, 3, 3, requires_grad=True)
     result = functional.conv2d(images, filters, padding=1)
@@ -57,7 +65,7 @@ def test_marks_count_the_calls_before_them_and_are_no_operations():
         with record_function("here"):
             pass
     assert [cost.name for cost in recorder.costs] == ["aten::ones", "aten::add"]
-    assert recorder.marks == [("here", 3)]
+    assert recorder.marks == [("here", 2)]
 
 
 def test_layouts_are_told_apart():

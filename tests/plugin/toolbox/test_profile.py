@@ -55,11 +55,11 @@ def test_this_computer_is_profiled_with_nothing_given(received, tmp_path):
 def test_a_profile_of_an_image_and_a_model(received, image, model, tmp_path):
     options = received(PROFILE)
     outputs = {name: str(tmp_path / f"{name} ß{end}") for name, end in (("PROFILE", ".json"), ("TRACE", ".json"))}
-    values = {"INPUT": QgsRasterLayer(str(image)), "MODEL": model, "WHAT": "training", "SECONDS": 5, "ENGINE": "all"}
+    values = {"INPUT": QgsRasterLayer(str(image)), "MODEL": model, "WHAT": "training", "SECONDS": 1, "ENGINE": "all"}
     step = {"CHIP_PX": 64, "BATCH_SIZE": 2, "TRY_ADVICE": True}
     assert run("profile", {**values, **step, **outputs}) == {**outputs, **NUMBERS}
     found = options()
-    assert (found["raster"], found["model"], found["what"], found["seconds"]) == (str(image), model, "training", 5)
+    assert (found["raster"], found["model"], found["what"], found["seconds"]) == (str(image), model, "training", 1)
     assert (found["engine"], found["chip_px"], found["batch_size"], found["try_advice"]) == ("all", 64, 2, True)
     assert (found["profile"], found["trace"], found["report"]) == (outputs["PROFILE"], outputs["TRACE"], "")
 

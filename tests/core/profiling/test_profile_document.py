@@ -1,0 +1,253 @@
+"""Profiles as JSON documents: nothing is lost on the way, and what others wrote is checked."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from support.profiles import make_profile, make_run
+from training_core.errors import JobError
+from training_core.profiling.profile import (
+    Advice,
+    Counters,
+    LayerRow,
+    Limits,
+    LossTime,
+    MemoryCurve,
+    PrimitiveRow,
+    Profile,
+    Rate,
+    Row,
+    Run,
+    TimeLine,
+    Trial,
+)
+from training_core.profiling.profile_document import FORMAT, LARGEST_BYTES, from_document, read_profile, to_document
+
+RUN_KEYS = {
+    "what", "engine", "precision", "threads", "batch_size", "size_px", "step_s", "spread_s", "steps", "phases", "kinds",
+    "layers", "primitives", "unaccounted_share", "overhead_share", "counters", "memory",
+}  # fmt: skip
+
+
+def without_time_lines(profile):
+    return dataclasses.replace(
+        profile, runs=tuple(dataclasses.replace(run, time_line=TimeLine()) for run in profile.runs)
+    )
+
+
+def through_json(profile):
+    return from_document(json.loads(json.dumps(to_document(profile), allow_nan=False)))
+
+
+texts = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=8)
+times = st.floats(0, 1e6)
+amounts = st.none() | st.floats(0, 1e18)
+signed = st.floats(-1e6, 1e6)
+positive = st.floats(1e-9, 1e6)
+counts = st.integers(1, 10**9)
+rows = {
+    "name": texts,
+    "calls": times,
+    "time_s": signed,
+    "share": signed,
+    "flop": amounts,
+    "bytes": amounts,
+    "roof_share": amounts,
+    "bound": texts,
+}
+rates = st.dictionaries(texts, st.lists(st.builds(Rate, counts, positive), max_size=2).map(tuple), max_size=2)
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(-1e9, 1e9) | texts,
+    lambda inner: st.lists(inner, max_size=2).map(tuple) | st.dictionaries(texts, inner, max_size=2),
+    max_leaves=4,
+)
+options = st.dictionaries(texts, plain, max_size=2)
+
+
+def few(strategy):
+    return st.lists(strategy, max_size=2).map(tuple)
+
+
+runs = st.builds(
+    Run,
+    what=texts,
+    engine=texts,
+    precision=texts,
+    threads=counts,
+    batch_size=counts,
+    size_px=counts,
+    step_s=positive,
+    spread_s=times,
+    steps=counts,
+    phases=few(st.builds(Row, **rows)),
+    kinds=few(st.builds(Row, **rows)),
+    layers=few(st.builds(LayerRow, **rows, forward_s=times, backward_s=times)),
+    primitives=few(st.builds(PrimitiveRow, **rows, kind=texts, shape=texts, reorder_s=times)),
+    unaccounted_share=signed,
+    counters=st.builds(Counters, amounts, amounts, amounts, amounts, amounts),
+    memory=st.builds(MemoryCurve, few(st.integers(-5, 10**12)), few(st.tuples(texts, st.integers(0, 9))), counts),
+    time_line=st.just(TimeLine()),
+    options=options,
+)
+trials = st.builds(Trial, positive, positive)
+profiles = st.builds(
+    Profile,
+    hardware=texts,
+    limits=st.builds(Limits, rates, rates, rates, times, st.integers(0, 10**9), times, options),
+    runs=few(runs),
+    advice=few(
+        st.builds(Advice, texts, texts, texts, texts, signed, options, texts, trial=st.none() | trials)
+    ),
+    losses=few(st.builds(LossTime, texts, times, times)),
+    options=options,
+    versions=st.dictionaries(texts, texts, max_size=2),
+    warnings=few(texts),
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(profiles)
+def test_a_profile_comes_back_as_it_was(profile):
+    assert through_json(profile) == profile
+
+
+def test_the_numbers_stand_where_scripts_look_for_them():
+    profile = make_profile()
+    document = json.loads(json.dumps(to_document(profile)))
+    assert document["format"] == "roadseg-profile-1"
+    assert {"hardware", "versions", "options", "warnings", "limits", "advice", "losses"} | RUN_KEYS <= set(document)
+    assert document["step_s"] == profile.runs[0].step_s
+    (other,) = document["further_runs"]
+    assert set(other) >= RUN_KEYS and other["what"] == "inference"
+    assert "time_line" not in document and "time_line" not in other
+    assert through_json(profile) == without_time_lines(profile)
+
+
+def test_rows_leave_out_what_is_unknown():
+    row = Row("forward", 1.0, 0.2, 0.5, flop=float("nan"))
+    run = dataclasses.replace(make_run(), phases=(row,))
+    (written,) = to_document(make_profile(run))["phases"]
+    assert written == {"name": "forward", "calls": 1.0, "time_s": 0.2, "share": 0.5, "spread_s": 0.0}
+
+
+def test_numbers_of_numpy_are_written():
+    run = dataclasses.replace(make_run(), step_s=np.float32(0.5), threads=np.int64(3))
+    document = json.loads(json.dumps(to_document(make_profile(run))))
+    assert (document["step_s"], document["threads"]) == (0.5, 3)
+
+
+def test_the_peaks_of_memory_are_told():
+    memory = MemoryCurve((5, 9, 3, 12, 1), (("forward", 1), ("backward", 4)), 7)
+    run = dataclasses.replace(make_run(), memory=memory)
+    assert to_document(make_profile(run))["memory"]["peaks"] == {"forward": 9, "backward": 12}
+
+
+def test_a_profile_of_the_limits_alone_is_one():
+    profile = dataclasses.replace(make_profile(), runs=(), advice=())
+    assert through_json(profile) == profile
+
+
+def test_paths_of_any_encoding_come_back_and_passwords_do_not():
+    path = os.fsdecode(b"/data/\xff.tif")
+    profile = make_profile(options={"raster": path, "roads": "PG:dbname=x password=hush"})
+    text = json.dumps(to_document(profile))
+    assert text.isascii() and "hush" not in text
+    assert from_document(json.loads(text)).options["raster"] == path
+
+
+def test_members_of_later_versions_are_passed_over():
+    document = to_document(make_profile())
+    document["of tomorrow"] = document["layers"][0]["color"] = {"any": ["thing"]}
+    assert from_document(json.loads(json.dumps(document))) == without_time_lines(make_profile())
+
+
+@pytest.mark.parametrize(
+    ("keys", "value", "words"),
+    [
+        (["format"], "roadseg-profile-9", "roadseg-profile-9"),
+        (["step_s"], 0, "step_s"),
+        (["step_s"], "1", "step_s"),
+        (["step_s"], 1e300, "step_s"),
+        (["threads"], True, "threads"),
+        (["threads"], 2.5, "threads"),
+        (["spread_s"], -1, "spread_s"),
+        (["layers"], {}, "layers"),
+        (["layers", 3, "flop"], -1, "layers flop"),
+        (["layers", 3, "name"], "\x1b[2J", "layers name"),
+        (["layers", 3, "name"], "x" * 10_001, "layers name"),
+        (["primitives", 0, "shape"], None, "primitives shape"),
+        (["primitives", 0], [], "primitives"),
+        (["memory", "phases"], [["forward"]], "memory phases"),
+        (["limits", "convolution", "fp32", 0, "per_s"], 0, "per_s"),
+        (["advice", 0, "trial", "before_s"], 0, "before_s"),
+        (["versions", "torch"], 2, "versions"),
+        (["options"], [], "options"),
+        (["further_runs"], "none", "further_runs|runs"),
+        (["further_runs", 0, "batch_size"], 0, "batch_size"),
+        (["further_runs", 0, "kinds"], [[]], "kinds"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, keys, value, words):
+    document = to_document(make_profile())
+    *holders, last = keys
+    holder = document
+    for key in holders:
+        holder = holder[key]
+    holder[last] = value
+    path = tmp_path / "spoilt.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(JobError, match=words) as error:
+        read_profile(str(path))
+    assert str(path) in error.value.message and error.value.remedy
+
+
+@pytest.mark.parametrize("member", ["limits", "step_s", "layers", "hardware"])
+def test_a_missing_member_is_named(member):
+    document = to_document(make_profile())
+    del document[member]
+    with pytest.raises(ValueError, match=f"{member} is missing"):
+        from_document(document)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"null", b"\xff\xfe", b'{"format": NaN}', b"[" * 10**5, b'{"a": 1, "a": 2}', b"\x80\x04N."],
+)
+def test_what_is_no_profile_is_refused(tmp_path, content):
+    path = tmp_path / "file.json"
+    path.write_bytes(content)
+    with pytest.raises(JobError, match=r"file\.json"):
+        read_profile(str(path))
+
+
+def test_a_file_far_too_large_is_not_read(tmp_path):
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate(LARGEST_BYTES + 1)
+    with pytest.raises(JobError, match="50 MB"):
+        read_profile(str(path))
+
+
+def test_only_files_are_opened(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, "/dev/zero"):
+        with pytest.raises(JobError, match="no regular file"):
+            read_profile(str(path))
+    for path in (str(tmp_path / "none.json"), "null\0character"):
+        with pytest.raises(JobError):
+            read_profile(path)
+
+
+def test_a_file_that_was_written_is_read(tmp_path):
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps(to_document(make_profile()), indent=1), encoding="utf-8")
+    assert read_profile(str(path)) == without_time_lines(make_profile())
+    assert json.loads(path.read_text())["format"] == FORMAT
