@@ -14,18 +14,18 @@ prepare_process(threads=1)
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all-cases", action="store_true", help="all hostile cases, instead of a tenth of each group")
+    parser.addoption("--all-cases", action="store_true", help="all hostile cases, instead of a fifteenth of each group")
 
 
 def pytest_generate_tests(metafunc):
-    """Give a test that takes a `case` those of its module's `CASES`: all, or a tenth of each group."""
+    """Give a test that takes a `case` those of its module's `CASES`: all, or a fifteenth of each group."""
     if "case" not in metafunc.fixturenames:
         return
-    from cases import tenth
+    from cases import sampled
 
     for_all = metafunc.config.getoption("--all-cases")
     groups = metafunc.module.CASES
-    chosen = [(group, case) for group, cases in groups.items() for case in (cases if for_all else tenth(cases))]
+    chosen = [(group, case) for group, cases in groups.items() for case in (cases if for_all else sampled(cases))]
     metafunc.parametrize("case", [case for _, case in chosen], ids=[f"{group}: {case.name}" for group, case in chosen])
 
 
