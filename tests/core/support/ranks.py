@@ -1,0 +1,72 @@
+"""Functions run by several processes at once, as the ranks of a group."""
+
+import io
+import multiprocessing
+import os
+import tempfile
+import traceback
+from datetime import timedelta
+from pathlib import Path
+
+import torch
+
+# Children are forked from a server that has loaded these, so that each begins at once.
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["torch.distributed", "segmentation_models_pytorch", "timm.optim"])
+TIMEOUT_S = 120
+
+
+def run_ranks(function, size, *arguments):
+    """Return what `function(group, *arguments)` returns on each of the ranks; it is defined in a module of `support`.
+
+    Arguments and results are what `torch.save` takes.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        pipes = [_CONTEXT.Pipe(duplex=False) for _ in range(size)]
+        processes = [
+            _CONTEXT.Process(target=_run, args=(rank, size, folder, pipes[rank][1], function, arguments), daemon=True)
+            for rank in range(size)
+        ]
+        for process, (_, sender) in zip(processes, pipes):
+            process.start()
+            sender.close()
+        try:
+            results = [_received(receiver) for receiver, _ in pipes]
+        finally:
+            for process in processes:
+                process.kill()
+                process.join()
+    failures = [text for succeeded, text in results if not succeeded]
+    assert not failures, "\n".join(failures)
+    return [result for _, result in results]
+
+
+def _received(receiver):
+    if not receiver.poll(TIMEOUT_S):
+        return False, f"A rank has not answered for {TIMEOUT_S} s."
+    try:
+        return torch.load(io.BytesIO(receiver.recv_bytes()), weights_only=False)
+    except EOFError:
+        return False, "A rank has died."
+
+
+def _run(rank, size, folder, sender, function, arguments):
+    from torch import distributed
+
+    from training_core.distributed.group import Group
+    from training_core.system.processor import prepare_process
+
+    prepare_process(threads=1)
+    torch.set_num_threads(1)
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    try:
+        store = distributed.FileStore(str(Path(folder) / "store"), size)
+        distributed.init_process_group(
+            "gloo", store=store, rank=rank, world_size=size, timeout=timedelta(seconds=TIMEOUT_S / 2)
+        )
+        result = True, function(Group(rank, size), *arguments)
+    except BaseException:
+        result = False, f"Rank {rank}: {traceback.format_exc()}"
+    buffer = io.BytesIO()
+    torch.save(result, buffer)
+    sender.send_bytes(buffer.getvalue())

@@ -1,0 +1,104 @@
+"""The group of ranks that train together, and their collective communication by torch.distributed and gloo.
+
+Documents travel as JSON and tensors as they are: torch's own collectives of objects would unpickle what arrives.
+
+Scope: sums, gathering, broadcasts in the order of the ranks. Independent of how processes start and of models.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+from torch import distributed as dist
+
+
+class Group:
+    """The ranks that train together, as one of them sees it; with a single rank every collective is the identity.
+
+    Parameters
+    ----------
+    rank : int
+        This process' number, from 0; rank 0 leads.
+    size : int
+        Number of ranks.
+    process_group : ProcessGroup, optional
+        By default that of `torch.distributed.init_process_group`.
+
+    Attributes
+    ----------
+    sent_bytes : int
+        Payload that this rank has sent in collectives so far.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1, process_group: Optional[dist.ProcessGroup] = None) -> None:
+        self.rank, self.size, self.process_group = rank, size, process_group
+        self.sent_bytes = 0
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is rank 0, which decides, reports and writes."""
+        return self.rank == 0
+
+    def gather(self, tensor: Tensor) -> Tensor:
+        """Return a tensor (...) of the same shape on all ranks from each of them, (ranks, ...), same dtype."""
+        if self.size == 1:
+            return tensor[None]
+        gathered = tensor.new_empty(self.size * tensor.numel())  # gloo concatenates along the first axis
+        dist.all_gather_into_tensor(gathered, tensor.contiguous().view(-1), group=self.process_group)
+        self.sent_bytes += tensor.nbytes * (self.size - 1)
+        return gathered.view(self.size, *tensor.shape)
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """Return the sum over all ranks of a small tensor (...), same dtype, added in the order of the ranks.
+
+        Every rank gets the same bits, unlike from an all-reduce over rings of different order.
+        """
+        first, *others = self.gather(tensor)
+        for other in others:
+            first = first + other
+        return first
+
+    def broadcast(self, tensor: Tensor) -> Tensor:
+        """Return rank 0's tensor (...), any dtype, which overwrites that of all others in place."""
+        if self.size > 1:
+            dist.broadcast(tensor, group_src=0, group=self.process_group)
+            self.sent_bytes += tensor.nbytes * self.leads
+        return tensor
+
+    def broadcast_document(self, document: Any = None) -> Any:
+        """Return rank 0's document, of what JSON can hold; that of the others does not matter."""
+        text = torch.frombuffer(bytearray(json.dumps(document), "utf-8"), dtype=torch.uint8)
+        length = self.broadcast(torch.tensor(len(text)))
+        text = text if self.leads else torch.empty(int(length), dtype=torch.uint8)
+        return json.loads(bytes(self.broadcast(text).numpy()))
+
+    def gather_documents(self, document: Any) -> list[Any]:
+        """Return the documents of all ranks, of what JSON can hold, in the order of the ranks."""
+        text = torch.frombuffer(bytearray(json.dumps(document), "utf-8"), dtype=torch.uint8)
+        lengths = self.gather(torch.tensor(len(text)))
+        padded = torch.zeros(int(lengths.max()), dtype=torch.uint8)
+        padded[: len(text)] = text
+        return [json.loads(bytes(row[:length].numpy())) for row, length in zip(self.gather(padded), lengths)]
+
+    def broadcast_tensors(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return rank 0's tensors (...) of any dtype by name; those of the others do not matter."""
+        if self.size == 1:
+            return tensors
+        kinds = {name: [str(tensor.dtype).removeprefix("torch."), *tensor.shape] for name, tensor in tensors.items()}
+        kinds = self.broadcast_document(kinds if self.leads else None)
+        return {
+            name: self.broadcast(
+                tensors[name].contiguous() if self.leads else torch.empty(shape, dtype=getattr(torch, dtype))
+            )
+            for name, (dtype, *shape) in kinds.items()
+        }
+
+    def barrier(self) -> None:
+        """Wait for all ranks."""
+        self.gather(torch.zeros(1))
+
+
+ALONE = Group()
