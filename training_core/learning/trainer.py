@@ -29,6 +29,7 @@ from ..models.engines import NativeEngine
 from ..models.unet import freeze_stages, set_training_mode
 from ..segmentation.inference import Predictor
 from .history import PARTS_OF_A_STEP
+from .joint_sums import only_part
 from .optimizers import LEAST_MOMENTS, MOMENTS, build_optimizer
 from .sharing import Part, own_chips, parts_of_step
 from .training_loss import training_loss
@@ -151,7 +152,7 @@ class Trainer:
     def _accumulate(self, chips: np.ndarray, labels: np.ndarray, share: float) -> float:
         """Add the gradients of a batch, or of this rank's part of it, to those of the step; return the batch's loss."""
         logits = self._engine.forward(self._model, torch.from_numpy(chips))
-        joint = self.group.sum if self._exchange and self._sharing == SPLIT else nothing_to_add
+        joint = self.group.sum if self._exchange and self._sharing == SPLIT else only_part
         loss = training_loss(logits, torch.from_numpy(labels), self._recipe.centerline_weight, joint) * share
         if self._statistics:
             self._statistics.record()
