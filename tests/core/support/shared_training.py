@@ -36,7 +36,9 @@ def train(group, sharing, steps, options, classes=1, engine="native", precision=
         model = model.double()
     if is_recomputing:
         recompute_activations(model)
-    trainer = Trainer(model, _Double(precision) if is_double else make_engine(engine, precision), recipe, group, sharing)
+    trainer = Trainer(
+        model, _Double(precision) if is_double else make_engine(engine, precision), recipe, group, sharing
+    )
     if state:
         trainer.load_state_dict(state)
     losses = []
