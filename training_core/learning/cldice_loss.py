@@ -15,8 +15,11 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from ..geodata.pixel_codes import IGNORE, ROAD
+from .joint_sums import EVERYWHERE, Joint, Window, joint_sums, only_part
 
 ITERATIONS = 10  # each takes a pixel off either side of a road: of one up to 20 px wide, only the center-line is left
+# How far the pixels are on which a pixel of the skeleton depends: erosions, and the dilation after the last of them.
+REACH_PX = ITERATIONS + 1
 
 # Neighborhoods, as (row, column) steps from a pixel.
 _CROSS = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))
@@ -24,7 +27,13 @@ _COLUMN = ((0, 0), (-1, 0), (1, 0))
 _ROW = ((0, 0), (0, -1), (0, 1))
 
 
-def centerline_loss(logits: Tensor, labels: Tensor, iterations: int = ITERATIONS) -> Tensor:
+def centerline_loss(
+    logits: Tensor,
+    labels: Tensor,
+    iterations: int = ITERATIONS,
+    joint: Joint = only_part,
+    counted: Window = EVERYWHERE,
+) -> Tensor:
     """Return one minus the soft clDice over the labeled pixels of the batch (Shit et al., CVPR 2021).
 
     That is the harmonic mean of how much of the predicted center-lines is road, and how much of the true ones is
@@ -37,19 +46,23 @@ def centerline_loss(logits: Tensor, labels: Tensor, iterations: int = ITERATIONS
         BACKGROUND, ROAD or IGNORE.
     iterations : int
         Half the width of the widest road that is thinned to a line, in pixels.
+    joint : Joint
+        Adds up over the parts of a divided batch.
+    counted : Window
+        Which pixels belong to this part. Those around them are context: where an image is divided, REACH_PX of it.
 
     Returns
     -------
     Tensor, 0-d, dtype of the logits
         From 0 to 1.
     """
-    lengths = torch.stack([_lengths(*image, iterations) for image in zip(logits, labels)]).sum(0)
-    predicted, predicted_on_road, true, true_found = lengths + 1
+    own = torch.stack([_lengths(*image, iterations, counted) for image in zip(logits, labels)]).sum(0)
+    predicted, predicted_on_road, true, true_found = joint_sums(own, joint) + 1
     precision, sensitivity = predicted_on_road / predicted, true_found / true
     return 1 - 2 * precision * sensitivity / (precision + sensitivity)
 
 
-def _lengths(logits: Tensor, labels: Tensor, iterations: int) -> Tensor:
+def _lengths(logits: Tensor, labels: Tensor, iterations: int, counted: Window) -> Tensor:
     """Return pixel sums of one image, (4,): predicted center-lines, of these on road, true ones, of these predicted."""
     known = (labels != IGNORE).to(logits.dtype)
     road = (labels == ROAD).to(logits.dtype)
@@ -57,6 +70,7 @@ def _lengths(logits: Tensor, labels: Tensor, iterations: int) -> Tensor:
     # Computed again on the way back, so that no more of it is ever kept than of a single image.
     predicted = checkpoint(soft_skeleton, probability, known, iterations, use_reentrant=False, preserve_rng_state=False)
     true = soft_skeleton(road, known, iterations)
+    predicted, true, road, probability = (each[(..., *counted)] for each in (predicted, true, road, probability))
     return torch.stack([predicted.sum(), (predicted * road).sum(), true.sum(), (true * probability).sum()])
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from torch.nn import functional
 
 from ..geodata.pixel_codes import IGNORE, ROAD
 from .cldice_loss import centerline_loss
+from .joint_sums import EVERYWHERE, Joint, Window, only_part
 
 FOCAL_WEIGHT, DICE_WEIGHT = 0.75, 0.25  # as in CRESI
 
@@ -77,26 +79,26 @@ class _Focal:
 
     def __init__(self, logits: Tensor, alpha: float, weight: float) -> None:
         self.gradient = logits.new_empty(logits.numel())
+        self.sums = [0.0, 0.0]  # loss, labeled pixels
         self._alpha, self._weight = alpha, weight
-        self._sum = self._count = 0.0
 
     def add(self, block: _Block) -> None:
         """Add a block; writes the gradient of its sum."""
-        self._count += block.known.sum().item()
+        self.sums[1] += block.known.sum().item()
         factor = torch.mul(block.known, 1 - self._alpha, out=block.spare).add_(block.road, alpha=2 * self._alpha - 1)
         factor.mul_(block.error).mul_(block.error)
         slope = self.gradient[block.place]
         loss = functional.softplus(block.margin)
-        self._sum += torch.mul(factor, loss, out=slope).sum().item()
+        self.sums[0] += torch.mul(factor, loss, out=slope).sum().item()
         loss.mul_(2)
         loss.addcmul_(torch.sub(loss, 1, out=slope), block.error, value=-1)  # 2 l - q (2 l - 1)
         torch.mul(factor, loss, out=slope).mul_(block.sign)
 
-    def finish(self) -> float:
-        """Return the loss, and scale the gradient to that of the mean."""
-        scale = self._weight / max(self._count, 1.0)
+    def finish(self, loss: float, count: float) -> float:
+        """Return the mean, given the joint sums, and scale the gradient to its own."""
+        scale = self._weight / max(count, 1.0)
         self.gradient.mul_(scale)
-        return self._sum * scale
+        return loss * scale
 
 
 class _Dice:
@@ -108,22 +110,22 @@ class _Dice:
 
     def __init__(self, logits: Tensor, weight: float) -> None:
         self.gradient = logits.new_empty(logits.numel())
+        self.sums = [0.0, 0.0, 0.0]  # road, errors, errors on road
         self._weight = weight
-        self._road = self._errors = self._errors_on_road = 0.0
 
     def add(self, block: _Block) -> None:
         """Add a block; keeps q (1 - q), negative on road."""
         slope = self.gradient[block.place]
-        self._road += block.road.sum().item()
-        self._errors_on_road += torch.mul(block.error, block.road, out=slope).sum().item()
-        self._errors += torch.mul(block.error, block.known, out=slope).sum().item()
+        self.sums[0] += block.road.sum().item()
+        self.sums[2] += torch.mul(block.error, block.road, out=slope).sum().item()
+        self.sums[1] += torch.mul(block.error, block.known, out=slope).sum().item()
         slope.addcmul_(slope, block.error, value=-1).mul_(block.sign)
 
-    def finish(self) -> float:
-        """Return the loss, and finish its gradient."""
-        hits = self._road - self._errors_on_road
-        false_alarms = self._errors - self._errors_on_road
-        numerator, denominator = 2 * hits + 1, hits + false_alarms + self._road + 1
+    def finish(self, road: float, errors: float, errors_on_road: float) -> float:
+        """Return the loss, given the joint sums, and finish its gradient."""
+        hits = road - errors_on_road
+        false_alarms = errors - errors_on_road
+        numerator, denominator = 2 * hits + 1, hits + false_alarms + road + 1
         # Background, which is positive, times N / M^2; road, which is negative, times (2 M - N) / M^2.
         functional.leaky_relu_(self.gradient, (2 * denominator - numerator) / numerator)
         self.gradient.mul_(self._weight * numerator / denominator**2)
@@ -134,11 +136,13 @@ class _Sum(torch.autograd.Function):
     """Sum of terms; only its gradient is saved for the backward pass."""
 
     @staticmethod
-    def forward(context: Any, logits: Tensor, labels: Tensor, terms: list[_Focal | _Dice]) -> Tensor:
+    def forward(context: Any, logits: Tensor, labels: Tensor, terms: list[_Focal | _Dice], joint: Joint) -> Tensor:
         for block in _blocks(logits.reshape(-1), labels.reshape(-1)):
             for term in terms:
                 term.add(block)
-        value = sum(term.finish() for term in terms)
+        own = torch.tensor([each for term in terms for each in term.sums], dtype=torch.float64)
+        sums = iter(joint(own).tolist())
+        value = sum(term.finish(*islice(sums, len(term.sums))) for term in terms)
         gradient = terms[0].gradient
         for term in terms[1:]:
             gradient.add_(term.gradient)
@@ -147,12 +151,12 @@ class _Sum(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(context: Any, outer: Tensor) -> tuple[Tensor, None, None]:
+    def backward(context: Any, outer: Tensor) -> tuple[Tensor, None, None, None]:
         (gradient,) = context.saved_tensors
-        return gradient * outer, None, None
+        return gradient * outer, None, None, None
 
 
-def focal_loss(logits: Tensor, labels: Tensor, alpha: float = 0.5) -> Tensor:
+def focal_loss(logits: Tensor, labels: Tensor, alpha: float = 0.5, joint: Joint = only_part) -> Tensor:
     """Return the mean sigmoid focal loss (gamma 2) over the labeled pixels; 0 if there are none.
 
     Parameters
@@ -162,21 +166,42 @@ def focal_loss(logits: Tensor, labels: Tensor, alpha: float = 0.5) -> Tensor:
         BACKGROUND, ROAD or IGNORE.
     alpha : float
         Weight of road; that of background is 1 - alpha.
+    joint : Joint
+        Adds up over the parts of a divided batch.
 
     Returns
     -------
     Tensor, 0-d, dtype of the logits
     """
-    return _Sum.apply(logits, labels, [_Focal(logits, alpha, 1.0)])
+    return _Sum.apply(logits, labels, [_Focal(logits, alpha, 1.0)], joint)
 
 
-def dice_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Return the soft Dice loss over the labeled pixels, 0-d, of logits (...), float32, and labels (...), uint8."""
-    return _Sum.apply(logits, labels, [_Dice(logits, 1.0)])
+def dice_loss(logits: Tensor, labels: Tensor, joint: Joint = only_part) -> Tensor:
+    """Return the soft Dice loss over the labeled pixels.
+
+    Parameters
+    ----------
+    logits : Tensor (...), float32 or float64
+    labels : Tensor (...), uint8
+        BACKGROUND, ROAD or IGNORE.
+    joint : Joint
+        Adds up over the parts of a divided batch.
+
+    Returns
+    -------
+    Tensor, 0-d, dtype of the logits
+    """
+    return _Sum.apply(logits, labels, [_Dice(logits, 1.0)], joint)
 
 
-def road_loss(logits: Tensor, labels: Tensor, centerline_weight: float = 0.0) -> Tensor:
-    """Return the training loss: focal and Dice loss, mixed with clDice.
+def road_loss(
+    logits: Tensor,
+    labels: Tensor,
+    centerline_weight: float = 0.0,
+    joint: Joint = only_part,
+    counted: Window = EVERYWHERE,
+) -> Tensor:
+    """Return the road loss: focal and Dice loss, mixed with clDice.
 
     Parameters
     ----------
@@ -185,13 +210,19 @@ def road_loss(logits: Tensor, labels: Tensor, centerline_weight: float = 0.0) ->
         BACKGROUND, ROAD or IGNORE.
     centerline_weight : float
         Share of `centerline_loss`, from 0 to 1.
+    joint : Joint
+        Adds up over the parts of a divided batch.
+    counted : Window
+        Which pixels belong to this part; those around them are but context of the center-lines.
 
     Returns
     -------
     Tensor, 0-d, dtype of the logits
     """
-    terms = [_Focal(logits, 0.5, FOCAL_WEIGHT), _Dice(logits, DICE_WEIGHT)]
-    loss = _Sum.apply(logits, labels, terms)
+    terms_logits, terms_labels = logits[(..., *counted)], labels[(..., *counted)]
+    terms = [_Focal(terms_logits, 0.5, FOCAL_WEIGHT), _Dice(terms_logits, DICE_WEIGHT)]
+    loss = _Sum.apply(terms_logits, terms_labels, terms, joint)
     if centerline_weight == 0:
         return loss
-    return (1 - centerline_weight) * loss + centerline_weight * centerline_loss(logits, labels)
+    centerlines = centerline_loss(logits, labels, joint=joint, counted=counted)
+    return (1 - centerline_weight) * loss + centerline_weight * centerlines
