@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -31,7 +30,7 @@ from ..geodata.road_classes import RoadClass
 from ..geodata.sources import source_name
 from ..geodata.tiling import round_up
 from ..jobs import FineTune
-from ..jobs.recipe import USUAL_CHIP_PX
+from ..jobs.recipe import CHIPS, USUAL_CHIP_PX
 from ..labels.label_checks import check_labels
 from ..labels.label_edges import ignore_edges
 from ..labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
@@ -49,12 +48,15 @@ from ..learning.chips import ChipSampler, prefetch
 from ..learning.fitted_recipe import Fit, fit_recipe, has_choice
 from ..learning.following import follow, leading
 from ..learning.history import History
+from ..learning.image_tiles import TilePlan, plan_tiles
+from ..learning.image_trainer import ImageTrainer
 from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
 from ..learning.training_memory import MemoryPlan, plan_memory
 from ..learning.trial_steps import TrialSteps
 from ..learning.validation import Validation
+from ..learning.whole_images import ImageSampler, draw_images
 from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, make_engine, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, load_weights, save_model, weights_sha256
@@ -106,6 +108,8 @@ class Setup:
     chip_px : int
         Side of a chip as it enters the model.
     memory : MemoryPlan
+    tiles : TilePlan, optional
+        Where whole images are learned from: how they are divided.
     engine : Engine
         Trains the model.
     identity : dict
@@ -122,6 +126,7 @@ class Setup:
     architecture: Architecture
     chip_px: int
     memory: MemoryPlan
+    tiles: Optional[TilePlan]
     engine: Engine
     identity: dict[str, Any]
     base_halo_px: int
@@ -220,11 +225,13 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     require_alike(group, {**versions(), **identity, "initial weights": weights_sha256(model.state_dict())})
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)
     with agreed(group):
-        engine, fit, memory = _choose(job, architecture, chip_px, former, reporter, group)
+        engine, fit, memory, tiles = _choose(job, images, architecture, chip_px, former, reporter, group)
     job = dataclasses.replace(job, **fit.options)
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)  # a checkpoint may say nothing of it
     base_halo_px, base_sha256 = (base[1].halo_px, weights_sha256(base[0])) if base else (0, "")
-    setup = Setup(job, images, classes, architecture, chip_px, memory, engine, identity, base_halo_px, base_sha256)
+    setup = Setup(
+        job, images, classes, architecture, chip_px, memory, tiles, engine, identity, base_halo_px, base_sha256
+    )
     if memory.is_recomputing:
         from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
@@ -237,26 +244,44 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
 
 def _choose(
     job: FineTune,
+    images: list[LabeledImage],
     architecture: Architecture,
     chip_px: int,
     former: Optional[Checkpoint],
     reporter: Reporter,
     group: Group,
-) -> tuple[Engine, Fit, MemoryPlan]:
+) -> tuple[Engine, Fit, MemoryPlan, Optional[TilePlan]]:
     """Return what the processor and its memory decide: rank 0 finds it out, for all ranks."""
     chosen = None
     if group.leads:
         precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
-        memory = plan_memory(architecture, NativeEngine(precision), job, chip_px, reporter.log, group.local_size)
+        memory, tiles = _plan(job, images, architecture, chip_px, NativeEngine(precision), reporter, group)
         if former:
             engine, fit = former.engine, Fit(former.history.fitted)
         else:
             trial = TrialSteps(architecture, job, chip_px, memory.is_recomputing)
             engine = _choose_engine(job, trial, reporter)
             fit = _fit(job, trial, engine, reporter)
-        chosen = [dataclasses.asdict(engine), dataclasses.asdict(fit), dataclasses.asdict(memory)]
-    engine, fit, memory = group.broadcast_document(chosen)
-    return make_engine(**engine), Fit(**fit), MemoryPlan(**memory)
+        chosen = [each and dataclasses.asdict(each) for each in (engine, fit, memory, tiles)]
+    engine, fit, memory, tiles = group.broadcast_document(chosen)
+    return make_engine(**engine), Fit(**fit), MemoryPlan(**memory), TilePlan(**tiles) if tiles else None
+
+
+def _plan(
+    job: FineTune,
+    images: list[LabeledImage],
+    architecture: Architecture,
+    chip_px: int,
+    engine: Engine,
+    reporter: Reporter,
+    group: Group,
+) -> tuple[MemoryPlan, Optional[TilePlan]]:
+    """Return how the training fits into memory, and the tiles of whole images if it learns from these."""
+    if job.sample == CHIPS:
+        return plan_memory(architecture, engine, job, chip_px, reporter.log, group.local_size), None
+    shapes = [image.known.shape for image in images]
+    tiles = plan_tiles(architecture, engine, job, shapes, reporter.log, group.size, group.local_size)
+    return MemoryPlan(tiles.is_recomputing, tiles.peak_bytes), tiles
 
 
 def _read_former(job: FineTune, identity: dict[str, Any], reporter: Reporter) -> Optional[Checkpoint]:
@@ -279,7 +304,10 @@ def _prepare(
 ) -> Training:
     """Return the training that is to begin, or to be resumed from a checkpoint."""
     images, job, engine = setup.images, setup.job, setup.engine
-    trainer = Trainer(model, engine, job, group, job.sharing)
+    if setup.tiles:
+        trainer = ImageTrainer(model, engine, job, setup.tiles, group, lambda _: reporter.check_cancelled())
+    else:
+        trainer = Trainer(model, engine, job, group, job.sharing)
     with agreed(group):
         if former:
             take_over(trainer, former, checkpoint_path(job.model))
@@ -323,9 +351,14 @@ def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:
         return True
 
 
-def _batches(setup: Setup, training: Training) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the chips of each step from the next one on: those of this rank, and the labels of all."""
+def _batches(setup: Setup, training: Training) -> Iterator[tuple[Any, Any]]:
+    """Yield the chips of each step from the next one on: those of this rank, and the labels of all.
+
+    Or whole images, and how many pixels of each are labeled.
+    """
     job = setup.job
+    if setup.tiles:
+        return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, training.history.step)
     sampler, chips = ChipSampler(setup.images, setup.chip_px, job.seed), job.batch_size * job.accumulation
     return prefetch(sampler, chips, training.history.step, own=training.trainer.own_chips)
 
@@ -398,7 +431,7 @@ def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> Engi
         reporter.check_cancelled()
         trial.step(engine)
 
-    is_tried = not job.steps or job.steps >= FEWEST_STEPS_WITH_TRIAL
+    is_tried = job.sample == CHIPS and (not job.steps or job.steps >= FEWEST_STEPS_WITH_TRIAL)
     limit_s = math.inf if job.steps else TRIAL_SHARE * job.minutes * 60
     return choose_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s=limit_s)
 
