@@ -138,14 +138,15 @@ class GradientExchange:
         bucket.contributors, length = self._contributors, len(bucket.total)
         sends = [length * self._contributes] * group.size
         receives = [length * (rank < bucket.contributors) for rank in range(group.size)]
-        bucket.work = distributed.all_to_all_single(
-            bucket.received[: sum(receives)],
-            bucket.sent[: sum(sends)],
-            receives,
-            sends,
-            group=group.process_group,
-            async_op=True,
-        )
+        with group.waiting():
+            bucket.work = distributed.all_to_all_single(
+                bucket.received[: sum(receives)],
+                bucket.sent[: sum(sends)],
+                receives,
+                sends,
+                group=group.process_group,
+                async_op=True,
+            )
         group.sent_bytes += bucket.total.nbytes * (group.size - 1) * self._contributes
         self._sent += 1
         if self._is_last and self._sent - self._gathered > LAG:
@@ -166,9 +167,10 @@ class GradientExchange:
     def _gather_next(self) -> None:
         bucket = self._buckets[self._gathered]
         self._add_up(bucket)
-        bucket.work = distributed.all_gather_into_tensor(
-            bucket.sent, bucket.total, group=self._group.process_group, async_op=True
-        )
+        with self._group.waiting():
+            bucket.work = distributed.all_gather_into_tensor(
+                bucket.sent, bucket.total, group=self._group.process_group, async_op=True
+            )
         self._group.sent_bytes += bucket.total.nbytes * (self._group.size - 1)
         self._gathered += 1
 

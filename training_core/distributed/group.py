@@ -17,6 +17,14 @@ import torch
 from torch import Tensor
 from torch import distributed as dist
 
+from ..errors import WorkerError
+
+
+class LostRankError(WorkerError):
+    """Another rank has ended, or cannot be reached; why is known to whoever watches the ranks."""
+
+    code = "lost rank"
+
 
 class Group:
     """The ranks that train together, as one of them sees it; with a single rank every collective is the identity.
@@ -27,6 +35,8 @@ class Group:
         This process' number, from 0; rank 0 leads.
     size : int
         Number of ranks.
+    local_size : int, optional
+        Number of ranks on this machine; by default all.
     process_group : ProcessGroup, optional
         By default that of `torch.distributed.init_process_group`.
 
@@ -38,8 +48,15 @@ class Group:
         Seconds that this rank has spent in collectives so far: waiting for others, and for the network.
     """
 
-    def __init__(self, rank: int = 0, size: int = 1, process_group: Optional[dist.ProcessGroup] = None) -> None:
+    def __init__(
+        self,
+        rank: int = 0,
+        size: int = 1,
+        local_size: Optional[int] = None,
+        process_group: Optional[dist.ProcessGroup] = None,
+    ) -> None:
         self.rank, self.size, self.process_group = rank, size, process_group
+        self.local_size = size if local_size is None else local_size
         self.sent_bytes, self.waited_s = 0, 0.0
 
     @property
@@ -49,9 +66,18 @@ class Group:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Count the time in this context as waited for a collective."""
+        """Count the time in this context, in which nothing but a collective happens, as waited.
+
+        Raises
+        ------
+        LostRankError
+            The collective failed, as it does on all ranks when one of them ends.
+        """
         began_s = time.perf_counter()
-        yield
+        try:
+            yield
+        except RuntimeError as error:  # all that gloo raises
+            raise LostRankError(f"Rank {self.rank} of {self.size} has lost another one ({error}).") from error
         self.waited_s += time.perf_counter() - began_s
 
     def gather(self, tensor: Tensor) -> Tensor:

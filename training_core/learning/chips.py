@@ -79,7 +79,7 @@ class ChipSampler:
         image, centers = self._images[number], pools[number].centers
         center = divmod(int(centers[rng.integers(len(centers))]), image.training.shape[1])
         window = self._window(image.training.shape, center, rng)
-        scale, offset = _jitter(image, rng)
+        scale, offset = draw_scaling(image, rng)
         symmetry = int(rng.integers(8))
         known = image.known[window]
         height, width = known.shape
@@ -90,14 +90,7 @@ class ChipSampler:
         if chip is None:
             return
         chip = turned(chip, symmetry)[..., :height, :width]
-        values = image.values[(slice(None), *window)]
-        is_complete = known.all()
-        for band, target in enumerate(chip):
-            target[...] = values[band]
-            target *= scale[band]
-            target += offset[band]
-            if not is_complete:
-                target[~known] = 0
+        scale_into(chip, image.values[(slice(None), *window)], known, scale, offset)
 
     def _window(self, shape: tuple[int, ...], center: tuple[int, int], rng: np.random.Generator) -> tuple[slice, slice]:
         """Return a window around a pixel, shifted at random and into the image; the whole image if it is smaller."""
@@ -136,7 +129,7 @@ def _find_centers(labels: np.ndarray) -> tuple[_Pool, _Pool]:
     return pools[0], pools[1]
 
 
-def _jitter(image: LabeledImage, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def draw_scaling(image: LabeledImage, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return scale and offset of each band, (bands,), float32: normalization with jittered contrast and brightness.
 
     Most of the jitter is common to all bands.
@@ -147,6 +140,31 @@ def _jitter(image: LabeledImage, rng: np.random.Generator) -> tuple[np.ndarray, 
     scale = gain / np.array([band.std for band in image.bands])
     offset = bias - scale * np.array([band.mean for band in image.bands])
     return scale.astype(np.float32), offset.astype(np.float32)
+
+
+def scale_into(
+    target: np.ndarray, values: np.ndarray, known: np.ndarray, scale: np.ndarray, offset: np.ndarray
+) -> None:
+    """Scale values by band into an existing array.
+
+    Parameters
+    ----------
+    target : ndarray (bands, height, width), float32
+        Is filled; 0 where there are no data.
+    values : ndarray (bands, height, width), any dtype
+        As read.
+    known : ndarray (height, width), bool
+        Where there are data.
+    scale, offset : ndarray (bands,), float32
+        As `draw_scaling` returns them.
+    """
+    is_complete = known.all()
+    for band, plane in enumerate(target):
+        plane[...] = values[band]
+        plane *= scale[band]
+        plane += offset[band]
+        if not is_complete:
+            plane[~known] = 0
 
 
 def prefetch(

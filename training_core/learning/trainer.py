@@ -56,6 +56,8 @@ class Trainer:
     Attributes
     ----------
     group : Group
+    is_intact : bool
+        Whether all is as after the last step, also if the one since then has failed.
     timings_s : dict
         Seconds by part of the loop, as named in `PARTS`.
     """
@@ -78,7 +80,7 @@ class Trainer:
         self._set_training_mode()
         self._exchange = GradientExchange(self._model.parameters(), group) if group.size > 1 else None
         self._statistics = RunningStatistics(self._model, group) if self._shares_batches else None
-        self.timings_s = dict.fromkeys(PARTS, 0.0)
+        self.is_intact, self.timings_s = True, dict.fromkeys(PARTS, 0.0)
         self._part_began_s, self._waited_s = time.perf_counter(), group.waited_s
 
     @property
@@ -142,6 +144,7 @@ class Trainer:
                 self._exchange.finish()
             total = self._joint_loss(losses, sum(part.contributors for part in parts))
         except BaseException:  # what other ranks did not take part in leaves no trace
+            self.is_intact = self._statistics is not None or not self._exchange
             if self._statistics:
                 self._statistics.restore()
             raise

@@ -1,0 +1,115 @@
+"""Whole labeled images as samples: turned, contrast and brightness jittered as one, and read tile by tile.
+
+Scope: which image a step learns from, and how its pixels are read. Independent of files and of the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Optional
+
+import numpy as np
+
+from ..geodata.pixel_codes import ROAD
+from ..geodata.tiling import Tile
+from ..labels.labeled_images import LabeledImage, count_labels
+from ..segmentation.inference import padded_size
+from ..segmentation.symmetries import turned
+from .chips import draw_scaling, scale_into
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSample:
+    """A labeled image as one step sees it; nothing of it is copied before a tile is read.
+
+    Parameters
+    ----------
+    values : ndarray (bands, height, width), any number type
+        As read, turned; may be memory-mapped, as all of these.
+    known : ndarray (height, width), bool
+        False where the image has no data.
+    training : ndarray (height, width), uint8
+        BACKGROUND, ROAD or IGNORE.
+    classes : ndarray (height, width), uint8, optional
+        Number of the road's class, from 1; 0 if it is not known.
+    scale, offset : ndarray (bands,), float32
+        Normalize the values; see `draw_scaling`.
+    labeled_px : int
+        Pixels that are not IGNORE.
+    """
+
+    values: np.ndarray
+    known: np.ndarray
+    training: np.ndarray
+    classes: Optional[np.ndarray]
+    scale: np.ndarray
+    offset: np.ndarray
+    labeled_px: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width in pixels."""
+        height, width = self.known.shape
+        return height, width
+
+    def read(self, tile: Tile) -> np.ndarray:
+        """Return core and halo of a tile: (bands, padded height, padded width), float32, 0 where there are no data."""
+        column, row, width, height = tile.read_window
+        window = np.s_[row : row + height, column : column + width]
+        image = np.zeros((len(self.values), *padded_size((height, width))), dtype=np.float32)
+        values, known = self.values[(slice(None), *window)], self.known[window]
+        scale_into(image[:, :height, :width], values, known, self.scale, self.offset)
+        return image
+
+    def labels(self, rows: slice, columns: slice) -> np.ndarray:
+        """Return the labels of a window, as a copy: (height, width), uint8, ROAD + n for road of a known class n."""
+        labels = np.array(self.training[rows, columns])
+        if self.classes is not None:
+            labels[labels == ROAD] += self.classes[rows, columns][labels == ROAD]
+        return labels
+
+
+def sample_of(image: LabeledImage, scale: np.ndarray, offset: np.ndarray, symmetry: int = 0) -> ImageSample:
+    """Return an image as a sample.
+
+    Parameters
+    ----------
+    image : LabeledImage
+    scale, offset : ndarray (bands,), float32
+        Normalize its values; see `draw_scaling`.
+    symmetry : int
+        One of the eight of the square; see `turned`.
+
+    Returns
+    -------
+    ImageSample
+    """
+    values, known, training = (turned(array, symmetry) for array in (image.values, image.known, image.training))
+    classes = None if image.classes is None else turned(image.classes, symmetry)
+    return ImageSample(values, known, training, classes, scale, offset, count_labels(image.training)[0])
+
+
+class ImageSampler:
+    """Draws whole images, each as often as its share of the labeled pixels says; `ChipSampler`'s counterpart.
+
+    Parameters
+    ----------
+    images : list of LabeledImage
+    seed : int
+        The same seed draws the same images, and the same augmentation.
+    """
+
+    def __init__(self, images: list[LabeledImage], seed: int) -> None:
+        self._images, self._seed = images, seed
+        labeled_px = np.array([count_labels(image.training)[0] for image in images], dtype=float)
+        self._shares = labeled_px / labeled_px.sum()
+
+    def batch(self, number: int, count: int) -> list[ImageSample]:
+        """Draw the images of a step, which depend on the seed and its number alone."""
+        rng = np.random.default_rng([self._seed, number])
+        return [self._draw(rng) for _ in range(count)]
+
+    def _draw(self, rng: np.random.Generator) -> ImageSample:
+        image = self._images[rng.choice(len(self._images), p=self._shares)]
+        scaling = draw_scaling(image, rng)
+        return sample_of(image, *scaling, symmetry=int(rng.integers(8)))
