@@ -189,6 +189,12 @@ class Reporter:
         if math.isfinite(value):
             self._sink(Metric(name, value, step))
 
+    def pass_on(self, event: Event) -> None:
+        """Report an event of another process that does this job, as it is; a warning is one of `warnings`, too."""
+        if isinstance(event, Warning):
+            self.warnings.append(event.message)
+        self._sink(event)
+
     def log(self, message: str) -> None:
         """Report a line for the log."""
         self._sink(Log(without_passwords(message)))

@@ -12,25 +12,22 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from typing import IO, Any, NoReturn
 
 from . import events
-from .errors import Cancelled, RoadSegError, without_passwords
+from .distributed import rank_variables
+from .errors import Cancelled
 from .events import Event, Reporter
-from .jobs import Job, with_model_paths
+from .explanations import explain
+from .jobs import Job, ProcessOptions, with_model_paths
 from .system import limits, shutdown
-from .system.staging import NO_ROOM
 
 HEARTBEAT_S = 2.0
 # Time limits after the client has closed the pipe: for the next tile or step, for uninterruptible sections, and, if the
 # job keeps the best model so far, for writing it.
 PATIENCE_S, GRACE_S, FINISH_S = 2.0, 20.0, 620.0
 EXIT_FAILED, EXIT_CANCELLED = 1, 130
-LONGEST_MESSAGE = 10_000
-# How PyTorch puts it that there is no memory.
-_NO_MEMORY = ("not enough memory", "can't allocate memory")
 
 
 def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
@@ -38,6 +35,10 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
     job.validate()
     job = with_model_paths(job)
     limits.check()
+    if rank_variables.are_set() or (isinstance(job, ProcessOptions) and job.processes != "1"):
+        from .ranks import execute_on_ranks
+
+        return execute_on_ranks(job, reporter)
     from .system.processor import prepare_process
 
     prepare_process(getattr(job, "threads", 0))
@@ -77,38 +78,6 @@ def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> 
     heart.join()  # so that nothing follows the last event
     sink(last)
     return status
-
-
-def explain(error: BaseException, reporter: Reporter) -> events.Error:
-    """Return an exception as an error event; the traceback of an unexpected one goes to the log."""
-    if isinstance(error, KeyboardInterrupt):
-        error = Cancelled()
-    if isinstance(error, RoadSegError):
-        return events.Error(error.code, _shortened(error.message), error.remedy)
-    if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
-        return events.Error(
-            "resources",
-            "There is not enough memory for this job.",
-            "Do it for a part of the image or layer, or lower the tile size, chip size or batch size.",
-        )
-    if "Too many open files" in str(error):  # some libraries say so in errors of their own
-        return events.Error(
-            "resources", "Too many files are open.", "Raise the limit of open files (ulimit -n), or give fewer rasters."
-        )
-    if isinstance(error, OSError) and error.errno in NO_ROOM:
-        return events.Error("output", "The disk is full.", "Make room, or choose another folder for the outputs.")
-    reporter.log("".join(traceback.format_exception(type(error), error, error.__traceback__)))
-    return events.Error(
-        "unexpected",
-        _shortened(without_passwords(f"Unexpected error: {type(error).__name__}: {error}")),
-        "The log has the details; please report them with it.",
-    )
-
-
-def _shortened(message: str) -> str:
-    """Return a message without its middle where it is too long to read: names of layers and bands may be."""
-    half = LONGEST_MESSAGE // 2
-    return message if len(message) <= LONGEST_MESSAGE else f"{message[:half]} ... {message[-half:]}"
 
 
 def run_for_client(job: Job) -> NoReturn:

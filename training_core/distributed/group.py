@@ -8,11 +8,22 @@ Scope: sums, gathering, broadcasts in the order of the ranks. Independent of how
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Optional
 
 import torch
 from torch import Tensor
 from torch import distributed as dist
+
+from ..errors import WorkerError
+
+
+class LostRankError(WorkerError):
+    """Another rank has ended, or cannot be reached; why is known to whoever watches the ranks."""
+
+    code = "lost rank"
 
 
 class Group:
@@ -24,6 +35,8 @@ class Group:
         This process' number, from 0; rank 0 leads.
     size : int
         Number of ranks.
+    local_size : int, optional
+        Number of ranks on this machine; by default all.
     process_group : ProcessGroup, optional
         By default that of `torch.distributed.init_process_group`.
 
@@ -31,23 +44,49 @@ class Group:
     ----------
     sent_bytes : int
         Payload that this rank has sent in collectives so far.
+    waited_s : float
+        Seconds that this rank has spent in collectives so far: waiting for others, and for the network.
     """
 
-    def __init__(self, rank: int = 0, size: int = 1, process_group: Optional[dist.ProcessGroup] = None) -> None:
+    def __init__(
+        self,
+        rank: int = 0,
+        size: int = 1,
+        local_size: Optional[int] = None,
+        process_group: Optional[dist.ProcessGroup] = None,
+    ) -> None:
         self.rank, self.size, self.process_group = rank, size, process_group
-        self.sent_bytes = 0
+        self.local_size = size if local_size is None else local_size
+        self.sent_bytes, self.waited_s = 0, 0.0
 
     @property
     def leads(self) -> bool:
         """Whether this is rank 0, which decides, reports and writes."""
         return self.rank == 0
 
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Count the time in this context, in which nothing but a collective happens, as waited.
+
+        Raises
+        ------
+        LostRankError
+            The collective failed, as it does on all ranks when one of them ends.
+        """
+        began_s = time.perf_counter()
+        try:
+            yield
+        except RuntimeError as error:  # all that gloo raises
+            raise LostRankError(f"Rank {self.rank} of {self.size} has lost another one ({error}).") from error
+        self.waited_s += time.perf_counter() - began_s
+
     def gather(self, tensor: Tensor) -> Tensor:
         """Return a tensor (...) of the same shape on all ranks from each of them, (ranks, ...), same dtype."""
         if self.size == 1:
             return tensor[None]
         gathered = tensor.new_empty(self.size * tensor.numel())  # gloo concatenates along the first axis
-        dist.all_gather_into_tensor(gathered, tensor.contiguous().view(-1), group=self.process_group)
+        with self.waiting():
+            dist.all_gather_into_tensor(gathered, tensor.contiguous().view(-1), group=self.process_group)
         self.sent_bytes += tensor.nbytes * (self.size - 1)
         return gathered.view(self.size, *tensor.shape)
 
@@ -64,7 +103,8 @@ class Group:
     def broadcast(self, tensor: Tensor) -> Tensor:
         """Return rank 0's tensor (...), any dtype, which overwrites that of all others in place."""
         if self.size > 1:
-            dist.broadcast(tensor, group_src=0, group=self.process_group)
+            with self.waiting():
+                dist.broadcast(tensor, group_src=0, group=self.process_group)
             self.sent_bytes += tensor.nbytes * self.leads
         return tensor
 

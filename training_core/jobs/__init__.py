@@ -41,6 +41,7 @@ from .option import (
     from_options,
     option,
 )
+from .processes import ProcessOptions
 from .profiling import ALL, BOTH, INFERENCE, TRAINING, CompareProfiles, Profile
 from .recipe import RecipeOptions, StepOptions
 from .shared import (
@@ -105,6 +106,7 @@ __all__ = [
     "NodingOptions",
     "Option",
     "OptionField",
+    "ProcessOptions",
     "Profile",
     "Quantize",
     "RecipeOptions",

@@ -26,12 +26,13 @@ from .option import (
     Job,
     option,
 )
-from .recipe import LEAST_CHIP_PX, RecipeOptions
+from .processes import AUTO, ProcessOptions
+from .recipe import BATCHES, LEAST_CHIP_PX, RecipeOptions
 from .shared import ComputeOptions, LabelOptions, SegmentOptions, model_option
 
 
 @dataclass(frozen=True)
-class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
+class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     """Fine-tune a road segmentation model on roads drawn in images.
 
     Trains on roads drawn as lines or polygons, best within an area of interest in which every road is drawn, starting
@@ -123,15 +124,22 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
         advanced=True,
     )
 
+    @property
+    def most_processes(self) -> int:
+        """As many processes as have something to compute in each step."""
+        return self.accumulation if self.sharing == BATCHES else self.batch_size
+
     def validate(self) -> None:
-        """See Job.validate; also checks the chip size, and that frozen layers come with a base model.
+        """See Job.validate; also checks the chip size, that frozen layers come with a base model, and processes.
 
         Raises
         ------
         JobError
-            See Job.validate, or chips are too small, or layers are frozen without a base model.
+            See Job.validate, or chips are too small, layers are frozen without a base model, or there are more
+            processes than they have to share.
         """
         super().validate()
+        self._check_processes()
         if 0 < self.chip_px < LEAST_CHIP_PX:
             raise JobError(
                 f"Chip size (chip_px) is {self.chip_px}.",
@@ -140,6 +148,15 @@ class FineTune(LabelOptions, RecipeOptions, ComputeOptions):
         if not self.base_model and (self.frozen_stages > 0 or self.batch_norm == "frozen"):
             name = "Frozen stages (frozen_stages)" if self.frozen_stages > 0 else "Batch norm (batch_norm) frozen"
             raise JobError(f"{name} need a base model, but there is none.", "Give a base model (base_model).")
+
+    def _check_processes(self) -> None:
+        if self.processes == AUTO or int(self.processes) <= self.most_processes:
+            return
+        what, name = ("batches", "accumulation") if self.sharing == BATCHES else ("chips in a batch", "batch_size")
+        raise JobError(
+            f"{self.processes} processes (processes) cannot share a step of {self.most_processes} {what}.",
+            f"Raise {name} to a multiple of {self.processes}, or lower the number of processes.",
+        )
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from .option import Job, option
 
 OPTIMIZERS = ("adamw", "sgd", "lamb", "lars")
+# How several processes share a step: whole batches of the accumulation, or a part of each batch.
+BATCHES, SPLIT = "batches", "split"
 # Stands for a number that is chosen by the pace of training on the processor at hand.
 BY_PACE = -1
 # Sides of chips to choose from, and the least that a job may ask for.

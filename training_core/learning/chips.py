@@ -6,8 +6,9 @@ Scope: sampling and augmentation. Independent of files and of the model.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Optional
 
 import numpy as np
 
@@ -41,26 +42,37 @@ class ChipSampler:
         pools = [_find_centers(image.training) for image in images]
         self._roads, self._labeled = [roads for roads, _ in pools], [labeled for _, labeled in pools]
 
-    def batch(self, number: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    def batch(self, number: int, count: int, own: Optional[Sequence[int]] = None) -> tuple[np.ndarray, np.ndarray]:
         """Draw a batch, which depends on the seed and its number alone.
+
+        Parameters
+        ----------
+        number : int
+            Of the batch.
+        count : int
+            Chips in it.
+        own : sequence of int, optional
+            Numbers of the chips that this rank computes, in ascending order; all by default. Random numbers are drawn
+            for all of them, so that each is the same whichever rank computes it.
 
         Returns
         -------
-        images : ndarray (count, bands, size, size), float32
+        images : ndarray (own, bands, size, size), float32
             Normalized; 0 where the image has no data.
         labels : ndarray (count, size, size), uint8
             BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
         """
         rng = np.random.default_rng([self._seed, number])
-        side = self._size_px
-        chips = np.zeros((count, len(self._images[0].bands), side, side), dtype=np.float32)
+        own, side = range(count) if own is None else own, self._size_px
+        chips = np.zeros((len(own), len(self._images[0].bands), side, side), dtype=np.float32)
         labels = np.full((count, side, side), IGNORE, dtype=np.uint8)
-        for chip, label in zip(chips, labels):
-            self._draw(rng, chip, label)
+        places = {chip: place for place, chip in enumerate(own)}
+        for chip, label in enumerate(labels):
+            self._draw(rng, chips[places[chip]] if chip in places else None, label)
         return chips, labels
 
-    def _draw(self, rng: np.random.Generator, chip: np.ndarray, label: np.ndarray) -> None:
-        """Fill a chip (bands, size, size) of zeros, and its labels (size, size) of IGNORE."""
+    def _draw(self, rng: np.random.Generator, chip: Optional[np.ndarray], label: np.ndarray) -> None:
+        """Fill a chip (bands, size, size) of zeros, if it is wanted, and its labels (size, size) of IGNORE."""
         pools = self._roads if rng.random() < ROAD_CHIP_SHARE else self._labeled
         weights = np.array([pool.total for pool in pools], dtype=float)
         number = rng.choice(len(pools), p=weights / weights.sum())
@@ -71,10 +83,13 @@ class ChipSampler:
         symmetry = int(rng.integers(8))
         known = image.known[window]
         height, width = known.shape
-        chip, label = (turned(array, symmetry)[..., :height, :width] for array in (chip, label))
+        label = turned(label, symmetry)[..., :height, :width]
         label[...] = image.training[window]
         if image.classes is not None:
             label[label == ROAD] += image.classes[window][label == ROAD]
+        if chip is None:
+            return
+        chip = turned(chip, symmetry)[..., :height, :width]
         scale_into(chip, image.values[(slice(None), *window)], known, scale, offset)
 
     def _window(self, shape: tuple[int, ...], center: tuple[int, int], rng: np.random.Generator) -> tuple[slice, slice]:
@@ -153,7 +168,7 @@ def scale_into(
 
 
 def prefetch(
-    sampler: ChipSampler, batch_size: int, first: int = 0, depth: int = 3
+    sampler: ChipSampler, batch_size: int, first: int = 0, depth: int = 3, own: Optional[Sequence[int]] = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield batches that a background thread draws ahead; closing the generator ends the thread.
 
@@ -166,11 +181,13 @@ def prefetch(
         Number of the first batch.
     depth : int
         How many batches may wait; see `ahead`.
+    own : sequence of int, optional
+        See `ChipSampler.batch`.
 
     Yields
     ------
-    images : ndarray (batch_size, bands, size, size), float32
+    images : ndarray (own, bands, size, size), float32
     labels : ndarray (batch_size, size, size), uint8
         As `ChipSampler.batch` returns them.
     """
-    return ahead((sampler.batch(number, batch_size) for number in itertools.count(first)), depth)
+    return ahead((sampler.batch(number, batch_size, own) for number in itertools.count(first)), depth)

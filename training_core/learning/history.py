@@ -14,7 +14,7 @@ import torch
 from ..segmentation.pixel_metrics import Confusion, Scores
 
 # Parts of a training step, by which the time is told apart.
-PARTS_OF_A_STEP = ("waiting for chips", "forward", "backward", "optimizer")
+PARTS_OF_A_STEP = ("waiting for chips", "forward", "backward", "communication", "optimizer")
 
 # Options of the recipe that may be chosen by the pace, and their least values.
 FITTED = {"frozen_stages": 0, "chip_px": 32}

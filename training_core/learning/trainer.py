@@ -1,5 +1,8 @@
 """Training step: forward, backward and optimizer on a batch; inference with the weights so far; state to resume from.
 
+With several processes, each rank has a trainer, which computes its share of every step; after it, all have the same
+weights.
+
 Scope: a model, its engine, loss and optimizer. Independent of how long to train and of files.
 """
 
@@ -14,16 +17,22 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from ..distributed.gradient_exchange import GradientExchange
+from ..distributed.group import ALONE, Group
+from ..distributed.running_statistics import RunningStatistics
+from ..distributed.synchronized_norm import synchronize_norms
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band
 from ..jobs import StepOptions
+from ..jobs.recipe import BATCHES, SPLIT
 from ..models.engines import NativeEngine
 from ..models.unet import freeze_stages, set_training_mode
 from ..segmentation.inference import Predictor
-from .class_loss import CLASS_WEIGHT, class_loss, without_classes
 from .history import PARTS_OF_A_STEP
-from .losses import road_loss
+from .joint_sums import only_part
 from .optimizers import LEAST_MOMENTS, MOMENTS, build_optimizer
+from .sharing import Part, own_chips, parts_of_step
+from .training_loss import training_loss
 from .weight_averaging import WeightAverage
 
 PARTS = (*PARTS_OF_A_STEP, "validation", "checkpoint")
@@ -39,55 +48,76 @@ class Trainer:
     engine : NativeEngine
     recipe : StepOptions
         Batch size, optimizer, loss and so on.
+    group : Group
+        The ranks that train together.
+    sharing : str
+        What they share: batches, or split; see `parts_of_step`.
 
     Attributes
     ----------
+    group : Group
+    is_intact : bool
+        Whether all is as after the last step, also if the one since then has failed.
     timings_s : dict
         Seconds by part of the loop, as named in `PARTS`.
     """
 
-    def __init__(self, model: nn.Module, engine: NativeEngine, recipe: StepOptions) -> None:
-        self._engine, self._recipe = engine, recipe
+    def __init__(
+        self,
+        model: nn.Module,
+        engine: NativeEngine,
+        recipe: StepOptions,
+        group: Group = ALONE,
+        sharing: str = BATCHES,
+    ) -> None:
+        self._engine, self._recipe, self.group, self._sharing = engine, recipe, group, sharing
         freeze_stages(model, recipe.frozen_stages)
         optimizer = build_optimizer(model, recipe.optimizer, recipe.weight_decay)
         self._model, self._optimizer = engine.prepare_training(model, optimizer)
         self._average = WeightAverage(self._model, recipe.averaging) if recipe.averaging else None
+        if group.size > 1 and sharing == SPLIT:
+            synchronize_norms(self._model, group)
         self._set_training_mode()
-        self.timings_s = dict.fromkeys(PARTS, 0.0)
-        self._part_began_s = time.perf_counter()
+        self._exchange = GradientExchange(self._model.parameters(), group) if group.size > 1 else None
+        self._statistics = RunningStatistics(self._model, group) if self._shares_batches else None
+        self.is_intact, self.timings_s = True, dict.fromkeys(PARTS, 0.0)
+        self._part_began_s, self._waited_s = time.perf_counter(), group.waited_s
+
+    @property
+    def own_chips(self) -> list[int]:
+        """Numbers of the chips of a step that this rank computes."""
+        return own_chips(self._parts(self._recipe.batch_size * self._recipe.accumulation))
 
     def record_time(self, part: str) -> None:
-        """Add the time since the last call to that of a part, one of `PARTS`."""
-        now_s = time.perf_counter()
-        self.timings_s[part] += now_s - self._part_began_s
-        self._part_began_s = now_s
+        """Add the time since the last call to that of a part, one of `PARTS`, and the time waited to communication."""
+        now_s, waited_s = time.perf_counter(), self.group.waited_s - self._waited_s
+        self.timings_s[part] += now_s - self._part_began_s - waited_s
+        self.timings_s["communication"] += waited_s
+        self._part_began_s, self._waited_s = now_s, self.group.waited_s
 
     def step(self, chips: np.ndarray, labels: np.ndarray, rate: float) -> float:
         """Train on the chips of one step; a NaN or infinite loss changes no weight.
 
         Parameters
         ----------
-        chips : ndarray (chips, bands, height, width), float32
-            Computed a batch at a time; gradients accumulate, each batch weighted by its share of the labeled pixels.
+        chips : ndarray (own chips, bands, height, width), float32
+            Those of `own_chips`: all of them where one process trains. Computed a batch at a time; gradients
+            accumulate, each batch weighted by its share of the labeled pixels.
         labels : ndarray (chips, height, width), uint8
-            As `ChipSampler.batch` returns them.
+            Of all chips of the step, as `ChipSampler.batch` returns them.
         rate : float
             Learning rate.
 
         Returns
         -------
         float
-            The loss, NaN or infinite where the training has diverged.
+            The loss, the same on all ranks; NaN or infinite where the training has diverged.
         """
         self.record_time("waiting for chips")
         for group in self._optimizer.param_groups:
             group["lr"] = rate
         self._optimizer.zero_grad(set_to_none=True)
-        labeled, total = max(1, np.count_nonzero(labels != IGNORE)), 0.0
-        for start in range(0, len(chips), self._recipe.batch_size):
-            batch = slice(start, start + self._recipe.batch_size)
-            share = np.count_nonzero(labels[batch] != IGNORE) / labeled
-            total += self._accumulate(torch.from_numpy(chips[batch]), torch.from_numpy(labels[batch]), share)
+        total = self._compute_gradients(chips, labels)
         if math.isfinite(total):
             if self._recipe.clip_norm:
                 nn.utils.clip_grad_norm_(self._model.parameters(), self._recipe.clip_norm)
@@ -97,17 +127,59 @@ class Trainer:
         self.record_time("optimizer")
         return total
 
-    def _accumulate(self, chips: Tensor, labels: Tensor, share: float) -> float:
-        """Add a batch's gradients to those of the step; return its share of the loss."""
-        logits = self._engine.forward(self._model, chips)
-        loss = road_loss(logits[:, :1], without_classes(labels)[:, None], self._recipe.centerline_weight)
-        if logits.shape[1] > 1:
-            loss = loss + CLASS_WEIGHT * class_loss(logits[:, 1:], labels)
-        loss = loss * share
+    def _compute_gradients(self, chips: np.ndarray, labels: np.ndarray) -> float:
+        """Leave the gradients of a step in the parameters, and return its loss; both are the same on all ranks."""
+        labeled, parts, first, losses = max(1, np.count_nonzero(labels != IGNORE)), self._parts(len(labels)), 0, []
+        if self._statistics:
+            self._statistics.begin()
+        try:
+            for part in parts:
+                if self._exchange:
+                    self._exchange.begin_round(part.contributors, part is parts[-1])
+                if part.chips:
+                    own = slice(first, first := first + len(part.chips))
+                    share = np.count_nonzero(labels[_span(part.batch)] != IGNORE) / labeled
+                    losses.append(self._accumulate(chips[own], labels[_span(part.chips)], share))
+            if self._exchange:
+                self._exchange.finish()
+            total = self._joint_loss(losses, sum(part.contributors for part in parts))
+        except BaseException:  # what other ranks did not take part in leaves no trace
+            self.is_intact = self._statistics is not None or not self._exchange
+            if self._statistics:
+                self._statistics.restore()
+            raise
+        if self._statistics:
+            self._statistics.finish(len(labels) // self._recipe.batch_size)
+        return total
+
+    def _accumulate(self, chips: np.ndarray, labels: np.ndarray, share: float) -> float:
+        """Add the gradients of a batch, or of this rank's part of it, to those of the step; return the batch's loss."""
+        logits = self._engine.forward(self._model, torch.from_numpy(chips))
+        joint = self.group.sum if self._exchange and self._sharing == SPLIT else only_part
+        loss = training_loss(logits, torch.from_numpy(labels), self._recipe.centerline_weight, joint) * share
+        if self._statistics:
+            self._statistics.record()
         self.record_time("forward")
         loss.backward()
         self.record_time("backward")
         return loss.item()
+
+    def _joint_loss(self, losses: list[float], batches: int) -> float:
+        """Return the loss of a step, from those of the batches that this rank computed, added in their order."""
+        if self._exchange and self._shares_batches:
+            rounds = -(-batches // self.group.size)
+            own = torch.zeros(rounds, dtype=torch.float64)
+            own[: len(losses)] = torch.tensor(losses, dtype=torch.float64)
+            losses = self.group.gather(own).T.reshape(-1)[:batches].tolist()
+        return sum(losses)
+
+    def _parts(self, chips: int) -> list[Part]:
+        return parts_of_step(chips, self._recipe.batch_size, self.group, self._sharing)
+
+    @property
+    def _shares_batches(self) -> bool:
+        """Whether batches of a step are computed apart, by several ranks or one after the other."""
+        return self._sharing == BATCHES and (self._recipe.accumulation > 1 or self.group.size > 1)
 
     def weights(self) -> dict[str, Tensor]:
         """Return copies of the weights to validate and store, averaged if the recipe says so: (...), any dtype."""
@@ -186,6 +258,10 @@ class Trainer:
 
     def _set_training_mode(self) -> None:
         set_training_mode(self._model, self._recipe.frozen_stages, self._recipe.batch_norm)
+
+
+def _span(numbers: range) -> slice:
+    return slice(numbers.start, numbers.stop)
 
 
 def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

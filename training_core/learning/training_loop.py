@@ -19,6 +19,7 @@ from ..events import Reporter
 from ..jobs import RecipeOptions
 from ..labels.labeled_images import LabeledImage
 from ..segmentation.inference import Predictor
+from .following import Command, command
 from .history import History, Trained, best_at_threshold
 from .optimizers import peak_rate, rate_at
 from .pace import Pace
@@ -152,8 +153,8 @@ class Training:
         Parameters
         ----------
         batches : generator of (chips, labels)
-            (chips, bands, height, width), float32, and (chips, height, width), uint8, of each step from the one after
-            `history.step` on. Closed at the end.
+            (own chips, bands, height, width), float32, and (chips, height, width), uint8, of each step from the one
+            after `history.step` on. Closed at the end.
         keep : callable
             Called after every step, to write checkpoints.
 
@@ -199,10 +200,12 @@ class Training:
         # The last one computes no fewer blocks than those before it.
         share = min((VALIDATION_SHARE - LAST_VALIDATION_SHARE) / number, VALIDATION_SHARE / (number + 1))
         count, limit_s = self._clock.affordable(self.blocks, share)
-        fewest = history.validation_blocks or FEWEST_BLOCKS
+        fewest, group = history.validation_blocks or FEWEST_BLOCKS, self.trainer.group
+        blocks = self.blocks[: history.validation_blocks or count]
+        command(group, Command.VALIDATE, len(blocks), fewest, limit_s)
         try:
             with self.trainer.validating(self.blocks[0].image.bands) as predictor:
-                found = validate(predictor, self.blocks[: history.validation_blocks or count], fewest, limit_s)
+                found = validate(predictor, blocks, fewest, limit_s, group)
         except ModelFileError:
             self._end_diverged(f"at step {step} the model computes values that are no numbers (NaN)")
             return
@@ -283,14 +286,15 @@ class Training:
     def _step(self, chips: np.ndarray, labels: np.ndarray) -> None:
         rate = rate_at(self._done, peak_rate(self._recipe), self._recipe.warm_up_share)
         began_s = time.perf_counter()
+        command(self.trainer.group, Command.STEP, rate)
         loss = self.trainer.step(chips, labels, rate)
-        fall = self._pace.add_step(time.perf_counter() - began_s, len(chips))
+        fall = self._pace.add_step(time.perf_counter() - began_s, len(labels))
         if fall:
             self._reporter.warning(fall)
         if not math.isfinite(loss):
             self._end_diverged(f"at step {self.history.step + 1} the loss became NaN or infinite")
             return
-        self.history.add_step(self._elapsed_s(), loss, rate, len(chips))
+        self.history.add_step(self._elapsed_s(), loss, rate, len(labels))
         if self.history.step == 1:
             self._warn_of_short_budget()
         if self.history.elapsed_s - self._reported_s >= REPORT_INTERVAL_S:

@@ -42,6 +42,8 @@ EXTENSION_COPIES = 3
 # Bounds of what a training takes, twice what was measured for the largest encoder: for each pixel of a batch, and in
 # copies of the weights. Where as much is free, nothing is measured, which would take seconds.
 MOST_BYTES_PER_PX, MOST_COPIES = 7000, 20
+# Copies of the weights that the exchange of gradients between processes takes.
+EXCHANGE_COPIES = 3
 # Share of the free memory that a training may take; the rest is for the system, and for errors of the estimate.
 SHARE_OF_FREE = 0.9
 
@@ -200,7 +202,12 @@ class MemoryPlan:
 
 
 def plan_memory(
-    architecture: Architecture, engine: Engine, recipe: StepOptions, chip_px: int, log: Callable[[str], None]
+    architecture: Architecture,
+    engine: Engine,
+    recipe: StepOptions,
+    chip_px: int,
+    log: Callable[[str], None],
+    processes: int = 1,
 ) -> MemoryPlan:
     """Decide whether to recompute activations, so that the training fits into memory.
 
@@ -214,6 +221,8 @@ def plan_memory(
         Side of the chips as they enter the model.
     log : callable
         Called with the estimate in words.
+    processes : int
+        How many share the memory of this machine.
 
     Returns
     -------
@@ -224,55 +233,69 @@ def plan_memory(
     ResourceError
         There is too little memory; says what would fit.
     """
-    limit_bytes, bound_bytes = most_bytes(), _bound_bytes(architecture, recipe, chip_px)
-    if bound_bytes <= limit_bytes:
-        log(f"Training needs less than {bound_bytes / 1e9:.1f} GB of memory; {limit_bytes / 1e9:.1f} GB are available.")
+    each = f" for each of {processes} processes" if processes > 1 else ""
+    most_bytes, bound_bytes = reachable_bytes(processes), _bound_bytes(architecture, recipe, chip_px)
+    if bound_bytes <= most_bytes:
+        log(
+            f"Training needs less than {bound_bytes / 1e9:.1f} GB of memory{each}; {most_bytes / 1e9:.1f} GB are "
+            "available."
+        )
         return MemoryPlan(recipe.recompute == "yes", 0)
+    sent_bytes = exchange_bytes(architecture, processes)
     for is_recomputing in {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]:
         footprint = measure_footprint(architecture, engine, recipe, is_recomputing)
-        limit_bytes = most_bytes()
+        most_bytes = reachable_bytes(processes) - sent_bytes
         peak_bytes = footprint.peak_bytes(recipe.batch_size, chip_px, recipe.accumulation)
-        need = f"{peak_bytes / 1e9:.1f} GB of memory{', recomputing activations' * is_recomputing}"
-        if peak_bytes <= limit_bytes:
-            log(f"Training needs about {need}; {limit_bytes / 1e9:.1f} GB are available.")
-            return MemoryPlan(is_recomputing, peak_bytes)
+        need = f"{peak_bytes / 1e9:.1f} GB of memory{each}{', recomputing activations' * is_recomputing}"
+        if peak_bytes <= most_bytes:
+            log(f"Training needs about {need}; {most_bytes / 1e9:.1f} GB are available.")
+            return MemoryPlan(is_recomputing, peak_bytes + sent_bytes)
     raise ResourceError(
         f"Training with chips of {chip_px} px and batch size {recipe.batch_size} needs about {need}; "
-        f"only {limit_bytes / 1e9:.1f} GB are available.",
-        _what_would_fit(footprint, recipe, chip_px, limit_bytes),
+        f"only {most_bytes / 1e9:.1f} GB are available.",
+        _what_would_fit(footprint, recipe, chip_px, most_bytes)
+        + (" Or lower the number of processes (processes)." if processes > 1 else ""),
     )
 
 
 def _bound_bytes(architecture: Architecture, recipe: StepOptions, chip_px: int) -> int:
     """Return more than what the process takes at its peak, without measuring anything."""
-    with torch.device("meta"):
-        weights_bytes = sum(tensor.nbytes for tensor in build_unet(architecture).state_dict().values())
     pixels = recipe.batch_size * chip_px**2
     chips = BATCHES_OF_CHIPS * (4 * architecture.in_channels + 1) * pixels * recipe.accumulation
     used = psutil.Process().memory_info().rss + LIBRARY_BYTES
-    return used + MOST_COPIES * weights_bytes + MOST_BYTES_PER_PX * pixels + chips
+    return used + MOST_COPIES * _weights_bytes(architecture) + MOST_BYTES_PER_PX * pixels + chips
 
 
-def most_bytes(processes: int = 1) -> int:
-    """Return the largest size that this process may reach, if so many like it share the machine."""
+def exchange_bytes(architecture: Architecture, ranks: int) -> int:
+    """Return what a rank needs to exchange gradients with others, if there are any."""
+    return EXCHANGE_COPIES * _weights_bytes(architecture) * (ranks > 1)
+
+
+def _weights_bytes(architecture: Architecture) -> int:
+    with torch.device("meta"):
+        return sum(tensor.nbytes for tensor in build_unet(architecture).state_dict().values())
+
+
+def reachable_bytes(processes: int) -> int:
+    """Return the largest size that this process may reach, where so many share the memory."""
     available = psutil.Process().memory_info().rss + int(SHARE_OF_FREE * available_bytes() / processes)
     limit = limits.memory_bytes()
-    return available if limit is None else min(available, limit // processes)
+    return min(available, limit // processes if limit else available)
 
 
-def _what_would_fit(footprint: Footprint, recipe: StepOptions, chip_px: int, limit_bytes: int) -> str:
+def _what_would_fit(footprint: Footprint, recipe: StepOptions, chip_px: int, most_bytes: int) -> str:
     """Return a remedy: the largest chips for this batch, the largest batch for these chips."""
     batch_size, chips = recipe.batch_size, recipe.batch_size * recipe.accumulation
     accumulations = {size: math.ceil(chips / size) for size in range(1, batch_size)}
     ways = [
         f"chip size (chip_px) {size_px}"
         for size_px in range(SMALLEST_CHIP_PX, chip_px, STRIDE_PX)
-        if footprint.peak_bytes(batch_size, size_px, recipe.accumulation) <= limit_bytes
+        if footprint.peak_bytes(batch_size, size_px, recipe.accumulation) <= most_bytes
     ][-1:]
     ways += [
         f"batch size (batch_size) {size} with accumulation (accumulation) {accumulation}"
         for size, accumulation in accumulations.items()
-        if footprint.peak_bytes(size, chip_px, accumulation) <= limit_bytes
+        if footprint.peak_bytes(size, chip_px, accumulation) <= most_bytes
     ][-1:]
     if recipe.recompute == "no":
         ways.append("recompute (recompute) auto, which needs less")

@@ -3,7 +3,7 @@
 Only the blocks that are scored are computed, each with a narrow halo: held-out blocks lie scattered, and tiles that
 cover the image would compute many times as many pixels.
 
-Scope: labeled images and a predictor. Independent of training.
+Scope: labeled images, a predictor and the ranks that share them. Independent of training.
 """
 
 from __future__ import annotations
@@ -13,13 +13,18 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
+from typing import Optional
 
 import numpy as np
+import torch
 
+from ..distributed.group import ALONE, Group
+from ..errors import ModelFileError
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.tiling import Tile
 from ..labels.labeled_images import LabeledImage, window_reader
-from ..segmentation.inference import Predictor, predict_pieces, read_piece
+from ..segmentation.inference import Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.pixel_metrics import Confusion
 from ..system.prefetch import ahead
 
@@ -111,51 +116,107 @@ class Validation:
 
 
 def validate(
-    predictor: Predictor, blocks: Sequence[Block], fewest: int = FEWEST_BLOCKS, limit_s: float = math.inf
+    predictor: Predictor,
+    blocks: Sequence[Block],
+    fewest: int = FEWEST_BLOCKS,
+    limit_s: float = math.inf,
+    group: Group = ALONE,
 ) -> Validation:
-    """Score a model on held-out blocks, as many as a time limit allows.
+    """Score a model on held-out blocks, as many as a time limit allows, shared out over ranks.
 
     Parameters
     ----------
     predictor : Predictor
         Its bands do not matter: blocks are normalized by those of their image.
     blocks : sequence of Block
-        Computed in this order.
+        Computed in this order, in packs which do not depend on the number of ranks.
     fewest : int
         So many blocks are computed in any case.
     limit_s : float
-        No further block is begun that would end later, by the time that those before took.
+        No further blocks are begun that would end later, by the time that those before took.
+    group : Group
+        All of its ranks call this with the same model and blocks.
 
     Returns
     -------
     Validation
+        Of the blocks of all ranks, the same on each of them.
 
     Raises
     ------
     ModelFileError
         The model computes values that are no numbers.
     """
-    confusion, began_s = Confusion(), time.perf_counter()
-    done = px = hits = total = 0
+    own, began_s = _Tally(), time.perf_counter()
+    packs = _packs(blocks)
+    rounds = [packs[first : first + group.size] for first in range(0, len(packs), group.size)]
+    shared = [each[group.rank] if group.rank < len(each) else [] for each in rounds]
     pieces = ahead(
         (
             read_piece(each.tile, window_reader(each.image), each.image.bands, source=each, name=each.image.name)
-            for each in blocks
+            for pack in shared
+            for each in pack
         ),
         1,
     )
-    with closing(pieces), closing(predict_pieces(predictor, pieces, BATCH_PX)) as predicted:
-        for piece, found in predicted:
-            image, part = piece.source.image, piece.tile.destination
-            confusion.add(found.probability, image.validation[part])
-            if found.classes is not None and image.classes is not None:
-                known = (image.validation[part] == ROAD) & (image.classes[part] > 0)
-                hits += int((found.classes[known] == image.classes[part][known]).sum())
-                total += int(known.sum())
-            done, px = done + 1, px + piece.source.px
-            if done >= fewest and (time.perf_counter() - began_s) * (done + 1) / done > limit_s:
-                break  # the next block would exceed the limit
-    return Validation(confusion, done, px, time.perf_counter() - began_s, hits, total)
+    done = 0
+    with closing(pieces):
+        for packs_of_round, pack in zip(rounds, shared):
+            failure = own.add(predict_pieces(predictor, islice(pieces, len(pack)), BATCH_PX))
+            done += sum(map(len, packs_of_round))
+            is_late = done >= fewest and (time.perf_counter() - began_s) * (done + 1) / done > limit_s
+            failures, late = group.sum(torch.tensor([failure is not None, group.leads and is_late], dtype=torch.int64))
+            if failures:
+                raise failure or ModelFileError("The model computes values that are no numbers on another rank.")
+            if late:
+                break  # the next round would exceed the limit
+    return own.joint(group, time.perf_counter() - began_s)
+
+
+def _packs(blocks: Sequence[Block]) -> list[list[Block]]:
+    """Return consecutive blocks of the same size in groups of at most `BATCH_PX`, which are computed together."""
+    packs: list[list[Block]] = []
+    for block in blocks:
+        size = padded_size(block.tile.read_window[:1:-1])
+        fits = packs and padded_size(packs[-1][0].tile.read_window[:1:-1]) == size
+        if fits and (len(packs[-1]) + 1) * math.prod(size) <= BATCH_PX:
+            packs[-1].append(block)
+        else:
+            packs.append([block])
+    return packs
+
+
+class _Tally:
+    """Counts over the blocks that this rank has computed."""
+
+    def __init__(self) -> None:
+        self._confusion = Confusion()
+        self._blocks = self._px = self._hits = self._total = 0
+
+    def add(self, predicted: Iterable[tuple[Piece, Prediction]]) -> Optional[ModelFileError]:
+        """Count predicted blocks; return the error if they hold no numbers."""
+        try:
+            for piece, found in predicted:
+                self._add(piece, found)
+        except ModelFileError as error:
+            return error
+        return None
+
+    def _add(self, piece: Piece, found: Prediction) -> None:
+        image, part = piece.source.image, piece.tile.destination
+        self._confusion.add(found.probability, image.validation[part])
+        if found.classes is not None and image.classes is not None:
+            known = (image.validation[part] == ROAD) & (image.classes[part] > 0)
+            self._hits += int((found.classes[known] == image.classes[part][known]).sum())
+            self._total += int(known.sum())
+        self._blocks, self._px = self._blocks + 1, self._px + piece.source.px
+
+    def joint(self, group: Group, seconds: float) -> Validation:
+        """Return the counts of all ranks."""
+        numbers = group.sum(torch.tensor([self._blocks, self._px, self._hits, self._total]))
+        counts = group.sum(torch.tensor(self._confusion.counts()))
+        blocks, px, hits, total = numbers.tolist()
+        return Validation(Confusion.from_counts(counts.tolist()), blocks, px, seconds, hits, total)
 
 
 def blocks_within(blocks: Sequence[Block], most_px: float) -> int:

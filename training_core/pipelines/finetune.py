@@ -9,14 +9,18 @@ import dataclasses
 import math
 import os
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
+import numpy as np
 import torch
 from torch import nn
 
+from ..distributed.agreement import agreed, require_alike
+from ..distributed.group import ALONE, Group, LostRankError
 from ..errors import Cancelled
 from ..events import Reporter
 from ..geodata.grid import grid_of
@@ -43,13 +47,15 @@ from ..learning.checkpoint import (
 )
 from ..learning.chips import ChipSampler, prefetch
 from ..learning.fitted_recipe import Fit, fit_recipe, has_choice
+from ..learning.following import follow, leading
+from ..learning.history import History
 from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
 from ..learning.training_memory import MemoryPlan, plan_memory
 from ..learning.trial_steps import TrialSteps
 from ..learning.validation import Validation
-from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, why_not_ipex
+from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, make_engine, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, load_weights, save_model, weights_sha256
 from ..models.unet import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_unet
@@ -122,17 +128,43 @@ class Setup:
     base_sha256: str
 
 
-def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
-    """Do the job; see `jobs.FineTune`.
+def run(job: FineTune, reporter: Reporter, group: Group = ALONE) -> dict[str, Any]:
+    """Do the job, or a rank's part of it; see `jobs.FineTune`.
+
+    Parameters
+    ----------
+    job : FineTune
+    reporter : Reporter
+    group : Group
+        The ranks that do the job together.
+
+    Returns
+    -------
+    dict
+        Paths and numbers by name; of ranks other than 0, nothing.
 
     Raises
     ------
     JobError
-        The checkpoint to resume from does not fit the model.
+        The checkpoint to resume from does not fit the model, or the ranks differ.
     """
     preload(LIBRARY)
     torch.manual_seed(job.seed)
-    torch.set_num_threads(job.threads or torch.get_num_threads())
+    if group.size == 1:
+        torch.set_num_threads(job.threads or torch.get_num_threads())
+    return _lead(job, reporter, group) if group.leads else _follow(job, reporter, group)
+
+
+def _follow(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
+    """Do what rank 0 says; only it has outputs."""
+    setup, training = _set_up(job, reporter, group)
+    follow(training.trainer, _batches(setup, training), training.blocks)
+    group.gather_documents(training.trainer.timings_s)
+    return {}
+
+
+def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
+    """Do the job, with the help of the other ranks if there are any."""
     with (
         Outputs([*with_sources(job.rasters), job.roads, job.aoi, job.base_model]) as outputs,
         logged(reporter, job.log_folder, job.model, dataclasses.asdict(job)) as reporter,
@@ -140,10 +172,11 @@ def run(job: FineTune, reporter: Reporter) -> dict[str, Any]:
         model_path = outputs.stage(job.model)
         report_path = outputs.stage(job.report) if job.report else None
         began_s = time.perf_counter()
-        setup, training = _set_up(job, reporter)
+        setup, training = _set_up(job, reporter, group)
         timings_s = training.history.timings_s
         timings_s["set-up"] = timings_s.get("set-up", 0.0) + time.perf_counter() - began_s
         is_stopped = _train(setup, training, reporter)
+        group.gather_documents(timings_s)
         predictor = _best_predictor(setup, training)
         validation = training.score_best(predictor)
         began_s = time.perf_counter()
@@ -176,23 +209,18 @@ def _result(setup: Setup, training: Training, card: ModelCard, is_stopped: bool)
     }
 
 
-def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
-    """Return what the job works with, and the training that is to begin or to be resumed."""
-    base = load_weights(job.base_model) if job.base_model else None
-    images, classes = _read_images(job, base[1] if base else None, reporter)
-    identity = identify(job, images)
-    former = _read_former(job, identity, reporter)
+def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Training]:
+    """Return what the job works with, and the training that is to begin or to be resumed, the same on all ranks."""
+    with agreed(group):
+        base = load_weights(job.base_model) if job.base_model else None
+        images, classes = _read_images(job, base[1] if base else None, reporter)
+        identity = identify(job, images)
+        former = _read_former(job, identity, reporter) if group.leads else None
     model, architecture = _start_model(job, images, classes, base)
+    require_alike(group, {**versions(), **identity, "initial weights": weights_sha256(model.state_dict())})
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)
-    precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
-    native = NativeEngine(precision)
-    memory = plan_memory(architecture, native, job, chip_px, reporter.log)
-    if former:
-        engine, fit = former.engine, Fit(former.history.fitted)
-    else:
-        trial = TrialSteps(architecture, job, chip_px, memory.is_recomputing)
-        engine = _choose_engine(job, trial, reporter)
-        fit = _fit(job, trial, engine, reporter)
+    with agreed(group):
+        engine, fit, memory = _choose(job, architecture, chip_px, former, reporter, group)
     job = dataclasses.replace(job, **fit.options)
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)  # a checkpoint may say nothing of it
     base_halo_px, base_sha256 = (base[1].halo_px, weights_sha256(base[0])) if base else (0, "")
@@ -201,10 +229,34 @@ def _set_up(job: FineTune, reporter: Reporter) -> tuple[Setup, Training]:
         from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
         recompute_activations(model)
-    training = _prepare(setup, model, former, reporter.part(0.02, 0.98))
+    training = _prepare(setup, model, former, reporter.part(0.02, 0.98), group)
     training.history.fitted = fit.options
     training.history.notes += [fit.reason] if fit.reason else []
     return setup, training
+
+
+def _choose(
+    job: FineTune,
+    architecture: Architecture,
+    chip_px: int,
+    former: Optional[Checkpoint],
+    reporter: Reporter,
+    group: Group,
+) -> tuple[Engine, Fit, MemoryPlan]:
+    """Return what the processor and its memory decide: rank 0 finds it out, for all ranks."""
+    chosen = None
+    if group.leads:
+        precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
+        memory = plan_memory(architecture, NativeEngine(precision), job, chip_px, reporter.log, group.local_size)
+        if former:
+            engine, fit = former.engine, Fit(former.history.fitted)
+        else:
+            trial = TrialSteps(architecture, job, chip_px, memory.is_recomputing)
+            engine = _choose_engine(job, trial, reporter)
+            fit = _fit(job, trial, engine, reporter)
+        chosen = [dataclasses.asdict(engine), dataclasses.asdict(fit), dataclasses.asdict(memory)]
+    engine, fit, memory = group.broadcast_document(chosen)
+    return make_engine(**engine), Fit(**fit), MemoryPlan(**memory)
 
 
 def _read_former(job: FineTune, identity: dict[str, Any], reporter: Reporter) -> Optional[Checkpoint]:
@@ -222,13 +274,22 @@ def _read_former(job: FineTune, identity: dict[str, Any], reporter: Reporter) ->
     return None
 
 
-def _prepare(setup: Setup, model: nn.Module, former: Optional[Checkpoint], reporter: Reporter) -> Training:
+def _prepare(
+    setup: Setup, model: nn.Module, former: Optional[Checkpoint], reporter: Reporter, group: Group
+) -> Training:
     """Return the training that is to begin, or to be resumed from a checkpoint."""
     images, job, engine = setup.images, setup.job, setup.engine
-    trainer = Trainer(model, engine, job)
+    trainer = Trainer(model, engine, job, group, job.sharing)
+    with agreed(group):
+        if former:
+            take_over(trainer, former, checkpoint_path(job.model))
+    step = group.broadcast_document(former and former.history.step)
+    if step is not None and group.size > 1:  # rank 0 alone has the checkpoint
+        state = group.broadcast_tensors(trainer.state_dict())
+        if not group.leads:
+            trainer.load_state_dict(state)
     if former is None:
-        return Training(trainer, images, job, reporter)
-    take_over(trainer, former, checkpoint_path(job.model))
+        return Training(trainer, images, job, reporter, History(step=step or 0))
     text = f"Resumed at step {former.history.step}, after {former.history.elapsed_s / 60:.1f} min of training."
     former.history.notes.append(text)
     reporter.log(f"{text} Engine {engine.name} in {engine.precision}, as before.")
@@ -237,16 +298,17 @@ def _prepare(setup: Setup, model: nn.Module, former: Optional[Checkpoint], repor
 
 def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:
     """Train to the end, writing checkpoints; return whether the user stopped it before."""
-    job = setup.job
+    job, group = setup.job, training.trainer.group
     interval_s = job.checkpoint_minutes * 60
     writer = CheckpointWriter(checkpoint_path(job.model), interval_s, setup.identity, setup.engine, reporter)
-    batches = prefetch(
-        ChipSampler(setup.images, setup.chip_px, job.seed), job.batch_size * job.accumulation, training.history.step
-    )
-    with shutdown.critical_section(), writer:  # so that a stopped run can be resumed
+    with shutdown.critical_section(), writer, leading(group):  # so that a stopped run can be resumed
         try:
-            training.run(batches, writer.keep)
+            training.run(_batches(setup, training), writer.keep)
             return False
+        except LostRankError:
+            if training.history.step and training.trainer.is_intact:
+                writer.write(training)
+            raise
         except Cancelled:
             if not training.history.step:
                 raise
@@ -259,6 +321,13 @@ def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:
             training.validate()
         training.history.notes.append(f"Stopped at step {training.history.step}; this is the best model up to then.")
         return True
+
+
+def _batches(setup: Setup, training: Training) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the chips of each step from the next one on: those of this rank, and the labels of all."""
+    job = setup.job
+    sampler, chips = ChipSampler(setup.images, setup.chip_px, job.seed), job.batch_size * job.accumulation
+    return prefetch(sampler, chips, training.history.step, own=training.trainer.own_chips)
 
 
 def _chip_px(wanted_px: int, images: list[LabeledImage]) -> int:

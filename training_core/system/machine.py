@@ -84,6 +84,17 @@ def numa_nodes(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
     return {cpu: nodes[cpu] for cpu in cpus if cpu in nodes}
 
 
+def sockets(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
+    """Return the socket of each of some logical CPUs; those of which the system does not tell are left out."""
+    told = {cpu: _read(_folder(cpu, sys_root) / "topology/physical_package_id") or "" for cpu in cpus}
+    return {cpu: int(text) for cpu, text in told.items() if text.isdecimal()}
+
+
+def first_siblings(cpus: Collection[int], sys_root: Path = SYS) -> dict[int, int]:
+    """Return the first logical CPU of the core that each of some belongs to; those not told of are left out."""
+    return {cpu: min(core) for core in _siblings(cpus, sys_root) for cpu in core & set(cpus)}
+
+
 def governor(cpus: Collection[int], sys_root: Path = SYS) -> Optional[str]:
     """Return what scales the frequency of some logical CPUs, such as powersave; several with commas."""
     found = {_read(_folder(cpu, sys_root) / "cpufreq/scaling_governor") for cpu in cpus} - {None, ""}

@@ -33,6 +33,14 @@ def available_bytes() -> int:
     return min(limit for limit in limits if limit is not None)
 
 
+def kills_for_memory(statistics: Path = Path("/proc/vmstat")) -> Optional[int]:
+    """Return how many processes the system has killed since memory ran out (OOM), since it started; None if untold."""
+    try:
+        return int(dict(line.split() for line in statistics.read_text().splitlines())["oom_kill"])
+    except (OSError, ValueError, KeyError):
+        return None
+
+
 def control_group_bytes(membership: Path = MEMBERSHIP, root: Path = MOUNTS) -> Optional[int]:
     """Return how many bytes this process' control groups leave it; None without a limit.
 

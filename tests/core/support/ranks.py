@@ -13,7 +13,7 @@ import torch
 # Children are forked from a server that has loaded these, so that each begins at once.
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["torch.distributed", "segmentation_models_pytorch", "timm.optim"])
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 
 def run_ranks(function, size, *arguments):

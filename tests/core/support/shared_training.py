@@ -1,0 +1,71 @@
+"""Trainings shared over ranks, as the tests compare them with those of one process."""
+
+import numpy as np
+import torch
+
+from training_core.distributed.group import ALONE
+from training_core.geodata.pixel_codes import IGNORE
+from training_core.jobs import FineTune
+from training_core.learning.trainer import Trainer
+from training_core.models.engines import make_engine
+from training_core.models.recompute import recompute_activations
+from training_core.models.unet import Architecture, build_unet
+
+SIDE_PX = 32
+
+
+def chips_of(number, count, classes, side_px=SIDE_PX):
+    """Return chips and labels of a step: a different share of each chip is labeled."""
+    rng = np.random.default_rng(number)
+    chips = rng.normal(size=(count, 3, side_px, side_px)).astype(np.float32)
+    labels = (chips.mean(axis=1) > 0.2).astype(np.uint8)
+    if classes > 1:
+        labels[labels == 1] += rng.integers(0, classes, (labels == 1).sum()).astype(np.uint8)
+    for chip, label in enumerate(labels):
+        label[: side_px * (chip + 1) // (count + 2)] = IGNORE
+    return chips, labels
+
+
+def train(group, sharing, steps, options, classes=1, engine="native", precision="fp32", is_recomputing=False,
+          is_double=False, state=None):  # fmt: skip
+    """Return the losses of some steps, the trainer's state after them and the seconds of its parts."""
+    torch.manual_seed(1)
+    recipe = FineTune(**{"batch_size": 2, "accumulation": 4, "chip_px": SIDE_PX, "frozen_stages": 0, **options})
+    model = build_unet(Architecture(encoder="resnet18", classes=classes))
+    if is_double:
+        model = model.double()
+    if is_recomputing:
+        recompute_activations(model)
+    trainer = Trainer(
+        model, _Double(precision) if is_double else make_engine(engine, precision), recipe, group, sharing
+    )
+    if state:
+        trainer.load_state_dict(state)
+    losses = []
+    for step in range(steps):
+        chips, labels = chips_of(step, recipe.batch_size * recipe.accumulation, classes)
+        losses.append(trainer.step(chips[trainer.own_chips], labels, 0.01))
+    return losses, trainer.state_dict(), trainer.timings_s
+
+
+class _Double:
+    """The native engine in FP64, in which rounding does not hide errors."""
+
+    def __init__(self, precision):
+        self.name, self.precision = "native", precision
+
+    def prepare_training(self, model, optimizer):
+        return model.train(), optimizer
+
+    def forward(self, model, images):
+        return model(images.double().contiguous(memory_format=torch.channels_last))
+
+
+def train_many(group, cases):
+    """Return what `train` does in each case."""
+    torch.set_num_threads(1)
+    return [train(group, **case) for case in cases]
+
+
+def train_alone(cases):
+    return train_many(ALONE, cases)

@@ -1,0 +1,125 @@
+"""Where the processes of a training run: how many, on which cores, with which memory.
+
+Scope: logical CPUs and NUMA nodes. Independent of what the processes do.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import JobError
+from ..system import machine, processor
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a rank runs.
+
+    Parameters
+    ----------
+    cpus : tuple of int
+        Logical CPUs that it may use; empty for no limit.
+    threads : int
+    node : int
+        NUMA node from which it takes memory where it can; -1 for none.
+    """
+
+    cpus: tuple[int, ...]
+    threads: int
+    node: int = -1
+
+
+def count_processes(wanted: str, threads: int, most: int, sys_root: Path = machine.SYS) -> int:
+    """Return how many processes to start.
+
+    Parameters
+    ----------
+    wanted : str
+        A number; or auto, for one a NUMA node or socket, so that none computes with the memory of another.
+    threads : int
+        Of the whole job; 0 for as many as there are cores.
+    most : int
+        As many as have something to do.
+    sys_root : Path
+        Where /sys is.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    JobError
+        There are fewer cores, or threads.
+    """
+    available = threads or processor.core_count()
+    if wanted == AUTO:
+        return max(1, min(len(_domains(processor.usable_cpus(), sys_root)), most, available))
+    if int(wanted) > available:
+        what = "threads are asked for (threads)" if threads else "cores may be used"
+        raise JobError(
+            f"There are to be {wanted} processes (processes), but only {available} {what}.",
+            f"Give at most {available} processes, or auto.",
+        )
+    return int(wanted)
+
+
+def places(count: int, threads: int, sys_root: Path = machine.SYS) -> list[Place]:
+    """Return where each process runs: cores of one NUMA node side by side, none of them shared if there are enough.
+
+    Parameters
+    ----------
+    count : int
+        Number of processes.
+    threads : int
+        Of all of them together; 0 for as many as there are cores.
+    sys_root : Path
+        Where /sys is.
+
+    Returns
+    -------
+    list of Place
+    """
+    each = max(1, (threads or processor.core_count()) // count)
+    domains = _domains(processor.usable_cpus(), sys_root)
+    cpus = [cpu for domain in domains for cpu in domain]
+    if len(cpus) < count:
+        return [Place((), each)] * count
+    nodes = machine.numa_nodes(cpus, sys_root)
+    shares = [cpus[len(cpus) * rank // count : len(cpus) * (rank + 1) // count] for rank in range(count)]
+    return [Place(tuple(share), each, _common_node(share, nodes)) for share in shares]
+
+
+def settle(place: Place) -> None:
+    """Limit this process to its cores, and have it take memory from its NUMA node, where the system lets it."""
+    if place.cpus and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, place.cpus)
+    if place.node >= 0:
+        try:
+            numa = ctypes.CDLL("libnuma.so.1")
+        except OSError:  # memory is then taken from the node of the core that first writes to it, which is the same
+            return
+        if numa.numa_available() >= 0:
+            numa.numa_set_preferred(place.node)
+
+
+def _domains(cpus: Collection[int], sys_root: Path) -> list[list[int]]:
+    """Return logical CPUs by NUMA node and socket, those of a core side by side."""
+    nodes = machine.numa_nodes(cpus, sys_root)
+    sockets = machine.sockets(cpus, sys_root)
+    cores = machine.first_siblings(cpus, sys_root)
+    domains: dict[tuple[int, int], list[int]] = {}
+    for cpu in sorted(cpus, key=lambda cpu: (cores.get(cpu, cpu), cpu)):
+        domains.setdefault((nodes.get(cpu, 0), sockets.get(cpu, 0)), []).append(cpu)
+    return [domains[key] for key in sorted(domains)]
+
+
+def _common_node(cpus: Collection[int], nodes: dict[int, int]) -> int:
+    found = {nodes.get(cpu, -1) for cpu in cpus}
+    return found.pop() if len(found) == 1 and len(set(nodes.values())) > 1 else -1

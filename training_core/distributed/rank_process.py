@@ -1,0 +1,121 @@
+"""A rank as a process: it joins its group, does its part of a job, and tells the process that started it.
+
+What it tells are events, one JSON object a message; what it hears is that the job is to stop. If the starting process
+dies, so does the rank.
+
+Scope: pipes, signals, output, cores. Independent of the job.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from .. import events
+from ..system import processor
+from .placement import Place, settle
+
+HEARTBEAT_S = 1.0
+# Longer than any rank waits for another one: reading large images, or a step where memory is short.
+TIMEOUT_S = 3600.0
+CANCEL = b"cancel"
+LOOPBACK = "lo"
+# Does a rank's part of a job. Takes the job's text, the sink of its events, whether it is cancelled, and what joins the
+# group; sends a result or an error as its last event.
+Target = Callable[[str, Callable[[events.Event], None], Callable[[], bool], Any], None]
+
+
+def log_path(folder: Path, rank: int) -> Path:
+    """Return the file with what a rank's libraries have written to standard output and error."""
+    return folder / f"rank_{rank}.log"
+
+
+def run_rank(rank: int, folder: str, pipes: list[Connection], ranks: list[Place], target: Target, text: str) -> None:
+    """Do a rank's part of a job in this process; returns when all is done, and ends the process otherwise.
+
+    Parameters
+    ----------
+    rank : int
+    folder : str
+        Of the ranks' store and logs.
+    pipes : list of Connection
+        To the starting process, of all ranks.
+    ranks : list of Place
+        Where each rank runs.
+    target : callable
+        Sends a result or an error as its last event.
+    text : str
+        The job.
+    """
+    pipe = pipes[rank]
+    for other in pipes:
+        if other is not pipe:  # else its end would not be noticed
+            other.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C goes to all processes; the first one tells the others
+    _write_output_to(log_path(Path(folder), rank))
+    settle(ranks[rank])
+    processor.prepare_process(ranks[rank].threads)
+    cancelled, lock = threading.Event(), threading.Lock()
+
+    def send(event: events.Event) -> None:
+        with lock:
+            pipe.send_bytes(events.encode(event).encode("utf-8", "surrogatepass"))
+
+    threading.Thread(target=_listen, args=(pipe, cancelled), daemon=True).start()
+    threading.Thread(target=_beat, args=(send,), daemon=True).start()
+    target(text, send, cancelled.is_set, lambda: _join(rank, len(ranks), folder))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # skips the libraries' teardown, which takes seconds
+
+
+def _join(rank: int, size: int, folder: str) -> Any:
+    """Return the group of all ranks, once they are there: over the loopback interface, found by a file."""
+    import torch
+    from torch import distributed
+
+    from .group import Group
+
+    os.environ["GLOO_SOCKET_IFNAME"] = LOOPBACK
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    store = distributed.FileStore(str(Path(folder) / "store"), size)
+    distributed.init_process_group(
+        "gloo", store=store, rank=rank, world_size=size, timeout=timedelta(seconds=TIMEOUT_S)
+    )
+    return Group(rank, size)
+
+
+def _write_output_to(path: Path) -> None:
+    """Write what libraries print to a file: of several processes it would be in disorder."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+
+
+def _listen(pipe: Connection, cancelled: threading.Event) -> None:
+    """Learn that the job is to stop, or end with the process that started it."""
+    try:
+        while True:
+            if pipe.recv_bytes() == CANCEL:
+                cancelled.set()
+    except (EOFError, OSError):
+        os._exit(1)
+
+
+def _beat(send: Callable[[events.Event], None]) -> None:
+    while True:
+        time.sleep(HEARTBEAT_S)
+        try:
+            send(events.Heartbeat())
+        except OSError:
+            return

@@ -1,0 +1,126 @@
+"""Ranks that torchrun, SLURM or the like has started, on one machine or several, each with its number in variables.
+
+Nobody watches all of them, so each rank watches the others: every one counts up in the store of the group, second by
+second. A rank whose count stands still has died, hangs, or its link is down.
+
+Scope: the variables, the store, the watch. Independent of the job.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import platform
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from queue import Empty, Queue
+
+from torch import distributed
+
+from ..errors import RoadSegError, WorkerError
+from .group import Group, LostRankError
+from .rank_process import LOOPBACK, TIMEOUT_S
+from .rank_variables import number, restarts
+
+BEAT_S, SILENCE_S = 1.0, 8.0
+# What a rank says last instead of a count: that it has done its part, or why it has failed.
+_ENDED, _FAILED = "ended", "failed "
+
+
+@contextmanager
+def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
+    """Provide the group of all ranks, and watch the others.
+
+    Parameters
+    ----------
+    fail : callable
+        Takes the error and ends this process; called from the watching thread, since this one may wait for ever.
+
+    Yields
+    ------
+    Group
+
+    Raises
+    ------
+    JobError
+        A variable is no number.
+    WorkerError
+        The other ranks cannot be reached.
+    """
+    rank, size = number("RANK", 0), number("WORLD_SIZE", 1)
+    address = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
+    if os.environ["MASTER_ADDR"] in ("localhost", "127.0.0.1", "::1"):
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", LOOPBACK)
+    try:
+        distributed.init_process_group("gloo", timeout=timedelta(seconds=TIMEOUT_S))
+        group = Group(rank, size, number("LOCAL_WORLD_SIZE", size))
+        machines = group.gather_documents(platform.node())
+    except (RuntimeError, ValueError) as error:  # among these what torch.distributed calls DistNetworkError
+        raise WorkerError(
+            f"Rank {rank} of {size} on {platform.node()} cannot meet the others at {address} ({error}).",
+            "Check that the address is that of the first machine, that no other program has the port, and that "
+            "GLOO_SOCKET_IFNAME names the network interface between the machines.",
+        ) from error
+    last_words: Queue[str] = Queue()
+    watch = threading.Thread(target=_watch, args=(group, machines, last_words, fail), daemon=True)
+    watch.start()
+    try:
+        yield group
+        last_words.put(_ENDED)
+    except LostRankError:
+        watch.join(2 * SILENCE_S)  # it will say which one, and end this process
+        raise
+    except BaseException as error:
+        last_words.put(f"{_FAILED}{error}")
+        raise
+    finally:
+        watch.join(2 * SILENCE_S)
+
+
+def _watch(group: Group, machines: list[str], last_words: Queue[str], fail: Callable[[RoadSegError], None]) -> None:
+    """Count up for the others, and end this process when one of them no longer does."""
+    resume = "The same job with resume continues from its checkpoint."
+    others = [rank for rank in range(group.size) if rank != group.rank]
+    counts, silent_s = dict.fromkeys(others, ""), dict.fromkeys(others, 0.0)
+    own = ""
+    with ThreadPoolExecutor(1) as talker:  # where a link is down, talking to the store may never end
+        try:
+            store = talker.submit(_connect).result(SILENCE_S)
+            for count in itertools.count():
+                with suppress(Empty):
+                    own = last_words.get(timeout=BEAT_S)
+                talk = talker.submit(_exchange, store, group.rank, own or str(count), others)
+                for rank, found in talk.result(SILENCE_S).items():
+                    is_well = found in (_ENDED, "") or found != counts[rank]
+                    silent_s[rank] = 0.0 if is_well else silent_s[rank] + BEAT_S
+                    counts[rank] = found
+                    name = f"Rank {rank} of {group.size} on {machines[rank]}"
+                    if not own and found.startswith(_FAILED):
+                        fail(WorkerError(f"{name} has failed: {found[len(_FAILED) :]}", resume))
+                    if not own and silent_s[rank] >= SILENCE_S:
+                        silence = f"has not answered for {SILENCE_S:.0f} s: it was killed, hangs, or its link is down"
+                        fail(WorkerError(f"{name} {silence}.", resume))
+                if own:
+                    return
+        except (RuntimeError, FutureTimeout) as error:  # the store, which torchrun or rank 0 holds
+            if not own:
+                why = str(error) or "its link is down"
+                fail(WorkerError(f"The first machine, {machines[0]}, can no longer be reached ({why}).", resume))
+
+
+def _exchange(store: distributed.Store, own: int, count: str, others: list[int]) -> dict[int, str]:
+    """Tell the own count, and return those of other ranks; nothing for those that have not begun."""
+    store.set(f"beat/{own}", count)
+    keys = {rank: f"beat/{rank}" for rank in others}
+    return {rank: store.get(key).decode() if store.check([key]) else "" for rank, key in keys.items()}
+
+
+def _connect() -> distributed.Store:
+    """Return a connection of its own to the group's store: that of the group may be in use by a waiting rank."""
+    address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    store = distributed.TCPStore(address, port, is_master=False, timeout=timedelta(seconds=SILENCE_S))
+    return distributed.PrefixStore(f"roadseg/{restarts()}", store)

@@ -1,0 +1,72 @@
+"""What rank 0 tells the other ranks to do, and how they follow: they have no clock, no history and no files.
+
+Whatever depends on time or on the user (learning rate, when to validate, when to stop) is decided by rank 0, which
+sends it as numbers before each step.
+
+Scope: commands. Independent of what a step or a validation does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from enum import IntEnum
+
+import numpy as np
+import torch
+
+from ..distributed.group import Group
+from ..errors import ModelFileError
+from .trainer import Trainer
+from .validation import Block, validate
+
+
+class Command(IntEnum):
+    """What all ranks do next."""
+
+    STEP = 0
+    VALIDATE = 1
+    END = 2
+
+
+def command(group: Group, what: Command, *numbers: float) -> None:
+    """Tell the other ranks what to do, with up to three numbers for it; with one process there is nobody to tell."""
+    if group.size > 1:
+        group.broadcast(torch.tensor([what, *numbers, *(3 - len(numbers)) * (0,)], dtype=torch.float64))
+
+
+@contextmanager
+def leading(group: Group) -> Iterator[None]:
+    """Tell the other ranks at the end of this context, however it comes, that there is no more to do."""
+    try:
+        yield
+    except BaseException:
+        with suppress(RuntimeError):  # of a group that has failed: that is what is being raised
+            command(group, Command.END)
+        raise
+    command(group, Command.END)
+
+
+def follow(trainer: Trainer, batches: Iterator[tuple[np.ndarray, np.ndarray]], blocks: Sequence[Block]) -> None:
+    """Do what rank 0 says until it says that the training has ended.
+
+    Parameters
+    ----------
+    trainer : Trainer
+    batches : generator of (chips, labels)
+        (own chips, bands, height, width), float32, and (chips, height, width), uint8, of each step. Closed at the end.
+    blocks : sequence of Block
+        All held-out blocks, in the order of rank 0.
+    """
+    group = trainer.group
+    with closing(batches):
+        while True:
+            what, *numbers = group.broadcast(torch.zeros(4, dtype=torch.float64)).tolist()
+            if what == Command.STEP:
+                trainer.step(*next(batches), numbers[0])
+            elif what == Command.VALIDATE:
+                count, fewest, limit_s = int(numbers[0]), int(numbers[1]), numbers[2]
+                with trainer.validating(blocks[0].image.bands) as predictor, suppress(ModelFileError):  # rank 0 says it
+                    validate(predictor, blocks[:count], fewest, limit_s, group)
+            else:
+                return

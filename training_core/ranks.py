@@ -1,0 +1,144 @@
+"""A job by several ranks: started here, or by torchrun; restarted, or done by fewer, where that is asked for.
+
+Scope: jobs of `ProcessOptions`. Independent of what a rank does of a job: `pipelines.<job name>` has a function
+`run(job, reporter, group) -> dict`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import os
+import platform
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from . import events
+from .distributed import rank_variables
+from .distributed.placement import AUTO, count_processes, places, settle
+from .errors import Cancelled, JobError, ResourceError, RoadSegError, WorkerError
+from .events import Reporter
+from .explanations import explain
+from .jobs import Job, ProcessOptions, from_json
+from .system import shutdown
+from .system.processor import prepare_process
+from .system.staging import remove_leftovers
+
+
+def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
+    """Run a job by the ranks that it asks for, or as one of those that torchrun has started; return its result.
+
+    Raises
+    ------
+    JobError
+        It is no job for several ranks, or there are fewer cores than processes.
+    RoadSegError
+        See `launch.launch` and `torchrun.joined`.
+    """
+    if not isinstance(job, ProcessOptions):
+        raise JobError(
+            f"The job {job.name} does not run on several machines.", "Start it without torchrun, as a single process."
+        )
+    if rank_variables.are_set():
+        return _run_as_started(job, reporter)
+    count = count_processes(job.processes, job.threads, job.most_processes)
+    if count == 1:
+        prepare_process(job.threads)
+        return _pipeline(job)(job, reporter)
+    prepare_process(1)  # this process computes nothing
+    return _launch(job, count, reporter)
+
+
+def _launch(job: ProcessOptions, count: int, reporter: Reporter) -> dict[str, Any]:
+    """Run a job by ranks of this machine; again where one was lost, by fewer where memory is short."""
+    from .distributed.launch import launch  # loads PyTorch
+
+    restarts_left, began_s = job.max_restarts, time.time()
+    while True:
+        try:
+            return launch(run_rank, job.to_json(), places(count, job.threads), reporter)
+        except RoadSegError as error:
+            _tidy(job)
+            if error.code == ResourceError.code and job.processes == AUTO and count > 1:
+                count -= 1
+                reporter.log(f"{error.message} Continuing with {count} process{'es' * (count > 1)}.")
+            elif isinstance(error, WorkerError) and restarts_left:
+                restarts_left -= 1
+                reporter.warning(f"{error.message} The training is resumed; {restarts_left} restarts are left.")
+            else:
+                raise
+            job = dataclasses.replace(job, resume=job.resume or _has_checkpoint(job, began_s))
+
+
+def _tidy(job: ProcessOptions) -> None:
+    """Remove what a killed rank has left beside the outputs."""
+    for path in filter(None, (job.model, job.report)):
+        with suppress(OSError):
+            remove_leftovers(Path(path))
+
+
+def _has_checkpoint(job: ProcessOptions, since_s: float) -> bool:
+    """Whether this run has left a checkpoint, and not an earlier one that it was not to resume."""
+    from .learning.checkpoint import checkpoint_path
+
+    try:
+        return checkpoint_path(job.model).stat().st_mtime >= since_s
+    except OSError:
+        return False
+
+
+def run_rank(
+    text: str, send: Callable[[events.Event], None], is_cancelled: Callable[[], bool], join: Callable[[], Any]
+) -> None:
+    """Do a rank's part of a job; see `rank_process.Target`.
+
+    Parameters
+    ----------
+    text : str
+        The job.
+    send : callable
+        Takes events.
+    is_cancelled : callable
+    join : callable
+        Returns the group.
+    """
+    last: events.Event
+    try:
+        job = from_json(text)
+        group = join()
+        reporter = Reporter(send if group.leads else lambda event: None, is_cancelled)
+        last = events.Result(_pipeline(job)(job, reporter, group))
+    except BaseException as error:  # any exception must reach the user as an event
+        last = explain(error, Reporter(send))
+    send(last)
+
+
+def _run_as_started(job: ProcessOptions, reporter: Reporter) -> dict[str, Any]:
+    """Run a job as one of the ranks that torchrun has started."""
+    local = rank_variables.number("LOCAL_WORLD_SIZE", 1)
+    place = places(local, job.threads)[rank_variables.number("LOCAL_RANK", 0)]
+    settle(place)
+    prepare_process(place.threads)
+    from .distributed import torchrun  # loads PyTorch
+
+    def fail(error: RoadSegError) -> None:
+        reporter.pass_on(explain(error, reporter))
+        shutdown.clean_up(0)
+        os._exit(1)
+
+    if rank_variables.restarts():
+        job = dataclasses.replace(job, resume=job.resume or _has_checkpoint(job, 0))
+    with torchrun.joined(fail) as group:
+        try:
+            return _pipeline(job)(job, reporter if group.leads else reporter.silent(), group)
+        except RoadSegError as error:
+            if not group.leads and not isinstance(error, Cancelled):
+                error.message = f"Rank {group.rank} of {group.size} on {platform.node()}: {error.message}"
+            raise
+
+
+def _pipeline(job: Job) -> Callable[..., dict[str, Any]]:
+    return importlib.import_module(f".pipelines.{job.name}", __package__).run
