@@ -174,12 +174,12 @@ def _hear(ranks: list[_Rank], reporter: Reporter) -> None:
     by_pipe = {rank.pipe: rank for rank in ranks if rank.is_open}
     for pipe in wait(list(by_pipe), POLL_S):
         rank = by_pipe[pipe]
-        rank.silent_s = 0.0
         try:
             event = events.decode(pipe.recv_bytes().decode("utf-8", "surrogatepass"))
         except (EOFError, OSError):
             rank.is_open = False
             continue
+        rank.silent_s = 0.0
         if isinstance(event, (events.Result, events.Error)):
             rank.last = event
         elif rank.number > 0 and isinstance(event, events.Log):

@@ -19,7 +19,7 @@ from ..models.engines import Engine
 from ..models.unet import Architecture, build_unet
 from ..segmentation.halo import exact_halo_px
 from .cldice_loss import REACH_PX
-from .training_memory import Footprint, exchange_bytes, measure_footprint, reachable_bytes
+from .training_memory import Footprint, exchange_bytes, measure_footprint, most_bytes
 
 # Smaller cores would be all halo: of 256 px with a halo of 544 px, E is 28.
 SMALLEST_CORE_PX = 256
@@ -124,12 +124,12 @@ def plan_tiles(
         footprint = measure_footprint(architecture, engine, measured, is_recomputing)
         # What is exchanged counts as a part of the process.
         footprint = dataclasses.replace(footprint, process_bytes=footprint.process_bytes + sent_bytes)
-        plans += _fitting(footprint, TilePlan(0, halo_px, is_recomputing), shapes, ranks, reachable_bytes(processes))
+        plans += _fitting(footprint, TilePlan(0, halo_px, is_recomputing), shapes, ranks, most_bytes(processes))
         least_bytes.append(_peak_bytes(footprint, TilePlan(SMALLEST_CORE_PX, halo_px), shapes))
     if not plans:
         raise ResourceError(
             f"The smallest tiles of whole images, {SMALLEST_CORE_PX} px with a halo of {halo_px} px, need "
-            f"{min(least_bytes) / 1e9:.1f} GB of memory; {reachable_bytes(processes) / 1e9:.1f} GB are available to "
+            f"{min(least_bytes) / 1e9:.1f} GB of memory; {most_bytes(processes) / 1e9:.1f} GB are available to "
             "each process.",
             "Learn from chips (sample), start fewer processes (processes), or close other programs.",
         )

@@ -234,26 +234,26 @@ def plan_memory(
         There is too little memory; says what would fit.
     """
     each = f" for each of {processes} processes" if processes > 1 else ""
-    most_bytes, bound_bytes = reachable_bytes(processes), _bound_bytes(architecture, recipe, chip_px)
-    if bound_bytes <= most_bytes:
+    limit_bytes, bound_bytes = most_bytes(processes), _bound_bytes(architecture, recipe, chip_px)
+    if bound_bytes <= limit_bytes:
         log(
-            f"Training needs less than {bound_bytes / 1e9:.1f} GB of memory{each}; {most_bytes / 1e9:.1f} GB are "
+            f"Training needs less than {bound_bytes / 1e9:.1f} GB of memory{each}; {limit_bytes / 1e9:.1f} GB are "
             "available."
         )
         return MemoryPlan(recipe.recompute == "yes", 0)
     sent_bytes = exchange_bytes(architecture, processes)
     for is_recomputing in {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]:
         footprint = measure_footprint(architecture, engine, recipe, is_recomputing)
-        most_bytes = reachable_bytes(processes) - sent_bytes
+        limit_bytes = most_bytes(processes) - sent_bytes
         peak_bytes = footprint.peak_bytes(recipe.batch_size, chip_px, recipe.accumulation)
         need = f"{peak_bytes / 1e9:.1f} GB of memory{each}{', recomputing activations' * is_recomputing}"
-        if peak_bytes <= most_bytes:
-            log(f"Training needs about {need}; {most_bytes / 1e9:.1f} GB are available.")
+        if peak_bytes <= limit_bytes:
+            log(f"Training needs about {need}; {limit_bytes / 1e9:.1f} GB are available.")
             return MemoryPlan(is_recomputing, peak_bytes + sent_bytes)
     raise ResourceError(
         f"Training with chips of {chip_px} px and batch size {recipe.batch_size} needs about {need}; "
-        f"only {most_bytes / 1e9:.1f} GB are available.",
-        _what_would_fit(footprint, recipe, chip_px, most_bytes)
+        f"only {limit_bytes / 1e9:.1f} GB are available.",
+        _what_would_fit(footprint, recipe, chip_px, limit_bytes)
         + (" Or lower the number of processes (processes)." if processes > 1 else ""),
     )
 
@@ -276,26 +276,26 @@ def _weights_bytes(architecture: Architecture) -> int:
         return sum(tensor.nbytes for tensor in build_unet(architecture).state_dict().values())
 
 
-def reachable_bytes(processes: int) -> int:
-    """Return the largest size that this process may reach, where so many share the memory."""
+def most_bytes(processes: int = 1) -> int:
+    """Return the largest size that this process may reach, if so many like it share the machine."""
     available = psutil.Process().memory_info().rss + int(SHARE_OF_FREE * available_bytes() / processes)
     limit = limits.memory_bytes()
-    return min(available, limit // processes if limit else available)
+    return available if limit is None else min(available, limit // processes)
 
 
-def _what_would_fit(footprint: Footprint, recipe: StepOptions, chip_px: int, most_bytes: int) -> str:
+def _what_would_fit(footprint: Footprint, recipe: StepOptions, chip_px: int, limit_bytes: int) -> str:
     """Return a remedy: the largest chips for this batch, the largest batch for these chips."""
     batch_size, chips = recipe.batch_size, recipe.batch_size * recipe.accumulation
     accumulations = {size: math.ceil(chips / size) for size in range(1, batch_size)}
     ways = [
         f"chip size (chip_px) {size_px}"
         for size_px in range(SMALLEST_CHIP_PX, chip_px, STRIDE_PX)
-        if footprint.peak_bytes(batch_size, size_px, recipe.accumulation) <= most_bytes
+        if footprint.peak_bytes(batch_size, size_px, recipe.accumulation) <= limit_bytes
     ][-1:]
     ways += [
         f"batch size (batch_size) {size} with accumulation (accumulation) {accumulation}"
         for size, accumulation in accumulations.items()
-        if footprint.peak_bytes(size, chip_px, accumulation) <= most_bytes
+        if footprint.peak_bytes(size, chip_px, accumulation) <= limit_bytes
     ][-1:]
     if recipe.recompute == "no":
         ways.append("recompute (recompute) auto, which needs less")

@@ -16,10 +16,12 @@ from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.sources import source_name
 from ..jobs import FineTune
 from ..labels.labeled_images import LabeledImage
+from ..learning.parallel_record import ParallelRecord
 from ..segmentation.pixel_metrics import Scores
 from .charts import Series, line_chart, smoothed
 from .colors import BLUE, PALE, VERMILION
 from .page import ImageSummary, ModelRecord, pictures_of, sweep_chart, write_page
+from .parallel_run import parallel_rows, speed_up_chart
 
 _MOST_POINTS = 600
 
@@ -49,6 +51,8 @@ class TrainingRecord(ModelRecord):
         Steps that were asked for; 0 if a time budget was.
     memory_bytes : int
         Estimated peak memory of a step; 0 without an estimate.
+    parallel : ParallelRecord, optional
+        Of the steps, where several processes made them.
     """
 
     images: Sequence[ImageSummary]
@@ -62,6 +66,7 @@ class TrainingRecord(ModelRecord):
     steps_done: int = 0
     steps_planned: int = 0
     memory_bytes: int = 0
+    parallel: Optional[ParallelRecord] = None
 
     @property
     def best(self) -> Optional[tuple[int, float, Scores]]:
@@ -87,6 +92,7 @@ def write_training_report(record: TrainingRecord, path: Path) -> None:
         FineTune,
         record,
         run=_run(record),
+        parallel=parallel_rows(record.parallel) if record.parallel else {},
         charts=_charts(record),
         panels=pictures_of(record.panels, record.threshold),
     )
@@ -118,6 +124,8 @@ def _charts(record: TrainingRecord) -> dict[str, str]:
         charts["validation"] = _validation_chart(record)
     if len(record.sweep):
         charts["sweep"] = sweep_chart(record.thresholds, record.sweep, record.threshold, "chosen")
+    if record.parallel:
+        charts["speed_up"] = speed_up_chart(record.parallel)
     return charts
 
 

@@ -198,6 +198,28 @@ def test_a_halo_is_auto_exact_or_a_number(halo):
     assert from_options(Segment, {**FILLED["segment"], "halo": halo}).halo == halo
 
 
+@pytest.mark.parametrize("processes", ["auto", "1", "4"])
+def test_processes_are_a_number_or_auto(processes):
+    job = from_options(FineTune, {**FILLED["finetune"], "processes": processes, "accumulation": 4})
+    assert job.processes == processes
+
+
+@pytest.mark.parametrize("processes", ["", "many", "0", "-1", "1.5", "1025", "²", "9" * 5000])
+def test_another_number_of_processes_is_refused(processes):
+    with pytest.raises(JobError, match=r"\(processes\)"):
+        from_options(FineTune, {**FILLED["finetune"], "processes": processes, "accumulation": 4096})
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [({"accumulation": 3}, "accumulation"), ({"sharing": "split", "batch_size": 3, "accumulation": 8}, "batch_size")],
+)
+def test_more_processes_than_a_step_has_for_them_are_refused(options, named):
+    with pytest.raises(JobError, match=r"4 processes .* cannot share a step of 3") as refused:
+        from_options(FineTune, {**FILLED["finetune"], "processes": "4", **options})
+    assert named in refused.value.remedy
+
+
 @pytest.mark.parametrize("halo", ["", "wide", "-1", "1.5", "4097", "²"])
 def test_another_halo_is_refused(halo):
     with pytest.raises(JobError, match=r"\(halo\)"):
@@ -282,6 +304,8 @@ def values_of(field):
         values = st.integers(int(option.minimum), int(option.maximum))
     elif field.item_type is float:
         values = st.floats(option.minimum, option.maximum)
+    elif field.name == "processes":
+        values = st.sampled_from(["auto", "1"])  # more must have as many batches to share
     elif field.name == "halo":
         values = st.sampled_from(["auto", "exact"]) | st.integers(0, 4096).map(str)
     else:

@@ -5,7 +5,7 @@ from training_core.errors import JobError, ResourceError
 from training_core.jobs import StepOptions
 from training_core.learning import image_tiles
 from training_core.learning.image_tiles import TilePlan, image_halo_px, plan_tiles
-from training_core.learning.training_memory import Footprint, reachable_bytes
+from training_core.learning.training_memory import Footprint, most_bytes
 from training_core.models.engines import FP32, NativeEngine
 from training_core.models.unet import Architecture
 from training_core.system.tensor_memory import GAPS
@@ -27,7 +27,7 @@ def room(monkeypatch):
     monkeypatch.setattr(image_tiles, "measure_footprint", footprint)
     monkeypatch.setattr(image_tiles, "exchange_bytes", lambda architecture, ranks: EXCHANGE_BYTES * (ranks > 1))
     monkeypatch.setattr(image_tiles, "exact_halo_px", lambda model, bands: HALO_PX)
-    return lambda size: monkeypatch.setattr(image_tiles, "reachable_bytes", lambda processes: size // processes)
+    return lambda size: monkeypatch.setattr(image_tiles, "most_bytes", lambda processes: size // processes)
 
 
 def plan(*shapes, recipe=FROZEN, **others):
@@ -118,4 +118,4 @@ def test_a_footprint_tells_how_many_pixels_fit():
 def test_processes_share_the_memory(monkeypatch):
     monkeypatch.setenv("ROADSEG_MEMORY_GB", "3")
     monkeypatch.setattr("training_core.learning.training_memory.available_bytes", lambda: 10**12)
-    assert [reachable_bytes(1), reachable_bytes(3)] == [3 * 10**9, 10**9]
+    assert [most_bytes(), most_bytes(3)] == [3 * 10**9, 10**9]

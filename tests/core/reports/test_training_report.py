@@ -9,6 +9,7 @@ from matplotlib.image import imread
 
 from support.browser import HOSTILE, Page
 from training_core.jobs import FineTune
+from training_core.learning.parallel_record import ParallelRecord
 from training_core.reports import overlays
 from training_core.reports.charts import Series, line_chart, smoothed
 from training_core.reports.colors import rgb
@@ -89,6 +90,29 @@ def test_the_report_shows_how_the_training_went(record, tmp_path):
     ):  # fmt: skip
         assert re.sub(r"\s+", "", expected) in words, expected
     assert "Heldout(px,road)" in words and "Heldout(px,road)" not in words_of(record, tmp_path)
+
+
+def test_a_run_of_several_processes_shows_what_they_gained(record, tmp_path):
+    run = ParallelRecord(
+        processes=4,
+        machines=2,
+        sharing="split",
+        threads=16,
+        steps=100,
+        wall_s=250.0,
+        compute_s=(210.0, 200.0, 200.0, 190.0),
+        communication_s=30.0,
+        sent_bytes=60_000_000_000,
+        waiting_s=20.0,
+    )
+    words = words_of(dataclasses.replace(record, parallel=run), tmp_path)
+    for expected in (
+        "Processes 4 on 2 machines, 16 threads each", "each batch, cut over the processes", "Speed-up 3.20 of 4",
+        "Efficiency 80 %", "12 % of the time of steps, 300 ms a step", "Waiting for slower processes 8.0 %",
+        "the slowest process computed 5.0 % longer", "Sent by each process 150 MB a step", "ideal", "this run",
+    ):  # fmt: skip
+        assert re.sub(r"\s+", "", expected) in words, expected
+    assert "Speed-up" not in words_of(record, tmp_path)
 
 
 def test_nothing_is_fetched_and_nothing_runs(record, tmp_path):

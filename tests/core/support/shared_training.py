@@ -1,5 +1,7 @@
 """Trainings shared over ranks, as the tests compare them with those of one process."""
 
+import hashlib
+
 import numpy as np
 import torch
 
@@ -27,8 +29,11 @@ def chips_of(number, count, classes, side_px=SIDE_PX):
 
 
 def train(group, sharing, steps, options, classes=1, engine="native", precision="fp32", is_recomputing=False,
-          is_double=False, state=None):  # fmt: skip
-    """Return the losses of some steps, the trainer's state after them and the seconds of its parts."""
+          is_double=False, first=0, resumed="", kept=""):  # fmt: skip
+    """Return the losses of some steps, digests and some values of the state after them, and the seconds of its parts.
+
+    The state is resumed from a file and kept in one where there are names for them.
+    """
     torch.manual_seed(1)
     recipe = FineTune(**{"batch_size": 2, "accumulation": 4, "chip_px": SIDE_PX, "frozen_stages": 0, **options})
     model = build_unet(Architecture(encoder="resnet18", classes=classes))
@@ -39,13 +44,19 @@ def train(group, sharing, steps, options, classes=1, engine="native", precision=
     trainer = Trainer(
         model, _Double(precision) if is_double else make_engine(engine, precision), recipe, group, sharing
     )
-    if state:
-        trainer.load_state_dict(state)
+    if resumed:
+        trainer.load_state_dict(torch.load(resumed))
     losses = []
-    for step in range(steps):
+    for step in range(first, steps):
         chips, labels = chips_of(step, recipe.batch_size * recipe.accumulation, classes)
         losses.append(trainer.step(chips[trainer.own_chips], labels, 0.01))
-    return losses, trainer.state_dict(), trainer.timings_s
+    state = trainer.state_dict()
+    if kept and group.leads:
+        torch.save(state, kept)
+    digests = {
+        name: hashlib.sha256(tensor.reshape(-1).view(torch.uint8).numpy()).digest() for name, tensor in state.items()
+    }
+    return losses, digests, {name: tensor.reshape(-1)[:50].clone() for name, tensor in state.items()}, trainer.timings_s
 
 
 class _Double:

@@ -1,0 +1,73 @@
+import pytest
+import torch
+
+from support.ranks import run_ranks
+from support.shared_training import train_alone, train_many
+from training_core.distributed.group import Group
+from training_core.learning.sharing import parts_of_step
+
+STEPS = 3
+WHOLE_BATCHES = [
+    *({"sharing": "batches", "options": {"optimizer": name}} for name in ("adamw", "sgd", "lamb", "lars")),
+    {
+        "sharing": "batches",
+        "options": {"averaging": 0.9, "clip_norm": 0.5, "frozen_stages": 2, "centerline_weight": 0.3},
+        "classes": 3,
+        "is_recomputing": True,
+    },
+    {"sharing": "batches", "options": {}, "precision": "bf16"},
+]
+CUT_BATCHES = [
+    {"sharing": "split", "options": {"batch_size": 4, "accumulation": 1, "optimizer": "sgd"}, "is_double": True},
+    {
+        "sharing": "split",
+        "options": {
+            "batch_size": 4, "accumulation": 2, "optimizer": "sgd", "averaging": 0.9, "frozen_stages": 2,
+            "centerline_weight": 0.3,
+        },
+        "classes": 3,
+        "is_double": True,
+        "is_recomputing": True,
+    },
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return [{**case, "steps": STEPS} for case in (*WHOLE_BATCHES, *CUT_BATCHES)]
+
+
+@pytest.fixture(scope="module")
+def alone(cases):
+    return train_alone(cases)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_model_does_not_depend_on_the_number_of_ranks(cases, alone, ranks):
+    for results in run_ranks(train_many, ranks, cases):
+        for case, (losses, digests, values, timings_s), one in zip(cases, results, alone):
+            assert timings_s["communication"] > 0
+            if case["sharing"] == "batches":  # bit by bit: weights, moments, averages and running statistics
+                assert losses == one[0] and digests == one[1]
+            else:
+                assert losses == pytest.approx(one[0], rel=1e-9, abs=0)
+                torch.testing.assert_close(values, one[2], rtol=1e-6, atol=1e-9)
+
+
+def test_a_training_resumes_with_another_number_of_ranks(cases, alone, tmp_path):
+    kept = str(tmp_path / "state")
+    run_ranks(train_many, 3, [{**cases[0], "steps": 2, "kept": kept}])
+    for ((losses, digests, _, _),) in run_ranks(train_many, 2, [{**cases[0], "first": 2, "resumed": kept}]):
+        assert losses == alone[0][0][2:] and digests == alone[0][1]
+
+
+@pytest.mark.parametrize("sharing", ["batches", "split"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_every_chip_is_computed_once_and_all_ranks_have_as_many_rounds(sharing, ranks):
+    shares = [parts_of_step(20, 5, Group(rank, ranks), sharing) for rank in range(ranks)]
+    assert sorted(chip for parts in shares for part in parts for chip in part.chips) == list(range(20))
+    for parts in zip(*shares):  # of a round
+        busy = [bool(part.chips) for part in parts]
+        assert len({part.contributors for part in parts}) == 1 and busy == sorted(busy, reverse=True)
+        assert sum(busy) == parts[0].contributors
+        assert all(part.batch.start <= part.chips.start and part.chips.stop <= part.batch.stop for part in parts)
