@@ -78,7 +78,8 @@ def time_exchange(case: dict[str, Any], group: Group) -> dict[str, Any]:
     processor_s = (time.process_time() - began_s) / len(seconds)
     value_bytes = sum(each.nbytes for each in parameters)
     return {
-        "seconds": [second - making_s for second in seconds],"cpu":processor_s - making_s,
+        "seconds": [second - making_s for second in seconds],
+        "cpu": processor_s - making_s,
         "values": sum(each.numel() for each in parameters),
         "buckets": max(1, value_bytes // BUCKET_BYTES),
     }
