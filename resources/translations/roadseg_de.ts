@@ -292,8 +292,24 @@
         <translation>Feld für sichere Straßen</translation>
     </message>
     <message>
+        <source>Processes</source>
+        <translation>Prozesse</translation>
+    </message>
+    <message>
+        <source>Sharing</source>
+        <translation>Aufteilung</translation>
+    </message>
+    <message>
+        <source>Restarts</source>
+        <translation>Neustarts</translation>
+    </message>
+    <message>
         <source>Steps</source>
         <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>Sample</source>
+        <translation>Stichprobe</translation>
     </message>
     <message>
         <source>Learning rate</source>

@@ -292,8 +292,24 @@
         <translation>Campo de vías seguras</translation>
     </message>
     <message>
+        <source>Processes</source>
+        <translation>Procesos</translation>
+    </message>
+    <message>
+        <source>Sharing</source>
+        <translation>Reparto</translation>
+    </message>
+    <message>
+        <source>Restarts</source>
+        <translation>Reinicios</translation>
+    </message>
+    <message>
         <source>Steps</source>
         <translation>Pasos</translation>
+    </message>
+    <message>
+        <source>Sample</source>
+        <translation>Muestra</translation>
     </message>
     <message>
         <source>Learning rate</source>

@@ -292,8 +292,24 @@
         <translation>Champ des routes sûres</translation>
     </message>
     <message>
+        <source>Processes</source>
+        <translation>Processus</translation>
+    </message>
+    <message>
+        <source>Sharing</source>
+        <translation>Répartition</translation>
+    </message>
+    <message>
+        <source>Restarts</source>
+        <translation>Redémarrages</translation>
+    </message>
+    <message>
         <source>Steps</source>
         <translation>Pas</translation>
+    </message>
+    <message>
+        <source>Sample</source>
+        <translation>Échantillon</translation>
     </message>
     <message>
         <source>Learning rate</source>
