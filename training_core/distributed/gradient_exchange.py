@@ -103,14 +103,26 @@ class GradientExchange:
         is_last : bool
             Whether it is the last one of the step.
         """
-        self._end_round()
+        self.end_round()
         self._contributors, self._is_last, self._sent, self._gathered = contributors, is_last, 0, 0
         for bucket in self._buckets:
             bucket.pending = set(bucket.views) if self._contributes else set()
 
+    def end_round(self) -> None:
+        """Send what is left of a round: everything where this rank computed nothing.
+
+        Where other collectives follow, they meet in the same order on all ranks only after this.
+        """
+        while self._contributors and self._sent < len(self._buckets):
+            bucket = self._buckets[self._sent]
+            self._add_up(bucket)
+            for parameter in bucket.pending:  # which the loss does not depend on
+                bucket.views[parameter].zero_()
+            self._send_next()
+
     def finish(self) -> None:
         """Wait for the sums of all rounds, which are the `.grad` of the parameters from here on."""
-        self._end_round()
+        self.end_round()
         while self._gathered < len(self._buckets):
             self._gather_next()
         for bucket in self._buckets:
@@ -134,15 +146,6 @@ class GradientExchange:
         parameter.grad = None
         bucket.pending.discard(parameter)
         while self._sent < len(self._buckets) and not self._buckets[self._sent].pending:
-            self._send_next()
-
-    def _end_round(self) -> None:
-        """Send what is left of a round: everything where this rank computed nothing."""
-        while self._contributors and self._sent < len(self._buckets):
-            bucket = self._buckets[self._sent]
-            self._add_up(bucket)
-            for parameter in bucket.pending:  # which the loss does not depend on
-                bucket.views[parameter].zero_()
             self._send_next()
 
     def _send_next(self) -> None:

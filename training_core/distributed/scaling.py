@@ -1,8 +1,8 @@
 """Scaling: the time of a training step by the number of ranks, from what one rank and its network take.
 
-A rank's gradients are summed by shares: each rank receives its share of every other one's gradients, adds them up, and
-sends the sum to all others. So each sends 2 (n - 1) / n of the gradients' bytes in 2 (n - 1) messages, as in an
-all-reduce by ring (Patarasuk and Yuan 2009). All wait for the slowest.
+Gradients are summed by slices, as `gradient_exchange` does: each rank receives its slice from all others, adds these up
+and sends the sum to all others. So each sends 2 (n - 1) / n of the gradients' bytes, as in an all-reduce by ring
+(Patarasuk and Yuan 2009). All wait for the slowest.
 
 Scope: closed forms, and their fit to measurements. Independent of how gradients are exchanged, and of models.
 """
@@ -10,7 +10,6 @@ Scope: closed forms, and their fit to measurements. Independent of how gradients
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,42 +29,68 @@ class StepTime:
     gradient_values : int
     value_bytes : int
         Of a gradient's value on its way: 4, or 2 where it is compressed to BF16.
+    rounds : int
+        Batches that a rank computes in a step, each of whose gradients it sends; `compute_s` is that of all of them.
+    buckets : int
+        Parts in which the gradients travel, each in messages of its own.
+    packing_s_per_byte : float
+        Of the gradients, for what does not depend on the number of ranks: copying them together, adding them up.
+    handling_s_per_byte : float
+        Of what a rank sends, for its processor to send as much and to receive as much.
     latency_s : float
-        Of a message.
+        Of a message, whatever its size.
     link_bytes_per_s : float
         What the network takes from a rank.
-    handled_bytes_per_s : float
-        What a rank's own processor manages to copy, send, receive and sum, of the bytes that it sends.
     spread : float
         Standard deviation of a rank's `compute_s` from step to step, as a share of it; taken to be normal, and
         independent between ranks.
     overlap : float
         For how long gradients already travel while the rank still computes, as a share of `compute_s`. What its
-        processor does for them takes its time all the same.
+        processor does for them takes time all the same.
     """
 
     compute_s: float
     gradient_values: int
     value_bytes: int = 4
+    rounds: int = 1
+    buckets: int = 1
+    packing_s_per_byte: float = 0.0
+    handling_s_per_byte: float = 0.0
     latency_s: float = 0.0
     link_bytes_per_s: float = math.inf
-    handled_bytes_per_s: float = math.inf
     spread: float = 0.0
     overlap: float = 0.0
 
+    @property
+    def gradient_bytes(self) -> float:
+        """The size of the gradients on their way."""
+        return self.gradient_values * self.value_bytes
+
     def sent_bytes(self, ranks: int) -> float:
-        """Return what each rank sends."""
-        return 2 * (ranks - 1) / ranks * self.gradient_values * self.value_bytes
+        """Return what each rank sends: slices of its gradients in each round, and the sums in the end."""
+        return (self.rounds + 1) * (ranks - 1) / ranks * self.gradient_bytes
+
+    def messages(self, ranks: int) -> int:
+        """Return in how many messages a rank sends that."""
+        return (self.rounds + 1) * (ranks - 1) * self.buckets
 
     def slowest_s(self, ranks: int) -> float:
         """Return how long the slowest rank is expected to compute."""
         return self.compute_s * (1 + self.spread * expected_maximum(ranks))
 
+    def handling_s(self, ranks: int) -> float:
+        """Return what the processors do for the exchange."""
+        if ranks == 1:
+            return 0.0
+        packing_s = self.rounds * self.gradient_bytes * self.packing_s_per_byte
+        sending_s = self.sent_bytes(ranks) * self.handling_s_per_byte
+        return packing_s + sending_s + self.messages(ranks) * self.latency_s
+
     def communication_s(self, ranks: int) -> float:
         """Return what the exchange adds to a step: handling the bytes, and waiting for those still on their way."""
-        handled_s = self.sent_bytes(ranks) / self.handled_bytes_per_s
-        traveling_s = 2 * (ranks - 1) * self.latency_s + self.sent_bytes(ranks) / self.link_bytes_per_s
-        return handled_s + max(0.0, traveling_s - handled_s - self.overlap * self.compute_s)
+        handling_s = self.handling_s(ranks)
+        late_s = self.sent_bytes(ranks) / self.link_bytes_per_s - handling_s - self.overlap * self.compute_s
+        return handling_s + max(0.0, late_s)
 
     def step_s(self, ranks: int) -> float:
         """Return the seconds of a step."""
@@ -87,27 +112,21 @@ def expected_maximum(count: int) -> float:
     return float(trapezoid(values * count * density * ndtr(values) ** (count - 1), values))
 
 
-def fit_transfer(
-    messages: Sequence[float], sent_bytes: Sequence[float], seconds: Sequence[float]
-) -> tuple[float, float]:
-    """Fit the latency and the throughput of a network to exchanges of several sizes, by least squares.
+def fit_costs(amounts: np.ndarray, seconds: np.ndarray) -> np.ndarray:
+    """Fit what each of several things costs to how long they took together, by non-negative least squares.
 
     Parameters
     ----------
-    messages : sequence of float
-        That each rank sent, one after the other.
-    sent_bytes : sequence of float
-    seconds : sequence of float
-        Relative errors count, so that small messages tell the latency.
+    amounts : ndarray (measurements, things), float64
+        Such as bytes and messages.
+    seconds : ndarray (measurements,), float64
+        Relative errors count, so that short measurements tell as much as long ones.
 
     Returns
     -------
-    latency_s : float
-        Of a message, at least 0.
-    bytes_per_s : float
-        Infinite where more bytes took no longer.
+    ndarray (things,), float64
+        Seconds of one of each, at least 0.
     """
-    columns = np.column_stack([messages, sent_bytes]) / np.asarray(seconds, dtype=np.float64)[:, None]
-    scale = columns.max(axis=0)  # numbers of messages and of bytes are far apart
-    latency_s, s_per_byte = nnls(columns / scale, np.ones(len(columns)))[0] / scale
-    return float(latency_s), float(1 / s_per_byte) if s_per_byte else math.inf
+    relative = amounts / seconds[:, None]
+    scale = relative.max(axis=0)  # numbers of bytes and of messages are far apart
+    return nnls(relative / scale, np.ones(len(relative)))[0] / scale

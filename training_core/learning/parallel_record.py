@@ -5,7 +5,6 @@ Scope: the record of one run, and what follows from it. Independent of how proce
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from ..distributed.scaling import StepTime, expected_maximum
@@ -89,13 +88,12 @@ class ParallelRecord:
         compute_s = sum(self.compute_s) / ranks / steps
         if ranks == 1:
             return StepTime(compute_s, 0)
-        idle_s = max(0.0, self.wall_s - self.communication_s) / steps - compute_s
+        idle_s = max(0.0, (self.wall_s - self.communication_s) / steps - compute_s)
         values = self.bytes_per_step / _VALUE_BYTES * ranks / (2 * (ranks - 1))
-        has_exchanged = self.sent_bytes and self.communication_s
         return StepTime(
             compute_s,
             round(values),
             _VALUE_BYTES,
-            handled_bytes_per_s=self.bytes_per_step * steps / self.communication_s if has_exchanged else math.inf,
-            spread=max(0.0, idle_s) / compute_s / expected_maximum(ranks),
+            handling_s_per_byte=self.communication_s / steps / self.bytes_per_step if self.sent_bytes else 0.0,
+            spread=idle_s / compute_s / expected_maximum(ranks),
         )

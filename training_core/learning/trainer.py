@@ -56,6 +56,7 @@ class Trainer:
     Attributes
     ----------
     group : Group
+    sharing : str
     is_intact : bool
         Whether all is as after the last step, also if the one since then has failed.
     timings_s : dict
@@ -72,7 +73,7 @@ class Trainer:
         group: Group = ALONE,
         sharing: str = BATCHES,
     ) -> None:
-        self._engine, self._recipe, self.group, self._sharing = engine, recipe, group, sharing
+        self._engine, self._recipe, self.group, self.sharing = engine, recipe, group, sharing
         freeze_stages(model, recipe.frozen_stages)
         optimizer = build_optimizer(model, recipe.optimizer, recipe.weight_decay)
         names = {parameter: name for name, parameter in model.named_parameters()}
@@ -170,7 +171,7 @@ class Trainer:
     def _accumulate(self, chips: np.ndarray, labels: np.ndarray, share: float) -> float:
         """Add the gradients of a batch, or of this rank's part of it, to those of the step; return the batch's loss."""
         logits = self._engine.forward(self._model, torch.from_numpy(chips))
-        joint = self.group.sum if self._exchange and self._sharing == SPLIT else only_part
+        joint = self.group.sum if self._exchange and self.sharing == SPLIT else only_part
         loss = training_loss(logits, torch.from_numpy(labels), self._recipe.centerline_weight, joint) * share
         if self._statistics:
             self._statistics.record()
@@ -189,12 +190,12 @@ class Trainer:
         return sum(losses)
 
     def _parts(self, chips: int) -> list[Part]:
-        return parts_of_step(chips, self._recipe.batch_size, self.group, self._sharing)
+        return parts_of_step(chips, self._recipe.batch_size, self.group, self.sharing)
 
     @property
     def _shares_batches(self) -> bool:
         """Whether batches of a step are computed apart, by several ranks or one after the other."""
-        return self._sharing == BATCHES and (self._recipe.accumulation > 1 or self.group.size > 1)
+        return self.sharing == BATCHES and (self._recipe.accumulation > 1 or self.group.size > 1)
 
     def _clip_gradients(self) -> None:
         if self._recipe.clip_norm:

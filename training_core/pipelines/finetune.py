@@ -8,11 +8,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import platform
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Optional
 
 import torch
@@ -47,9 +49,10 @@ from ..learning.checkpoint import (
 from ..learning.chips import ChipSampler, prefetch
 from ..learning.fitted_recipe import Fit, fit_recipe, has_choice
 from ..learning.following import follow, leading
-from ..learning.history import History
+from ..learning.history import PARTS_OF_A_STEP, History
 from ..learning.image_tiles import TilePlan, plan_tiles
 from ..learning.image_trainer import ImageTrainer
+from ..learning.parallel_record import ParallelRecord
 from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
@@ -163,8 +166,9 @@ def run(job: FineTune, reporter: Reporter, group: Group = ALONE) -> dict[str, An
 def _follow(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
     """Do what rank 0 says; only it has outputs."""
     setup, training = _set_up(job, reporter, group)
+    meter = _Meter(training)
     follow(training.trainer, _batches(setup, training), training.blocks)
-    group.gather_documents(training.trainer.timings_s)
+    meter.read(training)
     return {}
 
 
@@ -180,8 +184,9 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
         setup, training = _set_up(job, reporter, group)
         timings_s = training.history.timings_s
         timings_s["set-up"] = timings_s.get("set-up", 0.0) + time.perf_counter() - began_s
+        meter = _Meter(training)
         is_stopped = _train(setup, training, reporter)
-        group.gather_documents(timings_s)
+        parallel = meter.read(training) if group.size > 1 else None
         predictor = _best_predictor(setup, training)
         validation = training.score_best(predictor)
         began_s = time.perf_counter()
@@ -191,11 +196,39 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
         if report_path:
             reporter.progress(0.99, "Writing the report")
             panels = _affordable_panels(setup, training, validation)
-            write_training_report(_record(setup, training, predictor, card, panels, reporter.warnings), report_path)
+            record = _record(setup, training, predictor, card, panels, reporter.warnings)
+            write_training_report(dataclasses.replace(record, parallel=parallel), report_path)
     if not is_stopped:
         with suppress(OSError):  # the model is complete; what cannot be removed does no harm
             checkpoint_path(job.model).unlink()
     return _result(setup, training, card, is_stopped)
+
+
+class _Meter:
+    """What each rank spends on the steps of a training from here on."""
+
+    def __init__(self, training: Training) -> None:
+        self._steps, self._timings_s = training.history.step, dict(training.trainer.timings_s)
+        self._sent_bytes = training.trainer.group.sent_bytes
+
+    def read(self, training: Training) -> ParallelRecord:
+        """Return it, on all ranks; rank 0's is complete."""
+        trainer = training.trainer
+        own = {part: trainer.timings_s[part] - self._timings_s.get(part, 0.0) for part in PARTS_OF_A_STEP}
+        told = {"timings_s": own, "sent_bytes": trainer.group.sent_bytes - self._sent_bytes, "machine": platform.node()}
+        ranks = trainer.group.gather_documents(told)
+        communication_s = [rank["timings_s"].pop("communication") for rank in ranks]
+        return ParallelRecord(
+            processes=trainer.group.size,
+            machines=len({rank["machine"] for rank in ranks}),
+            sharing=trainer.sharing,
+            threads=torch.get_num_threads(),
+            steps=max(1, training.history.step - self._steps),
+            wall_s=sum(own.values()),
+            compute_s=tuple(sum(rank["timings_s"].values()) for rank in ranks),
+            communication_s=fmean(communication_s),
+            sent_bytes=sum(rank["sent_bytes"] for rank in ranks),
+        )
 
 
 def _result(setup: Setup, training: Training, card: ModelCard, is_stopped: bool) -> dict[str, Any]:

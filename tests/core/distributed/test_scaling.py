@@ -4,14 +4,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from training_core.distributed.scaling import StepTime, expected_maximum, fit_transfer
+from training_core.distributed.scaling import StepTime, expected_maximum, fit_costs
 
 # 1 s of work, 100 MB of gradients, a network of 1 GB/s.
 PLAIN = StepTime(compute_s=1.0, gradient_values=25_000_000, link_bytes_per_s=1e9)
 
 
 def test_one_rank_alone_only_computes():
-    alone = replace(PLAIN, spread=0.1, latency_s=1.0, handled_bytes_per_s=1.0)
+    alone = replace(PLAIN, spread=0.1, latency_s=1.0, packing_s_per_byte=1.0, handling_s_per_byte=1.0)
     assert alone.step_s(1) == pytest.approx(1.0, abs=1e-9)
     assert alone.sent_bytes(1) == alone.communication_s(1) == 0
     assert alone.speed_up(1) == pytest.approx(1.0, abs=1e-9)
@@ -24,8 +24,10 @@ def test_each_rank_sends_its_gradients_almost_twice(ranks, sent_mb):
     assert PLAIN.speed_up(ranks) == pytest.approx(ranks / (1 + sent_mb / 1000))
 
 
-def test_latency_counts_for_every_message():
-    assert replace(PLAIN, latency_s=0.01).communication_s(4) == pytest.approx(6 * 0.01 + 0.15)
+def test_every_batch_of_a_rank_is_packed_and_sent_and_the_sums_are_sent_once():
+    three = replace(PLAIN, rounds=3, buckets=5, packing_s_per_byte=1e-8, link_bytes_per_s=math.inf)
+    assert three.sent_bytes(2) == pytest.approx(4 * 50e6) and three.communication_s(2) == pytest.approx(3.0)
+    assert three.messages(2) == 4 * 5 and three.messages(3) == 4 * 2 * 5
 
 
 def test_a_value_of_two_bytes_takes_half_the_time():
@@ -33,12 +35,16 @@ def test_a_value_of_two_bytes_takes_half_the_time():
 
 
 def test_the_slower_of_network_and_processor_counts():
-    assert replace(PLAIN, handled_bytes_per_s=2e9).communication_s(2) == pytest.approx(0.1)
-    assert replace(PLAIN, handled_bytes_per_s=5e8).communication_s(2) == pytest.approx(0.2)
+    # 150 MB sent and 100 MB packed by 4 ranks, in 6 messages, take the processor
+    # 0.03 + 0.01 + 0.06 s, or ten times that.
+    handled = replace(PLAIN, handling_s_per_byte=2e-10, packing_s_per_byte=1e-10, latency_s=0.01)
+    assert handled.handling_s(4) == pytest.approx(0.1) and handled.communication_s(4) == pytest.approx(0.15)
+    slow = replace(PLAIN, handling_s_per_byte=2e-9, packing_s_per_byte=1e-9, latency_s=0.1)
+    assert slow.communication_s(4) == pytest.approx(1.0)
 
 
 def test_gradients_that_travel_while_the_rank_computes_cost_what_its_processor_does_for_them():
-    overlapped = replace(PLAIN, handled_bytes_per_s=4e9, overlap=0.05)
+    overlapped = replace(PLAIN, handling_s_per_byte=2.5e-10, overlap=0.05)
     assert overlapped.communication_s(2) == pytest.approx(0.05)  # of 0.1 s, 0.05 s of the computing
     assert replace(overlapped, overlap=0.5).communication_s(2) == pytest.approx(0.025)
 
@@ -61,16 +67,13 @@ def test_all_wait_for_the_slowest():
     assert uneven.step_s(16) == pytest.approx(drawn, rel=2e-3)
 
 
-def test_a_fit_finds_latency_and_throughput_again():
-    messages, sent_bytes = np.array([2, 2, 6, 6]), np.array([4e3, 1e8, 1e6, 2e8])
-    seconds = 0.0002 * messages + sent_bytes / 1.25e9
-    assert fit_transfer(messages, sent_bytes, seconds) == pytest.approx((0.0002, 1.25e9))
+def test_a_fit_finds_costs_again():
+    amounts = np.array([[2, 4e3, 1], [2, 1e8, 3], [6, 1e6, 2], [6, 2e8, 5]])
+    costs = np.array([0.0002, 8e-10, 0.01])
+    assert fit_costs(amounts, amounts @ costs) == pytest.approx(costs)
 
 
-def test_a_fit_never_finds_a_latency_below_zero():
-    latency_s, bytes_per_s = fit_transfer([2, 2], [1e8, 2e8], [0.09, 0.21])
-    assert latency_s == 0 and 9e8 < bytes_per_s < 1.2e9
-
-
-def test_where_more_bytes_take_no_longer_the_throughput_is_infinite():
-    assert fit_transfer([2, 2], [1e3, 2e3], [0.02, 0.02])[1] == math.inf
+def test_a_fit_finds_no_cost_below_zero_and_minds_relative_errors():
+    assert fit_costs(np.array([[2, 1e8], [2, 2e8]]), np.array([0.09, 0.21]))[0] == 0
+    # Least squares of 1 - 1.0 c and 1 - 0.5 c: c = 1.5 / 1.25.
+    assert fit_costs(np.array([[10.0], [1000.0]]), np.array([10.0, 2000.0])) == pytest.approx([1.2])

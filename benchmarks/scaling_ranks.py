@@ -1,0 +1,139 @@
+"""What `scaling.py` measures, as one of its processes does it: `scaling_ranks.py CASE RANK STORE`, CASE in JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from training_core.distributed.group import Group
+
+BATCH, WARM_UPS, TIMEOUT_S = 4, 2, 60
+
+
+def main() -> None:
+    case, rank, store = json.loads(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    from training_core.system.processor import prepare_process
+
+    cores = case["cores"][rank]
+    os.sched_setaffinity(0, cores)
+    prepare_process(len(cores))  # before torch is loaded
+    import torch
+    from torch import distributed
+
+    from training_core.distributed.group import ALONE, Group
+
+    torch.set_num_threads(len(cores))
+    size = len(case["cores"])
+    group = Group(rank, size)
+    if size > 1:
+        files, timeout = distributed.FileStore(store, size), timedelta(seconds=TIMEOUT_S)
+        distributed.init_process_group("gloo", store=files, rank=rank, world_size=size, timeout=timeout)
+    if case["parameters"]:
+        found = time_exchange(case, group)
+    else:
+        found = time_steps(case, ALONE if case["is_apart"] else group, group.barrier)
+    print(json.dumps(found))
+    if size > 1:
+        group.barrier()
+        distributed.destroy_process_group()
+
+
+def time_exchange(case: dict[str, Any], group: Group) -> dict[str, Any]:
+    """Return the seconds of exchanges of gradients, less those in which a backward pass only makes them."""
+    import torch
+
+    from training_core.distributed.gradient_exchange import BUCKET_BYTES, GradientExchange
+    from training_core.models.unet import Architecture, build_unet
+
+    dtype = {"fp32": torch.float32, "bf16": torch.bfloat16}[case["precision"]]
+    parameters = list(build_unet(Architecture()).to(dtype).parameters())[: case["parameters"]]
+    gradients = [torch.ones_like(each) for each in parameters]
+
+    def make_gradients() -> None:
+        for parameter, gradient in zip(reversed(parameters), reversed(gradients)):
+            parameter.grad = None
+            parameter.backward(gradient)
+
+    def exchange_gradients() -> None:
+        exchange.begin_round(group.size, is_last=True)
+        make_gradients()
+        exchange.finish()
+
+    making_s = statistics.median(timed(make_gradients, case["repeats"], group.barrier))
+    exchange = GradientExchange(parameters, group)
+    began_s = time.process_time()
+    seconds = timed(exchange_gradients, case["repeats"], group.barrier)
+    processor_s = (time.process_time() - began_s) / len(seconds)
+    value_bytes = sum(each.nbytes for each in parameters)
+    return {
+        "seconds": [second - making_s for second in seconds],
+        "cpu": processor_s - making_s,
+        "values": sum(each.numel() for each in parameters),
+        "buckets": max(1, value_bytes // BUCKET_BYTES),
+    }
+
+
+def time_steps(case: dict[str, Any], group: Group, wait: Callable[[], None]) -> dict[str, Any]:
+    """Return the seconds of training steps, those waited in them, and the share of the backward pass."""
+    import torch
+
+    from training_core.jobs import FineTune
+    from training_core.learning.trainer import Trainer
+    from training_core.models.engines import make_engine
+    from training_core.models.unet import Architecture, build_unet
+
+    precision, size_px, batches = case["precision"], case["size_px"], case["batches"]
+    torch.manual_seed(0)
+    recipe = FineTune(batch_size=BATCH, chip_px=size_px, accumulation=batches, frozen_stages=0)
+    trainer = Trainer(build_unet(Architecture()), make_engine("native", precision), recipe, group)
+    chips, labels = chips_of_step(BATCH * batches, size_px)
+    own, waited_s = chips[trainer.own_chips], []
+
+    def step() -> None:
+        before_s = group.waited_s
+        trainer.step(own, labels, 1e-4)
+        waited_s.append(group.waited_s - before_s)
+
+    seconds = timed(step, case["repeats"], wait)
+    computed_s = sum(taken for part, taken in trainer.timings_s.items() if part != "waiting for chips")
+    return {
+        "seconds": seconds,
+        "waited_s": waited_s[WARM_UPS:],
+        "backward": trainer.timings_s["backward"] / computed_s,
+    }
+
+
+def chips_of_step(count: int, size_px: int) -> tuple[Tensor, Tensor]:
+    """Return noise with labels, the same in every step."""
+    import numpy as np
+
+    random = np.random.default_rng(0)
+    chips = random.standard_normal((count, 3, size_px, size_px), dtype=np.float32)
+    return chips, (random.random((count, size_px, size_px)) > 0.9).astype(np.uint8)
+
+
+def timed(do: Callable[[], None], repeats: int, wait: Callable[[], None]) -> Sequence[float]:
+    """Return the seconds of each repetition, for which all processes wait; the first ones do not count."""
+    seconds = []
+    for _ in range(WARM_UPS + repeats):
+        wait()
+        began_s = time.perf_counter()
+        do()
+        seconds.append(time.perf_counter() - began_s)
+    return seconds[WARM_UPS:]
+
+
+if __name__ == "__main__":
+    main()
