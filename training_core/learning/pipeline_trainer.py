@@ -139,7 +139,7 @@ class PipelineTrainer(Trainer):
             raise
 
     def _parts(self, chips: int) -> list[Part]:
-        return parts_of_step(chips, self._recipe.batch_size, self._replicas, self._sharing)
+        return parts_of_step(chips, self._recipe.batch_size, self._replicas, self.sharing)
 
     def _pass_batches(self, parts: list[Part], chips: np.ndarray, labels: np.ndarray) -> list[float]:
         """Pass this pipeline's batches through the stages; return their losses on the last one."""
