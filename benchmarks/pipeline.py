@@ -169,7 +169,7 @@ def show_steps(case: Case, costs: Sequence[dict[str, Any]], turns: int) -> None:
         row = (
             f"{name:36}{balance:9}{seconds:9.2f}{alone_s / seconds:10.2f}{forecast}  {processor:19}{waiting:10}{peaks}"
         )
-        print(row, flush=True)
+        print(f"{name:36}{balance:9}{numbers}  {processor:19}{waiting:10}{peaks}", flush=True)
 
 
 def changed(case: Case, **values: object) -> Case:
