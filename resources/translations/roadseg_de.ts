@@ -300,6 +300,18 @@
         <translation>Aufteilung</translation>
     </message>
     <message>
+        <source>Pipeline stages</source>
+        <translation>Pipeline-Stufen</translation>
+    </message>
+    <message>
+        <source>Pipeline schedule</source>
+        <translation>Pipeline-Ablauf</translation>
+    </message>
+    <message>
+        <source>Pipeline cuts</source>
+        <translation>Pipeline-Schnitte</translation>
+    </message>
+    <message>
         <source>Restarts</source>
         <translation>Neustarts</translation>
     </message>
