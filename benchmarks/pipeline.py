@@ -166,9 +166,7 @@ def show_steps(case: Case, costs: Sequence[dict[str, Any]], turns: int) -> None:
                           for rank in range(len(last)))  # fmt: skip
         balance = ", ".join(map(str, way.balance)) or "-"
         forecast = f"{expected:10.2f}" if expected else f"{'-':>10}"
-        row = (
-            f"{name:36}{balance:9}{seconds:9.2f}{alone_s / seconds:10.2f}{forecast}  {processor:19}{waiting:10}{peaks}"
-        )
+        numbers = f"{seconds:9.2f}{alone_s / seconds:10.2f}{forecast}"
         print(f"{name:36}{balance:9}{numbers}  {processor:19}{waiting:10}{peaks}", flush=True)
 
 
