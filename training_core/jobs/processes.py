@@ -41,8 +41,8 @@ class ProcessOptions(Job):
         1,
         "Pipeline stages",
         "Number of parts into which the network is cut, each in a process of its own, for one that is too large for "
-        "the memory of a single process. The batches of the gradient accumulation pass through them one after the other; "
-        "processes must be a multiple of the stages.",
+        "the memory of a single process. The batches of the gradient accumulation pass through them one after the "
+        "other; processes must be a multiple of the stages.",
         minimum=1,
         maximum=6,
         advanced=True,
