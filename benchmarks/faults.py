@@ -120,11 +120,11 @@ def fail_between_machines(folder: Path, fault: signal.Signals | str) -> tuple[fl
             os.kill(second.pid, fault)
         seconds, words = ended(jobs[0], began_s)
         more_s, other_words = ended(jobs[1], began_s) if fault == "link" else (seconds, [])
-        for job in jobs:  # torchrun waits for half a minute for a rank that is stopped
-            os.killpg(job.pid, signal.SIGKILL)
-            job.wait()
-        time.sleep(1)
-        return max(seconds, more_s), words + other_words, sum(left_of(job.pid) for job in jobs)
+        if fault == signal.SIGSTOP:  # else torchrun waits for half a minute before it kills it
+            second.kill()
+        for job in jobs:
+            job.wait(60)
+        return max(seconds, more_s), words + other_words, sum(left_of(job.pid) for job in jobs) + second.is_running()
 
 
 def wait_for_step(job: subprocess.Popen, step: int) -> None:
