@@ -96,6 +96,7 @@ class Measured:
 
     @property
     def median_s(self) -> float:
+        """What it took."""
         return statistics.median(self.seconds)
 
 

@@ -158,6 +158,8 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
             raise JobError(f"{name} need a base model, but there is none.", "Give a base model (base_model).")
 
     def _check_processes(self) -> None:
+        if self.pipeline_stages > 1:
+            self._check_pipeline()
         if self.processes == AUTO or int(self.processes) <= self.most_processes:
             return
         what, name = ("batches", "accumulation") if self.sharing == BATCHES else ("chips in a batch", "batch_size")
@@ -165,6 +167,25 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
             f"{self.processes} processes (processes) cannot share a step of {self.most_processes} {what}.",
             f"Raise {name} to a multiple of {self.processes}, or lower the number of processes.",
         )
+
+    def _check_pipeline(self) -> None:
+        stages = self.pipeline_stages
+        if self.processes != AUTO and int(self.processes) % stages:
+            raise JobError(
+                f"{self.processes} processes (processes) make no pipelines of {stages} stages (pipeline_stages).",
+                f"Give {stages} processes, or a multiple of it.",
+            )
+        if self.accumulation < stages:
+            raise JobError(
+                f"A step of {self.accumulation} batches (accumulation) does not fill a pipeline of {stages} stages "
+                "(pipeline_stages).",
+                f"Give an accumulation of at least {stages}, better {4 * stages}, with smaller batches (batch_size).",
+            )
+        if self.sharing != BATCHES or self.sample == IMAGE:
+            raise JobError(
+                "The stages of a pipeline (pipeline_stages) pass on whole batches of chips.",
+                "Choose batches as sharing and chips as sample, or a single stage.",
+            )
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,9 @@ class ParallelRecord:
         What all processes together sent for that.
     waiting_s : float
         In which a process waited for slower ones, the mean; 0 where it is part of `communication_s`.
+    handling_s : float
+        CPU time in which other threads of a process sent and received while it computed, the mean; they take its cores
+        from it, `threads` in number, so that this is part of `compute_s`.
     """
 
     processes: int
@@ -47,11 +50,12 @@ class ParallelRecord:
     communication_s: float
     sent_bytes: int
     waiting_s: float = 0.0
+    handling_s: float = 0.0
 
     @property
     def speed_up(self) -> float:
         """How many times as long one of the processes would have computed by itself."""
-        return sum(self.compute_s) / self.wall_s
+        return self._alone_s * self.processes / self.wall_s
 
     @property
     def efficiency(self) -> float:
@@ -60,8 +64,8 @@ class ParallelRecord:
 
     @property
     def communication_share(self) -> float:
-        """Share of the steps' duration that went to communication."""
-        return self.communication_s / self.wall_s
+        """Share of the steps' duration that went to communication, or to its threads while others computed."""
+        return self._communicating_s / self.wall_s
 
     @property
     def waiting_share(self) -> float:
@@ -74,6 +78,11 @@ class ParallelRecord:
         return max(self.compute_s) * self.processes / sum(self.compute_s) - 1
 
     @property
+    def communication_step_s(self) -> float:
+        """What communication took of a step."""
+        return self._communicating_s / self.steps
+
+    @property
     def bytes_per_step(self) -> float:
         """What a process sent in a step, on average."""
         return self.sent_bytes / self.steps / self.processes
@@ -84,16 +93,24 @@ class ParallelRecord:
         Communication grows with the bytes; all that is neither computing nor communication counts as waiting for the
         slowest, which grows with the number of processes.
         """
-        ranks, steps = self.processes, self.steps
-        compute_s = sum(self.compute_s) / ranks / steps
+        ranks, compute_s = self.processes, self._alone_s / self.steps
         if ranks == 1:
             return StepTime(compute_s, 0)
-        idle_s = max(0.0, (self.wall_s - self.communication_s) / steps - compute_s)
-        values = self.bytes_per_step / _VALUE_BYTES * ranks / (2 * (ranks - 1))
+        communication_s = self.communication_step_s
+        idle_s = max(0.0, self.wall_s / self.steps - communication_s - compute_s)
         return StepTime(
             compute_s,
-            round(values),
+            round(self.bytes_per_step / _VALUE_BYTES * ranks / (2 * (ranks - 1))),
             _VALUE_BYTES,
-            handling_s_per_byte=self.communication_s / steps / self.bytes_per_step if self.sent_bytes else 0.0,
-            spread=idle_s / compute_s / expected_maximum(ranks),
+            handling_s_per_byte=communication_s / self.bytes_per_step if self.sent_bytes else 0.0,
+            spread=idle_s / compute_s / expected_maximum(ranks) if compute_s else 0.0,
         )
+
+    @property
+    def _alone_s(self) -> float:
+        """Computing of a process without what its communication took from it, the mean."""
+        return max(0.0, sum(self.compute_s) / self.processes - self.handling_s / self.threads)
+
+    @property
+    def _communicating_s(self) -> float:
+        return self.communication_s + self.handling_s / self.threads

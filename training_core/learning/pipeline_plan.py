@@ -14,6 +14,7 @@ from torch.optim import SGD
 
 from ..errors import JobError
 from ..jobs import StepOptions
+from ..jobs.processes import MEMORY, TIME
 from ..models.engines import NativeEngine
 from ..models.unet import Architecture, build_unet, freeze_stages, set_training_mode
 from .optimizers import MOMENTS
@@ -22,7 +23,6 @@ from .pipeline_cuts import place_cuts
 from .pipeline_schedules import Forecast, forecast, in_flight
 from .pipeline_stages import fewest_first, parts_of
 
-TIME, MEMORY = "time", "memory"
 CRITERIA = (TIME, MEMORY)
 
 

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-GPIPE, ONE_F_ONE_B = "gpipe", "1f1b"
+from ..jobs.processes import GPIPE, ONE_F_ONE_B
+
 SCHEDULES = (GPIPE, ONE_F_ONE_B)
 _FORWARD, _BACKWARD = "forward", "backward"
 

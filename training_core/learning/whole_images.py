@@ -127,6 +127,11 @@ def draw_images(sampler: ImageSampler, images: int, first: int) -> Iterator[tupl
         In a step.
     first : int
         Number of the first step.
+
+    Yields
+    ------
+    samples : list of ImageSample
+    labeled_px : list of int
     """
     for number in count_from(first):
         samples = sampler.batch(number, images)

@@ -8,13 +8,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-import platform
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Any, Optional
 
 import torch
@@ -32,7 +30,7 @@ from ..geodata.road_classes import RoadClass
 from ..geodata.sources import source_name
 from ..geodata.tiling import round_up
 from ..jobs import FineTune
-from ..jobs.recipe import CHIPS, USUAL_CHIP_PX
+from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.label_checks import check_labels
 from ..labels.label_edges import ignore_edges
 from ..labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
@@ -47,20 +45,20 @@ from ..learning.checkpoint import (
     take_over,
 )
 from ..learning.chips import ChipSampler, prefetch
-from ..learning.fitted_recipe import Fit, fit_recipe, has_choice
+from ..learning.computation_plan import plan_computation
 from ..learning.following import follow, leading
-from ..learning.history import PARTS_OF_A_STEP, History
-from ..learning.image_tiles import TilePlan, plan_tiles
+from ..learning.history import History
+from ..learning.image_tiles import TilePlan
 from ..learning.image_trainer import ImageTrainer
-from ..learning.parallel_record import ParallelRecord
+from ..learning.parallel_meter import Meter
+from ..learning.pipeline_trainer import PipelineTrainer
 from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
-from ..learning.training_memory import MemoryPlan, plan_memory
-from ..learning.trial_steps import TrialSteps
+from ..learning.training_memory import MemoryPlan
 from ..learning.validation import Validation
 from ..learning.whole_images import ImageSampler, draw_images
-from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, make_engine, why_not_ipex
+from ..models.engines import Engine, NativeEngine, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, load_weights, save_model, weights_sha256
 from ..models.unet import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_unet
@@ -74,15 +72,11 @@ from ..system.outputs import Outputs
 from ..system.prefetch import preload
 from ..system.versions import versions
 
-# A trial of the engines takes some ten steps; where fewer than these are given, they are better spent on training.
-FEWEST_STEPS_WITH_TRIAL = 200
 # An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
 LARGEST_ENLARGEMENT = 4.0
 PANELS = 6
 # Share of the time budget that each of these may take, or is left out: halo measurement, report.
 EXTRAS_SHARE = 0.05
-# The same of the engines' trial, for which the first step waits: it seldom gains more than it takes.
-TRIAL_SHARE = 0.01
 # Options of the recipe that are stored in the model file.
 _STORED = (
     "batch_size",
@@ -113,6 +107,8 @@ class Setup:
     memory : MemoryPlan
     tiles : TilePlan, optional
         Where whole images are learned from: how they are divided.
+    balance : tuple of int
+        Where the model is cut into the stages of a pipeline: how many of its parts each has; else empty.
     engine : Engine
         Trains the model.
     identity : dict
@@ -130,6 +126,7 @@ class Setup:
     chip_px: int
     memory: MemoryPlan
     tiles: Optional[TilePlan]
+    balance: tuple[int, ...]
     engine: Engine
     identity: dict[str, Any]
     base_halo_px: int
@@ -166,7 +163,7 @@ def run(job: FineTune, reporter: Reporter, group: Group = ALONE) -> dict[str, An
 def _follow(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
     """Do what rank 0 says; only it has outputs."""
     setup, training = _set_up(job, reporter, group)
-    meter = _Meter(training)
+    meter = Meter(training)
     follow(training.trainer, _batches(setup, training), training.blocks)
     meter.read(training)
     return {}
@@ -184,7 +181,7 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
         setup, training = _set_up(job, reporter, group)
         timings_s = training.history.timings_s
         timings_s["set-up"] = timings_s.get("set-up", 0.0) + time.perf_counter() - began_s
-        meter = _Meter(training)
+        meter = Meter(training)
         is_stopped = _train(setup, training, reporter)
         parallel = meter.read(training) if group.size > 1 else None
         predictor = _best_predictor(setup, training)
@@ -202,33 +199,6 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
         with suppress(OSError):  # the model is complete; what cannot be removed does no harm
             checkpoint_path(job.model).unlink()
     return _result(setup, training, card, is_stopped)
-
-
-class _Meter:
-    """What each rank spends on the steps of a training from here on."""
-
-    def __init__(self, training: Training) -> None:
-        self._steps, self._timings_s = training.history.step, dict(training.trainer.timings_s)
-        self._sent_bytes = training.trainer.group.sent_bytes
-
-    def read(self, training: Training) -> ParallelRecord:
-        """Return it, on all ranks; rank 0's is complete."""
-        trainer = training.trainer
-        own = {part: trainer.timings_s[part] - self._timings_s.get(part, 0.0) for part in PARTS_OF_A_STEP}
-        told = {"timings_s": own, "sent_bytes": trainer.group.sent_bytes - self._sent_bytes, "machine": platform.node()}
-        ranks = trainer.group.gather_documents(told)
-        communication_s = [rank["timings_s"].pop("communication") for rank in ranks]
-        return ParallelRecord(
-            processes=trainer.group.size,
-            machines=len({rank["machine"] for rank in ranks}),
-            sharing=trainer.sharing,
-            threads=torch.get_num_threads(),
-            steps=max(1, training.history.step - self._steps),
-            wall_s=sum(own.values()),
-            compute_s=tuple(sum(rank["timings_s"].values()) for rank in ranks),
-            communication_s=fmean(communication_s),
-            sent_bytes=sum(rank["sent_bytes"] for rank in ranks),
-        )
 
 
 def _result(setup: Setup, training: Training, card: ModelCard, is_stopped: bool) -> dict[str, Any]:
@@ -258,12 +228,24 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     require_alike(group, {**versions(), **identity, "initial weights": weights_sha256(model.state_dict())})
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)
     with agreed(group):
-        engine, fit, memory, tiles = _choose(job, images, architecture, chip_px, former, reporter, group)
+        chosen = plan_computation(job, images, architecture, chip_px, former, reporter, group)
+    engine, fit, memory = chosen.engine, chosen.fit, chosen.memory
     job = dataclasses.replace(job, **fit.options)
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)  # a checkpoint may say nothing of it
     base_halo_px, base_sha256 = (base[1].halo_px, weights_sha256(base[0])) if base else (0, "")
     setup = Setup(
-        job, images, classes, architecture, chip_px, memory, tiles, engine, identity, base_halo_px, base_sha256
+        job,
+        images,
+        classes,
+        architecture,
+        chip_px,
+        memory,
+        chosen.tiles,
+        chosen.balance,
+        engine,
+        identity,
+        base_halo_px,
+        base_sha256,
     )
     if memory.is_recomputing:
         from ..models.recompute import recompute_activations  # loads the library of the U-Net
@@ -273,48 +255,6 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     training.history.fitted = fit.options
     training.history.notes += [fit.reason] if fit.reason else []
     return setup, training
-
-
-def _choose(
-    job: FineTune,
-    images: list[LabeledImage],
-    architecture: Architecture,
-    chip_px: int,
-    former: Optional[Checkpoint],
-    reporter: Reporter,
-    group: Group,
-) -> tuple[Engine, Fit, MemoryPlan, Optional[TilePlan]]:
-    """Return what the processor and its memory decide: rank 0 finds it out, for all ranks."""
-    chosen = None
-    if group.leads:
-        precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
-        memory, tiles = _plan(job, images, architecture, chip_px, NativeEngine(precision), reporter, group)
-        if former:
-            engine, fit = former.engine, Fit(former.history.fitted)
-        else:
-            trial = TrialSteps(architecture, job, chip_px, memory.is_recomputing)
-            engine = _choose_engine(job, trial, reporter)
-            fit = _fit(job, trial, engine, reporter)
-        chosen = [each and dataclasses.asdict(each) for each in (engine, fit, memory, tiles)]
-    engine, fit, memory, tiles = group.broadcast_document(chosen)
-    return make_engine(**engine), Fit(**fit), MemoryPlan(**memory), TilePlan(**tiles) if tiles else None
-
-
-def _plan(
-    job: FineTune,
-    images: list[LabeledImage],
-    architecture: Architecture,
-    chip_px: int,
-    engine: Engine,
-    reporter: Reporter,
-    group: Group,
-) -> tuple[MemoryPlan, Optional[TilePlan]]:
-    """Return how the training fits into memory, and the tiles of whole images if it learns from these."""
-    if job.sample == CHIPS:
-        return plan_memory(architecture, engine, job, chip_px, reporter.log, group.local_size), None
-    shapes = [image.known.shape for image in images]
-    tiles = plan_tiles(architecture, engine, job, shapes, reporter.log, group.size, group.local_size)
-    return MemoryPlan(tiles.is_recomputing, tiles.peak_bytes), tiles
 
 
 def _read_former(job: FineTune, identity: dict[str, Any], reporter: Reporter) -> Optional[Checkpoint]:
@@ -339,6 +279,8 @@ def _prepare(
     images, job, engine = setup.images, setup.job, setup.engine
     if setup.tiles:
         trainer = ImageTrainer(model, engine, job, setup.tiles, group, lambda _: reporter.check_cancelled())
+    elif setup.balance:
+        trainer = PipelineTrainer(model, engine, job, group, setup.balance, job.pipeline_schedule)
     else:
         trainer = Trainer(model, engine, job, group, job.sharing)
     with agreed(group):
@@ -346,7 +288,7 @@ def _prepare(
             take_over(trainer, former, checkpoint_path(job.model))
     step = group.broadcast_document(former and former.history.step)
     if step is not None and group.size > 1:  # rank 0 alone has the checkpoint
-        state = group.broadcast_tensors(trainer.state_dict())
+        state = group.broadcast_tensors(former.state if former else {})
         if not group.leads:
             trainer.load_state_dict(state)
     if former is None:
@@ -455,26 +397,6 @@ def _start_model(
         old, new = (tuple(each.name for each in them) for them in (card.classes, classes))
         load_into(model, adapt_head(weights, model.state_dict(), old, new), job.base_model)
     return model, architecture
-
-
-def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> Engine:
-    """Return the engine to train with: the one asked for, or the fastest in a trial where the budget is long."""
-
-    def step(engine: Engine) -> None:
-        reporter.check_cancelled()
-        trial.step(engine)
-
-    is_tried = job.sample == CHIPS and (not job.steps or job.steps >= FEWEST_STEPS_WITH_TRIAL)
-    limit_s = math.inf if job.steps else TRIAL_SHARE * job.minutes * 60
-    return choose_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s=limit_s)
-
-
-def _fit(job: FineTune, trial: TrialSteps, engine: Engine, reporter: Reporter) -> Fit:
-    """Return the options of the recipe that the pace of an engine decides."""
-    fit = fit_recipe(job, trial.seconds(engine) if has_choice(job) else 0.0)
-    if fit.reason:
-        reporter.log(fit.reason)
-    return fit
 
 
 def _best_predictor(setup: Setup, training: Training) -> Predictor:

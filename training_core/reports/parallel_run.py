@@ -26,7 +26,7 @@ def parallel_rows(record: ParallelRecord) -> dict[str, str]:
         "Speed-up": f"{record.speed_up:.2f} of {record.processes}",
         "Efficiency": percent(record.efficiency),
         "Communication": f"{percent(record.communication_share)} of the time of steps, "
-        f"{seconds(record.communication_s / record.steps)} a step",
+        f"{seconds(record.communication_step_s)} a step",
         "Waiting for slower processes": percent(record.waiting_share),
         "Imbalance": slowest,
         "Sent by each process": f"{quantity(record.bytes_per_step, 'B')} a step",

@@ -35,6 +35,8 @@ FILLED = {
         "rasters": ["image.tif"],
         "roads": "roads.gpkg",
         "base_model": "base.safetensors",  # which stages that keep its weights need
+        "processes": "auto",
+        "accumulation": 6,  # as many batches as a pipeline may have stages
         "model": "model.safetensors",
     },
     "segment": {"raster": "image.tif", "model": "model.safetensors", "mask": "mask.tif"},
@@ -80,8 +82,8 @@ def numbers(job):
 
 
 def with_value(job, field, value):
-    values = [value] * len(FILLED[job.name].get(field.name, [value]))
-    return from_options(job, {**FILLED[job.name], field.name: values if field.is_list else value})
+    values = [value] * len(FILLED[job.name].get(field.name, [value])) if field.is_list else value
+    return from_options(job, {**FILLED[job.name], field.name: values})
 
 
 def refusal(make, *arguments):
@@ -319,6 +321,8 @@ def any_options(job):
     fields = [field for field in job.option_fields() if field.option.kind not in OUTPUT_KINDS]
     fields = [field for field in fields if job is not Segment or field.name not in ("rasters", "folder")]
     fields = [field for field in fields if job is not Profile or field.name != "what"]  # since OpenVINO does not train
+    # What several processes share must be enough for them, and whole images need frozen batch normalization.
+    fields = [field for field in fields if field.name not in ("sharing", "pipeline_stages", "sample", "accumulation")]
     given_ = st.fixed_dictionaries({}, optional={field.name: values_of(field) for field in fields})
     return given_.map(lambda options: (job, {**FILLED[job.name], **options}))
 

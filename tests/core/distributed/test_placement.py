@@ -7,7 +7,7 @@ from training_core.errors import JobError
 
 @pytest.fixture
 def two_sockets(tmp_path, monkeypatch):
-    """Return /sys of two sockets, each a NUMA node of two cores with two threads: CPUs 0 to 3 and their twins 4 to 7."""
+    """Return /sys of two sockets, each a node of two cores with two threads: CPUs 0 to 3 and their twins 4 to 7."""
     for number in range(8):
         folder = tmp_path / f"devices/system/cpu/cpu{number}/topology"
         folder.mkdir(parents=True)

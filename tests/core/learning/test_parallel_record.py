@@ -27,6 +27,15 @@ def test_speed_up_is_the_computing_of_all_by_the_duration():
     assert RECORD.bytes_per_step == pytest.approx(100e6)
 
 
+def test_threads_that_send_while_the_others_compute_are_no_speed_up():
+    overlapped = replace(RECORD, handling_s=16.0)  # on one of four cores each
+    assert overlapped.speed_up == pytest.approx((40 - 8) / 25)
+    assert overlapped.communication_share == pytest.approx(7 / 25)
+    assert overlapped.step_time().step_s(2) == pytest.approx(2.5) and overlapped.step_time().step_s(1) == 1.6
+    busy = replace(RECORD, handling_s=100.0)  # more than it computed, as clocks may have it
+    assert busy.speed_up == 0 and busy.step_time().speed_up(4) == 0
+
+
 def test_the_model_of_a_run_goes_through_its_point():
     model = RECORD.step_time()
     assert model.step_s(2) == pytest.approx(2.5) and model.speed_up(2) == pytest.approx(1.6)

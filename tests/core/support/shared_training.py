@@ -5,7 +5,6 @@ import hashlib
 import numpy as np
 import torch
 
-from training_core.distributed.group import ALONE
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.jobs import FineTune
 from training_core.learning.following import follow, leading
@@ -90,7 +89,3 @@ def train_many(group, cases):
     """Return what `train` does in each case."""
     torch.set_num_threads(1)
     return [train(group, **case) for case in cases]
-
-
-def train_alone(cases):
-    return train_many(ALONE, cases)
