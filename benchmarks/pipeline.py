@@ -249,13 +249,14 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
 
     from training_core.jobs import FineTune
     from training_core.learning.following import follow, leading
-    from training_core.learning.pipeline_trainer import PipelineTrainer
     from training_core.learning.trainer import Trainer
     from training_core.models.engines import make_engine
 
     recipe = FineTune(batch_size=BATCH, accumulation=case.batches, chip_px=case.size_px, frozen_stages=0)
     engine = make_engine("native", case.precision)
     if case.balance:
+        from training_core.learning.pipeline_trainer import PipelineTrainer  # loads 190 MB of torch
+
         trainer = PipelineTrainer(built(case), engine, recipe, group, case.balance, case.schedule)
     else:
         trainer = Trainer(built(case), engine, recipe)

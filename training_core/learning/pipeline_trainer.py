@@ -54,7 +54,7 @@ def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:
     pipelines, left = divmod(ranks, stages)
     if left:
         raise JobError(
-            f"{ranks} processes (processes) make no pipelines of {stages} stages (pipeline_stages).",
+            f"There are {ranks} processes (processes) for pipelines of {stages} stages (pipeline_stages) each.",
             f"Choose {stages} processes, or a multiple of it.",
         )
     if recipe.accumulation < ranks:
@@ -235,31 +235,19 @@ class PipelineTrainer(Trainer):
 
     def _own_state(self) -> dict[str, Tensor]:
         """Return this stage's state, in which moments have the indices of a plain trainer's optimizer."""
-        indices = [self._whole.ordered_names.index(name) for name in self.ordered_names]
-        state = {}
-        for name, tensor in super().state_dict().items():
-            kind, _, rest = name.partition(".")
-            index, _, moment = rest.partition(".")
-            state[f"{kind}.{indices[int(index)]}.{moment}" if kind == "optimizer" else name] = tensor
-        return state
+        return _renumbered(super().state_dict(), dict(enumerate(self._indices)))
 
     def _take_over(self, state: dict[str, Tensor]) -> None:
         """Resume from a state of the whole model, which has been checked."""
-        own, places = self._own_names(), {}
-        for place, name in enumerate(self.ordered_names):
-            places[str(self._whole.ordered_names.index(name))] = place
-        taken = {}
-        for name, tensor in state.items():
-            kind, _, rest = name.partition(".")
-            index, _, moment = rest.partition(".")
-            if kind == "optimizer" and index in places:
-                taken[f"optimizer.{places[index]}.{moment}"] = tensor
-            elif kind == "group" or (kind in ("network", "average") and rest in own):
-                taken[name] = tensor
-        super()._take_over(taken)
+        others = self._whole_model.state_dict().keys() - self._model.state_dict().keys()
+        not_own = {f"{kind}.{name}" for kind in ("network", "average") for name in others}
+        own = {name: tensor for name, tensor in state.items() if name not in not_own}
+        super()._take_over(_renumbered(own, {index: own for own, index in enumerate(self._indices)}))
 
-    def _own_names(self) -> set[str]:
-        return {*self._model.state_dict(), "updates"}
+    @property
+    def _indices(self) -> list[int]:
+        """Of this stage's parameters in a plain trainer's optimizer, in the order of its own."""
+        return [self._whole.ordered_names.index(name) for name in self.ordered_names]
 
     def require_state(self, state: dict[str, Tensor]) -> None:
         """Check that a state, tensors (...) of any dtype, is one of the whole model; see `Trainer.require_state`."""
@@ -286,6 +274,18 @@ class PipelineTrainer(Trainer):
         model.load_state_dict(self.group.broadcast_tensors(self.hand_in(WEIGHTS)))
         yield Predictor(model.eval(), self._engine, bands)
         self.record_time("validation")
+
+
+def _renumbered(state: dict[str, Tensor], indices: dict[int, int]) -> dict[str, Tensor]:
+    """Return a trainer's state with other indices of parameters; moments of those that have none are left out."""
+    found = {}
+    for name, tensor in state.items():
+        kind, *rest = name.split(".")
+        if kind != "optimizer":
+            found[name] = tensor
+        elif int(rest[0]) in indices:
+            found[f"{kind}.{indices[int(rest[0])]}.{rest[1]}"] = tensor
+    return found
 
 
 def _grid(group: Group, stages: int) -> tuple[Group, Group]:
