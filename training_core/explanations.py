@@ -13,8 +13,8 @@ from .events import Reporter
 from .system.staging import NO_ROOM
 
 LONGEST_MESSAGE = 10_000
-# How PyTorch puts it that there is no memory.
-_NO_MEMORY = ("not enough memory", "can't allocate memory")
+# How PyTorch and Python put it that there is no memory.
+_NO_MEMORY = ("not enough memory", "can't allocate memory", "can't start new thread")
 
 
 def explain(error: BaseException, reporter: Reporter) -> events.Error:

@@ -45,6 +45,8 @@ def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
     if rank_variables.are_set():
         return _run_as_started(job, reporter)
     count = count_processes(job.processes, job.threads, job.most_processes)
+    if job.processes == AUTO:  # whole pipelines
+        count = max(job.pipeline_stages, count - count % job.pipeline_stages)
     if count == 1:
         prepare_process(job.threads)
         return _pipeline(job)(job, reporter)
@@ -62,8 +64,8 @@ def _launch(job: ProcessOptions, count: int, reporter: Reporter) -> dict[str, An
             return launch(run_rank, job.to_json(), places(count, job.threads), reporter)
         except RoadSegError as error:
             _tidy(job)
-            if error.code == ResourceError.code and job.processes == AUTO and count > 1:
-                count -= 1
+            if error.code == ResourceError.code and job.processes == AUTO and count > job.pipeline_stages:
+                count -= job.pipeline_stages
                 reporter.log(f"{error.message} Continuing with {count} process{'es' * (count > 1)}.")
             elif isinstance(error, WorkerError) and restarts_left:
                 restarts_left -= 1

@@ -292,8 +292,36 @@
         <translation>Campo de vías seguras</translation>
     </message>
     <message>
+        <source>Processes</source>
+        <translation>Procesos</translation>
+    </message>
+    <message>
+        <source>Sharing</source>
+        <translation>Reparto</translation>
+    </message>
+    <message>
+        <source>Pipeline stages</source>
+        <translation>Etapas de la canalización</translation>
+    </message>
+    <message>
+        <source>Pipeline schedule</source>
+        <translation>Orden de la canalización</translation>
+    </message>
+    <message>
+        <source>Pipeline cuts</source>
+        <translation>Cortes de la canalización</translation>
+    </message>
+    <message>
+        <source>Restarts</source>
+        <translation>Reinicios</translation>
+    </message>
+    <message>
         <source>Steps</source>
         <translation>Pasos</translation>
+    </message>
+    <message>
+        <source>Sample</source>
+        <translation>Muestra</translation>
     </message>
     <message>
         <source>Learning rate</source>

@@ -292,8 +292,36 @@
         <translation>Champ des routes sûres</translation>
     </message>
     <message>
+        <source>Processes</source>
+        <translation>Processus</translation>
+    </message>
+    <message>
+        <source>Sharing</source>
+        <translation>Répartition</translation>
+    </message>
+    <message>
+        <source>Pipeline stages</source>
+        <translation>Étages du pipeline</translation>
+    </message>
+    <message>
+        <source>Pipeline schedule</source>
+        <translation>Ordre du pipeline</translation>
+    </message>
+    <message>
+        <source>Pipeline cuts</source>
+        <translation>Coupes du pipeline</translation>
+    </message>
+    <message>
+        <source>Restarts</source>
+        <translation>Redémarrages</translation>
+    </message>
+    <message>
         <source>Steps</source>
         <translation>Pas</translation>
+    </message>
+    <message>
+        <source>Sample</source>
+        <translation>Échantillon</translation>
     </message>
     <message>
         <source>Learning rate</source>

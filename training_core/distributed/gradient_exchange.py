@@ -62,7 +62,8 @@ class GradientExchange:
     """Sums the gradients of a step over the ranks of a group.
 
     A step has rounds, in each of which the first so many ranks compute a batch, or a part of one. After `begin_round`,
-    the backward pass hands its gradients over; after the last round, `finish` puts the sums into `.grad`.
+    the backward pass hands its gradients over; after the last round, `finish` puts the sums into `.grad`. Or all ranks
+    accumulate gradients by themselves, and `sum_accumulated` adds these up.
 
     Parameters
     ----------
@@ -76,9 +77,21 @@ class GradientExchange:
         self._group = group
         self._buckets = list(_buckets([each for each in parameters if each.requires_grad], group.size))
         self._contributors, self._is_last, self._sent, self._gathered = 0, False, 0, 0
+
+    def take_from_backward(self) -> None:
+        """Have each backward pass from here on hand its gradients over, one by one."""
         for bucket in self._buckets:
             for parameter in bucket.views:
                 parameter.register_post_accumulate_grad_hook(partial(self._take, bucket))
+
+    def sum_accumulated(self) -> None:
+        """Sum the gradients that all ranks have accumulated in `.grad`, which are the sums from here on."""
+        self.begin_round(self._group.size, True)
+        for bucket in self._buckets:
+            for parameter in bucket.views:
+                if parameter.grad is not None:
+                    self._take(bucket, parameter)
+        self.finish()
 
     def begin_round(self, contributors: int, is_last: bool) -> None:
         """Begin a round.
@@ -90,14 +103,26 @@ class GradientExchange:
         is_last : bool
             Whether it is the last one of the step.
         """
-        self._end_round()
+        self.end_round()
         self._contributors, self._is_last, self._sent, self._gathered = contributors, is_last, 0, 0
         for bucket in self._buckets:
             bucket.pending = set(bucket.views) if self._contributes else set()
 
+    def end_round(self) -> None:
+        """Send what is left of a round: everything where this rank computed nothing.
+
+        Where other collectives follow, they meet in the same order on all ranks only after this.
+        """
+        while self._contributors and self._sent < len(self._buckets):
+            bucket = self._buckets[self._sent]
+            self._add_up(bucket)
+            for parameter in bucket.pending:  # which the loss does not depend on
+                bucket.views[parameter].zero_()
+            self._send_next()
+
     def finish(self) -> None:
         """Wait for the sums of all rounds, which are the `.grad` of the parameters from here on."""
-        self._end_round()
+        self.end_round()
         while self._gathered < len(self._buckets):
             self._gather_next()
         for bucket in self._buckets:
@@ -121,15 +146,6 @@ class GradientExchange:
         parameter.grad = None
         bucket.pending.discard(parameter)
         while self._sent < len(self._buckets) and not self._buckets[self._sent].pending:
-            self._send_next()
-
-    def _end_round(self) -> None:
-        """Send what is left of a round: everything where this rank computed nothing."""
-        while self._contributors and self._sent < len(self._buckets):
-            bucket = self._buckets[self._sent]
-            self._add_up(bucket)
-            for parameter in bucket.pending:  # which the loss does not depend on
-                bucket.views[parameter].zero_()
             self._send_next()
 
     def _send_next(self) -> None:

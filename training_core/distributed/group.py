@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Optional
 
@@ -127,18 +127,60 @@ class Group:
         """Return rank 0's tensors (...) of any dtype by name; those of the others do not matter."""
         if self.size == 1:
             return tensors
-        kinds = {name: [str(tensor.dtype).removeprefix("torch."), *tensor.shape] for name, tensor in tensors.items()}
-        kinds = self.broadcast_document(kinds if self.leads else None)
+        kinds = self.broadcast_document(_kinds(tensors) if self.leads else None)
         return {
-            name: self.broadcast(
-                tensors[name].contiguous() if self.leads else torch.empty(shape, dtype=getattr(torch, dtype))
-            )
-            for name, (dtype, *shape) in kinds.items()
+            name: self.broadcast(tensors[name].contiguous() if self.leads else _empty(*kind))
+            for name, kind in kinds.items()
         }
+
+    def collect_tensors(self, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return on rank 0 the tensors (...) of all ranks, any dtype, by name; on the others nothing."""
+        kinds = self.gather_documents(_kinds(tensors))
+        if not self.leads:
+            for tensor in tensors.values():
+                with self.waiting():
+                    dist.send(tensor.contiguous(), group=self.process_group, group_dst=0)
+                self.sent_bytes += tensor.nbytes
+            return {}
+        joint = dict(tensors)
+        for rank, kinds_of_rank in enumerate(kinds[1:], 1):
+            for name, kind in kinds_of_rank.items():
+                joint[name] = _empty(*kind)
+                with self.waiting():
+                    dist.recv(joint[name], group=self.process_group, group_src=rank)
+        return joint
+
+    def divided(self, divisions: Sequence[Sequence[int]]) -> Group:
+        """Divide the ranks into groups.
+
+        Parameters
+        ----------
+        divisions : sequence of sequence of int
+            The ranks of each group, the same on all ranks, which call this together.
+
+        Returns
+        -------
+        Group
+            That to which this rank belongs.
+        """
+        groups = [
+            Group(ranks.index(self.rank) if self.rank in ranks else -1, len(ranks), process_group=dist.new_group(ranks))
+            for ranks in divisions
+        ]
+        return next(group for group in groups if group.rank >= 0)
 
     def barrier(self) -> None:
         """Wait for all ranks."""
         self.gather(torch.zeros(1))
+
+
+def _kinds(tensors: dict[str, Tensor]) -> dict[str, list[Any]]:
+    """Return what `_empty` takes for each of some tensors, as a document."""
+    return {name: [str(tensor.dtype).removeprefix("torch."), *tensor.shape] for name, tensor in tensors.items()}
+
+
+def _empty(dtype: str, *shape: int) -> Tensor:
+    return torch.empty(shape, dtype=getattr(torch, dtype))
 
 
 ALONE = Group()

@@ -27,6 +27,8 @@ from .rank_process import LOOPBACK, TIMEOUT_S
 from .rank_variables import number, restarts
 
 BEAT_S, SILENCE_S = 1.0, 8.0
+# How long a rank waits for the others to be started.
+MEETING_S = 120.0
 # What a rank says last instead of a count: that it has done its part, or why it has failed.
 _ENDED, _FAILED = "ended", "failed "
 
@@ -56,14 +58,17 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
     if os.environ["MASTER_ADDR"] in ("localhost", "127.0.0.1", "::1"):
         os.environ.setdefault("GLOO_SOCKET_IFNAME", LOOPBACK)
     try:
-        distributed.init_process_group("gloo", timeout=timedelta(seconds=TIMEOUT_S))
+        store = _meet(rank, size)
+        distributed.init_process_group(
+            "gloo", store=store, rank=rank, world_size=size, timeout=timedelta(seconds=TIMEOUT_S)
+        )
         group = Group(rank, size, number("LOCAL_WORLD_SIZE", size))
         machines = group.gather_documents(platform.node())
     except (RuntimeError, ValueError) as error:  # among these what torch.distributed calls DistNetworkError
         raise WorkerError(
             f"Rank {rank} of {size} on {platform.node()} cannot meet the others at {address} ({error}).",
-            "Check that the address is that of the first machine, that no other program has the port, and that "
-            "GLOO_SOCKET_IFNAME names the network interface between the machines.",
+            "Check that all ranks were started, that the address is that of the first machine, that no other program "
+            "has the port, and that GLOO_SOCKET_IFNAME names the network interface between the machines.",
         ) from error
     last_words: Queue[str] = Queue()
     watch = threading.Thread(target=_watch, args=(group, machines, last_words, fail), daemon=True)
@@ -81,6 +86,15 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
         watch.join(2 * SILENCE_S)
 
 
+def _meet(rank: int, size: int) -> distributed.Store:
+    """Return the store of the group, once all ranks have come to it; torchrun holds it, or else rank 0."""
+    is_held = rank == 0 and not os.environ.get("TORCHELASTIC_USE_AGENT_STORE")
+    store = distributed.PrefixStore(f"roadseg/{restarts()}", _connect(is_held, MEETING_S))
+    store.set(f"here/{rank}", "yes")
+    store.wait([f"here/{each}" for each in range(size)], timedelta(seconds=MEETING_S))
+    return store
+
+
 def _watch(group: Group, machines: list[str], last_words: Queue[str], fail: Callable[[RoadSegError], None]) -> None:
     """Count up for the others, and end this process when one of them no longer does."""
     resume = "The same job with resume continues from its checkpoint."
@@ -89,7 +103,8 @@ def _watch(group: Group, machines: list[str], last_words: Queue[str], fail: Call
     own = ""
     with ThreadPoolExecutor(1) as talker:  # where a link is down, talking to the store may never end
         try:
-            store = talker.submit(_connect).result(SILENCE_S)
+            connection = talker.submit(_connect, False, SILENCE_S).result(SILENCE_S)
+            store = distributed.PrefixStore(f"roadseg/{restarts()}", connection)
             for count in itertools.count():
                 with suppress(Empty):
                     own = last_words.get(timeout=BEAT_S)
@@ -119,8 +134,9 @@ def _exchange(store: distributed.Store, own: int, count: str, others: list[int])
     return {rank: store.get(key).decode() if store.check([key]) else "" for rank, key in keys.items()}
 
 
-def _connect() -> distributed.Store:
-    """Return a connection of its own to the group's store: that of the group may be in use by a waiting rank."""
-    address, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-    store = distributed.TCPStore(address, port, is_master=False, timeout=timedelta(seconds=SILENCE_S))
-    return distributed.PrefixStore(f"roadseg/{restarts()}", store)
+def _connect(is_held: bool, timeout_s: float) -> distributed.TCPStore:
+    """Return the store itself where this process holds it, or else a connection of its own to it."""
+    address, port = os.environ["MASTER_ADDR"], number("MASTER_PORT", 0)
+    return distributed.TCPStore(
+        address, port, is_master=is_held, timeout=timedelta(seconds=timeout_s), wait_for_workers=False
+    )

@@ -26,8 +26,8 @@ from .option import (
     Job,
     option,
 )
-from .processes import AUTO, ProcessOptions
-from .recipe import BATCHES, LEAST_CHIP_PX, RecipeOptions
+from .processes import AUTO, MOST_PROCESSES, ProcessOptions
+from .recipe import BATCHES, IMAGE, LEAST_CHIP_PX, RecipeOptions
 from .shared import ComputeOptions, LabelOptions, SegmentOptions, model_option
 
 
@@ -126,7 +126,9 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
 
     @property
     def most_processes(self) -> int:
-        """As many processes as have something to compute in each step."""
+        """As many processes as have something to compute in each step; of whole images, tiles are shared."""
+        if self.sample == IMAGE:
+            return MOST_PROCESSES
         return self.accumulation if self.sharing == BATCHES else self.batch_size
 
     def validate(self) -> None:
@@ -135,11 +137,17 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         Raises
         ------
         JobError
-            See Job.validate, or chips are too small, layers are frozen without a base model, or there are more
-            processes than they have to share.
+            See Job.validate, or chips are too small, layers are frozen without a base model, whole images come with
+            live batch normalization, or there are more processes than they have to share.
         """
         super().validate()
         self._check_processes()
+        if self.sample == IMAGE and self.batch_norm != "frozen":
+            raise JobError(
+                "Whole images (sample) cannot be learned from with live batch norm (batch_norm): its statistics are "
+                "those of all pixels of the image in every layer, but tiles are computed one after the other.",
+                "Choose frozen batch norm, or chips as sample.",
+            )
         if 0 < self.chip_px < LEAST_CHIP_PX:
             raise JobError(
                 f"Chip size (chip_px) is {self.chip_px}.",
@@ -150,6 +158,8 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
             raise JobError(f"{name} need a base model, but there is none.", "Give a base model (base_model).")
 
     def _check_processes(self) -> None:
+        if self.pipeline_stages > 1:
+            self._check_pipeline()
         if self.processes == AUTO or int(self.processes) <= self.most_processes:
             return
         what, name = ("batches", "accumulation") if self.sharing == BATCHES else ("chips in a batch", "batch_size")
@@ -157,6 +167,25 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
             f"{self.processes} processes (processes) cannot share a step of {self.most_processes} {what}.",
             f"Raise {name} to a multiple of {self.processes}, or lower the number of processes.",
         )
+
+    def _check_pipeline(self) -> None:
+        stages = self.pipeline_stages
+        if self.processes != AUTO and int(self.processes) % stages:
+            raise JobError(
+                f"{self.processes} processes (processes) make no pipelines of {stages} stages (pipeline_stages).",
+                f"Give {stages} processes, or a multiple of it.",
+            )
+        if self.accumulation < stages:
+            raise JobError(
+                f"A step of {self.accumulation} batches (accumulation) does not fill a pipeline of {stages} stages "
+                "(pipeline_stages).",
+                f"Give an accumulation of at least {stages}, better {4 * stages}, with smaller batches (batch_size).",
+            )
+        if self.sharing != BATCHES or self.sample == IMAGE:
+            raise JobError(
+                "The stages of a pipeline (pipeline_stages) pass on whole batches of chips.",
+                "Choose batches as sharing and chips as sample, or a single stage.",
+            )
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from .recipe import BATCHES, SPLIT
 
 AUTO = "auto"
 MOST_PROCESSES = 1024
+GPIPE, ONE_F_ONE_B = "gpipe", "1f1b"
+TIME, MEMORY = "time", "memory"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,31 @@ class ProcessOptions(Job):
         "model is the same, bit by bit, for any number of processes with as many threads each. With split, each batch "
         "is cut into parts, with synchronized batch normalization and joint losses: the same up to rounding.",
         choices=(BATCHES, SPLIT),
+        advanced=True,
+    )
+    pipeline_stages: int = option(
+        1,
+        "Pipeline stages",
+        "Number of parts into which the network is cut, each in a process of its own, for one that is too large for "
+        "the memory of a single process. The batches of the gradient accumulation pass through them one after the other; "
+        "processes must be a multiple of the stages.",
+        minimum=1,
+        maximum=6,
+        advanced=True,
+    )
+    pipeline_schedule: str = option(
+        ONE_F_ONE_B,
+        "Pipeline schedule",
+        "Order of forward and backward passes in a pipeline: gpipe does all forward passes first; 1f1b does each "
+        "backward pass as soon as it can, which keeps fewer activations.",
+        choices=(GPIPE, ONE_F_ONE_B),
+        advanced=True,
+    )
+    pipeline_cuts: str = option(
+        TIME,
+        "Pipeline cuts",
+        "What is to be even among the stages of a pipeline, as measured: time, or memory.",
+        choices=(TIME, MEMORY),
         advanced=True,
     )
     max_restarts: int = option(

@@ -12,6 +12,8 @@ from .option import Job, option
 OPTIMIZERS = ("adamw", "sgd", "lamb", "lars")
 # How several processes share a step: whole batches of the accumulation, or a part of each batch.
 BATCHES, SPLIT = "batches", "split"
+# What a step learns from: random crops, or whole labeled images.
+CHIPS, IMAGE = "chips", "image"
 # Stands for a number that is chosen by the pace of training on the processor at hand.
 BY_PACE = -1
 # Sides of chips to choose from, and the least that a job may ask for.
@@ -132,6 +134,15 @@ class RecipeOptions(StepOptions):
         "same job gives the same model on the same machine with the same engine.",
         minimum=0,
         maximum=10**8,
+        advanced=True,
+    )
+    sample: str = option(
+        CHIPS,
+        "Sample",
+        "What a step learns from: random chips, or a whole labeled image (as many as gradient accumulation says), in "
+        "tiles with an exact halo, so that loss and gradients are those of the undivided image. Whole images need "
+        "frozen batch norm, and take long: batch size, chip size and sharing do not matter then.",
+        choices=(CHIPS, IMAGE),
         advanced=True,
     )
     learning_rate: float = option(

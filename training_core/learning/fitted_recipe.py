@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..jobs import FineTune
-from ..jobs.recipe import BY_PACE, SMALL_CHIP_PX, USUAL_CHIP_PX
+from ..jobs.recipe import BY_PACE, CHIPS, SMALL_CHIP_PX, USUAL_CHIP_PX
 
 # Share of the time budget that is left for training steps, beside validation.
 STEPS_SHARE = 0.9
@@ -39,7 +39,7 @@ class Fit:
 def has_choice(job: FineTune) -> bool:
     """Whether a job leaves a choice to the pace, so that a step must be measured."""
     is_open = not job.chip_px or (job.frozen_stages == BY_PACE and job.base_model)
-    return bool(is_open and not job.steps)
+    return bool(is_open and not job.steps and job.sample == CHIPS and job.pipeline_stages == 1)
 
 
 def fit_recipe(job: FineTune, step_s: float) -> Fit:

@@ -27,6 +27,7 @@ class Command(IntEnum):
     STEP = 0
     VALIDATE = 1
     END = 2
+    HAND_IN = 3
 
 
 def command(group: Group, what: Command, *numbers: float) -> None:
@@ -68,5 +69,7 @@ def follow(trainer: Trainer, batches: Iterator[tuple[np.ndarray, np.ndarray]], b
                 count, fewest, limit_s = int(numbers[0]), int(numbers[1]), numbers[2]
                 with trainer.validating(blocks[0].image.bands) as predictor, suppress(ModelFileError):  # rank 0 says it
                     validate(predictor, blocks[:count], fewest, limit_s, group)
+            elif what == Command.HAND_IN:
+                trainer.hand_in(int(numbers[0]))
             else:
                 return

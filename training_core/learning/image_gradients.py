@@ -3,9 +3,9 @@
 The loss depends on the pixels through a few sums only (`joint_sums`). A first pass over the tiles adds these up,
 without gradients; a second one computes each tile again, with the gradient of the joint loss, and goes back. A tile has
 the exact halo, so its core has the logits and gradients of the undivided image, as long as batch normalization is
-frozen. Ranks share the tiles out.
+frozen. Ranks share the tiles out. Sums are added in the order of the tiles, whoever has computed them.
 
-Scope: one image, one model, tiles already planned. Independent of files, optimizers and how ranks exchange gradients.
+Scope: one image, one model, tiles already planned. Independent of files, of optimizers and of what else is in a step.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import closing
-from itertools import count
+from typing import Optional
 
 import torch
 from torch import Tensor, nn
 
+from ..distributed.gradient_exchange import GradientExchange
 from ..distributed.group import ALONE, Group
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.tiling import Tile
@@ -25,7 +26,6 @@ from ..models.engines import NativeEngine
 from ..system.prefetch import ahead
 from .class_loss import count_classes
 from .cldice_loss import REACH_PX
-from .gradient_sums import summed_in_fp32
 from .image_tiles import TilePlan, require_frozen_norm
 from .joint_sums import Joint, Window
 from .training_loss import training_loss
@@ -40,11 +40,10 @@ def add_image_gradients(
     centerline_weight: float = 0.0,
     share: float = 1.0,
     group: Group = ALONE,
+    exchange: Optional[GradientExchange] = None,
     tick: Callable[[float], None] = lambda _: None,
 ) -> float:
-    """Add the gradients of an image's loss to those of the model, as far as they come from this rank's tiles.
-
-    The sum over the ranks is the gradient of the undivided image. Tiles without labels are left out.
+    """Add the gradients of an image's loss to those of the model. Tiles without labels are left out.
 
     Parameters
     ----------
@@ -59,7 +58,10 @@ def add_image_gradients(
     share : float
         Of this image in the loss of the step.
     group : Group
-        Among whose ranks the tiles are shared out.
+        Among whose ranks the tiles are shared out, in turns.
+    exchange : GradientExchange, optional
+        Gets the gradients of as many tiles as there are ranks in each round, and is to be finished after the last image
+        of a step. Without it, `.grad` has those of this rank's tiles.
     tick : callable
         Called after each tile with the share that is done, from 0 to 1; may raise to cancel.
 
@@ -76,31 +78,37 @@ def add_image_gradients(
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     require_frozen_norm(not any(norm.training for norm in norms))
     tiles, class_counts = _labeled_tiles(sample, plan)
-    is_idle = group.rank >= len(tiles)  # it goes along with a tile that is another rank's, as if it had no labels
-    *others, last = tiles[group.rank :: group.size] or tiles[:1]
-    sums = _TileSums(group)
-    order = [*others, last, *others]
+    # A rank without a tile goes along with the first one, for nothing.
+    own = tiles[group.rank :: group.size] or tiles[:1]
+    others, rounds, passes = own[1:], -(-len(tiles) // group.size), 2 * len(own) - 1
+    order = [*reversed(others), *own]
     images = ahead(((tile, torch.from_numpy(sample.read(tile))[None]) for tile in order), 0)
 
-    def loss_of_next(joint: Joint) -> Tensor:
+    def next_loss(joint: Joint) -> Tensor:
         tile, image = next(images)
-        logits = engine.forward(model, image)
-        around, labels, counted = _with_context(tile, sample, is_idle)
-        return training_loss(logits[(..., *around)], labels, centerline_weight, joint, counted, class_counts)
+        around, labels, counted = _with_context(tile, sample)
+        logits = engine.forward(model, image)[(..., *around)]
+        return share * training_loss(logits, labels, centerline_weight, joint, counted, class_counts)
 
-    with closing(images), summed_in_fp32(model):
-        for number in range(len(others)):
+    sums = _TileSums(len(tiles), rounds, group)
+    with closing(images):
+        for done in range(len(others)):
             with torch.no_grad():
-                loss_of_next(sums.note())
-            tick((number + 1) / len(order))
-        loss = share * loss_of_next(sums.join())  # all others are noted, so that this one need not be computed twice
-        if math.isfinite(loss.item()):
-            loss.backward()
-            tick((len(others) + 1) / len(order))
-            for number in range(len(others)):
-                (share * loss_of_next(sums.joined())).backward()
-                tick((len(others) + number + 2) / len(order))
-    return loss.item()
+                next_loss(sums.note())
+            tick((done + 1) / passes)
+        loss = next_loss(sums.join())  # all others are noted, so that the first tile need not be computed twice
+        value = loss.item()
+        for number in range(rounds if math.isfinite(value) else 0):
+            contributors = min(group.size, len(tiles) - number * group.size)
+            if exchange:
+                exchange.begin_round(contributors, is_last=False)
+            if group.rank < contributors:
+                loss = next_loss(sums.joined()) if number else loss
+                loss.backward()
+                tick((len(own) + number) / passes)
+            if exchange:
+                exchange.end_round()
+    return value
 
 
 def _labeled_tiles(sample: ImageSample, plan: TilePlan) -> tuple[list[Tile], Tensor]:
@@ -114,48 +122,52 @@ def _labeled_tiles(sample: ImageSample, plan: TilePlan) -> tuple[list[Tile], Ten
     return labeled or tiles[:1], counts
 
 
-def _with_context(tile: Tile, sample: ImageSample, is_idle: bool) -> tuple[Window, Tensor, Window]:
+def _with_context(tile: Tile, sample: ImageSample) -> tuple[Window, Tensor, Window]:
     """Return the pixels of a tile on which its loss depends, their labels, and which of those are its core.
 
     The first are rows and columns of the tile, the last of the labels, (1, height, width), uint8.
     """
-    left, top = min(tile.left, REACH_PX), min(tile.top, REACH_PX)
-    right, bottom = min(tile.right, REACH_PX), min(tile.bottom, REACH_PX)
-    height, width = top + tile.height + bottom, left + tile.width + right
-    row, column = tile.top - top, tile.left - left
-    around = slice(row, row + height), slice(column, column + width)
-    row, column = tile.row - top, tile.column - left
-    labels = sample.labels(slice(row, row + height), slice(column, column + width))
-    if is_idle:
-        labels[:] = IGNORE
+    left, top, right, bottom = (min(halo, REACH_PX) for halo in (tile.left, tile.top, tile.right, tile.bottom))
     core = slice(top, top + tile.height), slice(left, left + tile.width)
-    return around, torch.from_numpy(labels)[None], core
+    height, width = top + tile.height + bottom, left + tile.width + right
+
+    def around(row: int, column: int) -> Window:
+        return slice(row - top, row - top + height), slice(column - left, column - left + width)
+
+    labels = sample.labels(*around(tile.row, tile.column))
+    return around(tile.top, tile.left), torch.from_numpy(labels)[None], core
 
 
 class _TileSums:
-    """The sums of the losses over all tiles: noted tile by tile, joined with those of the other ranks, then known."""
+    """The sums of the losses over all tiles: noted for each tile of a rank, the last one first, then joined.
 
-    def __init__(self, group: Group) -> None:
-        self._group = group
-        self._own: dict[int, Tensor] = {}  # by the number of the call
+    Each loss calls once for each tile, all in the same order.
+    """
+
+    def __init__(self, tiles: int, rounds: int, group: Group) -> None:
+        self._tiles, self._rounds, self._group = tiles, rounds, group
+        self._noted: list[list[Tensor]] = []
         self._joint: list[Tensor] = []
 
     def note(self) -> Joint:
-        """Return a callable that adds up sums of a tile, which it returns as they are."""
-        number = count()
+        """Return a callable that notes the sums of a tile, and returns them as they are."""
+        calls: list[Tensor] = []
+        self._noted.insert(0, calls)
 
         def note(sums: Tensor) -> Tensor:
-            call = next(number)
-            self._own[call] = self._own.get(call, 0) + sums
+            calls.append(sums)
             return sums
 
         return note
 
     def join(self) -> Joint:
-        """Return a callable that adds sums of the last tile, and returns those over all tiles."""
+        """Return a callable that takes the sums of this rank's first tile, and returns those over all tiles."""
 
         def join(sums: Tensor) -> Tensor:
-            self._joint.append(self._group.sum(self._own.get(len(self._joint), 0) + sums))
+            own = [sums, *(calls[len(self._joint)] for calls in self._noted)]
+            padded = torch.stack(own + [torch.zeros_like(sums)] * (self._rounds - len(own)))
+            in_order = self._group.gather(padded).transpose(0, 1).flatten(0, 1)
+            self._joint.append(sum(in_order[: self._tiles]))
             return self._joint[-1]
 
         return join

@@ -19,7 +19,7 @@ from ..models.engines import Engine
 from ..models.unet import Architecture, build_unet
 from ..segmentation.halo import exact_halo_px
 from .cldice_loss import REACH_PX
-from .training_memory import Footprint, measure_footprint, most_bytes
+from .training_memory import Footprint, exchange_bytes, measure_footprint, most_bytes
 
 # Smaller cores would be all halo: of 256 px with a halo of 544 px, E is 28.
 SMALLEST_CORE_PX = 256
@@ -119,16 +119,18 @@ def plan_tiles(
     halo_px = image_halo_px(architecture, recipe.centerline_weight)
     # From the second tile on, there are the gradients of the first.
     measured = dataclasses.replace(recipe, accumulation=max(2, recipe.accumulation))
-    plans, least_bytes = [], []
+    sent_bytes, plans, least_bytes = exchange_bytes(architecture, ranks), [], []
     for is_recomputing in {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]:
         footprint = measure_footprint(architecture, engine, measured, is_recomputing)
+        # What is exchanged counts as a part of the process.
+        footprint = dataclasses.replace(footprint, process_bytes=footprint.process_bytes + sent_bytes)
         plans += _fitting(footprint, TilePlan(0, halo_px, is_recomputing), shapes, ranks, most_bytes(processes))
         least_bytes.append(_peak_bytes(footprint, TilePlan(SMALLEST_CORE_PX, halo_px), shapes))
     if not plans:
         raise ResourceError(
             f"The smallest tiles of whole images, {SMALLEST_CORE_PX} px with a halo of {halo_px} px, need "
-            f"{min(least_bytes) / 1e9:.1f} GB of memory; {most_bytes(processes) / 1e9:.1f} GB are available to each "
-            "process.",
+            f"{min(least_bytes) / 1e9:.1f} GB of memory; {most_bytes(processes) / 1e9:.1f} GB are available to "
+            "each process.",
             "Learn from chips (sample), start fewer processes (processes), or close other programs.",
         )
     best = min(plans, key=lambda plan: _time(plan, shapes, ranks))

@@ -56,10 +56,13 @@ class Trainer:
     Attributes
     ----------
     group : Group
+    sharing : str
     is_intact : bool
         Whether all is as after the last step, also if the one since then has failed.
     timings_s : dict
         Seconds by part of the loop, as named in `PARTS`.
+    ordered_names : list of str
+        Of the parameters that learn, in the order of the optimizer, whose state has their indices.
     """
 
     def __init__(
@@ -70,18 +73,26 @@ class Trainer:
         group: Group = ALONE,
         sharing: str = BATCHES,
     ) -> None:
-        self._engine, self._recipe, self.group, self._sharing = engine, recipe, group, sharing
+        self._engine, self._recipe, self.group, self.sharing = engine, recipe, group, sharing
         freeze_stages(model, recipe.frozen_stages)
         optimizer = build_optimizer(model, recipe.optimizer, recipe.weight_decay)
+        names = {parameter: name for name, parameter in model.named_parameters()}
+        self.ordered_names = [names[parameter] for group in optimizer.param_groups for parameter in group["params"]]
         self._model, self._optimizer = engine.prepare_training(model, optimizer)
         self._average = WeightAverage(self._model, recipe.averaging) if recipe.averaging else None
         if group.size > 1 and sharing == SPLIT:
             synchronize_norms(self._model, group)
         self._set_training_mode()
         self._exchange = GradientExchange(self._model.parameters(), group) if group.size > 1 else None
+        self._overlap_exchange()
         self._statistics = RunningStatistics(self._model, group) if self._shares_batches else None
         self.is_intact, self.timings_s = True, dict.fromkeys(PARTS, 0.0)
         self._part_began_s, self._waited_s = time.perf_counter(), group.waited_s
+
+    def _overlap_exchange(self) -> None:
+        """Have gradients exchanged while the backward pass makes them."""
+        if self._exchange:
+            self._exchange.take_from_backward()
 
     @property
     def own_chips(self) -> list[int]:
@@ -119,8 +130,7 @@ class Trainer:
         self._optimizer.zero_grad(set_to_none=True)
         total = self._compute_gradients(chips, labels)
         if math.isfinite(total):
-            if self._recipe.clip_norm:
-                nn.utils.clip_grad_norm_(self._model.parameters(), self._recipe.clip_norm)
+            self._clip_gradients()
             self._optimizer.step()
             if self._average:
                 self._average.update()
@@ -129,17 +139,11 @@ class Trainer:
 
     def _compute_gradients(self, chips: np.ndarray, labels: np.ndarray) -> float:
         """Leave the gradients of a step in the parameters, and return its loss; both are the same on all ranks."""
-        labeled, parts, first, losses = max(1, np.count_nonzero(labels != IGNORE)), self._parts(len(labels)), 0, []
+        parts = self._parts(len(labels))
         if self._statistics:
             self._statistics.begin()
         try:
-            for part in parts:
-                if self._exchange:
-                    self._exchange.begin_round(part.contributors, part is parts[-1])
-                if part.chips:
-                    own = slice(first, first := first + len(part.chips))
-                    share = np.count_nonzero(labels[_span(part.batch)] != IGNORE) / labeled
-                    losses.append(self._accumulate(chips[own], labels[_span(part.chips)], share))
+            losses = self._pass_batches(parts, chips, labels)
             if self._exchange:
                 self._exchange.finish()
             total = self._joint_loss(losses, sum(part.contributors for part in parts))
@@ -152,10 +156,22 @@ class Trainer:
             self._statistics.finish(len(labels) // self._recipe.batch_size)
         return total
 
+    def _pass_batches(self, parts: list[Part], chips: np.ndarray, labels: np.ndarray) -> list[float]:
+        """Pass this rank's parts of the batches forward and backward; return their losses."""
+        labeled, first, losses = max(1, np.count_nonzero(labels != IGNORE)), 0, []
+        for part in parts:
+            if self._exchange:
+                self._exchange.begin_round(part.contributors, part is parts[-1])
+            if part.chips:
+                own = slice(first, first := first + len(part.chips))
+                share = np.count_nonzero(labels[_span(part.batch)] != IGNORE) / labeled
+                losses.append(self._accumulate(chips[own], labels[_span(part.chips)], share))
+        return losses
+
     def _accumulate(self, chips: np.ndarray, labels: np.ndarray, share: float) -> float:
         """Add the gradients of a batch, or of this rank's part of it, to those of the step; return the batch's loss."""
         logits = self._engine.forward(self._model, torch.from_numpy(chips))
-        joint = self.group.sum if self._exchange and self._sharing == SPLIT else only_part
+        joint = self.group.sum if self._exchange and self.sharing == SPLIT else only_part
         loss = training_loss(logits, torch.from_numpy(labels), self._recipe.centerline_weight, joint) * share
         if self._statistics:
             self._statistics.record()
@@ -174,12 +190,16 @@ class Trainer:
         return sum(losses)
 
     def _parts(self, chips: int) -> list[Part]:
-        return parts_of_step(chips, self._recipe.batch_size, self.group, self._sharing)
+        return parts_of_step(chips, self._recipe.batch_size, self.group, self.sharing)
 
     @property
     def _shares_batches(self) -> bool:
         """Whether batches of a step are computed apart, by several ranks or one after the other."""
-        return self._sharing == BATCHES and (self._recipe.accumulation > 1 or self.group.size > 1)
+        return self.sharing == BATCHES and (self._recipe.accumulation > 1 or self.group.size > 1)
+
+    def _clip_gradients(self) -> None:
+        if self._recipe.clip_norm:
+            nn.utils.clip_grad_norm_(self._model.parameters(), self._recipe.clip_norm)
 
     def weights(self) -> dict[str, Tensor]:
         """Return copies of the weights to validate and store, averaged if the recipe says so: (...), any dtype."""
@@ -226,12 +246,12 @@ class Trainer:
         KeyError, IndexError, ValueError, RuntimeError
             It is the state of another model or recipe: a tensor is missing, left over, or has another shape or type.
         """
-        self.require_fitting(_under("network.", state))
-        parameters = [parameter for group in self._optimizer.param_groups for parameter in group["params"]]
-        moments: dict[int, dict[str, Tensor]] = {}
-        _require_moments(_under("optimizer.", state), parameters, self._recipe.optimizer)
-        average = self._average.state_dict() if self._average else {}
-        _require_alike(_under("average.", state), average)
+        self.require_state(state)
+        self._take_over(state)
+
+    def _take_over(self, state: dict[str, Tensor]) -> None:
+        """Resume from a state that has been checked."""
+        parameters, moments = self._ordered_parameters, {}
         for name, tensor in _under("optimizer.", state).items():
             index, _, part = name.partition(".")
             parameter = parameters[int(index)]
@@ -245,6 +265,23 @@ class Trainer:
         self._optimizer.load_state_dict({"state": moments, "param_groups": groups})
         if self._average:
             self._average.load_state_dict(_under("average.", state))
+
+    def require_state(self, state: dict[str, Tensor]) -> None:
+        """Check that a state, tensors (...) of any dtype, is one of this model and recipe.
+
+        Raises
+        ------
+        KeyError, IndexError, ValueError, RuntimeError
+            A tensor is missing, left over, or has another shape or type.
+        """
+        self.require_fitting(_under("network.", state))
+        _require_moments(_under("optimizer.", state), self._ordered_parameters, self._recipe.optimizer)
+        _require_alike(_under("average.", state), self._average.state_dict() if self._average else {})
+
+    @property
+    def _ordered_parameters(self) -> list[nn.Parameter]:
+        """The parameters as the optimizer has them, in its order."""
+        return [parameter for group in self._optimizer.param_groups for parameter in group["params"]]
 
     def require_fitting(self, weights: dict[str, Tensor]) -> None:
         """Check that weights, tensors (...) of any dtype, are those of this model.

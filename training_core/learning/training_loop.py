@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import JobError, ModelFileError
 from ..events import Reporter
 from ..jobs import RecipeOptions
+from ..jobs.recipe import CHIPS
 from ..labels.labeled_images import LabeledImage
 from ..segmentation.inference import Predictor
 from .following import Command, command
@@ -98,7 +99,7 @@ class Clock:
         limit_s : float
             Infinite where steps are given.
         """
-        if self.recipe.steps:
+        if self.recipe.steps and self.recipe.sample == CHIPS:  # of a step of whole images, all are a small part
             return blocks_within(blocks, share * self._step_px), math.inf
         return len(blocks), share * self.budget_s
 

@@ -241,15 +241,15 @@ def plan_memory(
             "available."
         )
         return MemoryPlan(recipe.recompute == "yes", 0)
-    exchange_bytes = EXCHANGE_COPIES * _weights_bytes(architecture) * (processes > 1)
+    sent_bytes = exchange_bytes(architecture, processes)
     for is_recomputing in {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]:
         footprint = measure_footprint(architecture, engine, recipe, is_recomputing)
-        limit_bytes = most_bytes(processes) - exchange_bytes
+        limit_bytes = most_bytes(processes) - sent_bytes
         peak_bytes = footprint.peak_bytes(recipe.batch_size, chip_px, recipe.accumulation)
         need = f"{peak_bytes / 1e9:.1f} GB of memory{each}{', recomputing activations' * is_recomputing}"
         if peak_bytes <= limit_bytes:
             log(f"Training needs about {need}; {limit_bytes / 1e9:.1f} GB are available.")
-            return MemoryPlan(is_recomputing, peak_bytes + exchange_bytes)
+            return MemoryPlan(is_recomputing, peak_bytes + sent_bytes)
     raise ResourceError(
         f"Training with chips of {chip_px} px and batch size {recipe.batch_size} needs about {need}; "
         f"only {limit_bytes / 1e9:.1f} GB are available.",
@@ -264,6 +264,11 @@ def _bound_bytes(architecture: Architecture, recipe: StepOptions, chip_px: int) 
     chips = BATCHES_OF_CHIPS * (4 * architecture.in_channels + 1) * pixels * recipe.accumulation
     used = psutil.Process().memory_info().rss + LIBRARY_BYTES
     return used + MOST_COPIES * _weights_bytes(architecture) + MOST_BYTES_PER_PX * pixels + chips
+
+
+def exchange_bytes(architecture: Architecture, ranks: int) -> int:
+    """Return what a rank needs to exchange gradients with others, if there are any."""
+    return EXCHANGE_COPIES * _weights_bytes(architecture) * (ranks > 1)
 
 
 def _weights_bytes(architecture: Architecture) -> int:

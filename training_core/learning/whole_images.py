@@ -5,7 +5,9 @@ Scope: which image a step learns from, and how its pixels are read. Independent 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count as count_from
 from typing import Optional
 
 import numpy as np
@@ -113,3 +115,19 @@ class ImageSampler:
         image = self._images[rng.choice(len(self._images), p=self._shares)]
         scaling = draw_scaling(image, rng)
         return sample_of(image, *scaling, symmetry=int(rng.integers(8)))
+
+
+def draw_images(sampler: ImageSampler, images: int, first: int) -> Iterator[tuple[list[ImageSample], list[int]]]:
+    """Yield the images of each step, and how many pixels of each are labeled.
+
+    Parameters
+    ----------
+    sampler : ImageSampler
+    images : int
+        In a step.
+    first : int
+        Number of the first step.
+    """
+    for number in count_from(first):
+        samples = sampler.batch(number, images)
+        yield samples, [sample.labeled_px for sample in samples]

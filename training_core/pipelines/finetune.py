@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -46,16 +45,20 @@ from ..learning.checkpoint import (
     take_over,
 )
 from ..learning.chips import ChipSampler, prefetch
-from ..learning.fitted_recipe import Fit, fit_recipe, has_choice
+from ..learning.computation_plan import plan_computation
 from ..learning.following import follow, leading
 from ..learning.history import History
+from ..learning.image_tiles import TilePlan
+from ..learning.image_trainer import ImageTrainer
+from ..learning.parallel_meter import Meter
+from ..learning.pipeline_trainer import PipelineTrainer
 from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
-from ..learning.training_memory import MemoryPlan, plan_memory
-from ..learning.trial_steps import TrialSteps
+from ..learning.training_memory import MemoryPlan
 from ..learning.validation import Validation
-from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, make_engine, why_not_ipex
+from ..learning.whole_images import ImageSampler, draw_images
+from ..models.engines import Engine, NativeEngine, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, load_weights, save_model, weights_sha256
 from ..models.unet import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_unet
@@ -69,15 +72,11 @@ from ..system.outputs import Outputs
 from ..system.prefetch import preload
 from ..system.versions import versions
 
-# A trial of the engines takes some ten steps; where fewer than these are given, they are better spent on training.
-FEWEST_STEPS_WITH_TRIAL = 200
 # An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
 LARGEST_ENLARGEMENT = 4.0
 PANELS = 6
 # Share of the time budget that each of these may take, or is left out: halo measurement, report.
 EXTRAS_SHARE = 0.05
-# The same of the engines' trial, for which the first step waits: it seldom gains more than it takes.
-TRIAL_SHARE = 0.01
 # Options of the recipe that are stored in the model file.
 _STORED = (
     "batch_size",
@@ -106,6 +105,10 @@ class Setup:
     chip_px : int
         Side of a chip as it enters the model.
     memory : MemoryPlan
+    tiles : TilePlan, optional
+        Where whole images are learned from: how they are divided.
+    balance : tuple of int
+        Where the model is cut into the stages of a pipeline: how many of its parts each has; else empty.
     engine : Engine
         Trains the model.
     identity : dict
@@ -122,6 +125,8 @@ class Setup:
     architecture: Architecture
     chip_px: int
     memory: MemoryPlan
+    tiles: Optional[TilePlan]
+    balance: tuple[int, ...]
     engine: Engine
     identity: dict[str, Any]
     base_halo_px: int
@@ -158,8 +163,9 @@ def run(job: FineTune, reporter: Reporter, group: Group = ALONE) -> dict[str, An
 def _follow(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
     """Do what rank 0 says; only it has outputs."""
     setup, training = _set_up(job, reporter, group)
+    meter = Meter(training)
     follow(training.trainer, _batches(setup, training), training.blocks)
-    group.gather_documents(training.trainer.timings_s)
+    meter.read(training)
     return {}
 
 
@@ -175,8 +181,9 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
         setup, training = _set_up(job, reporter, group)
         timings_s = training.history.timings_s
         timings_s["set-up"] = timings_s.get("set-up", 0.0) + time.perf_counter() - began_s
+        meter = Meter(training)
         is_stopped = _train(setup, training, reporter)
-        group.gather_documents(timings_s)
+        parallel = meter.read(training) if group.size > 1 else None
         predictor = _best_predictor(setup, training)
         validation = training.score_best(predictor)
         began_s = time.perf_counter()
@@ -186,7 +193,8 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
         if report_path:
             reporter.progress(0.99, "Writing the report")
             panels = _affordable_panels(setup, training, validation)
-            write_training_report(_record(setup, training, predictor, card, panels, reporter.warnings), report_path)
+            record = _record(setup, training, predictor, card, panels, reporter.warnings)
+            write_training_report(dataclasses.replace(record, parallel=parallel), report_path)
     if not is_stopped:
         with suppress(OSError):  # the model is complete; what cannot be removed does no harm
             checkpoint_path(job.model).unlink()
@@ -220,11 +228,25 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     require_alike(group, {**versions(), **identity, "initial weights": weights_sha256(model.state_dict())})
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)
     with agreed(group):
-        engine, fit, memory = _choose(job, architecture, chip_px, former, reporter, group)
+        chosen = plan_computation(job, images, architecture, chip_px, former, reporter, group)
+    engine, fit, memory = chosen.engine, chosen.fit, chosen.memory
     job = dataclasses.replace(job, **fit.options)
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)  # a checkpoint may say nothing of it
     base_halo_px, base_sha256 = (base[1].halo_px, weights_sha256(base[0])) if base else (0, "")
-    setup = Setup(job, images, classes, architecture, chip_px, memory, engine, identity, base_halo_px, base_sha256)
+    setup = Setup(
+        job,
+        images,
+        classes,
+        architecture,
+        chip_px,
+        memory,
+        chosen.tiles,
+        chosen.balance,
+        engine,
+        identity,
+        base_halo_px,
+        base_sha256,
+    )
     if memory.is_recomputing:
         from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
@@ -233,30 +255,6 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     training.history.fitted = fit.options
     training.history.notes += [fit.reason] if fit.reason else []
     return setup, training
-
-
-def _choose(
-    job: FineTune,
-    architecture: Architecture,
-    chip_px: int,
-    former: Optional[Checkpoint],
-    reporter: Reporter,
-    group: Group,
-) -> tuple[Engine, Fit, MemoryPlan]:
-    """Return what the processor and its memory decide: rank 0 finds it out, for all ranks."""
-    chosen = None
-    if group.leads:
-        precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
-        memory = plan_memory(architecture, NativeEngine(precision), job, chip_px, reporter.log, group.local_size)
-        if former:
-            engine, fit = former.engine, Fit(former.history.fitted)
-        else:
-            trial = TrialSteps(architecture, job, chip_px, memory.is_recomputing)
-            engine = _choose_engine(job, trial, reporter)
-            fit = _fit(job, trial, engine, reporter)
-        chosen = [dataclasses.asdict(engine), dataclasses.asdict(fit), dataclasses.asdict(memory)]
-    engine, fit, memory = group.broadcast_document(chosen)
-    return make_engine(**engine), Fit(**fit), MemoryPlan(**memory)
 
 
 def _read_former(job: FineTune, identity: dict[str, Any], reporter: Reporter) -> Optional[Checkpoint]:
@@ -279,13 +277,18 @@ def _prepare(
 ) -> Training:
     """Return the training that is to begin, or to be resumed from a checkpoint."""
     images, job, engine = setup.images, setup.job, setup.engine
-    trainer = Trainer(model, engine, job, group, job.sharing)
+    if setup.tiles:
+        trainer = ImageTrainer(model, engine, job, setup.tiles, group, lambda _: reporter.check_cancelled())
+    elif setup.balance:
+        trainer = PipelineTrainer(model, engine, job, group, setup.balance, job.pipeline_schedule)
+    else:
+        trainer = Trainer(model, engine, job, group, job.sharing)
     with agreed(group):
         if former:
             take_over(trainer, former, checkpoint_path(job.model))
     step = group.broadcast_document(former and former.history.step)
     if step is not None and group.size > 1:  # rank 0 alone has the checkpoint
-        state = group.broadcast_tensors(trainer.state_dict())
+        state = group.broadcast_tensors(former.state if former else {})
         if not group.leads:
             trainer.load_state_dict(state)
     if former is None:
@@ -323,9 +326,14 @@ def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:
         return True
 
 
-def _batches(setup: Setup, training: Training) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the chips of each step from the next one on: those of this rank, and the labels of all."""
+def _batches(setup: Setup, training: Training) -> Iterator[tuple[Any, Any]]:
+    """Yield the chips of each step from the next one on: those of this rank, and the labels of all.
+
+    Or whole images, and how many pixels of each are labeled.
+    """
     job = setup.job
+    if setup.tiles:
+        return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, training.history.step)
     sampler, chips = ChipSampler(setup.images, setup.chip_px, job.seed), job.batch_size * job.accumulation
     return prefetch(sampler, chips, training.history.step, own=training.trainer.own_chips)
 
@@ -389,26 +397,6 @@ def _start_model(
         old, new = (tuple(each.name for each in them) for them in (card.classes, classes))
         load_into(model, adapt_head(weights, model.state_dict(), old, new), job.base_model)
     return model, architecture
-
-
-def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> Engine:
-    """Return the engine to train with: the one asked for, or the fastest in a trial where the budget is long."""
-
-    def step(engine: Engine) -> None:
-        reporter.check_cancelled()
-        trial.step(engine)
-
-    is_tried = not job.steps or job.steps >= FEWEST_STEPS_WITH_TRIAL
-    limit_s = math.inf if job.steps else TRIAL_SHARE * job.minutes * 60
-    return choose_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s=limit_s)
-
-
-def _fit(job: FineTune, trial: TrialSteps, engine: Engine, reporter: Reporter) -> Fit:
-    """Return the options of the recipe that the pace of an engine decides."""
-    fit = fit_recipe(job, trial.seconds(engine) if has_choice(job) else 0.0)
-    if fit.reason:
-        reporter.log(fit.reason)
-    return fit
 
 
 def _best_predictor(setup: Setup, training: Training) -> Predictor:

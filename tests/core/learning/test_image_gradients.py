@@ -7,12 +7,13 @@ from support.image_losses import (
     by_tiles,
     largest_error,
     partly_labeled,
-    rank_by_tiles,
     sample,
     small_network,
+    step_of_ranks,
     undivided,
 )
 from support.ranks import run_ranks
+from training_core.distributed.group import ALONE
 from training_core.errors import JobError
 from training_core.learning.image_gradients import add_image_gradients
 from training_core.learning.image_tiles import TilePlan
@@ -75,15 +76,29 @@ def test_gradients_add_up_weighted_by_the_image(network, whole):
     assert done == [0.2, 0.4, 0.6, 0.8, 1.0]
 
 
-@pytest.mark.parametrize(("size", "labeled_columns", "passes"), [(2, 200, [3, 1]), (3, 60, [1, 1, 1])])
-def test_ranks_share_the_tiles_out(network, size, labeled_columns, passes):
-    """Three tiles, of which the first rank has two; or one with labels, which the others go along with."""
-    expected = undivided(network, PRECISE, partly_labeled(SHAPE, labeled_columns))
-    ranks = run_ranks(rank_by_tiles, size, SHAPE, labeled_columns, EXACT.core_px, EXACT.halo_px)
-    assert len({loss for loss, _, _ in ranks}) == 1 and ranks[0][0] == pytest.approx(expected[0], rel=1e-12)
-    found = {name: sum(part[name] for _, part, _ in ranks) for name in expected[1]}
-    assert largest_error(found, expected[1]) < 1e-10
-    assert [len(computed) for _, _, computed in ranks] == passes
+STEP = (200, 60), EXACT.core_px, EXACT.halo_px
+
+
+def test_ranks_share_the_tiles_out_and_have_the_gradients_of_the_undivided_images(network):
+    parts = [
+        undivided(network, PRECISE, partly_labeled(SHAPE, columns, seed), 0.3) for seed, columns in ((0, 200), (1, 60))
+    ]
+    expected = {name: sum(each[name] for _, each in parts) / 2 for name in parts[0][1]}
+    ranks = run_ranks(step_of_ranks, 2, *STEP, True)
+    for loss, found, _ in ranks:
+        assert loss == pytest.approx(sum(each for each, _ in parts) / 2, rel=1e-12)
+        assert largest_error(found, expected) < 1e-10
+    # Of the first image's three tiles, the first rank computes one once and one twice; the second image has labels in
+    # a single tile.
+    assert [passed for _, _, passed in ranks] == [4, 1]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_any_number_of_ranks_has_the_same_bits(size):
+    loss, gradients, _ = step_of_ranks(ALONE, *STEP, False)
+    for other, found, _ in run_ranks(step_of_ranks, size, *STEP, False):
+        assert other == loss
+        assert all(torch.equal(found[name], gradients[name]) for name in gradients)
 
 
 def test_where_nothing_is_labeled_there_are_no_gradients(network):

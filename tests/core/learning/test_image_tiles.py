@@ -13,7 +13,7 @@ from training_core.system.tensor_memory import GAPS
 ARCHITECTURE = Architecture(encoder="resnet18")
 HALO_PX = 288
 FROZEN = StepOptions(batch_norm="frozen")
-BYTES_PER_PX, RECOMPUTING_BYTES_PER_PX, FIXED_BYTES = 1000, 400, 10**9
+BYTES_PER_PX, RECOMPUTING_BYTES_PER_PX, FIXED_BYTES, EXCHANGE_BYTES = 1000, 400, 10**9, 10**8
 
 
 @pytest.fixture
@@ -25,6 +25,7 @@ def room(monkeypatch):
         return Footprint(FIXED_BYTES, 0, 0, np.zeros(1), np.array([slope / GAPS]), 0)
 
     monkeypatch.setattr(image_tiles, "measure_footprint", footprint)
+    monkeypatch.setattr(image_tiles, "exchange_bytes", lambda architecture, ranks: EXCHANGE_BYTES * (ranks > 1))
     monkeypatch.setattr(image_tiles, "exact_halo_px", lambda model, bands: HALO_PX)
     return lambda size: monkeypatch.setattr(image_tiles, "most_bytes", lambda processes: size // processes)
 
@@ -71,12 +72,16 @@ def test_recomputing_must_pay_for_itself(room):
 
 
 def test_ranks_share_tiles_and_memory(room):
-    room(2 * (FIXED_BYTES + 5100 * 5100 * BYTES_PER_PX))
+    room(2 * (FIXED_BYTES + EXCHANGE_BYTES + 2816 * 2816 * BYTES_PER_PX))
     alone, _ = plan((5000, 5000))
     shared, _ = plan((5000, 5000), ranks=2, processes=2)
-    assert alone.computed_px(5000, 5000) == 5024 * 5024
+    assert alone.computed_px(5000, 5000) == 4 * 2816 * 2816  # of 2240 + 2 x 288 px a side
+    assert shared.computed_px(5000, 5000, ranks=2) == 2 * 2816 * 2816 and not shared.is_recomputing
+    assert shared.peak_bytes == FIXED_BYTES + EXCHANGE_BYTES + 2816 * 2816 * BYTES_PER_PX
+    room(2 * (FIXED_BYTES + 5100 * 5100 * BYTES_PER_PX))
+    assert plan((5000, 5000))[0].computed_px(5000, 5000) == 5024 * 5024
     # As one tile, all of it would be one rank's.
-    assert shared.computed_px(5000, 5000, ranks=2) < 0.7 * 5024 * 5024
+    assert plan((5000, 5000), ranks=2)[0].computed_px(5000, 5000, ranks=2) < 0.7 * 5024 * 5024
 
 
 def test_no_tile_of_any_image_is_larger_than_memory(room):
@@ -98,7 +103,7 @@ def test_live_batch_normalization_is_refused():
         plan_tiles(ARCHITECTURE, NativeEngine(FP32), StepOptions(), ((2000, 2000),), print)
 
 
-def test_center_lines_need_a_wider_halo():
+def test_center_lines_need_a_wider_halo(room):
     assert image_halo_px(ARCHITECTURE, 0.0) == HALO_PX
     assert image_halo_px(ARCHITECTURE, 0.3) == HALO_PX + 32
 

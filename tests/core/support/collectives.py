@@ -18,3 +18,16 @@ def talk(group):
         "tensors": group.broadcast_tensors(tensors if group.leads else {}),
         "sent_bytes": group.sent_bytes,
     }
+
+
+def split_up(group):
+    """Return what the ranks of two halves of a group tell each other, and what rank 0 of each half collects."""
+    half = group.divided([[0, 1], [2, 3]])
+    own = {f"of {group.rank}": torch.full((2, group.rank), 1.5), f"number {group.rank}": torch.tensor(group.rank)}
+    return (
+        half.rank,
+        half.size,
+        half.gather(torch.tensor([group.rank])),
+        half.collect_tensors(own),
+        group.gather(own[f"number {group.rank}"]),
+    )

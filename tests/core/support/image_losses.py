@@ -6,11 +6,13 @@ import numpy as np
 import torch
 from torch import nn
 
+from training_core.distributed.gradient_exchange import GradientExchange
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.learning.image_gradients import add_image_gradients
 from training_core.learning.image_tiles import TilePlan
 from training_core.learning.training_loss import training_loss
 from training_core.learning.whole_images import ImageSample
+from training_core.models.engines import make_engine
 
 
 @dataclass(frozen=True)
@@ -76,15 +78,26 @@ def by_tiles(model, engine, sample, plan, centerline_weight=0.0, **others):
     return loss, gradients(model)
 
 
-def rank_by_tiles(group, shape, labeled_columns, core_px, halo_px):
-    """Return loss and gradients of the rank's tiles, and how many pixels it computed in each pass."""
-    engine, image = PreciseEngine([]), partly_labeled(shape, labeled_columns)
-    return *by_tiles(small_network(), engine, image, TilePlan(core_px, halo_px), group=group), engine.computed
+def step_of_ranks(group, labeled_columns, core_px, halo_px, is_double):
+    """Return loss and gradients of a step over two images, and how many times tiles of this rank passed the model."""
+    engine, model = PreciseEngine([]), small_network()
+    if not is_double:
+        engine, model = make_engine("native", "fp32"), model.float()
+    exchange = GradientExchange(model.parameters(), group) if group.size > 1 else None
+    passed, loss = [], 0.0
+    for seed, columns in enumerate(labeled_columns):
+        image = partly_labeled((120, 200), columns, seed)
+        loss += add_image_gradients(
+            model, engine, image, TilePlan(core_px, halo_px), 0.3, 0.5, group, exchange, passed.append
+        )
+    if exchange:
+        exchange.finish()
+    return loss, gradients(model), len(passed)
 
 
-def partly_labeled(shape, columns):
+def partly_labeled(shape, columns, seed=0):
     """Return an image with labels in its first columns only."""
-    image = sample(*shape)
+    image = sample(*shape, seed=seed)
     image.training[:, columns:] = IGNORE
     return image
 

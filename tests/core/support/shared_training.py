@@ -5,9 +5,10 @@ import hashlib
 import numpy as np
 import torch
 
-from training_core.distributed.group import ALONE
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.jobs import FineTune
+from training_core.learning.following import follow, leading
+from training_core.learning.pipeline_trainer import PipelineTrainer
 from training_core.learning.trainer import Trainer
 from training_core.models.engines import make_engine
 from training_core.models.recompute import recompute_activations
@@ -29,10 +30,11 @@ def chips_of(number, count, classes, side_px=SIDE_PX):
 
 
 def train(group, sharing, steps, options, classes=1, engine="native", precision="fp32", is_recomputing=False,
-          is_double=False, first=0, resumed="", kept=""):  # fmt: skip
+          is_double=False, first=0, resumed="", kept="", balance=(), schedule="1f1b"):  # fmt: skip
     """Return the losses of some steps, digests and some values of the state after them, and the seconds of its parts.
 
-    The state is resumed from a file and kept in one where there are names for them.
+    The state is resumed from a file and kept in one where there are names for them. In a pipeline, whose stages have
+    so many parts as `balance` says, only rank 0 has the state.
     """
     torch.manual_seed(1)
     recipe = FineTune(**{"batch_size": 2, "accumulation": 4, "chip_px": SIDE_PX, "frozen_stages": 0, **options})
@@ -41,22 +43,33 @@ def train(group, sharing, steps, options, classes=1, engine="native", precision=
         model = model.double()
     if is_recomputing:
         recompute_activations(model)
-    trainer = Trainer(
-        model, _Double(precision) if is_double else make_engine(engine, precision), recipe, group, sharing
-    )
+    engine = _Double(precision) if is_double else make_engine(engine, precision)
+    if balance:
+        trainer = PipelineTrainer(model, engine, recipe, group, balance, schedule)
+    else:
+        trainer = Trainer(model, engine, recipe, group, sharing)
     if resumed:
         trainer.load_state_dict(torch.load(resumed))
     losses = []
     for step in range(first, steps):
         chips, labels = chips_of(step, recipe.batch_size * recipe.accumulation, classes)
         losses.append(trainer.step(chips[trainer.own_chips], labels, 0.01))
-    state = trainer.state_dict()
+    state = on_rank_0(trainer, trainer.state_dict) if balance else trainer.state_dict()
     if kept and group.leads:
         torch.save(state, kept)
     digests = {
         name: hashlib.sha256(tensor.reshape(-1).view(torch.uint8).numpy()).digest() for name, tensor in state.items()
     }
     return losses, digests, {name: tensor.reshape(-1)[:50].clone() for name, tensor in state.items()}, trainer.timings_s
+
+
+def on_rank_0(trainer, function):
+    """Return what rank 0 has from a function, and on the other ranks, which follow it, nothing."""
+    if trainer.group.leads:
+        with leading(trainer.group):
+            return function()
+    follow(trainer, (batch for batch in ()), [])
+    return {}
 
 
 class _Double:
@@ -76,7 +89,3 @@ def train_many(group, cases):
     """Return what `train` does in each case."""
     torch.set_num_threads(1)
     return [train(group, **case) for case in cases]
-
-
-def train_alone(cases):
-    return train_many(ALONE, cases)

@@ -1,0 +1,60 @@
+import pytest
+
+from training_core.distributed import placement
+from training_core.distributed.placement import count_processes, places
+from training_core.errors import JobError
+
+
+@pytest.fixture
+def two_sockets(tmp_path, monkeypatch):
+    """Return /sys of two sockets, each a node of two cores with two threads: CPUs 0 to 3 and their twins 4 to 7."""
+    for number in range(8):
+        folder = tmp_path / f"devices/system/cpu/cpu{number}/topology"
+        folder.mkdir(parents=True)
+        (folder / "thread_siblings_list").write_text(f"{number % 4},{number % 4 + 4}\n")
+        (folder / "physical_package_id").write_text(f"{number % 4 // 2}\n")
+    for node, cpus in enumerate(("0-1,4-5", "2-3,6-7")):
+        folder = tmp_path / f"devices/system/node/node{node}"
+        folder.mkdir(parents=True)
+        (folder / "cpulist").write_text(f"{cpus}\n")
+    monkeypatch.setattr(placement.processor, "usable_cpus", lambda: tuple(range(8)))
+    monkeypatch.setattr(placement.processor, "core_count", lambda: 8)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("wanted", "threads", "most", "count"),
+    [("auto", 0, 4, 2), ("auto", 0, 1, 1), ("auto", 1, 4, 1), ("3", 0, 4, 3), ("1", 0, 4, 1)],
+)
+def test_auto_takes_a_process_a_socket_as_far_as_there_is_work(two_sockets, wanted, threads, most, count):
+    assert count_processes(wanted, threads, most, two_sockets) == count
+
+
+def test_a_small_machine_gets_one_process(tmp_path):
+    assert count_processes("auto", 0, 8, tmp_path) == 1
+
+
+def test_more_processes_than_threads_are_refused_with_both_numbers(two_sockets):
+    with pytest.raises(JobError, match=r"9 processes .* only 8 cores"):
+        count_processes("9", 0, 16, two_sockets)
+    with pytest.raises(JobError, match=r"3 processes .* only 2 threads"):
+        count_processes("3", 2, 16, two_sockets)
+
+
+@pytest.mark.parametrize(
+    ("count", "cpus", "nodes"),
+    [
+        (2, [{0, 4, 1, 5}, {2, 6, 3, 7}], [0, 1]),
+        (4, [{0, 4}, {1, 5}, {2, 6}, {3, 7}], [0, 0, 1, 1]),  # a core each, with both of its threads
+        (1, [set(range(8))], [-1]),
+    ],
+)
+def test_each_process_has_cores_of_its_own_on_one_node(two_sockets, count, cpus, nodes):
+    found = places(count, 0, two_sockets)
+    assert [set(place.cpus) for place in found] == cpus and [place.node for place in found] == nodes
+    assert all(place.threads == 8 // count for place in found)
+
+
+def test_where_there_are_fewer_cores_than_processes_none_is_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(placement.processor, "usable_cpus", lambda: (0, 1))
+    assert [(place.cpus, place.threads) for place in places(3, 3, tmp_path)] == [((), 1)] * 3

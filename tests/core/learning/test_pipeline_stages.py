@@ -1,0 +1,52 @@
+import pytest
+import torch
+
+from training_core.learning.pipeline_stages import Stage, fewest_first, handed_over, parts_of, without_memory
+from training_core.models.unet import Architecture, build_unet, freeze_stages
+
+
+@pytest.mark.parametrize(("encoder", "blocks"), [("resnet18", 8), ("resnet34", 16), ("resnet101", 33)])
+def test_parts_are_all_of_the_model_under_its_names(encoder, blocks):
+    with torch.device("meta"):
+        model = build_unet(Architecture(encoder=encoder))
+    parts = parts_of(model)
+    assert len(parts) == 1 + blocks + 5 + 1
+    for cuts in ([0, 4, 9, len(parts)], [0, *range(1, len(parts) + 1)]):
+        stages = [Stage(model, parts[first:end]) for first, end in zip(cuts, cuts[1:])]
+        joint = {name: tensor for stage in stages for name, tensor in stage.state_dict().items()}
+        assert list(joint) == list(model.state_dict()) and sum(len(stage.state_dict()) for stage in stages) == len(
+            joint
+        )
+
+
+def test_what_is_handed_over_shrinks_and_grows_with_the_skip_connections():
+    model = without_memory(build_unet(Architecture(encoder="resnet18", classes=3)))
+    between = handed_over(model, parts_of(model), (2, 3, 64, 96), torch.bfloat16)
+    shapes = [[tuple(each.shape) for each in tensors] for tensors in between]
+    stem, first, second, third = (2, 32, 48, 64), (2, 16, 24, 64), (2, 8, 12, 128), (2, 4, 6, 256)
+    assert shapes[:4] == [[(2, 3, 64, 96)], [stem], [first, stem], [first, stem]]
+    assert shapes[9:14] == [
+        [(2, 2, 3, 512), stem, first, second, third],  # before the decoder
+        [third, stem, first, second],
+        [(2, 8, 12, 128), stem, first],
+        [(2, 16, 24, 64), stem],
+        [(2, 32, 48, 32)],
+    ]
+    assert shapes[14:] == [[(2, 64, 96, 16)], [(2, 64, 96, 3)]]
+    assert {each.dtype for tensors in between[1:-1] for each in tensors} == {torch.bfloat16}
+    assert between[-1][0].dtype == torch.float32 and all(each.is_meta for tensors in between for each in tensors)
+
+
+def test_frozen_parts_are_in_the_first_stage_and_what_they_send_needs_no_gradient():
+    model = build_unet(Architecture(encoder="resnet18"))
+    parts = parts_of(model)
+    assert fewest_first(model, parts) == 1
+    freeze_stages(model, 3)  # the stem, two residual blocks, and two more
+    assert fewest_first(model, parts) == 6
+    between = handed_over(without_memory(model), parts, (2, 3, 64, 64), torch.float32)
+    assert [[each.requires_grad for each in tensors] for tensors in between[4:8]] == [
+        [False, False, False],
+        [False, False, False],
+        [True, False, False, False],
+        [True, False, False, False],
+    ]

@@ -1,0 +1,86 @@
+import pytest
+import torch
+
+from support.pipelined_training import lose_last, show_alone, show_stage
+from support.ranks import run_ranks
+from support.shared_training import train_alone, train_many
+from training_core.errors import JobError
+from training_core.jobs import FineTune
+from training_core.learning.pipeline_trainer import require_pipelines
+
+STEPS = 2
+CASES = [
+    {"options": {"averaging": 0.9, "clip_norm": 0.01}, "classes": 3},
+    {"options": {"optimizer": "lamb", "frozen_stages": 2}, "is_recomputing": True},
+    {"options": {"optimizer": "sgd", "frozen_stages": 5, "batch_norm": "frozen"}},
+    {"options": {"optimizer": "lars", "accumulation": 5}, "precision": "bf16"},
+]
+# The first stage has all parts that are frozen: of CASES[2] the encoder's nine.
+BALANCES = {2: (10, 5), 3: (10, 2, 3)}
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return [{**case, "steps": STEPS, "sharing": "batches"} for case in CASES]
+
+
+@pytest.fixture(scope="module")
+def alone(cases):
+    return train_alone(cases)
+
+
+@pytest.mark.parametrize("schedule", ["gpipe", "1f1b"])
+@pytest.mark.parametrize("stages", [2, 3])
+def test_a_pipeline_learns_what_one_process_does(cases, alone, stages, schedule):
+    cases = [{**case, "balance": BALANCES[stages], "schedule": schedule} for case in cases]
+    for rank, results in enumerate(run_ranks(train_many, stages, cases)):
+        for (losses, digests, _, timings_s), one in zip(results, alone):
+            assert losses == one[0]
+            assert digests == (one[1] if rank == 0 else {})  # weights, moments, averages and statistics, bit by bit
+            assert min(timings_s[part] for part in ("forward", "backward", "communication")) > 0
+
+
+def test_several_pipelines_share_batches_that_need_not_divide(cases, alone):
+    cases = [{**case, "balance": (10, 5)} for case in (cases[0], cases[3])]  # of 4 and of 5 batches
+    results = run_ranks(train_many, 4, cases)
+    for found, one in zip(results[0], (alone[0], alone[3])):
+        assert found[1] == one[1]
+    for ranks in zip(*results):
+        assert len({tuple(losses) for losses, *_ in ranks}) == 1
+
+
+def test_a_training_goes_on_with_other_stages_or_none(cases, alone, tmp_path):
+    kept = [str(tmp_path / name) for name in ("none", "three")]
+    case = {**cases[1], "steps": 1}
+    train_alone([{**case, "kept": kept[0]}])
+    run_ranks(train_many, 3, [{**case, "balance": (5, 5, 5), "kept": kept[1]}])
+    rest = {**case, "first": 1, "steps": STEPS}
+    ((in_stages,), _) = run_ranks(train_many, 2, [{**rest, "balance": (6, 9), "resumed": kept[0]}])
+    (in_one,) = train_alone([{**rest, "resumed": kept[1]}])
+    for losses, digests, *_ in (in_stages, in_one):
+        assert losses == alone[1][0][1:] and digests == alone[1][1]
+
+
+def test_a_rank_keeps_its_own_stage_and_validates_with_all():
+    names, weights, probability, loss = show_alone()
+    results = run_ranks(show_stage, 2, (9, 6))
+    assert [name for kept, *_ in results for name in kept] == names
+    torch.testing.assert_close(results[0][1], weights, rtol=0, atol=0)
+    assert results[1][1] == {}
+    for _, _, found, found_loss in results:
+        assert torch.equal(found, probability) and found_loss == loss
+
+
+def test_a_lost_rank_is_noticed_and_leaves_no_model():
+    results = run_ranks(lose_last, 2, (9, 6))
+    assert results == [("LostRankError", False), ("left", True)]
+
+
+@pytest.mark.parametrize(
+    ("accumulation", "stages", "ranks", "remedy"),
+    [(8, 3, 4, "Choose 3 processes"), (3, 4, 4, "at least 4, better 16"), (5, 3, 6, "at least 6, better 24")],
+)
+def test_too_few_batches_or_ranks_are_refused(accumulation, stages, ranks, remedy):
+    with pytest.raises(JobError) as caught:
+        require_pipelines(FineTune(accumulation=accumulation), stages, ranks)
+    assert remedy in caught.value.remedy

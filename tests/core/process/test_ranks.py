@@ -1,0 +1,79 @@
+import hashlib
+import os
+import signal
+import threading
+
+import psutil
+import pytest
+
+from support.towns import ROAD_M
+from training_core.distributed.launch import launch
+from training_core.distributed.placement import Place
+from training_core.errors import JobError, WorkerError
+from training_core.events import Metric, Reporter, Warning
+from training_core.jobs import FineTune, Segment
+from training_core.models.model_file import load_weights
+from training_core.ranks import execute_on_ranks, run_rank
+
+STEPS = 12
+
+
+def job_on(town, folder, name, **options):
+    defaults = {
+        "rasters": (town.raster,), "roads": town.roads, "aoi": town.aoi, "base_model": "", "width_m": ROAD_M,
+        "engine": "native", "precision": "fp32", "chip_px": 64, "batch_size": 1, "accumulation": 2, "steps": STEPS,
+        "frozen_stages": 0, "checkpoint_minutes": 0.01, "model": str(folder / f"{name}.safetensors"), "threads": 2,
+    }  # fmt: skip
+    return FineTune(**{**defaults, **options})
+
+
+def weights_of(job):
+    weights, _ = load_weights(job.model)
+    return {name: hashlib.sha256(tensor.numpy()).digest() for name, tensor in weights.items()}
+
+
+def run_alone(job):
+    """Run a job in one process, a new one: where the Intel extension is loaded, as it may be here, rounding differs."""
+    launch(run_rank, job.to_json(), [Place((), 1)], Reporter())
+
+
+class Assault:
+    """Sends signals to the second rank, each once a training has come so far."""
+
+    def __init__(self, *signals):
+        self.signals, self.told = list(signals), []
+
+    def __call__(self, event):
+        self.told.append(event)
+        if isinstance(event, Metric) and event.name == "loss" and event.step > 1 and self.signals:
+            second = sorted(ranks(), key=lambda process: process.pid)[1]
+            threading.Timer(0.3, second.send_signal, [self.signals.pop(0)]).start()
+
+
+def ranks():
+    return [process for process in psutil.Process().children() if "spawn_main" in " ".join(process.cmdline())]
+
+
+def test_a_training_goes_on_to_the_same_model_after_a_rank_hung_and_another_was_killed(town, tmp_path):
+    alone = job_on(town, tmp_path, "alone", threads=1)
+    run_alone(alone)
+    shared = job_on(town, tmp_path, "shared", processes="2", max_restarts=1)
+    assault = Assault(signal.SIGSTOP, signal.SIGKILL)
+    with pytest.raises(WorkerError, match=r"rank 1 of 2 on .+ was killed by SIGKILL"):
+        execute_on_ranks(shared, Reporter(assault))
+    warnings = [event.message for event in assault.told if isinstance(event, Warning)]
+    assert any("has not answered" in text and "0 restarts are left" in text for text in warnings)
+    assert not ranks() and sorted(os.listdir(tmp_path)) == ["alone.safetensors", "shared.safetensors.checkpoint"]
+    run_alone(job_on(town, tmp_path, "shared", threads=1, resume=True))
+    assert weights_of(shared) == weights_of(alone)
+
+
+def test_more_processes_than_cores_are_refused_with_their_numbers(town, tmp_path):
+    job = job_on(town, tmp_path, "model", processes="3", accumulation=3)
+    with pytest.raises(JobError, match=r"3 processes .* only 2 threads"):
+        execute_on_ranks(job, Reporter())
+
+
+def test_other_jobs_do_not_run_under_torchrun():
+    with pytest.raises(JobError, match="does not run on several machines"):
+        execute_on_ranks(Segment(), Reporter())

@@ -1,0 +1,62 @@
+"""Training step on whole images: their gradients tile by tile, then the optimizer, as in any other step.
+
+Scope: see `trainer`. Which images a step learns from is in `whole_images`, and how in `image_gradients`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from torch import nn
+
+from ..distributed.group import ALONE, Group
+from ..jobs import StepOptions
+from ..models.engines import NativeEngine
+from .image_gradients import add_image_gradients
+from .image_tiles import TilePlan
+from .trainer import Trainer
+from .whole_images import ImageSample
+
+
+class ImageTrainer(Trainer):
+    """A model with its optimizer, trained on whole images with frozen batch normalization.
+
+    Parameters
+    ----------
+    model, engine, recipe, group
+        See Trainer.
+    plan : TilePlan
+        How images are divided.
+    tick : callable
+        Called after each tile of a single process with the share of the image that is done; may raise to cancel.
+        Several ranks finish a step together.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        engine: NativeEngine,
+        recipe: StepOptions,
+        plan: TilePlan,
+        group: Group = ALONE,
+        tick: Callable[[float], None] = lambda _: None,
+    ) -> None:
+        super().__init__(model, engine, recipe, group)
+        self._plan, self._tick = plan, tick if group.size == 1 else lambda _: None
+
+    def _overlap_exchange(self) -> None:
+        """Do nothing: gradients of many tiles add up before they are exchanged."""
+
+    def _compute_gradients(self, images: Sequence[ImageSample], labeled_px: Sequence[int]) -> float:
+        """Leave the gradients of a step in the parameters, and return its loss; both are the same on all ranks."""
+        total = 0.0
+        for sample, labeled in zip(images, labeled_px):
+            share = labeled / max(1, sum(labeled_px))
+            total += add_image_gradients(
+                self._model, self._engine, sample, self._plan, self._recipe.centerline_weight, share, self.group,
+                self._tick,
+            )  # fmt: skip
+        self.record_time("backward")
+        if self._exchange:
+            self._exchange.sum_accumulated()
+        return total

@@ -1,0 +1,138 @@
+"""A pipeline under way: the micro-batches of a step pass through the stages of several ranks, by torch's schedules.
+
+Scope: one stage on one rank, and what it receives and sends. Independent of how the U-Net is cut and of optimizers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Any, Optional
+
+import torch
+from torch import Tensor, distributed, nn
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+
+from ..distributed.group import Group, LostRankError
+from .pipeline_schedules import GPIPE, ONE_F_ONE_B
+
+_SCHEDULES = {GPIPE: ScheduleGPipe, ONE_F_ONE_B: Schedule1F1B}
+# What a pass happens in; it is told of when it begins and ends.
+Watch = Callable[[], AbstractContextManager]
+
+
+class Pipeline:
+    """The stage of a rank, for micro-batches of one shape.
+
+    Parameters
+    ----------
+    stage : Module
+    group : Group
+        The ranks of the pipeline, each with the stage of its number.
+    between : tuple of sequence of Tensor (batch, ...), float32 or bfloat16
+        What the stage takes and what it returns, without memory; see `handed_over`.
+    batches : int
+        Micro-batches of a step, at least as many as stages.
+    schedule : str
+        One of `pipeline_schedules.SCHEDULES`.
+    loss : callable (returned, labels) -> Tensor
+        Of a micro-batch, from what the last stage returns. The losses of a step add up.
+    watches : tuple of callable
+        Return contexts in which this rank passes a micro-batch forward, and backward.
+    """
+
+    def __init__(
+        self,
+        stage: nn.Module,
+        group: Group,
+        between: tuple[Sequence[Tensor], Sequence[Tensor]],
+        batches: int,
+        schedule: str,
+        loss: Callable[[tuple[Tensor], Tensor], Tensor],
+        watches: tuple[Watch, Watch],
+    ) -> None:
+        self._group, self._is_first, self._is_last = group, group.rank == 0, group.rank == group.size - 1
+        arguments = {"input_args": tuple(between[0]), "output_args": tuple(between[1]), "group": group.process_group}
+        place = _WatchedStage(stage, group.rank, group.size, torch.device("cpu"), **arguments)
+        place.watches = watches
+        self._schedule = _SCHEDULES[schedule](place, batches, loss_fn=partial(_caused, loss), scale_grads=False)
+        sent = [*between[0] * (not self._is_first), *between[1] * (not self._is_last)]  # gradients are sent back
+        self._sent_bytes = batches * sum(each.nbytes for each in sent)
+
+    def run(self, images: Tensor, labels: Tensor) -> list[float]:
+        """Add the gradients of a step to those of the stage.
+
+        Parameters
+        ----------
+        images : Tensor (chips, bands, height, width), float32
+            Of all micro-batches; only the first stage needs them.
+        labels : Tensor (chips, height, width), uint8
+            Only the last stage needs them.
+
+        Returns
+        -------
+        list of float
+            The losses of the micro-batches; empty but on the last stage.
+
+        Raises
+        ------
+        LostRankError
+            Another rank has ended, or cannot be reached.
+        """
+        losses: list[Tensor] = []
+        inputs = (images,) if self._is_first else ()
+        target = {"target": labels, "losses": losses} if self._is_last else {}
+        try:
+            self._schedule.step(*inputs, **target)
+        except RuntimeError as error:
+            if error.__cause__ is not None:  # a pass has raised it, and torch adds a description of all tensors
+                raise error.__cause__ from None
+            raise LostRankError(
+                f"Stage {self._group.rank} of {self._group.size} has lost another ({error})."
+            ) from error
+        self._group.sent_bytes += self._sent_bytes
+        return [loss.item() for loss in losses]
+
+
+class _WatchedStage(PipelineStage):
+    """torch's stage, which tells of its passes, and has memory for what it receives only while it needs that.
+
+    torch's own keeps buffers for all micro-batches of a step all the time.
+    """
+
+    watches: tuple[Watch, Watch]
+
+    def forward_one_chunk(self, *arguments: Any, **named: Any) -> Any:
+        with self.watches[0]():
+            return super().forward_one_chunk(*arguments, **named)
+
+    def backward_one_chunk(self, bwd_chunk_id: int, *arguments: Any, **named: Any) -> None:
+        with self.watches[1]():
+            super().backward_one_chunk(bwd_chunk_id, *arguments, **named)
+        _renew(self.args_recv_info[bwd_chunk_id], "meta")
+        _renew(self.grad_recv_info[bwd_chunk_id], "meta")
+
+    def get_fwd_recv_ops(self, fwd_chunk_id: int) -> list[distributed.P2POp]:
+        _renew(self.args_recv_info[fwd_chunk_id], "cpu")
+        return super().get_fwd_recv_ops(fwd_chunk_id)
+
+    def get_bwd_recv_ops(self, bwd_chunk_id: int) -> list[distributed.P2POp]:
+        _renew(self.grad_recv_info[bwd_chunk_id], "cpu")
+        return super().get_bwd_recv_ops(bwd_chunk_id)
+
+
+def _caused(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function; tell what it raises from errors of communication as torch does with passes: by a cause."""
+    try:
+        return function(*arguments)
+    except RuntimeError as error:
+        raise RuntimeError("The loss failed.") from error
+
+
+def _renew(received: Sequence[Any], device: str) -> None:
+    """Give what is received new memory, or none (on the device meta); images come from elsewhere."""
+    for each in received:
+        buffer: Optional[Tensor] = getattr(each, "buffer", None)
+        if buffer is not None:
+            each.buffer = torch.empty_like(buffer, device=device, requires_grad=buffer.requires_grad)

@@ -1,0 +1,216 @@
+"""Stages of a pipeline: the U-Net as a sequence of parts, cut into consecutive stages that hand tensors on.
+
+A part is what is never cut: the stem, a residual block, a decoder block, the head. Between two parts there are the
+running features, and the skip connections that decoder blocks further on still need. A stage takes them, computes its
+parts, and returns what is then between the parts.
+
+Scope: the U-Net's structure. Independent of processes and of where the cuts are best.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..models.decoder import DecoderBlock
+from ..models.recompute import RecomputingUnet, recomputed
+
+_STEM, _HEAD = ("encoder.conv1", "encoder.bn1", "encoder.relu"), "segmentation_head"
+_ENCODER = tuple(f"encoder.{name}" for name in ("conv1", "bn1", "layer1", "layer2", "layer3", "layer4"))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the U-Net that is never cut.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Its modules, by their names in the U-Net, in the order in which they compute.
+    keeps_input : bool
+        Whether its input is a skip connection, which a decoder block takes later.
+    """
+
+    names: tuple[str, ...]
+    keeps_input: bool = False
+
+
+def parts_of(model: nn.Module) -> list[Part]:
+    """Return the parts of a U-Net, as `build_unet` returns it, in the order in which they compute."""
+    parts = [Part(_STEM)]
+    for level in (1, 2, 3, 4):
+        for number in range(len(model.get_submodule(f"encoder.layer{level}"))):
+            is_first = number == 0
+            pooling = ("encoder.maxpool",) if is_first and level == 1 else ()
+            parts.append(Part((*pooling, f"encoder.layer{level}.{number}"), is_first))
+    parts += [Part((f"decoder.blocks.{number}",)) for number in range(len(model.decoder.blocks))]
+    return [*parts, Part((_HEAD,))]
+
+
+def fewest_first(model: nn.Module, parts: Sequence[Part]) -> int:
+    """Return how many parts the first stage has at least: all that are frozen, and one that learns.
+
+    So every stage has something to learn, and only skip connections cross a cut without a gradient.
+    """
+    for number, part in enumerate(parts, 1):
+        if any(each.requires_grad for name in part.names for each in model.get_submodule(name).parameters()):
+            return number
+    return len(parts)
+
+
+def without_memory(model: nn.Module) -> nn.Module:
+    """Return a copy of a model whose tensors have shapes and no memory (on the device meta)."""
+    # Deep copies take what is in the memo as it is: so no tensor is ever copied.
+    memo: dict[int, Any] = {}
+    for tensor in model.parameters():
+        memo[id(tensor)] = nn.Parameter(tensor.detach().to("meta"), tensor.requires_grad)
+    for tensor in model.buffers():
+        memo[id(tensor)] = tensor.to("meta")
+    return copy.deepcopy(model, memo)
+
+
+class Stage(nn.Module):
+    """Consecutive parts of a U-Net; parameters and buffers keep their names in it.
+
+    Parameters
+    ----------
+    model : Module
+        A U-Net, whose modules the stage shares. One that recomputes activations makes a stage that does.
+    parts : sequence of Part
+    dtype : dtype
+        In which an engine computes: float32 or bfloat16.
+
+    Attributes
+    ----------
+    needs_gradient : tuple of bool
+        Of the tensors that it receives; all of them where it is empty.
+    """
+
+    def __init__(self, model: nn.Module, parts: Sequence[Part], dtype: torch.dtype = torch.float32) -> None:
+        super().__init__()
+        self._parts, self._is_recomputing, self._dtype = tuple(parts), isinstance(model, RecomputingUnet), dtype
+        self.needs_gradient: tuple[bool, ...] = ()
+        names = [name for part in parts for name in part.names]
+        self._is_first, self._is_last = _STEM[0] in names, _HEAD in names
+        for name in _ENCODER:  # empty where other stages have them: what has an encoder can be frozen
+            self._place(name, nn.Module())
+        for name in names:
+            self._place(name, model.get_submodule(name))
+
+    def forward(self, *received: Tensor) -> tuple[Tensor, ...]:
+        """Compute the parts.
+
+        Parameters
+        ----------
+        received : Tensor (batch, height, width, channels), float32 or bfloat16
+            The features, and the skip connections from the largest to the smallest. Gloo sends contiguous tensors only,
+            so that channels are last in the shape, too. The first stage takes images (batch, bands, height, width).
+
+        Returns
+        -------
+        tuple of Tensor (batch, height, width, channels), same dtype
+            The same for the next stage; the last stage returns logits alone, float32.
+        """
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self._dtype == torch.bfloat16):
+            features, skips = self._compute(*self._opened(received))
+        return (_as_sent(features.float()),) if self._is_last else tuple(map(_as_sent, (features, *skips)))
+
+    def _compute(self, features: Tensor, *received: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Return the features and the skip connections behind the parts."""
+        skips = list(received)
+        for part in self._parts:
+            if part.keeps_input:
+                skips.append(features)
+            modules = [self.get_submodule(name) for name in part.names]
+            if isinstance(modules[0], DecoderBlock):
+                height, width = features.shape[2:]
+                skip = skips.pop() if skips else None
+                features = self._run(modules[0], features, 2 * height, 2 * width, skip)
+            else:
+                features = self._run(nn.Sequential(*modules), features)
+        return features, skips
+
+    def _opened(self, received: tuple[Tensor, ...]) -> list[Tensor]:
+        """Return what was received as images, with no gradient for those of frozen parts."""
+        if self._is_first:
+            return [received[0].contiguous(memory_format=torch.channels_last)]
+        images = list(map(as_images, received))
+        if all(self.needs_gradient):
+            return images
+        constants = [each for each, is_needed in zip(images, self.needs_gradient) if not is_needed]
+        images[0] = _WithConstants.apply(images[0], *constants)
+        return [each if is_needed else each.detach() for each, is_needed in zip(images, self.needs_gradient)]
+
+    def _run(self, part: nn.Module, *arguments: Any) -> Tensor:
+        is_recomputed = self._is_recomputing and torch.is_grad_enabled()
+        return recomputed(part, *arguments) if is_recomputed else part(*arguments)
+
+    def _place(self, name: str, module: nn.Module) -> None:
+        """Make a module this one's, under its name in the U-Net."""
+        owner: nn.Module = self
+        *path, last = name.split(".")
+        for step in path:
+            if not hasattr(owner, step):
+                owner.add_module(step, nn.Module())
+            owner = owner.get_submodule(step)
+        owner.add_module(last, module)
+
+
+def as_images(sent: Tensor) -> Tensor:
+    """Return what a stage sends, (batch, height, width, channels), same dtype, as (batch, channels, height, width)."""
+    return sent.permute(0, 3, 1, 2)
+
+
+def _as_sent(images: Tensor) -> Tensor:
+    """Return the reverse of `as_images`, contiguous; torch compares the strides even of axes of length 1."""
+    sent = images.permute(0, 2, 3, 1).contiguous()
+    return sent.flatten().view(sent.shape)
+
+
+class _WithConstants(torch.autograd.Function):
+    """The features, whose backward pass also gives constants a gradient, of zeros.
+
+    torch's pipelines send back a gradient for all that was received; this one takes no computation.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, features: Tensor, *constants: Tensor) -> Tensor:
+        ctx.save_for_backward(*constants)
+        return features.view_as(features)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
+        return gradient, *(torch.zeros_like(each) for each in ctx.saved_tensors)
+
+
+def handed_over(
+    model: nn.Module, parts: Sequence[Part], shape: tuple[int, ...], dtype: torch.dtype
+) -> list[tuple[Tensor, ...]]:
+    """Return what each part receives, as if it were a stage, and at the end what the last one returns.
+
+    Parameters
+    ----------
+    model : Module
+        A U-Net without memory, in which frozen parts need no gradient.
+    parts : sequence of Part
+    shape : tuple of int
+        Of a batch of images: batch, bands, height, width.
+    dtype : dtype
+        In which an engine computes.
+
+    Returns
+    -------
+    list of tuple of Tensor (batch, height, width, channels), any dtype
+        Without memory. They need a gradient where something that learns comes before them.
+    """
+    tensors: tuple[Tensor, ...] = (torch.empty(shape, device="meta"),)
+    found = [tensors]
+    for part in parts:
+        tensors = Stage(model, [part])(*tensors)
+        found.append(tuple(each.detach().to(dtype).requires_grad_(each.requires_grad) for each in tensors))
+    return [*found[:-1], tensors]

@@ -1,0 +1,297 @@
+"""Training in a pipeline: each rank has a stage of the model, and the batches of a step pass through all stages.
+
+Loss, gradients and running statistics are those of one process that accumulates the batches in turn, as is the state: a
+training goes on with another number of stages, or with none. With more ranks than stages there are several pipelines,
+which share the batches of a step as single processes do.
+
+Scope: one rank's stage and its optimizer. Independent of where the cuts are best, and of files.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..distributed.group import ALONE, Group
+from ..errors import JobError
+from ..geodata.pixel_codes import IGNORE
+from ..geodata.rasters import Band
+from ..jobs import StepOptions
+from ..models.engines import FP32, NativeEngine
+from ..models.unet import freeze_stages
+from ..segmentation.inference import Predictor
+from ..system.allocator import give_free_blocks_back
+from .following import Command, command
+from .pipeline_run import Pipeline
+from .pipeline_schedules import ONE_F_ONE_B
+from .pipeline_stages import Stage, as_images, handed_over, parts_of, without_memory
+from .sharing import Part, parts_of_step
+from .trainer import Trainer
+from .training_loss import training_loss
+
+WEIGHTS, STATE = 0, 1
+
+
+def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:
+    """Check that ranks make whole pipelines, and that a step has enough batches for them.
+
+    Parameters
+    ----------
+    recipe : StepOptions
+    stages, ranks : int
+
+    Raises
+    ------
+    JobError
+        They do not, or it has too few.
+    """
+    pipelines, left = divmod(ranks, stages)
+    if left:
+        raise JobError(
+            f"{ranks} processes (processes) make no pipelines of {stages} stages (pipeline_stages).",
+            f"Choose {stages} processes, or a multiple of it.",
+        )
+    if recipe.accumulation < ranks:
+        what = "a pipeline" if pipelines == 1 else f"{pipelines} pipelines"
+        raise JobError(
+            f"A step of {recipe.accumulation} batches (accumulation) does not fill {what} of {stages} stages "
+            "(pipeline_stages).",
+            f"Choose an accumulation of at least {ranks}, better {4 * ranks}, with smaller batches (batch_size).",
+        )
+
+
+class PipelineTrainer(Trainer):
+    """A stage of a model with its optimizer, on one of the ranks of a pipeline; see `Trainer`.
+
+    Parameters
+    ----------
+    model : Module
+        The whole U-Net, the same on all ranks. It belongs to the trainer, which frees the memory of other stages.
+    engine : NativeEngine
+    recipe : StepOptions
+        Its batches are the micro-batches of the pipeline.
+    group : Group
+        All ranks. With n stages, the first n ranks are the first pipeline, the next n the second one, and so on.
+    balance : sequence of int
+        How many parts of the U-Net each stage has; see `pipeline_plan`.
+    schedule : str
+        One of `pipeline_schedules.SCHEDULES`.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        engine: NativeEngine,
+        recipe: StepOptions,
+        group: Group,
+        balance: Sequence[int],
+        schedule: str = ONE_F_ONE_B,
+    ) -> None:
+        require_pipelines(recipe, len(balance), group.size)
+        self._stages, self._replicas = _grid(group, len(balance))
+        self._schedule, self._pipeline = schedule, None
+        freeze_stages(model, recipe.frozen_stages)
+        self._parts_of_model, self._ends = parts_of(model), [0, *accumulate(balance)]
+        # A trainer of the whole model, without memory: it never trains, but knows what a plain one's state is like.
+        self._whole_model = without_memory(model)
+        self._whole = Trainer(self._whole_model, NativeEngine(FP32), recipe)
+        super().__init__(self._own_stage(model, engine), engine, recipe, self._replicas)
+        self.group, self._waited_s = group, group.waited_s
+        # LAMB limits the norm of all gradients, of which this optimizer has some.
+        self._most_norm = self._optimizer.defaults.get("max_grad_norm")
+        if self._most_norm:
+            self._optimizer.defaults["max_grad_norm"] = None
+
+    def _own_stage(self, model: nn.Module, engine: NativeEngine) -> Stage:
+        """Return this rank's stage of a model, and free the memory of the others."""
+        parts, (first, end) = self._parts_of_model, self._ends[self._stages.rank :][:2]
+        for part in (*parts[:first], *parts[end:]):
+            for name in part.names:
+                model.get_submodule(name).to("meta")
+        give_free_blocks_back()
+        return Stage(model, parts[first:end], engine.dtype)
+
+    @property
+    def own_chips(self) -> list[int]:
+        """Numbers of the chips of a step that this rank needs: none but on a first stage."""
+        return super().own_chips if self._stages.leads else []
+
+    def record_time(self, part: str) -> None:
+        """Add the time since the last call to that of a part, one of `PARTS`, and the time waited to communication."""
+        for each in {self._stages, self._replicas} - {self.group}:
+            self.group.sent_bytes += each.sent_bytes
+            self.group.waited_s += each.waited_s
+            each.sent_bytes, each.waited_s = 0, 0.0
+        super().record_time(part)
+
+    def _compute_gradients(self, chips: np.ndarray, labels: np.ndarray) -> float:
+        """Leave the gradients of a step in the parameters, and return its loss; see `Trainer`."""
+        try:
+            return super()._compute_gradients(chips, labels)
+        except BaseException:
+            self.is_intact = False  # without the other stages there is no model
+            raise
+
+    def _parts(self, chips: int) -> list[Part]:
+        return parts_of_step(chips, self._recipe.batch_size, self._replicas, self.sharing)
+
+    def _pass_batches(self, parts: list[Part], chips: np.ndarray, labels: np.ndarray) -> list[float]:
+        """Pass this pipeline's batches through the stages; return their losses on the last one."""
+        self._labeled = max(1, np.count_nonzero(labels != IGNORE))
+        self._rounds = iter([(part.contributors, part is parts[-1]) for part in parts])
+        own = [number for part in parts for number in part.chips]
+        batches = len(own) // self._recipe.batch_size
+        self._pipeline = self._pipeline or self._new_pipeline(batches, (chips.shape[1], *labels.shape[1:]))
+        losses = self._pipeline.run(torch.from_numpy(chips), torch.from_numpy(labels[own]))
+        self.record_time("communication")
+        for _ in range(batches, len(parts)):  # other pipelines have a batch more
+            self._begin_round()
+        return losses
+
+    def _new_pipeline(self, batches: int, shape: tuple[int, ...]) -> Pipeline:
+        """Return the pipeline for a number of batches, of chips of a shape: bands, height, width."""
+        batch = (self._recipe.batch_size, *shape)
+        between = handed_over(self._whole_model, self._parts_of_model, batch, self._engine.dtype)
+        received, sent = (between[end] for end in self._ends[self._stages.rank :][:2])
+        self._model.needs_gradient = tuple(each.requires_grad for each in received)
+        watches = self._passing_forward, self._passing_backward
+        return Pipeline(self._model, self._stages, (received, sent), batches, self._schedule, self._loss, watches)
+
+    def _loss(self, returned: tuple[Tensor], labels: Tensor) -> Tensor:
+        """Return a batch's share of the loss of the step, from what the last stage returns."""
+        share = int((labels != IGNORE).sum()) / self._labeled
+        loss = training_loss(as_images(returned[0]), labels, self._recipe.centerline_weight) * share
+        self.record_time("forward")
+        return loss
+
+    @contextmanager
+    def _passing_forward(self) -> Iterator[None]:
+        self.record_time("communication")
+        yield
+        if self._statistics:
+            self._statistics.record()
+        self.record_time("forward")
+
+    @contextmanager
+    def _passing_backward(self) -> Iterator[None]:
+        self.record_time("communication")
+        self._begin_round()
+        yield
+        self.record_time("backward")
+
+    def _begin_round(self) -> None:
+        """Begin the next batch of each pipeline, whose gradients are summed."""
+        contributors, is_last = next(self._rounds)
+        if self._exchange:
+            self._exchange.begin_round(contributors, is_last)
+
+    def _joint_loss(self, losses: list[float], batches: int) -> float:
+        """Return the loss of a step, from those of the batches on last stages, added in their order."""
+        own = torch.zeros(-(-batches // self._replicas.size), dtype=torch.float64)
+        own[: len(losses)] = torch.tensor(losses, dtype=torch.float64)
+        of_last = self.group.gather(own)[self._stages.size - 1 :: self._stages.size]
+        return sum(of_last.T.reshape(-1)[:batches].tolist())
+
+    def _clip_gradients(self) -> None:
+        parameters = list(self._model.parameters())
+        if self._recipe.clip_norm:
+            names = [name for name, each in self._whole_model.named_parameters() if each.requires_grad]
+            nn.utils.clip_grads_with_norm_(parameters, self._recipe.clip_norm, self._norm_of_gradients(names))
+        if self._most_norm:
+            excess = self._norm_of_gradients(self._whole.ordered_names) / self._most_norm
+            for each in parameters:
+                if each.grad is not None:
+                    each.grad.div_(excess.clamp(min=1.0))
+
+    def _norm_of_gradients(self, names: list[str]) -> Tensor:
+        """Return the norm of the gradients of all stages, 0-d, float32, added in the order of their names."""
+        norms = torch.zeros(len(names))
+        for name, parameter in self._model.named_parameters():
+            if parameter.grad is not None:
+                norms[names.index(name)] = torch.linalg.vector_norm(parameter.grad)
+        return torch.linalg.vector_norm(self._stages.sum(norms))
+
+    def weights(self) -> dict[str, Tensor]:
+        """Return on rank 0, whom the others follow, what `Trainer.weights` returns: (...), any dtype."""
+        command(self.group, Command.HAND_IN, WEIGHTS)
+        return self.hand_in(WEIGHTS)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return on rank 0, whom the others follow, what `Trainer.state_dict` returns: (...), any dtype."""
+        command(self.group, Command.HAND_IN, STATE)
+        return self.hand_in(STATE)
+
+    def hand_in(self, what: int) -> dict[str, Tensor]:
+        """Return on rank 0 the WEIGHTS or the STATE of all stages, (...), any dtype; all ranks call it together."""
+        if self._replicas.rank:
+            return {}  # the first pipeline has all of it
+        return self._stages.collect_tensors(super().weights() if what == WEIGHTS else self._own_state())
+
+    def _own_state(self) -> dict[str, Tensor]:
+        """Return this stage's state, in which moments have the indices of a plain trainer's optimizer."""
+        indices = [self._whole.ordered_names.index(name) for name in self.ordered_names]
+        state = {}
+        for name, tensor in super().state_dict().items():
+            kind, _, rest = name.partition(".")
+            index, _, moment = rest.partition(".")
+            state[f"{kind}.{indices[int(index)]}.{moment}" if kind == "optimizer" else name] = tensor
+        return state
+
+    def _take_over(self, state: dict[str, Tensor]) -> None:
+        """Resume from a state of the whole model, which has been checked."""
+        own, places = self._own_names(), {}
+        for place, name in enumerate(self.ordered_names):
+            places[str(self._whole.ordered_names.index(name))] = place
+        taken = {}
+        for name, tensor in state.items():
+            kind, _, rest = name.partition(".")
+            index, _, moment = rest.partition(".")
+            if kind == "optimizer" and index in places:
+                taken[f"optimizer.{places[index]}.{moment}"] = tensor
+            elif kind == "group" or (kind in ("network", "average") and rest in own):
+                taken[name] = tensor
+        super()._take_over(taken)
+
+    def _own_names(self) -> set[str]:
+        return {*self._model.state_dict(), "updates"}
+
+    def require_state(self, state: dict[str, Tensor]) -> None:
+        """Check that a state, tensors (...) of any dtype, is one of the whole model; see `Trainer.require_state`."""
+        self._whole.require_state(state)
+
+    def require_fitting(self, weights: dict[str, Tensor]) -> None:
+        """Check that weights, tensors (...) of any dtype, are those of the whole model; see `Trainer`."""
+        self._whole.require_fitting(weights)
+
+    @contextmanager
+    def validating(self, bands: tuple[Band, ...]) -> Iterator[Predictor]:
+        """Infer with the whole model for a while, on all ranks together; see `Trainer.validating`.
+
+        Parameters
+        ----------
+        bands : tuple of Band
+            How values are normalized.
+
+        Yields
+        ------
+        Predictor
+        """
+        model = copy.deepcopy(self._whole_model).to_empty(device="cpu")
+        model.load_state_dict(self.group.broadcast_tensors(self.hand_in(WEIGHTS)))
+        yield Predictor(model.eval(), self._engine, bands)
+        self.record_time("validation")
+
+
+def _grid(group: Group, stages: int) -> tuple[Group, Group]:
+    """Return the ranks of this rank's pipeline, and those that have the same stage in each pipeline."""
+    if group.size == stages:
+        return group, ALONE
+    pipelines = [range(first, first + stages) for first in range(0, group.size, stages)]
+    replicas = [range(stage, group.size, stages) for stage in range(stages)]
+    return group.divided(pipelines), group.divided(replicas)
