@@ -6,7 +6,7 @@ measured, with a core for each process:
 - the exchange of the gradients of a ResNet34-UNet by itself, in FP32 and BF16, over loopback and between two network
   namespaces joined by a veth pair (as root): unlimited, 10 Gbit/s and 1 Gbit/s
 - training steps, native BF16 and FP32, on chips of two sizes: one process with one and with two cores, two processes
-  that share batches, and two that know nothing of each other
+  that share whole batches or split each, and two that know nothing of each other
 
 All take turns, and medians count. The model of `training_core/distributed/scaling.py` is fitted to these, compared with
 them, and drawn for 1 to 128 nodes. If the file of results exists, nothing is measured again.
@@ -54,6 +54,8 @@ class Case:
         For an exchange: of so many of the model's parameters.
     size_px, batches : int
         For steps: side of the chips, and batches in a step.
+    sharing : str
+        batches or split.
     is_apart : bool
         Whether each process trains by itself.
     repeats : int
@@ -66,6 +68,7 @@ class Case:
     parameters: int = 0
     size_px: int = 0
     batches: int = 1
+    sharing: str = "batches"
     is_apart: bool = False
     repeats: int = 5
 
@@ -79,8 +82,8 @@ class Measured:
     case : Case
     seconds : list of float
         Of each exchange or step.
-    waited_s : list of float
-        In each step, for the other process or the network.
+    busy_s : list of float
+        In which the processor worked for this process.
     values, buckets : int
         Gradient values that were exchanged, and in how many parts.
     backward : float
@@ -89,7 +92,7 @@ class Measured:
 
     case: Case
     seconds: list[float] = field(default_factory=list)
-    waited_s: list[float] = field(default_factory=list)
+    busy_s: list[float] = field(default_factory=list)
     values: int = 0
     buckets: int = 0
     backward: float = 0.0
@@ -142,11 +145,10 @@ def cases(sizes_px: Sequence[int]) -> list[Case]:
         for precision in both:
             found += [
                 Case(precision, [[0]], size_px=size_px),
-                Case(precision, [[0]], size_px=size_px, batches=2),
-                Case(precision, [[0, 1]], size_px=size_px, batches=2),
                 Case(precision, [[0, 1]], size_px=size_px),
                 Case(precision, pair, size_px=size_px, is_apart=True),
-                *(Case(precision, pair, link, size_px=size_px, batches=2) for link in links),
+                Case(precision, pair, size_px=size_px, sharing="split"),
+                *(Case(precision, pair, link, size_px=size_px, batches=2) for link in links if link != VETH),
             ]
     return found
 
@@ -157,7 +159,7 @@ def measure(every: Sequence[Measured], turns: int) -> None:
         for measured in every:
             found = measure_once(measured.case)
             measured.seconds += found.pop("seconds")
-            measured.waited_s += found.pop("waited_s", [])
+            measured.busy_s += found.pop("busy_s")
             for name, value in found.items():
                 setattr(measured, name, value)
             print(f"turn {turn}: median so far {1000 * measured.median_s:8.1f} ms, {measured.case}", flush=True)

@@ -7,7 +7,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    import numpy as np
 
     from training_core.distributed.group import Group
 
-BATCH, WARM_UPS, TIMEOUT_S = 4, 2, 60
+BATCH, WARM_UPS, TIMEOUT_S = 4, 2, 120
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def time_exchange(case: dict[str, Any], group: Group) -> dict[str, Any]:
-    """Return the seconds of exchanges of gradients, less those in which a backward pass only makes them."""
+    """Return the seconds of exchanges of gradients, and of the processor, less those in which they are only made."""
     import torch
 
     from training_core.distributed.gradient_exchange import BUCKET_BYTES, GradientExchange
@@ -71,22 +71,20 @@ def time_exchange(case: dict[str, Any], group: Group) -> dict[str, Any]:
         make_gradients()
         exchange.finish()
 
-    making_s = statistics.median(timed(make_gradients, case["repeats"], group.barrier))
+    making_s = statistics.median(timed(make_gradients, case["repeats"], group.barrier)[0])
     exchange = GradientExchange(parameters, group)
-    began_s = time.process_time()
-    seconds = timed(exchange_gradients, case["repeats"], group.barrier)
-    processor_s = (time.process_time() - began_s) / len(seconds)
-    value_bytes = sum(each.nbytes for each in parameters)
+    exchange.take_from_backward()
+    seconds, busy_s = timed(exchange_gradients, case["repeats"], group.barrier)
     return {
         "seconds": [second - making_s for second in seconds],
-        "cpu": processor_s - making_s,
+        "busy_s": [second - making_s for second in busy_s],
         "values": sum(each.numel() for each in parameters),
-        "buckets": max(1, value_bytes // BUCKET_BYTES),
+        "buckets": max(1, sum(each.nbytes for each in parameters) // BUCKET_BYTES),
     }
 
 
 def time_steps(case: dict[str, Any], group: Group, wait: Callable[[], None]) -> dict[str, Any]:
-    """Return the seconds of training steps, those waited in them, and the share of the backward pass."""
+    """Return the seconds of training steps, and the share of the backward pass."""
     import torch
 
     from training_core.jobs import FineTune
@@ -97,25 +95,15 @@ def time_steps(case: dict[str, Any], group: Group, wait: Callable[[], None]) -> 
     precision, size_px, batches = case["precision"], case["size_px"], case["batches"]
     torch.manual_seed(0)
     recipe = FineTune(batch_size=BATCH, chip_px=size_px, accumulation=batches, frozen_stages=0)
-    trainer = Trainer(build_unet(Architecture()), make_engine("native", precision), recipe, group)
+    trainer = Trainer(build_unet(Architecture()), make_engine("native", precision), recipe, group, case["sharing"])
     chips, labels = chips_of_step(BATCH * batches, size_px)
-    own, waited_s = chips[trainer.own_chips], []
-
-    def step() -> None:
-        before_s = group.waited_s
-        trainer.step(own, labels, 1e-4)
-        waited_s.append(group.waited_s - before_s)
-
-    seconds = timed(step, case["repeats"], wait)
-    computed_s = sum(taken for part, taken in trainer.timings_s.items() if part != "waiting for chips")
-    return {
-        "seconds": seconds,
-        "waited_s": waited_s[WARM_UPS:],
-        "backward": trainer.timings_s["backward"] / computed_s,
-    }
+    own = chips[trainer.own_chips]
+    seconds, busy_s = timed(lambda: trainer.step(own, labels, 1e-4), case["repeats"], wait)
+    computed_s = sum(trainer.timings_s[part] for part in ("forward", "backward", "optimizer"))
+    return {"seconds": seconds, "busy_s": busy_s, "backward": trainer.timings_s["backward"] / computed_s}
 
 
-def chips_of_step(count: int, size_px: int) -> tuple[Tensor, Tensor]:
+def chips_of_step(count: int, size_px: int) -> tuple[np.ndarray, np.ndarray]:
     """Return noise with labels, the same in every step."""
     import numpy as np
 
@@ -124,15 +112,16 @@ def chips_of_step(count: int, size_px: int) -> tuple[Tensor, Tensor]:
     return chips, (random.random((count, size_px, size_px)) > 0.9).astype(np.uint8)
 
 
-def timed(do: Callable[[], None], repeats: int, wait: Callable[[], None]) -> Sequence[float]:
-    """Return the seconds of each repetition, for which all processes wait; the first ones do not count."""
-    seconds = []
+def timed(do: Callable[[], None], repeats: int, wait: Callable[[], None]) -> tuple[list[float], list[float]]:
+    """Return the seconds of each repetition, and of the processor in it; all processes begin together."""
+    seconds, busy_s = [], []
     for _ in range(WARM_UPS + repeats):
         wait()
-        began_s = time.perf_counter()
+        began_s, began_busy_s = time.perf_counter(), time.process_time()
         do()
         seconds.append(time.perf_counter() - began_s)
-    return seconds[WARM_UPS:]
+        busy_s.append(time.process_time() - began_busy_s)
+    return seconds[WARM_UPS:], busy_s[WARM_UPS:]
 
 
 if __name__ == "__main__":
