@@ -1,4 +1,4 @@
-"""What follows from the measurements of `scaling.py`: the model fitted to them, compared with them, for 1 to 128 nodes."""
+"""What follows from the measurements of `scaling.py`: the model fitted to them, and its curve for 1 to 128 nodes."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def show(every: Sequence[Measured]) -> None:
         shares = f"{chips_s(each) / chips_s(alone):5.2f} x, {chips_s(each) / chips_s(apart):5.1%}"
         print(f"{each.case.size_px} px {each.case.precision} {way_of(each):34} {spread_of(each)}  {shares}")
     base = fitted(every)
-    print(f"\nfitted: {base.packing_s_per_byte * 1e9:.3f} s/GB packed, {base.handling_s_per_byte * 1e9:.3f} s/GB sent over"
-          f" veth, {handling_of_loopback(every) * 1e9:.3f} over loopback, {base.latency_s * 1e6:.0f} us a message,"
+    print(f"\nfitted: {base.packing_s_per_byte * 1e9:.3f} s/GB packed, {base.handling_s_per_byte * 1e9:.3f} s/GB sent"
+          f" over veth, {handling_of_loopback(every) * 1e9:.3f} over loopback, {base.latency_s * 1e6:.0f} us a message,"
           f" spread {base.spread:.1%}")  # fmt: skip
     print("\nsteps of two processes, computed from those of two apart: ms, measured, difference")
     for each in steps_of(every):

@@ -62,8 +62,7 @@ class GradientExchange:
     """Sums the gradients of a step over the ranks of a group.
 
     A step has rounds, in each of which the first so many ranks compute a batch, or a part of one. After `begin_round`,
-    the backward pass hands its gradients over; after the last round, `finish` puts the sums into `.grad`. Or all ranks
-    accumulate gradients by themselves, and `sum_accumulated` adds these up.
+    the backward pass hands its gradients over; after the last round, `finish` puts the sums into `.grad`.
 
     Parameters
     ----------
@@ -77,21 +76,9 @@ class GradientExchange:
         self._group = group
         self._buckets = list(_buckets([each for each in parameters if each.requires_grad], group.size))
         self._contributors, self._is_last, self._sent, self._gathered = 0, False, 0, 0
-
-    def take_from_backward(self) -> None:
-        """Have each backward pass from here on hand its gradients over, one by one."""
         for bucket in self._buckets:
             for parameter in bucket.views:
                 parameter.register_post_accumulate_grad_hook(partial(self._take, bucket))
-
-    def sum_accumulated(self) -> None:
-        """Sum the gradients that all ranks have accumulated in `.grad`, which are the sums from here on."""
-        self.begin_round(self._group.size, True)
-        for bucket in self._buckets:
-            for parameter in bucket.views:
-                if parameter.grad is not None:
-                    self._take(bucket, parameter)
-        self.finish()
 
     def begin_round(self, contributors: int, is_last: bool) -> None:
         """Begin a round.

@@ -44,9 +44,6 @@ class ImageTrainer(Trainer):
         super().__init__(model, engine, recipe, group)
         self._plan, self._tick = plan, tick if group.size == 1 else lambda _: None
 
-    def _overlap_exchange(self) -> None:
-        """Do nothing: gradients of many tiles add up before they are exchanged."""
-
     def _compute_gradients(self, images: Sequence[ImageSample], labeled_px: Sequence[int]) -> float:
         """Leave the gradients of a step in the parameters, and return its loss; both are the same on all ranks."""
         total = 0.0
@@ -54,9 +51,9 @@ class ImageTrainer(Trainer):
             share = labeled / max(1, sum(labeled_px))
             total += add_image_gradients(
                 self._model, self._engine, sample, self._plan, self._recipe.centerline_weight, share, self.group,
-                self._tick,
+                self._exchange, self._tick,
             )  # fmt: skip
         self.record_time("backward")
         if self._exchange:
-            self._exchange.sum_accumulated()
+            self._exchange.finish()
         return total

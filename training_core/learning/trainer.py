@@ -84,15 +84,9 @@ class Trainer:
             synchronize_norms(self._model, group)
         self._set_training_mode()
         self._exchange = GradientExchange(self._model.parameters(), group) if group.size > 1 else None
-        self._overlap_exchange()
         self._statistics = RunningStatistics(self._model, group) if self._shares_batches else None
         self.is_intact, self.timings_s = True, dict.fromkeys(PARTS, 0.0)
         self._part_began_s, self._waited_s = time.perf_counter(), group.waited_s
-
-    def _overlap_exchange(self) -> None:
-        """Have gradients exchanged while the backward pass makes them."""
-        if self._exchange:
-            self._exchange.take_from_backward()
 
     @property
     def own_chips(self) -> list[int]:

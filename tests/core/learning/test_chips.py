@@ -250,9 +250,9 @@ def test_batches_are_drawn_ahead_but_not_without_end():
     class Counting(ChipSampler):
         drawn = 0
 
-        def batch(self, number, count):
+        def batch(self, number, count, own=None):
             self.drawn += 1
-            return super().batch(number, count)
+            return super().batch(number, count, own)
 
     sampler = Counting([image(with_road())], 64, 0)
     batches = prefetch(sampler, 2, depth=3)

@@ -13,7 +13,6 @@ from support.image_losses import (
     undivided,
 )
 from support.ranks import run_ranks
-from training_core.distributed.group import ALONE
 from training_core.errors import JobError
 from training_core.learning.image_gradients import add_image_gradients
 from training_core.learning.image_tiles import TilePlan
@@ -95,7 +94,7 @@ def test_ranks_share_the_tiles_out_and_have_the_gradients_of_the_undivided_image
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_any_number_of_ranks_has_the_same_bits(size):
-    loss, gradients, _ = step_of_ranks(ALONE, *STEP, False)
+    ((loss, gradients, _),) = run_ranks(step_of_ranks, 1, *STEP, False)  # a new process, without the Intel extension
     for other, found, _ in run_ranks(step_of_ranks, size, *STEP, False):
         assert other == loss
         assert all(torch.equal(found[name], gradients[name]) for name in gradients)

@@ -3,7 +3,7 @@ import torch
 
 from support.pipelined_training import lose_last, show_alone, show_stage
 from support.ranks import run_ranks
-from support.shared_training import train_alone, train_many
+from support.shared_training import train_many
 from training_core.errors import JobError
 from training_core.jobs import FineTune
 from training_core.learning.pipeline_trainer import require_pipelines
@@ -26,11 +26,18 @@ def cases():
 
 @pytest.fixture(scope="module")
 def alone(cases):
-    return train_alone(cases)
+    return run_ranks(train_many, 1, cases)[0]
 
 
-@pytest.mark.parametrize("schedule", ["gpipe", "1f1b"])
-@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize(
+    ("stages", "schedule"),
+    [
+        (2, "gpipe"),
+        (3, "1f1b"),
+        pytest.param(2, "1f1b", marks=pytest.mark.slow),
+        pytest.param(3, "gpipe", marks=pytest.mark.slow),
+    ],
+)
 def test_a_pipeline_learns_what_one_process_does(cases, alone, stages, schedule):
     cases = [{**case, "balance": BALANCES[stages], "schedule": schedule} for case in cases]
     for rank, results in enumerate(run_ranks(train_many, stages, cases)):
@@ -52,11 +59,11 @@ def test_several_pipelines_share_batches_that_need_not_divide(cases, alone):
 def test_a_training_goes_on_with_other_stages_or_none(cases, alone, tmp_path):
     kept = [str(tmp_path / name) for name in ("none", "three")]
     case = {**cases[1], "steps": 1}
-    train_alone([{**case, "kept": kept[0]}])
+    run_ranks(train_many, 1, [{**case, "kept": kept[0]}])
     run_ranks(train_many, 3, [{**case, "balance": (5, 5, 5), "kept": kept[1]}])
     rest = {**case, "first": 1, "steps": STEPS}
     ((in_stages,), _) = run_ranks(train_many, 2, [{**rest, "balance": (6, 9), "resumed": kept[0]}])
-    (in_one,) = train_alone([{**rest, "resumed": kept[1]}])
+    (in_one,) = run_ranks(train_many, 1, [{**rest, "resumed": kept[1]}])[0]
     for losses, digests, *_ in (in_stages, in_one):
         assert losses == alone[1][0][1:] and digests == alone[1][1]
 

@@ -32,9 +32,17 @@ CUT_BATCHES = [
 ]  # fmt: skip
 
 
+# One of either kind, with all that can go wrong; the others take long.
+QUICK = (WHOLE_BATCHES[0], WHOLE_BATCHES[4], CUT_BATCHES[1])
+
+
+def cases_of(*cases):
+    return [{**case, "steps": STEPS} for case in cases]
+
+
 @pytest.fixture(scope="module")
 def cases():
-    return [{**case, "steps": STEPS} for case in (*WHOLE_BATCHES, *CUT_BATCHES)]
+    return cases_of(*QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +50,19 @@ def alone(cases):
     return run_ranks(train_many, 1, cases)[0]  # a new process: the Intel extension, once loaded, changes the rounding
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_a_model_does_not_depend_on_the_number_of_ranks(cases, alone, ranks):
-    for results in run_ranks(train_many, ranks, cases):
+def test_a_model_does_not_depend_on_the_number_of_ranks(cases, alone):
+    compare(cases, run_ranks(train_many, 3, cases), alone)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_nor_does_it_with_any_optimizer_or_precision(ranks):
+    cases = cases_of(*WHOLE_BATCHES, *CUT_BATCHES)
+    compare(cases, run_ranks(train_many, ranks, cases), run_ranks(train_many, 1, cases)[0])
+
+
+def compare(cases, ranks, alone):
+    for results in ranks:
         for case, (losses, digests, values, timings_s), one in zip(cases, results, alone):
             assert timings_s["communication"] > 0
             if case["sharing"] == "batches":  # bit by bit: weights, moments, averages and running statistics

@@ -54,6 +54,7 @@ def ranks():
     return [process for process in psutil.Process().children() if "spawn_main" in " ".join(process.cmdline())]
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_to_the_same_model_after_a_rank_hung_and_another_was_killed(town, tmp_path):
     alone = job_on(town, tmp_path, "alone", threads=1)
     run_alone(alone)
@@ -66,6 +67,12 @@ def test_a_training_goes_on_to_the_same_model_after_a_rank_hung_and_another_was_
     assert not ranks() and sorted(os.listdir(tmp_path)) == ["alone.safetensors", "shared.safetensors.checkpoint"]
     run_alone(job_on(town, tmp_path, "shared", threads=1, resume=True))
     assert weights_of(shared) == weights_of(alone)
+
+
+def test_a_killed_rank_ends_the_job_with_its_name_and_the_checkpoint(town, tmp_path):
+    with pytest.raises(WorkerError, match=r"rank 1 of 2 on .+ was killed by SIGKILL"):
+        execute_on_ranks(job_on(town, tmp_path, "model", processes="2"), Reporter(Assault(signal.SIGKILL)))
+    assert not ranks() and os.listdir(tmp_path) == ["model.safetensors.checkpoint"]
 
 
 def test_more_processes_than_cores_are_refused_with_their_numbers(town, tmp_path):
