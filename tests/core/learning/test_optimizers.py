@@ -7,6 +7,8 @@ from torch import nn
 from torch.optim import AdamW
 from torch.profiler import ProfilerActivity, profile
 
+from support.gradient_sums import step_together
+from support.ranks import run_ranks
 from training_core.jobs import FineTune
 from training_core.jobs.recipe import OPTIMIZERS
 from training_core.learning.optimizers import USUAL_RATES, build_optimizer, peak_rate, rate_at
@@ -78,3 +80,12 @@ def test_channels_last_weights_are_updated_as_those_of_plain_adamw_and_no_gradie
         torch.testing.assert_close(weight, plain.state_dict()[name], rtol=1e-5, atol=1e-6, msg=name)
     shapes = [state["exp_avg"].shape for state in optimizer.state.values()]
     assert sorted(shapes) == sorted(parameter.shape for parameter in network.parameters())
+
+
+def test_lamb_clips_the_gradient_that_ranks_have_summed_and_layers_move_by_a_share_of_their_weights():
+    lamb, lars = (run_ranks(step_together, 2, name, rate) for name, rate in (("lamb", 0.1), ("lars", 10.0)))
+    assert lamb[0] == lamb[1] and lars[0] == lars[1]  # to the last bit
+    weights, moments = lamb[0]
+    assert moments == pytest.approx([0.1 * 3 / 5, 0.1 * 4 / 5])  # a tenth of (3, 4), clipped from 5 to 1
+    assert weights == pytest.approx([2 * (1 - 0.1)] * 2)  # however long their gradients are
+    assert lars[0][0] == pytest.approx([2 * (1 - 0.001 * 10)] * 2)

@@ -33,7 +33,7 @@ def alone(cases):
     ("stages", "schedule"),
     [
         (2, "gpipe"),
-        (3, "1f1b"),
+        pytest.param(3, "1f1b", marks=pytest.mark.slow),
         pytest.param(2, "1f1b", marks=pytest.mark.slow),
         pytest.param(3, "gpipe", marks=pytest.mark.slow),
     ],
@@ -47,6 +47,7 @@ def test_a_pipeline_learns_what_one_process_does(cases, alone, stages, schedule)
             assert min(timings_s[part] for part in ("forward", "backward", "communication")) > 0
 
 
+@pytest.mark.slow
 def test_several_pipelines_share_batches_that_need_not_divide(cases, alone):
     cases = [{**case, "balance": (10, 5)} for case in (cases[0], cases[3])]  # of 4 and of 5 batches
     results = run_ranks(train_many, 4, cases)
@@ -56,6 +57,7 @@ def test_several_pipelines_share_batches_that_need_not_divide(cases, alone):
         assert len({tuple(losses) for losses, *_ in ranks}) == 1
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_with_other_stages_or_none(cases, alone, tmp_path):
     kept = [str(tmp_path / name) for name in ("none", "three")]
     case = {**cases[1], "steps": 1}
@@ -69,7 +71,7 @@ def test_a_training_goes_on_with_other_stages_or_none(cases, alone, tmp_path):
 
 
 def test_a_rank_keeps_its_own_stage_and_validates_with_all():
-    names, weights, probability, loss = show_alone()
+    names, weights, probability, loss = run_ranks(show_alone, 1)[0]
     results = run_ranks(show_stage, 2, (9, 6))
     assert [name for kept, *_ in results for name in kept] == names
     torch.testing.assert_close(results[0][1], weights, rtol=0, atol=0)

@@ -72,6 +72,7 @@ def compare(cases, ranks, alone):
                 torch.testing.assert_close(values, one[2], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_training_resumes_with_another_number_of_ranks(cases, alone, tmp_path):
     kept = str(tmp_path / "state")
     run_ranks(train_many, 3, [{**cases[0], "steps": 2, "kept": kept}])

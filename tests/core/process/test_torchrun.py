@@ -46,6 +46,7 @@ def recipe(town, folder, **changed):
     return [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", value)]
 
 
+@pytest.mark.slow
 def test_a_rank_that_cannot_read_its_image_ends_all_before_they_learn(town, tmp_path, port):
     broken, out = tmp_path / "broken.tif", tmp_path / "out"
     broken.write_text("no image")

@@ -5,7 +5,6 @@ import torch
 from torch import distributed
 
 from support.shared_training import SIDE_PX, chips_of, on_rank_0
-from training_core.distributed.group import ALONE
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
 from training_core.learning.pipeline_trainer import PipelineTrainer
@@ -45,8 +44,8 @@ def show_stage(group, balance):
     return kept, on_rank_0(trainer, trainer.weights), probability(trainer), step_with(trainer, 1)
 
 
-def show_alone():
-    trainer, model = trainer_of(ALONE)
+def show_alone(group):
+    trainer, model = trainer_of(group)
     step_with(trainer, 0)
     return list(model.state_dict()), trainer.weights(), probability(trainer), step_with(trainer, 1)
 
