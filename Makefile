@@ -63,7 +63,7 @@ test-slow: build/core-test-packages.stamp build/qgis-venv.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) -m slow tests/core
 	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m slow tests/end_to_end
 
-# All hostile input, of which `make test` tries a fifteenth, and kills at random moments; takes some twenty minutes.
+# All hostile input, of which `make test` tries a fortieth, and kills at random moments; takes some twenty minutes.
 test-hostile: build/core-test-packages.stamp build/qgis-venv.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) --all-cases tests/hostile
 	$(QGIS_PYTHON) $(PYTEST) $(TWO) tests/plugin/hostile
