@@ -18,7 +18,7 @@ CHIPS, IMAGE = "chips", "image"
 BY_PACE = -1
 # Sides of chips to choose from, and the least that a job may ask for.
 USUAL_CHIP_PX, SMALL_CHIP_PX, LEAST_CHIP_PX = 192, 128, 64
-# Batch size that learning rates are stated for; they scale linearly with the batch (Goyal et al., 2017).
+# Batch size that learning rates are stated for.
 REFERENCE_BATCH = 4
 
 
@@ -148,8 +148,8 @@ class RecipeOptions(StepOptions):
     learning_rate: float = option(
         0.0,
         "Learning rate",
-        f"Peak learning rate for a batch of {REFERENCE_BATCH}, scaled linearly with the effective batch size; 0 takes "
-        "the optimizer's default.",
+        f"Peak learning rate for a batch of {REFERENCE_BATCH}, scaled with the effective batch size: linearly for sgd "
+        "and lars, by its square root for adamw and lamb; 0 takes the optimizer's default.",
         minimum=0,
         maximum=100,
         advanced=True,

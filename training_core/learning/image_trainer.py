@@ -12,6 +12,7 @@ from torch import nn
 from ..distributed.group import ALONE, Group
 from ..jobs import StepOptions
 from ..models.engines import NativeEngine
+from ..models.precise_sums import sum_precisely
 from .image_gradients import add_image_gradients
 from .image_tiles import TilePlan
 from .trainer import Trainer
@@ -42,6 +43,7 @@ class ImageTrainer(Trainer):
         tick: Callable[[float], None] = lambda _: None,
     ) -> None:
         super().__init__(model, engine, recipe, group)
+        sum_precisely(self._model)
         self._plan, self._tick = plan, tick if group.size == 1 else lambda _: None
 
     def _compute_gradients(self, images: Sequence[ImageSample], labeled_px: Sequence[int]) -> float:

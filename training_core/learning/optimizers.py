@@ -1,4 +1,4 @@
-"""Optimizers, their default learning rates, linear scaling with the batch, and the schedule: warm-up and cosine decay.
+"""Optimizers, their default learning rates, scaling with the batch, and the schedule: warm-up and cosine decay.
 
 Scope: parameters and recipes. Independent of the model's shape and of images.
 """
@@ -17,6 +17,9 @@ from ..jobs.recipe import REFERENCE_BATCH
 
 # Peak learning rates for a batch of REFERENCE_BATCH, found by experiment (benchmarks/experiments.md).
 USUAL_RATES = {"adamw": 1e-3, "sgd": 0.03, "lamb": 5e-3, "lars": 0.3}
+# Power of the batch with which rates grow: linear for SGD (Goyal et al., 2017) and LARS (You et al., 2017), the square
+# root for Adam (Malladi et al., 2022) and LAMB (You et al., 2020). Compared in benchmarks/large_batches.py.
+SCALING_POWERS = {"adamw": 0.5, "sgd": 1.0, "lamb": 0.5, "lars": 1.0}
 MOMENTUM = 0.9
 # What each keeps for a parameter, and the least that some of it can be.
 MOMENTS = {
@@ -76,9 +79,10 @@ def _in_memory_order(tensor: Tensor) -> Tensor:
 
 
 def peak_rate(recipe: RecipeOptions) -> float:
-    """Return the peak learning rate, scaled linearly with the effective batch size (Goyal et al., 2017)."""
+    """Return the peak learning rate, scaled with the effective batch size; see `SCALING_POWERS`."""
     stated = recipe.learning_rate or USUAL_RATES[recipe.optimizer]
-    return stated * recipe.batch_size * recipe.accumulation / REFERENCE_BATCH
+    growth = recipe.batch_size * recipe.accumulation / REFERENCE_BATCH
+    return stated * growth ** SCALING_POWERS[recipe.optimizer]
 
 
 def rate_at(done: float, peak: float, warm_up_share: float) -> float:

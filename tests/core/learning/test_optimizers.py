@@ -25,8 +25,10 @@ def test_the_rate_warms_up_peaks_and_falls():
 
 def test_the_rate_goes_with_the_whole_batch():
     assert peak_rate(FineTune(batch_size=4, learning_rate=0.01)) == pytest.approx(0.01)
-    assert peak_rate(FineTune(batch_size=8, accumulation=3, learning_rate=0.01)) == pytest.approx(0.06)
-    assert peak_rate(FineTune(batch_size=2)) == pytest.approx(USUAL_RATES["adamw"] / 2)
+    for optimizer, times in {"sgd": 6, "lars": 6, "adamw": 6**0.5, "lamb": 6**0.5}.items():
+        recipe = FineTune(batch_size=8, accumulation=3, learning_rate=0.01, optimizer=optimizer)
+        assert peak_rate(recipe) == pytest.approx(0.01 * times)
+    assert peak_rate(FineTune(batch_size=1)) == pytest.approx(USUAL_RATES["adamw"] / 2)
     assert USUAL_RATES.keys() == set(OPTIMIZERS)
 
 
