@@ -54,11 +54,10 @@ def time_exchange(case: dict[str, Any], group: Group) -> dict[str, Any]:
     """Return the seconds of exchanges of gradients, and of the processor, less those in which they are only made."""
     import torch
 
-    from training_core.distributed.gradient_exchange import BUCKET_BYTES, GradientExchange
+    from training_core.distributed.gradient_exchange import GradientExchange
     from training_core.models.unet import Architecture, build_unet
 
-    dtype = {"fp32": torch.float32, "bf16": torch.bfloat16}[case["precision"]]
-    parameters = list(build_unet(Architecture()).to(dtype).parameters())[: case["parameters"]]
+    parameters = list(build_unet(Architecture()).parameters())[: case["parameters"]]
     gradients = [torch.ones_like(each) for each in parameters]
 
     def make_gradients() -> None:
@@ -72,14 +71,12 @@ def time_exchange(case: dict[str, Any], group: Group) -> dict[str, Any]:
         exchange.finish()
 
     making_s = statistics.median(timed(make_gradients, case["repeats"], group.barrier)[0])
-    exchange = GradientExchange(parameters, group)
-    exchange.take_from_backward()
+    exchange = GradientExchange(parameters, group, is_compressed=case["precision"] == "bf16")
     seconds, busy_s = timed(exchange_gradients, case["repeats"], group.barrier)
     return {
         "seconds": [second - making_s for second in seconds],
         "busy_s": [second - making_s for second in busy_s],
         "values": sum(each.numel() for each in parameters),
-        "buckets": max(1, sum(each.nbytes for each in parameters) // BUCKET_BYTES),
     }
 
 

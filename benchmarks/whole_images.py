@@ -49,8 +49,6 @@ class Case:
         Of the tiles; 0 and -1 choose the fastest tiles and the exact halo.
     gradients : str
         A file for them; empty for none.
-    is_precise : bool
-        Whether gradients are summed precisely over pixels, as RoadSeg does; see `sum_precisely`.
     """
 
     folder: str
@@ -65,7 +63,6 @@ class Case:
     core_px: int = 0
     halo_px: int = -1
     gradients: str = ""
-    is_precise: bool = True
 
 
 def main() -> None:
@@ -189,7 +186,6 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     from training_core.learning.whole_images import ImageSample
     from training_core.models.engines import make_engine
     from training_core.models.model_file import load_weights
-    from training_core.models.precise_sums import sum_precisely
     from training_core.models.recompute import recompute_activations
     from training_core.models.unet import adapt_first_layer, build_unet, set_training_mode
 
@@ -213,8 +209,6 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     model.load_state_dict(adapt_first_layer(weights, card.band_names, names))
     model, optimizer = engine.prepare_training(model, build_optimizer(model, "adamw", 0.01))
     set_training_mode(model, 0, "frozen")
-    if case.is_precise:
-        sum_precisely(model)
     if plan.is_recomputing:
         recompute_activations(model)
     exchange = GradientExchange(model.parameters(), group) if group.size > 1 else None

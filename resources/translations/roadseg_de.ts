@@ -300,6 +300,10 @@
         <translation>Aufteilung</translation>
     </message>
     <message>
+        <source>Exchange precision</source>
+        <translation>Genauigkeit des Austauschs</translation>
+    </message>
+    <message>
         <source>Pipeline stages</source>
         <translation>Pipeline-Stufen</translation>
     </message>

@@ -300,6 +300,10 @@
         <translation>Reparto</translation>
     </message>
     <message>
+        <source>Exchange precision</source>
+        <translation>Precisión del intercambio</translation>
+    </message>
+    <message>
         <source>Pipeline stages</source>
         <translation>Etapas de la canalización</translation>
     </message>

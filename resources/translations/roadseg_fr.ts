@@ -300,6 +300,10 @@
         <translation>Répartition</translation>
     </message>
     <message>
+        <source>Exchange precision</source>
+        <translation>Précision des échanges</translation>
+    </message>
+    <message>
         <source>Pipeline stages</source>
         <translation>Étages du pipeline</translation>
     </message>

@@ -4,7 +4,7 @@ Gradients are packed into buckets as the backward pass makes them, and each buck
 every rank gets its slice of the bucket from all others, adds these up in FP32 in the order of the ranks, and in the end
 the sums are gathered. A rank sends 2 (n - 1) / n times the size of the gradients, as with a ring all-reduce, whose
 order of addition would depend on the number of ranks. DistributedDataParallel, besides, adds up a rank's own batches
-first.
+first. Compressed, gradients and their sums travel in BF16, half as many bytes; they are added up in FP32 all the same.
 
 Scope: parameters and their gradients. Independent of the model and of how batches are shared.
 """
@@ -23,7 +23,8 @@ from torch import Tensor, distributed, nn
 
 from .group import Group
 
-BUCKET_BYTES = 16_000_000
+# A bucket is large enough for most of it to be sent while the backward pass goes on, and for messages of some size.
+BUCKET_BYTES, MESSAGE_BYTES = 16_000_000, 1_000_000
 # In the last round, a bucket's sums are gathered when so many further buckets have been sent.
 LAG = 2
 
@@ -36,7 +37,7 @@ class _Bucket:
     ----------
     views : dict of Parameter to Tensor
         Each parameter's part of `sent`, in its shape and order in memory.
-    sent, received : Tensor (ranks * slice,), dtype of the parameters
+    sent, received : Tensor (ranks * slice,), dtype of the parameters, or bfloat16
         Own gradients, and those of all ranks for this rank's slice. In the end `sent` holds the sums of all slices.
     total : Tensor (slice,), dtype of the parameters
         Sum of this rank's slice; of nothing yet where `is_empty`.
@@ -57,6 +58,11 @@ class _Bucket:
     contributors: int = 0
     work: Optional[distributed.Work] = None
 
+    @property
+    def slice_bytes(self) -> int:
+        """What travels to or from a rank, of one."""
+        return len(self.total) * self.sent.element_size()
+
 
 class GradientExchange:
     """Sums the gradients of a step over the ranks of a group.
@@ -70,11 +76,13 @@ class GradientExchange:
         In the order of the model; those that need no gradient are left out.
     group : Group
         Of at least two ranks.
+    is_compressed : bool
+        Whether gradients travel in BF16.
     """
 
-    def __init__(self, parameters: Iterable[nn.Parameter], group: Group) -> None:
+    def __init__(self, parameters: Iterable[nn.Parameter], group: Group, is_compressed: bool = False) -> None:
         self._group = group
-        self._buckets = list(_buckets([each for each in parameters if each.requires_grad], group.size))
+        self._buckets = list(_buckets([each for each in parameters if each.requires_grad], group.size, is_compressed))
         self._contributors, self._is_last, self._sent, self._gathered = 0, False, 0, 0
         for bucket in self._buckets:
             for parameter in bucket.views:
@@ -116,7 +124,7 @@ class GradientExchange:
             self._wait(bucket)
             bucket.is_empty = True
             for parameter, view in bucket.views.items():
-                parameter.grad = view
+                parameter.grad = view.to(parameter.dtype)
         self._contributors = 0
 
     @property
@@ -150,7 +158,7 @@ class GradientExchange:
                 group=group.process_group,
                 async_op=True,
             )
-        group.sent_bytes += bucket.total.nbytes * (group.size - 1) * self._contributes
+        group.sent_bytes += bucket.slice_bytes * (group.size - 1) * self._contributes
         self._sent += 1
         if self._is_last and self._sent - self._gathered > LAG:
             self._gather_next()
@@ -172,9 +180,9 @@ class GradientExchange:
         self._add_up(bucket)
         with self._group.waiting():
             bucket.work = distributed.all_gather_into_tensor(
-                bucket.sent, bucket.total, group=self._group.process_group, async_op=True
+                bucket.sent, bucket.total.to(bucket.sent.dtype), group=self._group.process_group, async_op=True
             )
-        self._group.sent_bytes += bucket.total.nbytes * (self._group.size - 1)
+        self._group.sent_bytes += bucket.slice_bytes * (self._group.size - 1)
         self._gathered += 1
 
     def _wait(self, bucket: _Bucket) -> None:
@@ -184,20 +192,25 @@ class GradientExchange:
             bucket.work = None
 
 
-def _buckets(parameters: list[nn.Parameter], ranks: int) -> Iterator[_Bucket]:
+def bucket_bytes(ranks: int) -> int:
+    """Return the least size of a bucket: every message has its latency, and there are twice as many as other ranks."""
+    return max(BUCKET_BYTES, MESSAGE_BYTES * ranks)
+
+
+def _buckets(parameters: list[nn.Parameter], ranks: int, is_compressed: bool) -> Iterator[_Bucket]:
     """Yield buckets of parameters of one type, in the order in which a backward pass makes their gradients."""
     pack: list[nn.Parameter] = []
     for parameter, following in zip_longest(reversed(parameters), reversed(parameters[:-1])):
         pack.append(parameter)
-        is_full = sum(each.nbytes for each in pack) >= BUCKET_BYTES
+        is_full = sum(each.nbytes for each in pack) >= bucket_bytes(ranks)
         if is_full or following is None or following.dtype != parameter.dtype:
-            yield _new_bucket(pack, ranks)
+            yield _new_bucket(pack, ranks, torch.bfloat16 if is_compressed else parameter.dtype)
             pack = []
 
 
-def _new_bucket(parameters: list[nn.Parameter], ranks: int) -> _Bucket:
+def _new_bucket(parameters: list[nn.Parameter], ranks: int, dtype: torch.dtype) -> _Bucket:
     length = math.ceil(sum(parameter.numel() for parameter in parameters) / ranks)
-    sent, received = parameters[0].new_zeros(2, ranks * length).unbind()
+    sent, received = parameters[0].new_zeros(2, ranks * length, dtype=dtype).unbind()
     views, offset = {}, 0
     for parameter in parameters:
         strides = torch.empty_like(parameter, device="meta").stride()  # without gaps

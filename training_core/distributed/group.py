@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, Optional
 
 import torch
@@ -18,6 +19,7 @@ from torch import Tensor
 from torch import distributed as dist
 
 from ..errors import WorkerError
+from ..system.thread_times import busy_s, thread_ids
 
 
 class LostRankError(WorkerError):
@@ -46,6 +48,8 @@ class Group:
         Payload that this rank has sent in collectives so far.
     waited_s : float
         Seconds that this rank has spent in collectives so far: waiting for others, and for the network.
+    threads : frozenset of int
+        Those that communicate for this rank, while it computes or waits.
     """
 
     def __init__(
@@ -57,12 +61,17 @@ class Group:
     ) -> None:
         self.rank, self.size, self.process_group = rank, size, process_group
         self.local_size = size if local_size is None else local_size
-        self.sent_bytes, self.waited_s = 0, 0.0
+        self.sent_bytes, self.waited_s, self.threads = 0, 0.0, frozenset()
 
     @property
     def leads(self) -> bool:
         """Whether this is rank 0, which decides, reports and writes."""
         return self.rank == 0
+
+    @property
+    def handled_s(self) -> float:
+        """CPU time that the threads of communication have taken so far; 0 where the system does not tell."""
+        return busy_s(self.threads)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -172,6 +181,29 @@ class Group:
     def barrier(self) -> None:
         """Wait for all ranks."""
         self.gather(torch.zeros(1))
+
+
+def join(store: dist.Store, rank: int, size: int, local_size: Optional[int] = None, timeout_s: float = 3600) -> Group:
+    """Return the group of processes that meet at a store, once all are there.
+
+    Parameters
+    ----------
+    store : Store
+    rank, size : int
+    local_size : int, optional
+        See `Group`.
+    timeout_s : float
+        Longer than any rank waits for another one.
+
+    Returns
+    -------
+    Group
+    """
+    others, timeout = thread_ids(), timedelta(seconds=timeout_s)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=timeout)
+    group = Group(rank, size, local_size)
+    group.threads = thread_ids() - others
+    return group
 
 
 def _kinds(tensors: dict[str, Tensor]) -> dict[str, list[Any]]:

@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -82,15 +81,12 @@ def _join(rank: int, size: int, folder: str) -> Any:
     import torch
     from torch import distributed
 
-    from .group import Group
+    from .group import join
 
     os.environ["GLOO_SOCKET_IFNAME"] = LOOPBACK
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     store = distributed.FileStore(str(Path(folder) / "store"), size)
-    distributed.init_process_group(
-        "gloo", store=store, rank=rank, world_size=size, timeout=timedelta(seconds=TIMEOUT_S)
-    )
-    return Group(rank, size)
+    return join(store, rank, size, timeout_s=TIMEOUT_S)
 
 
 def _write_output_to(path: Path) -> None:

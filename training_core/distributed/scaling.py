@@ -4,7 +4,7 @@ Gradients are summed by slices, as `gradient_exchange` does: each rank receives 
 and sends the sum to all others. So each sends 2 (n - 1) / n of the gradients' bytes, as in an all-reduce by ring
 (Patarasuk and Yuan 2009). All wait for the slowest.
 
-Scope: closed forms, and their fit to measurements. Independent of how gradients are exchanged, and of models.
+Scope: closed forms, and their fit to measurements. Independent of models.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import numpy as np
 from scipy.integrate import trapezoid
 from scipy.optimize import nnls
 from scipy.special import ndtr
+
+from .gradient_exchange import bucket_bytes
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,6 @@ class StepTime:
         Of a gradient's value on its way: 4, or 2 where it is compressed to BF16.
     rounds : int
         Batches that a rank computes in a step, each of whose gradients it sends; `compute_s` is that of all of them.
-    buckets : int
-        Parts in which the gradients travel, each in messages of its own.
     packing_s_per_byte : float
         Of the gradients, for what does not depend on the number of ranks: copying them together, adding them up.
     handling_s_per_byte : float
@@ -45,15 +45,14 @@ class StepTime:
         Standard deviation of a rank's `compute_s` from step to step, as a share of it; taken to be normal, and
         independent between ranks.
     overlap : float
-        For how long gradients already travel while the rank still computes, as a share of `compute_s`. What its
-        processor does for them takes time all the same.
+        Share of `compute_s` in which gradients already travel, those of the last bucket excepted. What the processor
+        does for them takes time all the same.
     """
 
     compute_s: float
     gradient_values: int
     value_bytes: int = 4
     rounds: int = 1
-    buckets: int = 1
     packing_s_per_byte: float = 0.0
     handling_s_per_byte: float = 0.0
     latency_s: float = 0.0
@@ -70,9 +69,13 @@ class StepTime:
         """Return what each rank sends: slices of its gradients in each round, and the sums in the end."""
         return (self.rounds + 1) * (ranks - 1) / ranks * self.gradient_bytes
 
+    def buckets(self, ranks: int) -> int:
+        """Return in how many parts the gradients travel, compressed or not."""
+        return max(1, round(4 * self.gradient_values / bucket_bytes(ranks)))
+
     def messages(self, ranks: int) -> int:
         """Return in how many messages a rank sends that."""
-        return (self.rounds + 1) * (ranks - 1) * self.buckets
+        return (self.rounds + 1) * (ranks - 1) * self.buckets(ranks)
 
     def slowest_s(self, ranks: int) -> float:
         """Return how long the slowest rank is expected to compute."""
@@ -89,7 +92,8 @@ class StepTime:
     def communication_s(self, ranks: int) -> float:
         """Return what the exchange adds to a step: handling the bytes, and waiting for those still on their way."""
         handling_s = self.handling_s(ranks)
-        late_s = self.sent_bytes(ranks) / self.link_bytes_per_s - handling_s - self.overlap * self.compute_s
+        hidden_s = self.overlap * self.compute_s * (1 - 1 / self.buckets(ranks))
+        late_s = self.sent_bytes(ranks) / self.link_bytes_per_s - handling_s - hidden_s
         return handling_s + max(0.0, late_s)
 
     def step_s(self, ranks: int) -> float:

@@ -22,7 +22,7 @@ from queue import Empty, Queue
 from torch import distributed
 
 from ..errors import RoadSegError, WorkerError
-from .group import Group, LostRankError
+from .group import Group, LostRankError, join
 from .rank_process import LOOPBACK, TIMEOUT_S
 from .rank_variables import number, restarts
 
@@ -59,10 +59,7 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
         os.environ.setdefault("GLOO_SOCKET_IFNAME", LOOPBACK)
     try:
         store = _meet(rank, size)
-        distributed.init_process_group(
-            "gloo", store=store, rank=rank, world_size=size, timeout=timedelta(seconds=TIMEOUT_S)
-        )
-        group = Group(rank, size, number("LOCAL_WORLD_SIZE", size))
+        group = join(store, rank, size, number("LOCAL_WORLD_SIZE", size), TIMEOUT_S)
         machines = group.gather_documents(platform.node())
     except (RuntimeError, ValueError) as error:  # among these what torch.distributed calls DistNetworkError
         raise WorkerError(

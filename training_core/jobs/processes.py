@@ -37,6 +37,15 @@ class ProcessOptions(Job):
         choices=(BATCHES, SPLIT),
         advanced=True,
     )
+    exchange_precision: str = option(
+        "fp32",
+        "Exchange precision",
+        "Number format in which gradients travel between processes; they are added up in fp32 all the same. bf16 "
+        "halves what a slow network carries, and rounds each batch's gradients: the model is then no longer that of a "
+        "single process, but still the same for any larger number.",
+        choices=("fp32", "bf16"),
+        advanced=True,
+    )
     pipeline_stages: int = option(
         1,
         "Pipeline stages",

@@ -23,6 +23,7 @@ from ..distributed.group import ALONE, Group
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.tiling import Tile
 from ..models.engines import NativeEngine
+from ..models.precise_sums import PreciseSums
 from ..system.prefetch import ahead
 from .class_loss import count_classes
 from .cldice_loss import REACH_PX
@@ -104,7 +105,8 @@ def add_image_gradients(
                 exchange.begin_round(contributors, is_last=False)
             if group.rank < contributors:
                 loss = next_loss(sums.joined()) if number else loss
-                loss.backward()
+                with PreciseSums():
+                    loss.backward()
                 tick((len(own) + number) / passes)
             if exchange:
                 exchange.end_round()

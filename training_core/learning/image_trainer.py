@@ -11,8 +11,7 @@ from torch import nn
 
 from ..distributed.group import ALONE, Group
 from ..jobs import StepOptions
-from ..models.engines import NativeEngine
-from ..models.precise_sums import sum_precisely
+from ..models.engines import FP32, NativeEngine
 from .image_gradients import add_image_gradients
 from .image_tiles import TilePlan
 from .trainer import Trainer
@@ -28,6 +27,8 @@ class ImageTrainer(Trainer):
         See Trainer.
     plan : TilePlan
         How images are divided.
+    exchange_precision : str
+        See Trainer.
     tick : callable
         Called after each tile of a single process with the share of the image that is done; may raise to cancel.
         Several ranks finish a step together.
@@ -40,10 +41,10 @@ class ImageTrainer(Trainer):
         recipe: StepOptions,
         plan: TilePlan,
         group: Group = ALONE,
+        exchange_precision: str = FP32,
         tick: Callable[[float], None] = lambda _: None,
     ) -> None:
-        super().__init__(model, engine, recipe, group)
-        sum_precisely(self._model)
+        super().__init__(model, engine, recipe, group, exchange_precision=exchange_precision)
         self._plan, self._tick = plan, tick if group.size == 1 else lambda _: None
 
     def _compute_gradients(self, images: Sequence[ImageSample], labeled_px: Sequence[int]) -> float:

@@ -82,6 +82,8 @@ class PipelineTrainer(Trainer):
         How many parts of the U-Net each stage has; see `pipeline_plan`.
     schedule : str
         One of `pipeline_schedules.SCHEDULES`.
+    exchange_precision : str
+        See `Trainer`.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class PipelineTrainer(Trainer):
         group: Group,
         balance: Sequence[int],
         schedule: str = ONE_F_ONE_B,
+        exchange_precision: str = FP32,
     ) -> None:
         require_pipelines(recipe, len(balance), group.size)
         self._stages, self._replicas = _grid(group, len(balance))
@@ -101,7 +104,8 @@ class PipelineTrainer(Trainer):
         # A trainer of the whole model, without memory: it never trains, but knows what a plain one's state is like.
         self._whole_model = without_memory(model)
         self._whole = Trainer(self._whole_model, NativeEngine(FP32), recipe)
-        super().__init__(self._own_stage(model, engine), engine, recipe, self._replicas)
+        stage = self._own_stage(model, engine)
+        super().__init__(stage, engine, recipe, self._replicas, exchange_precision=exchange_precision)
         self.group, self._waited_s = group, group.waited_s
         # LAMB limits the norm of all gradients, of which this optimizer has some.
         self._most_norm = self._optimizer.defaults.get("max_grad_norm")

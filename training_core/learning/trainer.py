@@ -25,7 +25,7 @@ from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band
 from ..jobs import StepOptions
 from ..jobs.recipe import BATCHES, SPLIT
-from ..models.engines import NativeEngine
+from ..models.engines import BF16, FP32, NativeEngine
 from ..models.unet import freeze_stages, set_training_mode
 from ..segmentation.inference import Predictor
 from .history import PARTS_OF_A_STEP
@@ -52,6 +52,8 @@ class Trainer:
         The ranks that train together.
     sharing : str
         What they share: batches, or split; see `parts_of_step`.
+    exchange_precision : str
+        fp32 or bf16: of the gradients that ranks exchange.
 
     Attributes
     ----------
@@ -72,6 +74,7 @@ class Trainer:
         recipe: StepOptions,
         group: Group = ALONE,
         sharing: str = BATCHES,
+        exchange_precision: str = FP32,
     ) -> None:
         self._engine, self._recipe, self.group, self.sharing = engine, recipe, group, sharing
         freeze_stages(model, recipe.frozen_stages)
@@ -83,7 +86,8 @@ class Trainer:
         if group.size > 1 and sharing == SPLIT:
             synchronize_norms(self._model, group)
         self._set_training_mode()
-        self._exchange = GradientExchange(self._model.parameters(), group) if group.size > 1 else None
+        is_compressed = exchange_precision == BF16
+        self._exchange = GradientExchange(self._model.parameters(), group, is_compressed) if group.size > 1 else None
         self._statistics = RunningStatistics(self._model, group) if self._shares_batches else None
         self.is_intact, self.timings_s = True, dict.fromkeys(PARTS, 0.0)
         self._part_began_s, self._waited_s = time.perf_counter(), group.waited_s

@@ -1,112 +1,103 @@
-"""Gradients of biases and of frozen batch normalization that many pixels do not blur.
+"""Gradients of weights that many pixels do not blur.
 
-They are sums over all pixels, which PyTorch's kernels add up one by one in FP32: over the four million of an image of
-2048 px, up to 0.8 % of the sum was rounded away. Here, blocks of rows are summed by cascades, and these sums in FP64.
+They are sums over all pixels, which PyTorch's and oneDNN's kernels add up in FP32: over the four million of an image of
+2048 px, up to 0.8 % of such a sum is rounded away for biases and frozen batch normalization, and 0.03 % for filters.
+Within `PreciseSums`, blocks of rows are summed as before, and these sums in FP64.
 
-Scope: layers in FP32 or BF16. Independent of what surrounds them.
+Scope: backward passes of convolutions and batch normalization. Independent of models and of what a loss is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Optional
 
 import torch
-from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
+from torch import Tensor
 from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
 
-# Small enough to stay in the cache from one operation to the next.
-_BLOCK_VALUES = 1 << 18
-
-
-def sum_precisely(model: nn.Module) -> None:
-    """Make the layers of a model sum their gradients precisely; names of weights stay, as do the features."""
-    for module in list(model.modules()):
-        if isinstance(module, nn.BatchNorm2d):
-            module.__class__ = PreciseBatchNorm2d
-        elif isinstance(module, nn.Conv2d) and module.bias is not None:
-            module.__class__ = PreciseConv2d
+_aten = torch.ops.aten
+# Of values: small enough to stay in the cache from one operation to the next. Of pixels: large enough for a convolution
+# to take no longer than the whole at once.
+_BLOCK_VALUES, _BLOCK_PX = 1 << 18, 1 << 16
 
 
-class PreciseBatchNorm2d(nn.BatchNorm2d):
-    """Batch normalization that sums precisely where it is frozen; `sum_precisely` makes one of a plain one."""
+class PreciseSums(TorchDispatchMode):
+    """A context for backward passes, in which gradients of weights are summed precisely.
 
-    def forward(self, features: Tensor) -> Tensor:
-        """Return the normalized features.
+    Convolutions in two dimensions and FP32, and batch normalization with frozen statistics, take part; layers of the
+    Intel extension do not.
+    """
 
-        Parameters
-        ----------
-        features : Tensor (batch, channels, height, width), float32, float64 or bfloat16
-
-        Returns
-        -------
-        Tensor (batch, channels, height, width), same dtype
-        """
-        if self.training or not torch.is_grad_enabled():
-            return super().forward(features)
-        return _Normalized.apply(features, self.weight, self.bias, self.running_mean, self.running_var, self.eps)
+    def __torch_dispatch__(
+        self, operation: Any, types: Any, arguments: Sequence[Any] = (), options: Optional[dict[str, Any]] = None
+    ) -> Any:
+        """Call an operation, or the precise one in its place."""
+        return _PRECISE.get(operation, operation)(*arguments, **(options or {}))
 
 
-class PreciseConv2d(nn.Conv2d):
-    """A convolution that sums the gradient of its bias precisely; `sum_precisely` makes one of a plain one."""
-
-    def forward(self, features: Tensor) -> Tensor:
-        """Return the convolved features.
-
-        Parameters
-        ----------
-        features : Tensor (batch, in, height, width), float32, float64 or bfloat16
-
-        Returns
-        -------
-        Tensor (batch, out, height, width), dtype of the bias
-        """
-        return _Biased.apply(self._conv_forward(features, self.weight, None), self.bias)
-
-
-class _Normalized(torch.autograd.Function):
-    """Normalization by constant statistics."""
-
-    @staticmethod
-    def forward(
-        context: Any, features: Tensor, weight: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, eps: float
-    ) -> Tensor:
-        context.save_for_backward(features, weight, mean, variance)
-        context.eps = eps
-        return functional.batch_norm(features, mean, variance, weight, bias, False, 0.0, eps)
-
-    @staticmethod
-    @once_differentiable
-    def backward(context: Any, outer: Tensor) -> tuple[Optional[Tensor], ...]:
-        features, weight, mean, variance = context.saved_tensors
-        inverse = (variance + context.eps).rsqrt()
-        slope, center = (weight * inverse).view(-1, 1, 1), mean.view(-1, 1, 1)
-        gradient = torch.empty_like(features)
-        of_weight = of_bias = torch.zeros_like(mean, dtype=torch.float64)
-        for rows in _blocks(features):
-            part = outer[rows].to(mean.dtype)
-            of_bias = of_bias + part.sum((0, 2, 3))
-            of_weight = of_weight + ((features[rows] - center) * part).sum((0, 2, 3))
-            gradient[rows] = part * slope
-        return gradient, (of_weight * inverse).to(weight.dtype), of_bias.to(weight.dtype), None, None, None
+def _convolution_backward(
+    outer: Tensor, features: Tensor, weight: Tensor, bias_sizes: Optional[list[int]], stride: list[int],
+    padding: list[int], dilation: list[int], transposed: bool, output_padding: list[int], groups: int,
+    output_mask: list[bool],
+) -> tuple[Optional[Tensor], ...]:  # fmt: skip
+    """See aten::convolution_backward."""
+    how = stride, padding, dilation, transposed, output_padding, groups
+    if features.dtype == torch.bfloat16 or dilation[0] != 1:  # products in BF16 round far more away
+        return _aten.convolution_backward(outer, features, weight, bias_sizes, *how, output_mask)
+    of_features, _, _ = _aten.convolution_backward(
+        outer, features, weight, bias_sizes, *how, [output_mask[0], False, False]
+    )
+    of_weight = _gradient_of_filters(outer, features, weight, *how) if output_mask[1] else None
+    of_bias = None
+    if output_mask[2]:
+        of_bias = sum(outer[rows].sum((0, 2, 3)).double() for rows in _blocks(outer)).to(outer.dtype)
+    return of_features, of_weight, of_bias
 
 
-class _Biased(torch.autograd.Function):
-    """Features and a bias for each channel."""
+def _gradient_of_filters(
+    outer: Tensor, features: Tensor, weight: Tensor, stride: list[int], padding: list[int], dilation: list[int],
+    transposed: bool, output_padding: list[int], groups: int,
+) -> Tensor:  # fmt: skip
+    """Return it, added up over blocks of rows of the side that a filter meets pixel by pixel."""
+    single, spread = (features, outer) if transposed else (outer, features)
+    total = torch.zeros_like(weight, dtype=torch.float64)
+    step = max(1, _BLOCK_PX // (single.shape[0] * single.shape[3]))
+    for top in range(0, single.shape[2], step):
+        part = single[:, :, top : top + step]
+        first = top * stride[0] - padding[0]
+        last = first + (part.shape[2] - 1) * stride[0] + weight.shape[2]
+        around = spread[:, :, max(0, first) : last]
+        if first < 0 or last > spread.shape[2]:
+            around = functional.pad(around, (0, 0, max(0, -first), max(0, last - spread.shape[2])))
+        pair = (around, part) if transposed else (part, around)
+        total += _aten.convolution_backward(
+            *pair, weight, None, stride, [0, padding[1]], dilation, transposed, output_padding, groups,
+            [False, True, False],
+        )[1]  # fmt: skip
+    return total.to(weight.dtype)
 
-    @staticmethod
-    def forward(context: Any, features: Tensor, bias: Tensor) -> Tensor:
-        context.dtype = features.dtype
-        return features + bias.view(-1, 1, 1)
 
-    @staticmethod
-    @once_differentiable
-    def backward(context: Any, outer: Tensor) -> tuple[Tensor, Tensor]:
-        of_bias = torch.zeros(outer.shape[1], dtype=torch.float64)
-        for rows in _blocks(outer):
-            of_bias += outer[rows].sum((0, 2, 3))
-        return outer.to(context.dtype), of_bias.to(outer.dtype)
+def _batch_norm_backward(
+    outer: Tensor, features: Tensor, weight: Tensor, mean: Tensor, variance: Tensor, batch_mean: Optional[Tensor],
+    batch_inverse: Optional[Tensor], is_live: bool, eps: float, output_mask: list[bool],
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """See aten::native_batch_norm_backward."""
+    if is_live:
+        return _aten.native_batch_norm_backward(
+            outer, features, weight, mean, variance, batch_mean, batch_inverse, is_live, eps, output_mask
+        )
+    inverse = (variance + eps).rsqrt()
+    slope, center = (weight * inverse).view(-1, 1, 1), mean.view(-1, 1, 1)
+    of_features = torch.empty_like(features)
+    of_weight, of_bias = torch.zeros(2, len(mean), dtype=torch.float64)
+    for rows in _blocks(features):
+        part = outer[rows].to(mean.dtype)
+        of_bias += part.sum((0, 2, 3))
+        of_weight += ((features[rows] - center) * part).sum((0, 2, 3))
+        of_features[rows] = part * slope
+    return of_features, (of_weight * inverse).to(weight.dtype), of_bias.to(weight.dtype)
 
 
 def _blocks(features: Tensor) -> Iterator[tuple[Any, ...]]:
@@ -115,3 +106,9 @@ def _blocks(features: Tensor) -> Iterator[tuple[Any, ...]]:
     step = max(1, _BLOCK_VALUES * height // max(1, features.numel()))
     for top in range(0, height, step):
         yield (..., slice(top, top + step), slice(None))
+
+
+_PRECISE = {
+    _aten.convolution_backward.default: _convolution_backward,
+    _aten.native_batch_norm_backward.default: _batch_norm_backward,
+}

@@ -277,12 +277,13 @@ def _prepare(
 ) -> Training:
     """Return the training that is to begin, or to be resumed from a checkpoint."""
     images, job, engine = setup.images, setup.job, setup.engine
+    format_ = job.exchange_precision
     if setup.tiles:
-        trainer = ImageTrainer(model, engine, job, setup.tiles, group, lambda _: reporter.check_cancelled())
+        trainer = ImageTrainer(model, engine, job, setup.tiles, group, format_, lambda _: reporter.check_cancelled())
     elif setup.balance:
-        trainer = PipelineTrainer(model, engine, job, group, setup.balance, job.pipeline_schedule)
+        trainer = PipelineTrainer(model, engine, job, group, setup.balance, job.pipeline_schedule, format_)
     else:
-        trainer = Trainer(model, engine, job, group, job.sharing)
+        trainer = Trainer(model, engine, job, group, job.sharing, format_)
     with agreed(group):
         if former:
             take_over(trainer, former, checkpoint_path(job.model))

@@ -160,18 +160,21 @@ def _ran_ns(task: Path) -> int:
 @contextmanager
 def sampled_loads() -> Iterator[LoadSampler]:
     """Sample the threads' loads within the context; nothing is sampled where the system does not tell them."""
-    sampler, is_over = LoadSampler(), threading.Event()
+    sampler, has_begun, is_over = LoadSampler(), threading.Event(), threading.Event()
 
     def run() -> None:
-        while not is_over.is_set():
+        sampler.sample()
+        has_begun.set()
+        while not is_over.wait(_SAMPLE_INTERVAL_S):
             sampler.sample()
-            is_over.wait(_SAMPLE_INTERVAL_S)
+        sampler.sample()
 
     if not (_TASKS / str(threading.get_native_id()) / "schedstat").exists():
         yield sampler
         return
     thread = threading.Thread(target=run, name="thread loads", daemon=True)
     thread.start()
+    has_begun.wait()
     try:
         yield sampler
     finally:

@@ -1,3 +1,5 @@
+import sys
+
 import torch
 
 from support.collectives import split_up, talk
@@ -15,6 +17,7 @@ def test_collectives_give_every_rank_the_same_in_the_order_of_the_ranks():
         assert found["document"] == {"rank": 0, "text": "Straße"} and found["documents"] == ["", "x", "xx"]
         assert found["tensors"]["weights"].tolist() == [[0], [1], [2]] and found["tensors"]["count"] == 0
     assert all(found["sent_bytes"] > 0 for found in results)
+    assert all(found["handled_s"] > 0.001 for found in results) or sys.platform != "linux"
 
 
 def test_one_rank_alone_needs_no_other():

@@ -25,9 +25,15 @@ def test_each_rank_sends_its_gradients_almost_twice(ranks, sent_mb):
 
 
 def test_every_batch_of_a_rank_is_packed_and_sent_and_the_sums_are_sent_once():
-    three = replace(PLAIN, rounds=3, buckets=5, packing_s_per_byte=1e-8, link_bytes_per_s=math.inf)
+    three = replace(PLAIN, rounds=3, packing_s_per_byte=1e-8, link_bytes_per_s=math.inf)
     assert three.sent_bytes(2) == pytest.approx(4 * 50e6) and three.communication_s(2) == pytest.approx(3.0)
-    assert three.messages(2) == 4 * 5 and three.messages(3) == 4 * 2 * 5
+    assert three.messages(2) == 4 * 6 and three.messages(3) == 4 * 2 * 6  # 6 buckets of 16 MB
+
+
+def test_the_more_ranks_the_fewer_buckets_so_that_messages_are_not_too_small():
+    assert [PLAIN.buckets(ranks) for ranks in (2, 16, 20, 50, 128)] == [6, 6, 5, 2, 1]
+    assert PLAIN.messages(128) == 2 * 127
+    assert replace(PLAIN, gradient_values=1000).buckets(2) == 1
 
 
 def test_a_value_of_two_bytes_takes_half_the_time():
@@ -35,18 +41,20 @@ def test_a_value_of_two_bytes_takes_half_the_time():
 
 
 def test_the_slower_of_network_and_processor_counts():
-    # 150 MB sent and 100 MB packed by 4 ranks, in 6 messages, take the processor
-    # 0.03 + 0.01 + 0.06 s, or ten times that.
-    handled = replace(PLAIN, handling_s_per_byte=2e-10, packing_s_per_byte=1e-10, latency_s=0.01)
+    # 150 MB sent and 100 MB packed by 4 ranks, in 36 messages, take the processor 0.03 + 0.01 + 0.06 s, or ten times
+    # that.
+    handled = replace(PLAIN, handling_s_per_byte=2e-10, packing_s_per_byte=1e-10, latency_s=0.06 / 36)
     assert handled.handling_s(4) == pytest.approx(0.1) and handled.communication_s(4) == pytest.approx(0.15)
-    slow = replace(PLAIN, handling_s_per_byte=2e-9, packing_s_per_byte=1e-9, latency_s=0.1)
+    slow = replace(PLAIN, handling_s_per_byte=2e-9, packing_s_per_byte=1e-9, latency_s=0.6 / 36)
     assert slow.communication_s(4) == pytest.approx(1.0)
 
 
 def test_gradients_that_travel_while_the_rank_computes_cost_what_its_processor_does_for_them():
-    overlapped = replace(PLAIN, handling_s_per_byte=2.5e-10, overlap=0.05)
-    assert overlapped.communication_s(2) == pytest.approx(0.05)  # of 0.1 s, 0.05 s of the computing
-    assert replace(overlapped, overlap=0.5).communication_s(2) == pytest.approx(0.025)
+    overlapped = replace(PLAIN, handling_s_per_byte=2.5e-10, overlap=0.06)
+    assert overlapped.communication_s(2) == pytest.approx(0.05)  # of 0.1 s, 0.06 s less a sixth
+    assert replace(overlapped, overlap=0.6).communication_s(2) == pytest.approx(0.025)
+    # In one bucket nothing travels before the end: 198.4 MB.
+    assert replace(overlapped, overlap=0.6).communication_s(128) == pytest.approx(0.1984, rel=1e-3)
 
 
 @pytest.mark.parametrize(

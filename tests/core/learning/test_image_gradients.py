@@ -14,6 +14,7 @@ from support.image_losses import (
 )
 from support.ranks import run_ranks
 from training_core.errors import JobError
+from training_core.geodata.pixel_codes import BACKGROUND, ROAD
 from training_core.learning.image_gradients import add_image_gradients
 from training_core.learning.image_tiles import TilePlan
 from training_core.models.engines import make_engine, why_not_ipex
@@ -47,6 +48,14 @@ def test_tiles_have_the_loss_and_the_gradients_of_the_undivided_image(network, w
 def test_without_a_halo_they_have_not(network, whole):
     _, found = by_tiles(network, PRECISE, sample(*SHAPE), TilePlan(64, 0))
     assert largest_error(found, whole[1]) > 1e-3
+
+
+def test_in_fp32_many_pixels_round_nothing_away():
+    model, image = small_network(), sample(1000, 1500)
+    image.training[image.training == BACKGROUND] = ROAD  # so that the gradients of all pixels add up
+    _, expected = undivided(model, PRECISE, image)
+    _, found = by_tiles(model.float(), make_engine("native", "fp32"), image, TilePlan(1504, 32))
+    assert largest_error(found, expected) < 1e-5
 
 
 def test_classes_and_center_lines_are_as_exact():

@@ -6,7 +6,7 @@ from support.shared_training import train_many
 from training_core.distributed.group import Group
 from training_core.learning.sharing import parts_of_step
 
-STEPS = 3
+STEPS, MANY_STEPS = 3, 50
 WHOLE_BATCHES = [
     *({"sharing": "batches", "options": {"optimizer": name}} for name in ("adamw", "sgd", "lamb", "lars")),
     {
@@ -36,8 +36,8 @@ CUT_BATCHES = [
 QUICK = (WHOLE_BATCHES[0], WHOLE_BATCHES[4], CUT_BATCHES[1])
 
 
-def cases_of(*cases):
-    return [{**case, "steps": STEPS} for case in cases]
+def cases_of(*cases, steps=STEPS):
+    return [{**case, "steps": steps} for case in cases]
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +54,28 @@ def test_a_model_does_not_depend_on_the_number_of_ranks(cases, alone):
     compare(cases, run_ranks(train_many, 3, cases), alone)
 
 
+@pytest.fixture(scope="module")
+def many_cases():
+    return cases_of(*WHOLE_BATCHES, steps=MANY_STEPS) + cases_of(*CUT_BATCHES)
+
+
+@pytest.fixture(scope="module")
+def many_alone(many_cases):
+    return run_ranks(train_many, 1, many_cases)[0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_nor_does_it_with_any_optimizer_or_precision(ranks):
-    cases = cases_of(*WHOLE_BATCHES, *CUT_BATCHES)
-    compare(cases, run_ranks(train_many, ranks, cases), run_ranks(train_many, 1, cases)[0])
+def test_nor_does_it_after_many_steps_with_any_optimizer_or_precision(many_cases, many_alone, ranks):
+    compare(many_cases, run_ranks(train_many, ranks, many_cases), many_alone)
+
+
+@pytest.mark.slow
+def test_with_compressed_gradients_it_does_not_depend_on_the_number_of_ranks_from_two_on(cases, alone):
+    compressed = [{**cases[0], "options": {"exchange_precision": "bf16"}}]
+    two, three = (run_ranks(train_many, ranks, compressed)[0][0] for ranks in (2, 3))
+    assert two[:2] == three[:2] and two[1] != alone[0][1]
+    assert two[0] == pytest.approx(alone[0][0], rel=0.02)
 
 
 def compare(cases, ranks, alone):

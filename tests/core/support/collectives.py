@@ -2,6 +2,8 @@
 
 import torch
 
+from training_core.distributed.gradient_exchange import GradientExchange
+
 
 def talk(group):
     """Return what each collective gives this rank."""
@@ -17,7 +19,15 @@ def talk(group):
         "documents": group.gather_documents("x" * group.rank),
         "tensors": group.broadcast_tensors(tensors if group.leads else {}),
         "sent_bytes": group.sent_bytes,
+        "handled_s": handled_s(group),
     }
+
+
+def handled_s(group):
+    """Return for how long the threads of communication work on 32 MB to and from every other rank."""
+    before_s = group.handled_s
+    group.gather(torch.zeros(8_000_000))
+    return group.handled_s - before_s
 
 
 def split_up(group):
@@ -31,3 +41,18 @@ def split_up(group):
         half.collect_tensors(own),
         group.gather(own[f"number {group.rank}"]),
     )
+
+
+def sum_gradients(group, is_compressed):
+    """Return the sums of gradients of two parameters, one of them in channels last, in two rounds, and bytes sent."""
+    weight = torch.nn.Parameter(torch.zeros(2, 3, 2, 2).contiguous(memory_format=torch.channels_last))
+    bias = torch.nn.Parameter(torch.zeros(3))
+    exchange, before = GradientExchange([weight, bias], group, is_compressed), group.sent_bytes
+    whole, small = torch.arange(24.0).view(2, 3, 2, 2), torch.tensor([1.0, 2**-8, 2**-8])[group.rank]
+    for number, contributors in enumerate((3, 2)):
+        exchange.begin_round(contributors, is_last=number == 1)
+        if group.rank < contributors:
+            loss = (weight * whole * (group.rank + 1)).sum() + (bias * torch.tensor([small, 1 + 2**-9, 0])).sum()
+            loss.backward()
+    exchange.finish()
+    return weight.grad, bias.grad, group.sent_bytes - before

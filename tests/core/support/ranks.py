@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import tempfile
 import traceback
-from datetime import timedelta
 from pathlib import Path
 
 import torch
@@ -53,7 +52,7 @@ def _received(receiver):
 def _run(rank, size, folder, sender, function, arguments):
     from torch import distributed
 
-    from training_core.distributed.group import Group
+    from training_core.distributed.group import join
     from training_core.system.processor import prepare_process
 
     prepare_process(threads=1)
@@ -61,10 +60,7 @@ def _run(rank, size, folder, sender, function, arguments):
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     try:
         store = distributed.FileStore(str(Path(folder) / "store"), size)
-        distributed.init_process_group(
-            "gloo", store=store, rank=rank, world_size=size, timeout=timedelta(seconds=TIMEOUT_S / 2)
-        )
-        result = True, function(Group(rank, size), *arguments)
+        result = True, function(join(store, rank, size, timeout_s=TIMEOUT_S / 2), *arguments)
     except BaseException:
         result = False, f"Rank {rank}: {traceback.format_exc()}"
     buffer = io.BytesIO()

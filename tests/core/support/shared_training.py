@@ -47,7 +47,7 @@ def train(group, sharing, steps, options, classes=1, engine="native", precision=
     if balance:
         trainer = PipelineTrainer(model, engine, recipe, group, balance, schedule)
     else:
-        trainer = Trainer(model, engine, recipe, group, sharing)
+        trainer = Trainer(model, engine, recipe, group, sharing, recipe.exchange_precision)
     if resumed:
         trainer.load_state_dict(torch.load(resumed))
     losses = []
