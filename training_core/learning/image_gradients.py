@@ -24,6 +24,7 @@ from ..geodata.pixel_codes import IGNORE
 from ..geodata.tiling import Tile
 from ..models.engines import NativeEngine
 from ..models.precise_sums import PreciseSums
+from ..system.allocator import give_free_blocks_back
 from ..system.prefetch import ahead
 from .class_loss import count_classes
 from .cldice_loss import REACH_PX
@@ -97,6 +98,8 @@ def add_image_gradients(
             with torch.no_grad():
                 next_loss(sums.note())
             tick((done + 1) / passes)
+        if others:  # else gaps remain that no activations fit
+            give_free_blocks_back()
         loss = next_loss(sums.join())  # all others are noted, so that the first tile need not be computed twice
         value = loss.item()
         for number in range(rounds if math.isfinite(value) else 0):

@@ -149,11 +149,13 @@ class _StepBytes:
 @functools.lru_cache
 def _measure_step(architecture: Architecture, engine: Engine, recipe: StepOptions, is_recomputing: bool) -> _StepBytes:
     """Measure three training steps; see `measure_footprint`."""
-    from ..models.recompute import recompute_activations  # loads the library of the U-Net
+    from ..models.recompute import RecomputingUnet  # loads the library of the U-Net
 
     with torch.random.fork_rng(devices=[]), Ledger() as ledger:
         model = build_unet(architecture)
-        trainer = Trainer(recompute_activations(model) if is_recomputing else model, engine, recipe)
+        if is_recomputing:  # without `recompute_activations`, which would slow this process down from here on
+            model.__class__ = RecomputingUnet
+        trainer = Trainer(model, engine, recipe)
         _step(trainer, recipe.accumulation, architecture.in_channels, SMALL_CHIPS_PX[0])  # makes the optimizer's state
         alive = []
         for size_px in SMALL_CHIPS_PX:

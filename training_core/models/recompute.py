@@ -72,7 +72,8 @@ class RecomputingUnet(Unet):
 def recompute_activations(model: nn.Module) -> nn.Module:
     """Make a model recompute its activations from here on, and return it; names of weights stay.
 
-    Since memory is short then, large free blocks are given back to the system, too.
+    Since memory is short then, large free blocks are given back to the system, too, from here on and in all of the
+    process: allocation takes longer.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from training_core.jobs import FineTune
 from training_core.labels.labeled_images import LabeledImage
 from training_core.learning import training_loop
 from training_core.learning.history import MOST_POINTS, History, history_from_document
+from training_core.learning.optimizers import peak_rate
 from training_core.learning.trainer import PARTS, Trainer
 from training_core.learning.training_loop import VALIDATION_SHARE, Training
 from training_core.learning.validation import held_out_blocks, validate
@@ -87,7 +88,7 @@ def test_training_makes_just_the_steps_it_is_given(image):
     assert [step for step, *_ in training.history.validations] == [20, 40]
     assert training.best.scores.f1 > 0.4  # all road would give 0.27
     rates = [rate for *_, rate in training.history.steps]
-    assert max(rates) == pytest.approx(0.001, rel=0.01) and rates[-1] < 0.1 * max(rates)
+    assert max(rates) == pytest.approx(peak_rate(recipe()), rel=0.01) and rates[-1] < 0.1 * max(rates)
     fractions = [event.fraction for event in events if isinstance(event, Progress)]
     assert fractions == sorted(fractions)
 

@@ -14,6 +14,7 @@ from training_core.learning import training_memory
 from training_core.learning.training_memory import measure_footprint, plan_memory
 from training_core.models.engines import FP32, NativeEngine
 from training_core.models.unet import Architecture
+from training_core.system import allocator
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "training_memory.py"
 ARCHITECTURE, ENGINE = Architecture(encoder="resnet18"), NativeEngine(FP32)
@@ -92,6 +93,14 @@ def test_the_estimate_is_near_the_measured_peak():
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     measured = json.loads(output.splitlines()[-1])
     assert measured["estimate_mb"] == pytest.approx(measured["measured_mb"], rel=0.2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc")
+def test_measuring_does_not_change_how_memory_is_allocated():
+    allocator.keep_freed_memory()
+    assert allocator.keeps_freed_memory()
+    measure_footprint(Architecture(encoder="resnet18"), NativeEngine(FP32), FineTune(accumulation=2), True)
+    assert allocator.keeps_freed_memory()
 
 
 def test_where_there_is_room_nothing_is_recomputed(short_of_memory, plain):
