@@ -261,7 +261,8 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
     else:
         trainer = Trainer(built(case), engine, recipe)
     chips, labels = chips_of_step(BATCH * case.batches, case.size_px)
-    chips, losses, seconds = chips[trainer.own_chips].copy(), [], []
+    chips, labels = chips[trainer.own_chips].copy(), labels[trainer.own_chips].copy()
+    losses, seconds = [], []
     for step in range(case.steps):
         if step == 1:
             processor_s, waited_s = time.process_time(), trainer.timings_s["communication"]

@@ -5,9 +5,10 @@ Scope: sampling and augmentation. Independent of files and of the model.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count as count_from
+from itertools import zip_longest
 from typing import Optional
 
 import numpy as np
@@ -42,7 +43,9 @@ class ChipSampler:
         pools = [_find_centers(image.training) for image in images]
         self._roads, self._labeled = [roads for roads, _ in pools], [labeled for _, labeled in pools]
 
-    def batch(self, number: int, count: int, own: Optional[Sequence[int]] = None) -> tuple[np.ndarray, np.ndarray]:
+    def batch(
+        self, number: int, count: int, own: Optional[Sequence[int]] = None, has_images: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Draw a batch, which depends on the seed and its number alone.
 
         Parameters
@@ -52,27 +55,27 @@ class ChipSampler:
         count : int
             Chips in it.
         own : sequence of int, optional
-            Numbers of the chips that this rank computes, in ascending order; all by default. Random numbers are drawn
-            for all of them, so that each is the same whichever rank computes it.
+            Numbers of the chips that are wanted; all by default. Each has random numbers of its own, so that it is the
+            same whichever rank draws it.
+        has_images : bool
+            Whether images are wanted, or labels alone.
 
         Returns
         -------
-        images : ndarray (own, bands, size, size), float32
+        images : ndarray (own or 0, bands, size, size), float32
             Normalized; 0 where the image has no data.
-        labels : ndarray (count, size, size), uint8
+        labels : ndarray (own, size, size), uint8
             BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
         """
-        rng = np.random.default_rng([self._seed, number])
         own, side = range(count) if own is None else own, self._size_px
-        chips = np.zeros((len(own), len(self._images[0].bands), side, side), dtype=np.float32)
-        labels = np.full((count, side, side), IGNORE, dtype=np.uint8)
-        places = {chip: place for place, chip in enumerate(own)}
-        for chip, label in enumerate(labels):
-            self._draw(rng, chips[places[chip]] if chip in places else None, label)
+        chips = np.zeros((len(own) * has_images, len(self._images[0].bands), side, side), dtype=np.float32)
+        labels = np.full((len(own), side, side), IGNORE, dtype=np.uint8)
+        for wanted, chip, label in zip_longest(own, chips, labels):
+            self._draw(np.random.default_rng([self._seed, number, wanted]), chip, label)
         return chips, labels
 
     def _draw(self, rng: np.random.Generator, chip: Optional[np.ndarray], label: np.ndarray) -> None:
-        """Fill a chip (bands, size, size) of zeros, if it is wanted, and its labels (size, size) of IGNORE."""
+        """Fill a chip (bands, size, size) of zeros, if there is one, and its labels (size, size) of IGNORE."""
         pools = self._roads if rng.random() < ROAD_CHIP_SHARE else self._labeled
         weights = np.array([pool.total for pool in pools], dtype=float)
         number = rng.choice(len(pools), p=weights / weights.sum())
@@ -168,7 +171,12 @@ def scale_into(
 
 
 def prefetch(
-    sampler: ChipSampler, batch_size: int, first: int = 0, depth: int = 3, own: Optional[Sequence[int]] = None
+    sampler: ChipSampler,
+    batch_size: int,
+    first: int = 0,
+    depth: int = 3,
+    own: Optional[Sequence[int]] = None,
+    has_images: bool = True,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield batches that a background thread draws ahead; closing the generator ends the thread.
 
@@ -182,12 +190,13 @@ def prefetch(
     depth : int
         How many batches may wait; see `ahead`.
     own : sequence of int, optional
+    has_images : bool
         See `ChipSampler.batch`.
 
     Yields
     ------
-    images : ndarray (own, bands, size, size), float32
-    labels : ndarray (batch_size, size, size), uint8
+    images : ndarray (own or 0, bands, size, size), float32
+    labels : ndarray (own, size, size), uint8
         As `ChipSampler.batch` returns them.
     """
-    return ahead((sampler.batch(number, batch_size, own) for number in itertools.count(first)), depth)
+    return ahead((sampler.batch(number, batch_size, own, has_images) for number in count_from(first)), depth)

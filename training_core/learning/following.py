@@ -55,7 +55,8 @@ def follow(trainer: Trainer, batches: Iterator[tuple[np.ndarray, np.ndarray]], b
     ----------
     trainer : Trainer
     batches : generator of (chips, labels)
-        (own chips, bands, height, width), float32, and (chips, height, width), uint8, of each step. Closed at the end.
+        (own chips, bands, height, width), float32, and (own chips, height, width), uint8, of each step. Closed at the
+        end.
     blocks : sequence of Block
         All held-out blocks, in the order of rank 0.
     """

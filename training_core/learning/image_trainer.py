@@ -47,6 +47,11 @@ class ImageTrainer(Trainer):
         super().__init__(model, engine, recipe, group, exchange_precision=exchange_precision)
         self._plan, self._tick = plan, tick if group.size == 1 else lambda _: None
 
+    @property
+    def samples_per_step(self) -> int:
+        """Images of a step."""
+        return self._recipe.accumulation
+
     def _compute_gradients(self, images: Sequence[ImageSample], labeled_px: Sequence[int]) -> float:
         """Leave the gradients of a step in the parameters, and return its loss; both are the same on all ranks."""
         total = 0.0

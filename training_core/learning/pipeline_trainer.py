@@ -31,7 +31,7 @@ from .following import Command, command
 from .pipeline_run import Pipeline
 from .pipeline_schedules import ONE_F_ONE_B
 from .pipeline_stages import Stage, as_images, handed_over, parts_of, without_memory
-from .sharing import Part, parts_of_step
+from .sharing import Part
 from .trainer import Trainer
 from .training_loss import training_loss
 
@@ -122,9 +122,9 @@ class PipelineTrainer(Trainer):
         return Stage(model, parts[first:end], engine.dtype)
 
     @property
-    def own_chips(self) -> list[int]:
-        """Numbers of the chips of a step that this rank needs: none but on a first stage."""
-        return super().own_chips if self._stages.leads else []
+    def takes_images(self) -> bool:
+        """See Trainer; only a first stage does."""
+        return self._stages.leads
 
     def record_time(self, part: str) -> None:
         """Add the time since the last call to that of a part, one of `PARTS`, and the time waited to communication."""
@@ -142,17 +142,18 @@ class PipelineTrainer(Trainer):
             self.is_intact = False  # without the other stages there is no model
             raise
 
-    def _parts(self, chips: int) -> list[Part]:
-        return parts_of_step(chips, self._recipe.batch_size, self._replicas, self.sharing)
+    @property
+    def _sharing_group(self) -> Group:
+        return self._replicas
 
     def _pass_batches(self, parts: list[Part], chips: np.ndarray, labels: np.ndarray) -> list[float]:
         """Pass this pipeline's batches through the stages; return their losses on the last one."""
-        self._labeled = max(1, np.count_nonzero(labels != IGNORE))
+        own_px = torch.tensor(np.count_nonzero(labels != IGNORE))
+        self._labeled = max(1, int(self._replicas.gather(own_px).sum()))
         self._rounds = iter([(part.contributors, part is parts[-1]) for part in parts])
-        own = [number for part in parts for number in part.chips]
-        batches = len(own) // self._recipe.batch_size
+        batches = len(labels) // self._recipe.batch_size
         self._pipeline = self._pipeline or self._new_pipeline(batches, (chips.shape[1], *labels.shape[1:]))
-        losses = self._pipeline.run(torch.from_numpy(chips), torch.from_numpy(labels[own]))
+        losses = self._pipeline.run(torch.from_numpy(chips), torch.from_numpy(labels))
         self.record_time("communication")
         for _ in range(batches, len(parts)):  # other pipelines have a batch more
             self._begin_round()

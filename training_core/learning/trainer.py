@@ -95,7 +95,17 @@ class Trainer:
     @property
     def own_chips(self) -> list[int]:
         """Numbers of the chips of a step that this rank computes."""
-        return own_chips(self._parts(self._recipe.batch_size * self._recipe.accumulation))
+        return own_chips(self._parts())
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether this rank needs the images of these chips, and not their labels alone."""
+        return True
+
+    @property
+    def samples_per_step(self) -> int:
+        """Chips of a step, those of other ranks included."""
+        return self._recipe.batch_size * self._recipe.accumulation
 
     def record_time(self, part: str) -> None:
         """Add the time since the last call to that of a part, one of `PARTS`, and the time waited to communication."""
@@ -111,9 +121,9 @@ class Trainer:
         ----------
         chips : ndarray (own chips, bands, height, width), float32
             Those of `own_chips`: all of them where one process trains. Computed a batch at a time; gradients
-            accumulate, each batch weighted by its share of the labeled pixels.
-        labels : ndarray (chips, height, width), uint8
-            Of all chips of the step, as `ChipSampler.batch` returns them.
+            accumulate, each batch weighted by its share of the labeled pixels of all ranks.
+        labels : ndarray (own chips, height, width), uint8
+            As `ChipSampler.batch` returns them.
         rate : float
             Learning rate.
 
@@ -137,7 +147,7 @@ class Trainer:
 
     def _compute_gradients(self, chips: np.ndarray, labels: np.ndarray) -> float:
         """Leave the gradients of a step in the parameters, and return its loss; both are the same on all ranks."""
-        parts = self._parts(len(labels))
+        parts = self._parts()
         if self._statistics:
             self._statistics.begin()
         try:
@@ -151,20 +161,32 @@ class Trainer:
                 self._statistics.restore()
             raise
         if self._statistics:
-            self._statistics.finish(len(labels) // self._recipe.batch_size)
+            self._statistics.finish(self._recipe.accumulation)
         return total
 
     def _pass_batches(self, parts: list[Part], chips: np.ndarray, labels: np.ndarray) -> list[float]:
         """Pass this rank's parts of the batches forward and backward; return their losses."""
-        labeled, first, losses = max(1, np.count_nonzero(labels != IGNORE)), 0, []
-        for part in parts:
+        first, losses = 0, []
+        for part, share in zip(parts, self._shares(parts, labels)):
             if self._exchange:
                 self._exchange.begin_round(part.contributors, part is parts[-1])
             if part.chips:
                 own = slice(first, first := first + len(part.chips))
-                share = np.count_nonzero(labels[_span(part.batch)] != IGNORE) / labeled
-                losses.append(self._accumulate(chips[own], labels[_span(part.chips)], share))
+                losses.append(self._accumulate(chips[own], labels[own], share))
         return losses
+
+    def _shares(self, parts: list[Part], labels: np.ndarray) -> list[float]:
+        """Return the share of the step's labeled pixels that the batch of each part of this rank has."""
+        ends = np.cumsum([len(part.chips) for part in parts])
+        own = [np.count_nonzero(chips != IGNORE) for chips in np.split(labels, ends[:-1])]
+        of_ranks = self._sharing_group.gather(torch.tensor(own))
+        of_batches = of_ranks.sum(0) if self.sharing == SPLIT else torch.tensor(own)
+        return (of_batches.double() / max(1, int(of_ranks.sum()))).tolist()
+
+    @property
+    def _sharing_group(self) -> Group:
+        """The ranks among which the batches of a step are shared out."""
+        return self.group
 
     def _accumulate(self, chips: np.ndarray, labels: np.ndarray, share: float) -> float:
         """Add the gradients of a batch, or of this rank's part of it, to those of the step; return the batch's loss."""
@@ -187,8 +209,8 @@ class Trainer:
             losses = self.group.gather(own).T.reshape(-1)[:batches].tolist()
         return sum(losses)
 
-    def _parts(self, chips: int) -> list[Part]:
-        return parts_of_step(chips, self._recipe.batch_size, self.group, self.sharing)
+    def _parts(self) -> list[Part]:
+        return parts_of_step(self.samples_per_step, self._recipe.batch_size, self._sharing_group, self.sharing)
 
     @property
     def _shares_batches(self) -> bool:
@@ -293,10 +315,6 @@ class Trainer:
 
     def _set_training_mode(self) -> None:
         set_training_mode(self._model, self._recipe.frozen_stages, self._recipe.batch_norm)
-
-
-def _span(numbers: range) -> slice:
-    return slice(numbers.start, numbers.stop)
 
 
 def _copies(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

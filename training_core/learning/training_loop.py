@@ -154,7 +154,7 @@ class Training:
         Parameters
         ----------
         batches : generator of (chips, labels)
-            (own chips, bands, height, width), float32, and (chips, height, width), uint8, of each step from the one
+            (own chips, bands, height, width), float32, and (own chips, height, width), uint8, of each step from the one
             after `history.step` on. Closed at the end.
         keep : callable
             Called after every step, to write checkpoints.
@@ -289,13 +289,13 @@ class Training:
         began_s = time.perf_counter()
         command(self.trainer.group, Command.STEP, rate)
         loss = self.trainer.step(chips, labels, rate)
-        fall = self._pace.add_step(time.perf_counter() - began_s, len(labels))
+        fall = self._pace.add_step(time.perf_counter() - began_s, self.trainer.samples_per_step)
         if fall:
             self._reporter.warning(fall)
         if not math.isfinite(loss):
             self._end_diverged(f"at step {self.history.step + 1} the loss became NaN or infinite")
             return
-        self.history.add_step(self._elapsed_s(), loss, rate, len(labels))
+        self.history.add_step(self._elapsed_s(), loss, rate, self.trainer.samples_per_step)
         if self.history.step == 1:
             self._warn_of_short_budget()
         if self.history.elapsed_s - self._reported_s >= REPORT_INTERVAL_S:

@@ -328,7 +328,7 @@ def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:
 
 
 def _batches(setup: Setup, training: Training) -> Iterator[tuple[Any, Any]]:
-    """Yield the chips of each step from the next one on: those of this rank, and the labels of all.
+    """Yield this rank's chips of each step from the next one on, and their labels.
 
     Or whole images, and how many pixels of each are labeled.
     """
@@ -336,7 +336,8 @@ def _batches(setup: Setup, training: Training) -> Iterator[tuple[Any, Any]]:
     if setup.tiles:
         return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, training.history.step)
     sampler, chips = ChipSampler(setup.images, setup.chip_px, job.seed), job.batch_size * job.accumulation
-    return prefetch(sampler, chips, training.history.step, own=training.trainer.own_chips)
+    trainer = training.trainer
+    return prefetch(sampler, chips, training.history.step, own=trainer.own_chips, has_images=trainer.takes_images)
 
 
 def _chip_px(wanted_px: int, images: list[LabeledImage]) -> int:

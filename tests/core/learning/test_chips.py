@@ -213,6 +213,17 @@ def test_a_batch_is_its_number_whatever_was_drawn_before():
         np.testing.assert_array_equal(labels, batches[number][1])
 
 
+def test_a_chip_is_the_same_with_or_without_others():
+    sampler = ChipSampler([image(with_road()), image(with_road(100, 100, 20))], 64, 7)
+    chips, labels = sampler.batch(2, 6)
+    own_chips, own_labels = sampler.batch(2, 6, own=[1, 4])
+    np.testing.assert_array_equal(own_chips, chips[[1, 4]])
+    np.testing.assert_array_equal(own_labels, labels[[1, 4]])
+    no_chips, same_labels = sampler.batch(2, 6, [1, 4], has_images=False)
+    assert no_chips.shape == (0, *chips.shape[1:])
+    np.testing.assert_array_equal(same_labels, own_labels)
+
+
 def test_the_images_stay_as_they_are():
     one = image(with_road())
     values, training = one.values.copy(), one.training.copy()
@@ -250,9 +261,9 @@ def test_batches_are_drawn_ahead_but_not_without_end():
     class Counting(ChipSampler):
         drawn = 0
 
-        def batch(self, number, count, own=None):
+        def batch(self, *arguments):
             self.drawn += 1
-            return super().batch(number, count, own)
+            return super().batch(*arguments)
 
     sampler = Counting([image(with_road())], 64, 0)
     batches = prefetch(sampler, 2, depth=3)

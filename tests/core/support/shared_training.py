@@ -53,7 +53,7 @@ def train(group, sharing, steps, options, classes=1, engine="native", precision=
     losses = []
     for step in range(first, steps):
         chips, labels = chips_of(step, recipe.batch_size * recipe.accumulation, classes)
-        losses.append(trainer.step(chips[trainer.own_chips], labels, 0.01))
+        losses.append(trainer.step(chips[trainer.own_chips], labels[trainer.own_chips], 0.01))
     state = on_rank_0(trainer, trainer.state_dict) if balance else trainer.state_dict()
     if kept and group.leads:
         torch.save(state, kept)
