@@ -3,8 +3,8 @@
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/faults.py`. A generated scene is trained on, and:
 
 - a rank started by the job is killed, stopped (it hangs) or runs out of memory
-- of two ranks that torchrun has started in two network namespaces (as root), one is killed or stopped, or the link
-  between them goes down
+- of two ranks that torchrun has started in two network namespaces (as root), one is killed or stopped, its torchrun is
+  stopped by Ctrl+C, or the link between them goes down
 
 Each time it is printed after how many seconds the job ended, what it said, whether its checkpoint is there, whether a
 process of its process group is left, and whether the model of the resumed job is that of an uninterrupted one.
@@ -51,7 +51,7 @@ def main() -> None:
         for fault in (signal.SIGKILL, signal.SIGSTOP, "memory"):
             report(folder, expected, f"started by the job: {name_of(fault)} of rank 1", fail_locally(folder, fault))
         if os.geteuid() == 0:
-            for fault in (signal.SIGKILL, signal.SIGSTOP, "link"):
+            for fault in (signal.SIGKILL, signal.SIGSTOP, "Ctrl+C", "link"):
                 found = fail_between_machines(folder, fault)
                 report(folder, expected, f"torchrun on two machines: {name_of(fault)} of rank 1", found)
 
@@ -116,6 +116,8 @@ def fail_between_machines(folder: Path, fault: signal.Signals | str) -> tuple[fl
         began_s = time.monotonic()
         if fault == "link":
             call(*prefixes[1], "ip", "link", "set", INTERFACES[1], "down")
+        elif fault == "Ctrl+C":
+            os.killpg(jobs[1].pid, signal.SIGINT)
         else:
             os.kill(second.pid, fault)
         seconds, words = ended(jobs[0], began_s)
