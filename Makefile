@@ -10,8 +10,9 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 QGIS_PYTHON := build/qgis-venv/bin/python
 PYTEST := -m pytest -p no:cacheprovider
-# A process for each of two cores, which computes with one thread; one that is done takes over tests of the other.
-TWO := -n 2 --dist worksteal
+# Three processes for two cores, each of which computes with one thread: many tests wait for processes of their own. One
+# that is done takes over tests of the others.
+THREE := -n 3 --dist worksteal
 
 demo: build/runtime-python.txt
 	@/usr/bin/python3 scripts/demo.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ROADS),--roads "$(ROADS)") \
@@ -46,27 +47,27 @@ lint: build/core-test-packages.stamp
 	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" -m ruff format --no-cache --check .
 
 test-core: build/core-test-packages.stamp
-	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) -m "not slow" \
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m "not slow" \
 	    tests/core tests/hostile
 
 test-plugin: build/qgis-venv.stamp
-	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m "not slow" tests/plugin
+	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m "not slow" tests/plugin
 
 test-package: build/qgis-venv.stamp build/runtime-python.txt
 	$(QGIS_PYTHON) $(PYTEST) tests/package
 
 test-end-to-end: build/qgis-venv.stamp build/runtime-python.txt
-	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m "not slow" tests/end_to_end
+	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m "not slow" tests/end_to_end
 
 # What takes long and shows what changes rarely; no part of `make test`.
 test-slow: build/core-test-packages.stamp build/qgis-venv.stamp
-	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) -m slow tests/core
-	$(QGIS_PYTHON) $(PYTEST) $(TWO) -m slow tests/end_to_end
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) -m slow tests/core
+	$(QGIS_PYTHON) $(PYTEST) $(THREE) -m slow tests/end_to_end
 
-# All hostile input, of which `make test` tries a fortieth, and kills at random moments; takes some twenty minutes.
+# All hostile input, of which `make test` tries an eightieth, and kills at random moments; takes some twenty minutes.
 test-hostile: build/core-test-packages.stamp build/qgis-venv.stamp
-	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(TWO) --all-cases tests/hostile
-	$(QGIS_PYTHON) $(PYTEST) $(TWO) tests/plugin/hostile
+	PYTHONPATH=build/core-test-packages "$$(cat build/runtime-python.txt)" $(PYTEST) $(THREE) --all-cases tests/hostile
+	$(QGIS_PYTHON) $(PYTEST) $(THREE) tests/plugin/hostile
 
 # QGIS' own window under Xvfb; no part of `make test`, since how long a window may be dead is a matter of the machine.
 test-gui: build/qgis-venv.stamp build/screen.stamp build/runtime-python.txt

@@ -78,7 +78,7 @@ class Case:
 
 
 # `make test` has minutes: it tries one case in so many of each group.
-SAMPLED = 40
+SAMPLED = 80
 
 
 def sampled(cases: Iterable[Case]) -> list[Case]:

@@ -14,11 +14,11 @@ prepare_process(threads=1)
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all-cases", action="store_true", help="all hostile cases, instead of a fortieth of each group")
+    parser.addoption("--all-cases", action="store_true", help="all hostile cases, instead of an eightieth of each group")
 
 
 def pytest_generate_tests(metafunc):
-    """Give a test that takes a `case` those of its module's `CASES`: all, or a fortieth of each group."""
+    """Give a test that takes a `case` those of its module's `CASES`: all, or an eightieth of each group."""
     if "case" not in metafunc.fixturenames:
         return
     from cases import sampled
