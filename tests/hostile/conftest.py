@@ -14,7 +14,7 @@ prepare_process(threads=1)
 
 
 def pytest_addoption(parser):
-    parser.addoption("--all-cases", action="store_true", help="all hostile cases, instead of an eightieth of each group")
+    parser.addoption("--all-cases", action="store_true", help="all hostile cases, not an eightieth of each group")
 
 
 def pytest_generate_tests(metafunc):
