@@ -114,6 +114,7 @@ def check_no_results(job: str, options: dict) -> None:
     assert there in ([], claimed(job, options)), there
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [pytest.param(1, marks=SLOW), 2, pytest.param(3, marks=SLOW)])
 def test_a_training_that_is_killed_while_it_writes_a_checkpoint_goes_on(
     references, goods: Goods, server, tmp_path, number
@@ -154,6 +155,7 @@ def kill_while_writing(out: Path, number: int) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "job", ["cleannetwork", *(pytest.param(job, marks=SLOW) for job in ("segment", "exportnetwork"))]
 )

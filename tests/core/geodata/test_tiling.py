@@ -106,6 +106,7 @@ def test_with_the_exact_halo_no_seam_shows_whatever_the_size(predictor, exact_px
     assert np.abs(stitched(predictor, values, 32 * core, exact_px) - whole(predictor, values)).max() < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoder", ["resnet18", pytest.param("resnet34", marks=pytest.mark.slow)])
 def test_a_halo_32_px_narrower_than_the_exact_one_shows(encoder):
     """Pixels far brighter than any other, at the end of the receptive field, change a tile that has them."""

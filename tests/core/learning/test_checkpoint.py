@@ -132,6 +132,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_what_is_left_of_a_checkpoint_whose_writer_was_killed_is_removed_by_the_next_run(tmp_path):
     path = tmp_path / "model.safetensors.checkpoint"
     process = subprocess.Popen([sys.executable, "-c", WRITING, str(path)], cwd=ROOT)
@@ -144,6 +145,7 @@ def test_what_is_left_of_a_checkpoint_whose_writer_was_killed_is_removed_by_the_
         assert not set(tmp_path.iterdir()) - {path}
 
 
+@pytest.mark.slow
 def test_a_checkpoint_for_which_there_is_no_room_is_a_warning_and_leaves_nothing(job, tmp_path):
     (tmp_path / "whole").mkdir()
     finetune.run(job(tmp_path / "whole", steps=2), Reporter())
@@ -156,6 +158,7 @@ def test_a_checkpoint_for_which_there_is_no_room_is_a_warning_and_leaves_nothing
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "whole"]
 
 
+@pytest.mark.slow
 def test_a_stop_keeps_the_best_model_where_that_is_wished(job, tmp_path):
     reporter, events = stopping_after(1)
     result = finetune.run(job(tmp_path, keep_best=True, report=str(tmp_path / "report.html")), reporter)

@@ -10,6 +10,7 @@ from training_core.pipelines import finetune
 DAY_S = 86400.0
 
 
+@pytest.mark.slow
 def test_a_training_takes_the_minutes_it_was_given_though_the_clock_is_set_back(
     town, planted, tmp_path, monkeypatch, enough_memory
 ):

@@ -70,6 +70,7 @@ def test_a_training_goes_on_with_other_stages_or_none(cases, alone, tmp_path):
         assert losses == alone[1][0][1:] and digests == alone[1][1]
 
 
+@pytest.mark.slow
 def test_a_rank_keeps_its_own_stage_and_validates_with_all():
     names, weights, probability, loss = run_ranks(show_alone, 1)[0]
     results = run_ranks(show_stage, 2, (9, 6))

@@ -124,6 +124,7 @@ def test_all_validations_compute_the_same_blocks_and_the_last_one_more(wide):
     assert any(f"{sample} of the {len(training.blocks)} held-out blocks" in note for note in training.history.notes)
 
 
+@pytest.mark.slow
 def test_validations_keep_to_their_share_of_a_time_budget(wide):
     training = new_training(wide, minutes=6 / 60, frozen_stages=5)
     training.run(batches(wide))
@@ -169,6 +170,7 @@ def test_a_stop_ends_training_and_closes_the_batches(image):
         next(drawn)
 
 
+@pytest.mark.slow
 def test_patience_ends_a_training_that_gets_no_better(image):
     training = new_training(image, steps=200, learning_rate=1e-9, patience=1, frozen_stages=5)
     training.run(batches(image))

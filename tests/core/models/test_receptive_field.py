@@ -32,6 +32,7 @@ def test_it_tries_every_column_between_two_strides():
     assert measure_receptive_field(pooling, 1) == ReceptiveField(3, 3, 0)
 
 
+@pytest.mark.slow
 def test_wider_strips_show_what_lies_farther_away():
     assert measure_receptive_field(Window(1500, 3), 1) == ReceptiveField(1500, 3, 1504)
 

@@ -120,6 +120,7 @@ def test_models_of_other_normalizations_are_averaged_as_functions(planted, tmp_p
     assert merged.keys() == load_weights(planted)[0].keys()
 
 
+@pytest.mark.slow
 def test_fine_tuned_models_know_their_base_and_merge_and_are_then_evaluated(town, planted, tmp_path):
     labels = {"rasters": (town.raster,), "roads": town.roads, "aoi": town.aoi, "width_m": ROAD_M}
     recipe = {"steps": 2, "batch_size": 2, "chip_px": 64, "engine": "native", "threads": 1, "precision": "fp32"}

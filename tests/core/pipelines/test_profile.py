@@ -58,6 +58,7 @@ def test_the_losses_are_compared_with_those_of_other_libraries(profiled):
     assert names[0] == "RoadSeg" and len(names) == 3
 
 
+@pytest.mark.slow
 def test_advice_that_options_apply_is_tried(tmp_path, monkeypatch):
     monkeypatch.setattr(profile, "engines_for", lambda model: ("native",))  # the others take long to load
     run(what="inference", try_advice=True, profile=str(tmp_path / "p.json"))

@@ -94,6 +94,7 @@ def test_another_runtime_runs_it_too(quantized, samples):
     assert np.abs(theirs - ours.numpy()).mean() < 0.05
 
 
+@pytest.mark.slow
 def test_without_drawn_roads_the_masks_must_agree(town, learned, tmp_path):
     path = tmp_path / "town.onnx"
     result = quantize.run(job_of(town, learned.model, path), Reporter())
@@ -110,6 +111,7 @@ def test_an_exported_model_serves_as_well_but_not_a_quantized_one(town, learned,
         quantize.run(job_of(town, quantized[0], tmp_path / "again.onnx"), Reporter())
 
 
+@pytest.mark.slow
 def test_layers_in_full_precision_stay_as_they_were(planted, samples):
     model = export_onnx(load_model(planted)[0])
     for full_precision, expected in ((), False), (("segmentation_head",), True):

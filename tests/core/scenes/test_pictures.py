@@ -89,6 +89,7 @@ def test_eleven_bits_fill_their_range_and_no_more():
     assert bright.max() == 2047
 
 
+@pytest.mark.slow
 def test_roofs_lean_away_by_their_height_and_roads_stay():
     angle, azimuth = np.radians(30), np.radians(60)
     lean = np.tan(angle) * np.array([np.sin(azimuth), np.cos(azimuth)])
