@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from support.towns import ROAD_M
 from training_core.events import Progress, Reporter
 from training_core.jobs import FineTune
