@@ -8,17 +8,20 @@ Scope: commands. Independent of what a step or a validation does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from enum import IntEnum
 
 import numpy as np
 import torch
 
-from ..distributed.group import Group
-from ..errors import ModelFileError
+from ..distributed.group import Group, LostRankError
+from ..errors import Cancelled, ModelFileError
 from .trainer import Trainer
 from .validation import Block, validate
+
+# Steps that a rank still takes after it was stopped: rank 0, if it was stopped with it, ends all of them by then.
+_STEPS_AFTER_STOP = 2
 
 
 class Command(IntEnum):
@@ -42,13 +45,18 @@ def leading(group: Group) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(RuntimeError):  # of a group that has failed: that is what is being raised
+        with suppress(RuntimeError, LostRankError):  # of a group that has failed: that is what is being raised
             command(group, Command.END)
         raise
     command(group, Command.END)
 
 
-def follow(trainer: Trainer, batches: Iterator[tuple[np.ndarray, np.ndarray]], blocks: Sequence[Block]) -> None:
+def follow(
+    trainer: Trainer,
+    batches: Iterator[tuple[np.ndarray, np.ndarray]],
+    blocks: Sequence[Block],
+    is_stopped: Callable[[], bool] = lambda: False,
+) -> None:
     """Do what rank 0 says until it says that the training has ended.
 
     Parameters
@@ -59,12 +67,22 @@ def follow(trainer: Trainer, batches: Iterator[tuple[np.ndarray, np.ndarray]], b
         end.
     blocks : sequence of Block
         All held-out blocks, in the order of rank 0.
+    is_stopped : callable () -> bool
+        Whether somebody wants this rank to stop, as by Ctrl+C on its machine.
+
+    Raises
+    ------
+    Cancelled
+        This rank was stopped, but not rank 0.
     """
-    group = trainer.group
+    group, steps_left = trainer.group, _STEPS_AFTER_STOP
     with closing(batches):
         while True:
             what, *numbers = group.broadcast(torch.zeros(4, dtype=torch.float64)).tolist()
             if what == Command.STEP:
+                steps_left = steps_left - 1 if is_stopped() else _STEPS_AFTER_STOP
+                if steps_left < 0:
+                    raise Cancelled("It was stopped there. The first machine has the checkpoint.")
                 trainer.step(*next(batches), numbers[0])
             elif what == Command.VALIDATE:
                 count, fewest, limit_s = int(numbers[0]), int(numbers[1]), numbers[2]

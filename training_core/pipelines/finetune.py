@@ -164,7 +164,7 @@ def _follow(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
     """Do what rank 0 says; only it has outputs."""
     setup, training = _set_up(job, reporter, group)
     meter = Meter(training)
-    follow(training.trainer, _batches(setup, training), training.blocks)
+    follow(training.trainer, _batches(setup, training), training.blocks, lambda: reporter.is_cancelled)
     meter.read(training)
     return {}
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from support.ranks import run_ranks
-from support.shared_training import train_many
+from support.shared_training import stop_a_follower, train_many
 from training_core.distributed.group import Group
 from training_core.learning.sharing import parts_of_step
 
@@ -95,6 +95,10 @@ def test_a_training_resumes_with_another_number_of_ranks(cases, alone, tmp_path)
     run_ranks(train_many, 3, [{**cases[0], "steps": 1, "kept": kept}])
     for ((losses, digests, _, _),) in run_ranks(train_many, 2, [{**cases[0], "first": 1, "resumed": kept}]):
         assert losses == alone[0][0][1:] and digests == alone[0][1]
+
+
+def test_a_rank_that_is_stopped_by_itself_ends_two_steps_later():
+    assert run_ranks(stop_a_follower, 2) == [2, "It was stopped there. The first machine has the checkpoint."]
 
 
 @pytest.mark.parametrize("sharing", ["batches", "split"])

@@ -5,9 +5,11 @@ import hashlib
 import numpy as np
 import torch
 
+from training_core.distributed.group import LostRankError
+from training_core.errors import Cancelled
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.jobs import FineTune
-from training_core.learning.following import follow, leading
+from training_core.learning.following import Command, command, follow, leading
 from training_core.learning.pipeline_trainer import PipelineTrainer
 from training_core.learning.trainer import Trainer
 from training_core.models.engines import make_engine
@@ -61,6 +63,28 @@ def train(group, sharing, steps, options, classes=1, engine="native", precision=
         name: hashlib.sha256(tensor.reshape(-1).view(torch.uint8).numpy()).digest() for name, tensor in state.items()
     }
     return losses, digests, {name: tensor.reshape(-1)[:50].clone() for name, tensor in state.items()}, trainer.timings_s
+
+
+def stop_a_follower(group):
+    """Return the steps that rank 0 has taken when rank 1, which is stopped, has ended; of that, what it says."""
+    recipe = FineTune(batch_size=2, accumulation=2, chip_px=SIDE_PX, frozen_stages=0)
+    trainer = Trainer(build_unet(Architecture(encoder="resnet18")), make_engine("native", "fp32"), recipe, group)
+    chips, labels = (each[trainer.own_chips] for each in chips_of(0, 4, 1))
+    if not group.leads:
+        try:
+            follow(trainer, (batch for batch in [(chips, labels)] * 9), [], lambda: True)
+        except Cancelled as error:
+            return str(error)
+    steps = 0
+    try:
+        with leading(group):
+            while steps < 9:
+                command(group, Command.STEP, 0.01)
+                trainer.step(chips, labels, 0.01)
+                steps += 1
+    except LostRankError:
+        pass
+    return steps
 
 
 def on_rank_0(trainer, function):
