@@ -17,6 +17,7 @@ from outcome import check_error, check_result, job_document, run
 from references import References, inputs_of
 from training_core.jobs import JOBS
 
+pytestmark = pytest.mark.slow
 SEED = 20260702
 
 

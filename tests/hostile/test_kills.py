@@ -19,7 +19,7 @@ from outcome import claimed, job_document, run
 from references import Reference, References, assert_same
 from training_core.jobs import JOBS
 
-SLOW = pytest.mark.slow
+pytestmark = SLOW = pytest.mark.slow
 SEED = 20260701
 CHECKPOINT = "model.safetensors.checkpoint"
 _ROUNDS = 40

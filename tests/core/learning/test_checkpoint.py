@@ -174,6 +174,7 @@ def test_a_stop_keeps_the_best_model_where_that_is_wished(job, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_a_stop_before_any_validation_still_gives_a_validated_model(job, tmp_path):
     events = []
     reporter = Reporter(events.append, lambda: any(isinstance(event, Metric) for event in events))
@@ -388,6 +389,7 @@ def test_without_a_checkpoint_there_is_nothing_to_go_on_from(job, tmp_path):
         finetune.run(job(tmp_path, resume=True), Reporter())
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(job, tmp_path):
     events = []
     wanted = job(tmp_path, steps=20, checkpoint_minutes=0.02)

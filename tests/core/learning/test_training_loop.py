@@ -135,6 +135,7 @@ def test_validations_keep_to_their_share_of_a_time_budget(wide):
     assert 5 < history.elapsed_s < 8
 
 
+@pytest.mark.slow
 def test_a_processor_that_becomes_slow_is_warned_of_and_noted(image, monkeypatch):
     clock = SimpleNamespace(now_s=0.0)
     clock.monotonic = clock.perf_counter = lambda: clock.now_s

@@ -157,6 +157,7 @@ def test_an_image_far_coarser_than_the_base_model_is_not_enlarged(town, tmp_path
     )
 
 
+@pytest.mark.slow
 def test_the_base_models_resolution_is_kept_unless_asked_otherwise(town, tmp_path):
     base = plant_model(tmp_path / "base.safetensors", resolution_m=2.0)
     _, _, card = fine_tune(tmp_path, **on_town(town, base_model=base))

@@ -139,6 +139,7 @@ def test_nodata_stays_nodata(tmp_path, planted, nodata):
 AREA = Polygon([(10.1, 20.2), (100.3, 30.4), (90.7, 150.1), (40.2, 160.9), (60.6, 90.3)])  # on no pixel's center
 
 
+@pytest.mark.slow
 def test_outside_the_area_there_is_nothing(town, planted, tmp_path):
     aoi = write_layer(tmp_path / "aoi.gpkg", on_map(AREA))
     _, whole, _ = segment(tmp_path / "whole", raster=town.raster, model=planted)
@@ -359,6 +360,7 @@ for limit in limits.split(","):
 """
 
 
+@pytest.mark.slow
 def test_where_there_is_no_room_the_output_is_named_and_nothing_is_left(town, planted, tmp_path):
     (tmp_path / "out").mkdir()
     mask, probability = (str(tmp_path / "out" / name) for name in ("mask.tif", "probability.tif"))
