@@ -19,7 +19,7 @@ from outcome import claimed, job_document, run
 from references import Reference, References, assert_same
 from training_core.jobs import JOBS
 
-pytestmark = SLOW = pytest.mark.slow
+pytestmark = pytest.mark.slow
 SEED = 20260701
 CHECKPOINT = "model.safetensors.checkpoint"
 _ROUNDS = 40
@@ -114,8 +114,7 @@ def check_no_results(job: str, options: dict) -> None:
     assert there in ([], claimed(job, options)), there
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [pytest.param(1, marks=SLOW), 2, pytest.param(3, marks=SLOW)])
+@pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_training_that_is_killed_while_it_writes_a_checkpoint_goes_on(
     references, goods: Goods, server, tmp_path, number
 ):
@@ -155,10 +154,7 @@ def kill_while_writing(out: Path, number: int) -> list[str]:
     return []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "job", ["cleannetwork", *(pytest.param(job, marks=SLOW) for job in ("segment", "exportnetwork"))]
-)
+@pytest.mark.parametrize("job", ["cleannetwork", "segment", "exportnetwork"])
 def test_two_same_jobs_at_once_both_go_well(references, goods: Goods, server, tmp_path, job):
     reference = references.of(job)
     (tmp_path / "out").mkdir()
