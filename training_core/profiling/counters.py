@@ -10,20 +10,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Optional
 
 import numpy as np
 import psutil
 
+from ..system.thread_times import are_told, ran_ns, thread_ids
 from .profile import Counters, ThreadLoad
 
 # Samples are taken more often than loads are told: the system counts only at its ticks.
 LOAD_INTERVAL_S, _SAMPLE_INTERVAL_S = 0.02, 0.005
 # A thread that runs for a smaller share of the time is idle.
 _IDLE = 0.01
-_TASKS = Path("/proc/self/task")
 
 
 @dataclass(frozen=True)
@@ -131,8 +130,8 @@ class LoadSampler:
             seen = [(at_s, sample[number]) for at_s, sample in self._samples if number in sample]
             # The system counts only at its ticks: between two changes, the thread was as busy all the time.
             changes = [here for before, here in zip([(0.0, -1), *seen], seen) if here[1] != before[1]]
-            times_s, ran_ns = zip(*changes, (max(seen[-1][0], changes[-1][0]), changes[-1][1]))
-            busy = np.diff(np.interp(edges_s, times_s, ran_ns)) / 1e9 / LOAD_INTERVAL_S
+            times_s, totals_ns = zip(*changes, (max(seen[-1][0], changes[-1][0]), changes[-1][1]))
+            busy = np.diff(np.interp(edges_s, times_s, totals_ns)) / 1e9 / LOAD_INTERVAL_S
             if busy.size and busy.mean() > _IDLE:
                 found.append((number, np.minimum(busy, 1.0)))
         found.sort(key=lambda entry: -entry[1].sum())
@@ -145,16 +144,7 @@ class LoadSampler:
         """Take a sample; the thread that does so is left out."""
         own = threading.get_native_id()
         self._others |= {thread.native_id for thread in threading.enumerate() if thread.native_id} - {own}
-        ran_ns = {int(task.name): _ran_ns(task) for task in _TASKS.iterdir()}
-        ran_ns.pop(own, None)
-        self._samples.append((time.time(), ran_ns))
-
-
-def _ran_ns(task: Path) -> int:
-    try:
-        return int((task / "schedstat").read_text().split()[0])
-    except (OSError, ValueError, IndexError):  # the thread has ended
-        return 0
+        self._samples.append((time.time(), {thread: ran_ns(thread) for thread in thread_ids() - {own}}))
 
 
 @contextmanager
@@ -169,7 +159,7 @@ def sampled_loads() -> Iterator[LoadSampler]:
             sampler.sample()
         sampler.sample()
 
-    if not (_TASKS / str(threading.get_native_id()) / "schedstat").exists():
+    if not are_told():
         yield sampler
         return
     thread = threading.Thread(target=run, name="thread loads", daemon=True)

@@ -5,8 +5,8 @@ Scope: /proc of Linux; elsewhere no thread is known. Independent of what the thr
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 _TASKS = Path("/proc/self/task")
@@ -20,10 +20,19 @@ def thread_ids() -> frozenset[int]:
         return frozenset()
 
 
+def are_told() -> bool:
+    """Whether the system tells for how long a processor has worked on a thread."""
+    return (_TASKS / str(threading.get_native_id()) / "schedstat").exists()
+
+
+def ran_ns(thread: int) -> int:
+    """Return for how many nanoseconds so far a processor has worked on a thread; 0 for one that has ended."""
+    try:
+        return int((_TASKS / str(thread) / "schedstat").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 def busy_s(threads: Iterable[int]) -> float:
     """Return for how many seconds so far a processor has worked on some threads; ended ones count nothing."""
-    total_ns = 0
-    for thread in threads:
-        with suppress(OSError, ValueError, IndexError):
-            total_ns += int((_TASKS / str(thread) / "schedstat").read_text().split()[0])
-    return total_ns / 1e9
+    return sum(map(ran_ns, threads)) / 1e9
