@@ -44,6 +44,7 @@ from .option import (
 from .processes import ProcessOptions
 from .profiling import ALL, BOTH, INFERENCE, TRAINING, CompareProfiles, Profile
 from .recipe import RecipeOptions, StepOptions
+from .regions import MapRegion
 from .shared import (
     MEMORY_VARIABLE,
     THREADS_VARIABLE,
@@ -101,6 +102,7 @@ __all__ = [
     "Job",
     "LabelOptions",
     "MakeScene",
+    "MapRegion",
     "MergeModels",
     "NetworkOptions",
     "NodingOptions",
@@ -133,6 +135,7 @@ JOBS: dict[str, type[Job]] = {
         Segment,
         Vectorize,
         ExtractRoads,
+        MapRegion,
         CleanNetwork,
         Evaluate,
         SuggestLabels,
