@@ -9,19 +9,20 @@ extraction from satellite imagery v2", WACV 2020; its class is the one with that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..geodata.class_raster import ClassRaster
+from ..geodata.road_classes import RoadClass
 from ..geodata.road_raster import pixels_at
 from ..networks.graph import Graph
 
 PERCENTILE = 85
 
 
-def classes_along(graph: Graph, raster: ClassRaster) -> tuple[np.ndarray, np.ndarray]:
-    """Return the class of each line by name, (m,), object, and its speed in km/h, (m,), float64.
-
-    Where no pixel of a line has a class, they are None and NaN.
+def class_votes(graph: Graph, raster: ClassRaster) -> np.ndarray:
+    """Return the number of pixels of each class along each line: (m, classes), int64.
 
     Parameters
     ----------
@@ -34,11 +35,24 @@ def classes_along(graph: Graph, raster: ClassRaster) -> tuple[np.ndarray, np.nda
     count = len(raster.classes)
     has_class = (numbers >= 1) & (numbers <= count)
     at = line[has_class] * count + numbers[has_class] - 1
-    votes = np.bincount(at, minlength=len(graph.edges) * count).reshape(-1, count)
-    chosen = percentile_class(votes, np.array([each.speed_kmh for each in raster.classes]))
+    return np.bincount(at, minlength=len(graph.edges) * count).reshape(-1, count)
+
+
+def elected(votes: np.ndarray, classes: Sequence[RoadClass]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class of each line by name, (m,), object, and its speed in km/h, (m,), float64.
+
+    Where a line has no votes, they are None and NaN.
+
+    Parameters
+    ----------
+    votes : ndarray (m, classes), int64
+        As `class_votes` returns them.
+    classes : sequence of RoadClass
+    """
+    chosen = percentile_class(votes, np.array([each.speed_kmh for each in classes]))
     is_known = votes.any(axis=1)
     names, speed_kmh = (
-        np.array([getattr(each, part) for each in raster.classes], dtype)[chosen]
+        np.array([getattr(each, part) for each in classes], dtype)[chosen]
         for part, dtype in (("name", object), ("speed_kmh", np.float64))
     )
     return np.where(is_known, names, None), np.where(is_known, speed_kmh, np.nan)

@@ -8,7 +8,8 @@ center of the first pixel; what a later step needs of the raster it asks `Surrou
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Optional
 
@@ -17,6 +18,7 @@ import numpy as np
 from ..events import Reporter
 from ..geodata.class_raster import ClassRaster
 from ..geodata.grid import Grid
+from ..geodata.road_classes import RoadClass
 from ..geodata.road_raster import RoadRaster
 from ..jobs import NetworkOptions
 from ..networks import cleaning, gaps, junctions
@@ -29,7 +31,7 @@ from . import smoothing
 from .bitmask import BitMask
 from .centering import between_pixels, center
 from .clearance import Clearance, cut_ends
-from .line_classes import classes_along
+from .line_classes import class_votes, elected
 from .road_mask import find_road
 from .thinning import thin_bits
 from .tracing import trace_pixels
@@ -63,37 +65,72 @@ def extract_network(
     Network
         Empty, after a warning, where no roads are found.
     """
-    pixel_m = np.array(grid.pixel_m)
+    graph, clearance = trace_roads(raster, grid.pixel_m, options, reporter.part(0, 0.85))
+    graph = cleaning.drop_short_components(graph, options.min_length_m)
+    reporter.check_cancelled()
+    reporter.progress(0.85, "Measuring roads")
+    measures = measure_lines(graph, raster, clearance, classes)
+    columns = attributes(graph, measures, classes.classes if classes else ())
+    graph = cleaning.simplify(graph, options.simplify_m)
+    found = to_tables(graph, partial(_map_points, grid), grid.crs, columns)
+    if not len(found.roads):
+        reporter.warning("No roads were found: the network is empty.")
+    reporter.progress(1, f"{len(found.roads)} roads")
+    return found
+
+
+def trace_roads(
+    raster: RoadRaster,
+    pixel_m: tuple[float, float],
+    options: NetworkOptions,
+    reporter: Reporter,
+    linked: Optional[np.ndarray] = None,
+) -> tuple[Graph, Clearance]:
+    """Return the roads of a raster as a graph, with all of its components, and the clearance of places in it.
+
+    Every step looks no farther around a place than some road widths and the lengths among the options. So a part of a
+    raster has the roads of the whole, but near where it is cut; it must begin at a multiple of 8 columns and rows.
+
+    Parameters
+    ----------
+    raster : RoadRaster
+    pixel_m : tuple of float
+        Ground size of a pixel in meters along columns and along rows.
+    options : NetworkOptions
+        Of these, the shortest component and the simplification are the caller's.
+    reporter : Reporter
+    linked : ndarray (n, 2), int64, optional
+        Columns and rows of likely pixels that are connected to sure ones beyond the raster; see
+        `road_mask.connected_to`.
+
+    Returns
+    -------
+    graph : Graph
+        In meters from the center of the first pixel; vertices are some pixels apart.
+    clearance : Clearance
+    """
+    sides_m = np.array(pixel_m)
 
     def begin(fraction: float, message: str) -> None:
         reporter.check_cancelled()
         reporter.progress(fraction, message)
 
-    road, known = find_road(raster, grid.pixel_m, options, reporter.part(0, 0.3))
-    begin(0.3, "Thinning roads to lines")
-    clearance = Clearance(road, known, pixel_m)
+    road, known = find_road(raster, pixel_m, options, reporter.part(0, 0.35), linked)
+    begin(0.35, "Thinning roads to lines")
+    clearance = Clearance(road, known, sides_m)
     ends = BitMask.empty(raster.height, raster.width).with_pixels(cut_ends(road, known, clearance))
     skeleton = thin_bits(road, ends)
-    begin(0.6, "Tracing the network")
-    graph = scaled(trace_pixels(skeleton.pixels()), pixel_m)
+    begin(0.7, "Tracing the network")
+    graph = scaled(trace_pixels(skeleton.pixels()), sides_m)
     surroundings = _surroundings(raster, clearance, ends, options.gap_probability)
-    begin(0.7, "Cleaning the network")
+    begin(0.8, "Cleaning the network")
     graph = cleaning.prune_spurs(graph, options.spur_m, surroundings)
-    graph = smoothing.thin_out(smoothing.smooth(graph))
+    graph = smoothing.thin_out(smoothing.smooth(graph), np.rint(graph.points / sides_m).astype(np.int64))
     if options.center:
-        graph = center(graph, between_pixels(raster, road, pixel_m), surroundings)
-    graph = _within(junctions.straighten_ends(graph, surroundings), pixel_m * (raster.width - 1, raster.height - 1))
-    begin(0.8, "Closing gaps")
-    graph = _connect(graph, options, surroundings)
-    graph = cleaning.drop_short_components(graph, options.min_length_m)
-    begin(0.85, "Measuring roads")
-    measures = _measures(graph, raster, clearance, classes)
-    graph = cleaning.simplify(graph, options.simplify_m)
-    found = to_tables(graph, partial(_map_points, grid), grid.crs, measures)
-    if not len(found.roads):
-        reporter.warning("No roads were found: the network is empty.")
-    reporter.progress(1, f"{len(found.roads)} roads")
-    return found
+        graph = center(graph, between_pixels(raster, road, sides_m), surroundings)
+    graph = _within(junctions.straighten_ends(graph, surroundings), sides_m * (raster.width - 1, raster.height - 1))
+    begin(0.95, "Closing gaps")
+    return _connect(graph, options, surroundings), clearance
 
 
 def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, least: float) -> Surroundings:
@@ -132,18 +169,64 @@ def _within(graph: Graph, last: np.ndarray) -> Graph:
     return replace(graph, nodes=np.clip(graph.nodes, 0, last), points=np.clip(graph.points, 0, last))
 
 
-def _measures(
+@dataclass(frozen=True)
+class LineMeasures:
+    """What the pixels along lines say of them, so that the measures of a line's parts can be put together.
+
+    Parameters
+    ----------
+    width_m : ndarray (p,), float64
+        Of the road at each vertex; NaN where a vertex does not count.
+    probability : ndarray (p,), float64
+        At each vertex; NaN without one.
+    votes : ndarray (m, classes), int64, optional
+        Number of pixels of each road class along each line; None without classes.
+    """
+
+    width_m: np.ndarray
+    probability: np.ndarray
+    votes: Optional[np.ndarray]
+
+
+def measure_lines(
     graph: Graph, raster: RoadRaster, clearance: Clearance, classes: Optional[ClassRaster]
-) -> dict[str, np.ndarray]:
-    """Return the attributes of lines that are taken from the pixels along them, by the names of columns."""
+) -> LineMeasures:
+    """Measure lines by the pixels along them.
+
+    Parameters
+    ----------
+    graph : Graph
+        As `trace_roads` returns it.
+    raster : RoadRaster
+    clearance : Clearance
+    classes : ClassRaster, optional
+
+    Returns
+    -------
+    LineMeasures
+    """
     pixels = scaled(graph, 1 / clearance.pixel_m)
-    width_m = cleaning.median_of_lines(graph, clearance.width_m(graph.points))
-    confidence = _mean_of_lines(graph, raster.probability_at(pixels.points))
-    measures = {"width_m": width_m, "confidence": confidence}
-    if classes is None:
-        return {**measures, **osm_tags(width_m)}
-    road_class, speed_kmh = classes_along(pixels, classes)
-    return {**measures, "road_class": road_class, SPEED: speed_kmh, **osm_tags(width_m, road_class)}
+    votes = None if classes is None else class_votes(pixels, classes)
+    return LineMeasures(clearance.width_m(graph.points), raster.probability_at(pixels.points), votes)
+
+
+def attributes(graph: Graph, measures: LineMeasures, classes: Sequence[RoadClass]) -> dict[str, np.ndarray]:
+    """Return the attributes of lines by the names of columns: width, confidence, class, usual speed, tags.
+
+    Parameters
+    ----------
+    graph : Graph
+    measures : LineMeasures
+        Of its lines.
+    classes : sequence of RoadClass
+        Those that are voted on.
+    """
+    width_m = cleaning.median_of_lines(graph, measures.width_m)
+    columns = {"width_m": width_m, "confidence": _mean_of_lines(graph, measures.probability)}
+    if measures.votes is None:
+        return {**columns, **osm_tags(width_m)}
+    road_class, speed_kmh = elected(measures.votes, classes)
+    return {**columns, "road_class": road_class, SPEED: speed_kmh, **osm_tags(width_m, road_class)}
 
 
 def _mean_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:

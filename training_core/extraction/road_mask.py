@@ -8,6 +8,8 @@ strips begin.
 
 from __future__ import annotations
 
+from typing import Optional
+
 import numpy as np
 
 from ..events import Reporter
@@ -26,7 +28,7 @@ def connected_to(likely: Runs, sure: Runs, frame: Frame) -> Runs:
     Parameters
     ----------
     likely, sure : Runs
-        Pixels above the lower and above the upper threshold; all sure ones are likely, too.
+        Pixels above the lower and above the upper threshold; all sure ones are likely, too, and may be in any order.
     frame : Frame
         Of the image.
 
@@ -121,7 +123,11 @@ def _grown(mask: BitMask, columns: int, rows: int, sign: int) -> BitMask:
 
 
 def find_road(
-    raster: RoadRaster, pixel_m: tuple[float, float], options: NetworkOptions, reporter: Reporter
+    raster: RoadRaster,
+    pixel_m: tuple[float, float],
+    options: NetworkOptions,
+    reporter: Reporter,
+    linked: Optional[np.ndarray] = None,
 ) -> tuple[BitMask, BitMask]:
     """Return the clean road mask of a raster, and where there are data.
 
@@ -134,13 +140,15 @@ def find_road(
     options : NetworkOptions
         Limits in meters and square meters.
     reporter : Reporter
+    linked : ndarray (n, 2), int64, optional
+        Columns and rows, in any order, of likely pixels that are connected to sure ones beyond the raster.
 
     Returns
     -------
     road, known : BitMask
     """
     frame = Frame(raster.height, raster.width)
-    road, outside, known = _read(raster, options.hysteresis, frame, reporter.part(0, 0.8))
+    road, outside, known = _read(raster, options.hysteresis, frame, reporter.part(0, 0.8), linked)
     reporter.progress(0.8, "Cleaning the mask")
     sizes_px = (raster.width, raster.height)  # no gap is wider than the image
     columns, rows = (min(int(options.close_m / side_m + 1e-6), px) for side_m, px in zip(pixel_m, sizes_px))
@@ -152,7 +160,9 @@ def find_road(
     return _drawn(road, raster, frame), known
 
 
-def _read(raster: RoadRaster, hysteresis: float, frame: Frame, reporter: Reporter) -> tuple[Runs, Runs, BitMask]:
+def _read(
+    raster: RoadRaster, hysteresis: float, frame: Frame, reporter: Reporter, linked: Optional[np.ndarray]
+) -> tuple[Runs, Runs, BitMask]:
     """Return the runs of road, the runs without data and around the image, and where there are data."""
     known = BitMask.empty(raster.height, raster.width)
     likely, sure, outside = [], [], [frame.around()]
@@ -165,7 +175,12 @@ def _read(raster: RoadRaster, hysteresis: float, frame: Frame, reporter: Reporte
         sure.append(runs_of(raster.road(values, is_known), first_row, frame))
         if raster.threshold is not None and hysteresis < 1:
             likely.append(runs_of(raster.road(values, is_known, hysteresis), first_row, frame))
-    road = connected_to(joined(*likely), joined(*sure), frame) if likely else joined(*sure)
+    road = joined(*sure)
+    if likely:
+        if linked is not None:
+            at = frame.row(linked[:, 1]) + linked[:, 0]
+            road = Runs(np.append(road.starts, at), np.append(road.stops, at + 1))
+        road = connected_to(joined(*likely), road, frame)
     return road, joined(*outside), known
 
 

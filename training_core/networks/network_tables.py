@@ -98,14 +98,56 @@ def to_tables(
     """
     points = to_map(graph.points)
     length_m = _geodesic_lengths(graph, points, crs)
-    component = _rank(graph.component, np.bincount(graph.edge_component, length_m))
-    roads = {"length_m": length_m, **_with_travel_time(columns, length_m), "component": component[graph.edges[:, 0]]}
-    nodes = {"degree": graph.degree, "component": component}
+    component = rank(np.bincount(graph.edge_component, length_m))[graph.component]
     crs = pyproj.CRS.from_user_input(crs)
     return Network(
-        geopandas.GeoDataFrame(roads, geometry=shapely.linestrings(points, indices=graph.owner), crs=crs),
-        geopandas.GeoDataFrame(nodes, geometry=shapely.points(to_map(graph.nodes)), crs=crs),
+        _line_table(graph, points, crs, length_m, columns, component[graph.edges[:, 0]]),
+        geopandas.GeoDataFrame(
+            {"degree": graph.degree, "component": component}, geometry=shapely.points(to_map(graph.nodes)), crs=crs
+        ),
     )
+
+
+def to_lines(
+    graph: Graph,
+    to_map: Callable[[np.ndarray], np.ndarray],
+    crs: Any,
+    columns: Mapping[str, Any],
+    component: np.ndarray,
+) -> geopandas.GeoDataFrame:
+    """Return the lines of a graph that is a part of a network, as the table of roads of the whole has them.
+
+    Parameters
+    ----------
+    graph : Graph
+    to_map : callable
+        See `to_tables`.
+    crs : Any
+        See `to_tables`.
+    columns : mapping of str to array (m,)
+        See `to_tables`.
+    component : ndarray (m,), int64
+        The network's component of each edge, 1 the longest.
+
+    Returns
+    -------
+    GeoDataFrame
+    """
+    points = to_map(graph.points)
+    crs = pyproj.CRS.from_user_input(crs)
+    return _line_table(graph, points, crs, _geodesic_lengths(graph, points, crs), columns, component)
+
+
+def _line_table(
+    graph: Graph,
+    points: np.ndarray,
+    crs: pyproj.CRS,
+    length_m: np.ndarray,
+    columns: Mapping[str, Any],
+    component: np.ndarray,
+) -> geopandas.GeoDataFrame:
+    roads = {"length_m": length_m, **_with_travel_time(columns, length_m), "component": component}
+    return geopandas.GeoDataFrame(roads, geometry=shapely.linestrings(points, indices=graph.owner), crs=crs)
 
 
 def _with_travel_time(columns: Mapping[str, Any], length_m: np.ndarray) -> dict[str, Any]:
@@ -128,8 +170,8 @@ def _geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:
     return np.bincount(graph.owner[:-1][is_within], steps[is_within], minlength=len(graph.edges))
 
 
-def _rank(component: np.ndarray, length_m: np.ndarray) -> np.ndarray:
-    """Return the rank of each node's component, 1 the longest: (n,), int64."""
+def rank(length_m: np.ndarray) -> np.ndarray:
+    """Return the rank of each component by its length, (n,), float64, 1 the longest: (n,), int64."""
     number = np.empty(len(length_m), dtype=np.int64)
     number[np.argsort(-length_m, kind="stable")] = np.arange(1, len(length_m) + 1)
-    return number[component]
+    return number

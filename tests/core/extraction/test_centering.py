@@ -39,7 +39,8 @@ def skeleton_and_center(road, probability=None, pixel_m=PIXEL_M):
     ends = BitMask.empty(*road.shape).with_pixels(cut_ends(bits, all_known, clearance))
     graph = scaled(trace_pixels(thin_bits(bits, ends).pixels()), pixel_m)
     surroundings = Surroundings(width_m=clearance.width_m)
-    graph = thin_out(smooth(prune_spurs(graph, 10, surroundings)))
+    graph = prune_spurs(graph, 10, surroundings)
+    graph = thin_out(smooth(graph), np.rint(graph.points / pixel_m).astype(np.int64))
     if probability is None:
         raster = array_raster(road, known, strip_rows=24)
     else:

@@ -18,7 +18,7 @@ from support.graphs import lines
 from support.rasters import NORTH_UP, UTM, write_raster
 from training_core.errors import ImageryError
 from training_core.events import Reporter
-from training_core.extraction.line_classes import classes_along, percentile_class
+from training_core.extraction.line_classes import class_votes, elected, percentile_class
 from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.class_raster import class_array
 from training_core.geodata.grid import Grid
@@ -117,7 +117,8 @@ def test_a_class_unknown_to_openstreetmap_is_tagged_road():
 def test_a_line_between_two_nodes_alone_has_the_class_at_its_middle():
     numbers = np.zeros((5, 21), np.uint8)
     numbers[2, 10] = FAST
-    names, speeds = classes_along(lines([(0, 2), (20, 2)], [(0, 4), (20, 4)]), class_array(numbers, CLASSES))
+    votes = class_votes(lines([(0, 2), (20, 2)], [(0, 4), (20, 4)]), class_array(numbers, CLASSES))
+    names, speeds = elected(votes, CLASSES)
     assert names.tolist() == ["primary", None] and speeds[0] == 72.0 and np.isnan(speeds[1])
 
 
