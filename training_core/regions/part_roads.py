@@ -84,7 +84,7 @@ def extract_part(
     """
     begin, sides_m = np.array([window.column, window.row]), np.array(pixel_m)
     if linked is not None:
-        inside = ((linked >= begin) & (linked < begin + [window.width, window.height])).all(axis=1)
+        inside = ((linked >= begin) & (linked < begin + np.array([window.width, window.height]))).all(axis=1)
         linked = linked[inside] - begin
     graph, clearance = trace_roads(raster, pixel_m, options, reporter, linked)
     region = _moved(scaled(graph, 1 / sides_m), begin)

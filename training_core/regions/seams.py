@@ -1,7 +1,7 @@
 """Seams: which lines of neighboring parts are one line, which parts' components are one, and which chains result.
 
-Scope: the places where lines were cut, as tables. Independent of the lines' shapes and of files. What is held grows with
-the seams of a region, not with its area.
+Scope: the places where lines were cut, as tables. Independent of the lines' shapes and of files. What is held grows
+with the seams of a region, not with its area.
 """
 
 from __future__ import annotations

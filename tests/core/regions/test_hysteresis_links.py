@@ -1,0 +1,56 @@
+"""Hysteresis across parts."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import ndimage
+
+from support.cities import raster_of
+from training_core.regions.hysteresis_links import border_patches, linked_pixels
+from training_core.regions.part_grid import Part
+
+NONE, LIKELY, SURE = 0, 110, 200  # bytes of probability; the thresholds are 102 and 127
+EIGHT = np.ones((3, 3))
+
+
+def linked(values, step):
+    cores = [
+        Part(row, column, min(step, values.shape[0] - row), min(step, values.shape[1] - column))
+        for row in range(0, values.shape[0], step)
+        for column in range(0, values.shape[1], step)
+    ]
+
+    def patches(number):
+        core = cores[number]
+        part = values[core.row : core.row + core.height, core.column : core.column + core.width]
+        return border_patches(raster_of(part), core, 0.8)
+
+    return cores, list(linked_pixels(cores, patches))
+
+
+def test_a_likely_road_is_linked_to_a_sure_one_two_parts_away():
+    values = np.zeros((8, 30), np.uint8)
+    values[4, :] = LIKELY
+    values[4, 29] = SURE
+    _, pixels = linked(values, 10)
+    assert pixels[0].tolist() == [[0, 4], [9, 4]]
+
+
+def test_a_likely_road_without_a_sure_one_is_not_linked():
+    values = np.zeros((8, 30), np.uint8)
+    values[4, :] = LIKELY
+    values[7, 29] = SURE
+    assert [len(each) for each in linked(values, 10)[1][:2]] == [0, 0]
+
+
+@settings(max_examples=150, deadline=None)
+@given(arrays(np.uint8, (17, 23), elements=st.sampled_from([NONE, NONE, LIKELY, LIKELY, SURE])), st.integers(3, 9))
+def test_links_are_those_of_the_undivided_image(values, step):
+    labels, _ = ndimage.label(values >= LIKELY, EIGHT)
+    wanted = np.isin(labels, np.unique(labels[values >= SURE])) & (labels > 0)
+    for core, pixels in zip(*linked(values, step)):
+        inside = np.zeros(values.shape, bool)
+        inside[core.row : core.row + core.height, core.column : core.column + core.width] = True
+        border = inside & ~ndimage.binary_erosion(inside, EIGHT)
+        assert {(x, y) for x, y in pixels.tolist()} == {(x, y) for y, x in np.argwhere(border & wanted).tolist()}
