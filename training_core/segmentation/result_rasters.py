@@ -36,9 +36,18 @@ class ResultWriter:
         Probability from which a pixel is road.
     classes : sequence of RoadClass
         Those that the model predicts.
+    tags : dict of str to str, optional
+        Metadata for each of the files.
     """
 
-    def __init__(self, grid: Grid, results: Results, threshold: float, classes: Sequence[RoadClass] = ()) -> None:
+    def __init__(
+        self,
+        grid: Grid,
+        results: Results,
+        threshold: float,
+        classes: Sequence[RoadClass] = (),
+        tags: Optional[dict[str, str]] = None,
+    ) -> None:
         self._threshold = threshold
         self._mask, self._probability, self._classes = (
             BandFile(Path(path), grid, resampling) if path else None
@@ -58,6 +67,8 @@ class ResultWriter:
             self._classes.dataset.write_colormap(1, {0: (0, 0, 0, 0), **class_colors(len(classes))})
             self._classes.dataset.set_band_description(1, "road class")
             self._classes.dataset.update_tags(**{CLASSES_TAG: json.dumps(to_document(classes))})
+        for file in filter(None, (self._mask, self._probability, self._classes)):
+            file.dataset.update_tags(**(tags or {}))
 
     def __enter__(self) -> "ResultWriter":
         return self

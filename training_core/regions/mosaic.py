@@ -1,0 +1,324 @@
+"""Mosaics: scenes on one grid that touch or nearly touch, to be read as one image.
+
+Scope: grids, extents, neighbors. Independent of pixel values and of how rasters are joined; `mosaic_view.py` does that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import shapely
+from affine import Affine
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+from ..geodata.grid import Grid, grid_at
+from ..geodata.model_input import IMAGE, ModelInput, measure_scaling
+from ..geodata.rasters import Band
+from ..geodata.tiling import STRIDE_PX
+from .catalog import FULL, MASK, NODATA, OTHER, Scene
+from .mosaic_view import DTYPES, View, ViewBand, ViewImage, ViewSource
+
+# Grids are one if their pixels lie on each other but for this share of a pixel.
+TOLERANCE_PX = 0.01
+# Pixel sizes are compared in so many digits; over a hundred thousand pixels the rest is less than the tolerance.
+_DIGITS = 8
+# Offsets of grids are looked up by this share of a pixel; larger than twice the tolerance.
+_BIN_PX = 0.05
+_BINS = round(1 / _BIN_PX)
+# The pixels of a larger mosaic would differ in size on the ground from one end to the other; it is divided.
+LARGEST_PX = 10**11
+# What resampling reads beyond.
+_KERNEL_PX = 4
+
+# Column, row, width and height, in pixels.
+Window = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Mosaic:
+    """Scenes on one grid.
+
+    Parameters
+    ----------
+    grid : Grid
+        Its own, from the first to the last pixel of any scene.
+    scenes : tuple of Scene
+        Where several show the same ground, the first is on top.
+    offsets : tuple of tuple of int
+        Column and row of each scene's first pixel.
+    reach_px : int
+        Pixels of its grid within which scenes are neighbors.
+    """
+
+    grid: Grid
+    scenes: tuple[Scene, ...]
+    offsets: tuple[tuple[int, int], ...]
+    reach_px: int = 0
+
+    def window(self, scene: Scene) -> Window:
+        """Return where a scene lies on the mosaic's own grid."""
+        return (*self.offsets[self._numbers[scene.name]], scene.grid.width, scene.grid.height)
+
+    def grid_at(self, resolution_m: float) -> Grid:
+        """Return the grid on which it is mapped at a ground resolution in meters; see `geodata.grid.grid_at`."""
+        return grid_at(self.grid, resolution_m)
+
+    def window_at(self, scene: Scene, resolution_m: float) -> Window:
+        """Return where a scene lies on the grid of a ground resolution in meters: the pixels whose centers it shows.
+
+        So scenes that touch share no pixel there, and leave none out.
+        """
+        target = self.grid_at(resolution_m)
+        column, row, width, height = self.window(scene)
+        first, across = _scaled_span(column, width, self.grid.width, target.width)
+        top, down = _scaled_span(row, height, self.grid.height, target.height)
+        return first, top, across, down
+
+    def scene_on_top(self, scene: Scene) -> View:
+        """Return the mosaic as a scene and its neighbors show it: the scene itself where it has data."""
+        column, row, width, height = self.window(scene)
+        reach, own = self.reach_px, self._numbers[scene.name]
+        near = shapely.box(column - reach, row - reach, column + width + reach, row + height + reach)
+        numbers = sorted(set(self._tree.query(near, predicate="intersects").tolist()) - {own}, reverse=True)
+        extent = shapely.box(0, 0, self.grid.width, self.grid.height)
+        return self._view([*numbers, own], shapely.intersection(near, extent), scene.name)
+
+    def whole(self) -> View:
+        """Return the mosaic of all its scenes."""
+        extent = shapely.box(0, 0, self.grid.width, self.grid.height)
+        return replace(self._view(list(range(len(self.scenes)))[::-1], extent), is_strict=False)
+
+    def _view(self, numbers: list[int], needed: shapely.Geometry, top: str = "") -> View:
+        """Return a view of the scenes of these numbers, the lowest first, in which an area will be looked at."""
+        first = self.scenes[0]
+        bands = tuple(ViewBand(band.dtype, band.color, band.description) for band in first.bands)
+        sources = tuple(_source(self.scenes[number], self.offsets[number]) for number in numbers)
+        kinds = {(each.masking, each.nodata) for each in sources}
+        kind = kinds.pop()[0] if len(kinds) == 1 else MASK
+        if kind == FULL and not shapely.covers(shapely.union_all(self._boxes[numbers]), needed):
+            kind = MASK
+        masking = kind if kind in (FULL, NODATA) else MASK
+        return View(self.grid, bands, _places_of(first), masking, sources, top)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {scene.name: number for number, scene in enumerate(self.scenes)}
+
+    @cached_property
+    def _boxes(self) -> np.ndarray:
+        return _boxes([(*offset, each.grid.width, each.grid.height) for offset, each in zip(self.offsets, self.scenes)])
+
+    @cached_property
+    def _tree(self) -> shapely.STRtree:
+        return shapely.STRtree(self._boxes)
+
+
+def find_mosaics(scenes: Sequence[Scene], reach_px: int, resolution_m: float = 0.0) -> list[Mosaic]:
+    """Group the scenes that lie on one grid and touch, or nearly touch, each other.
+
+    They have the same CRS, the same size of pixels, bands of the same kind, and differ by whole pixels.
+
+    Parameters
+    ----------
+    scenes : sequence of Scene
+    reach_px : int
+        Width of what the model looks at around a block, in pixels of the model: scenes that are no farther apart
+        belong together.
+    resolution_m : float
+        Ground size of the model's pixels in meters; 0 means that of the scenes.
+
+    Returns
+    -------
+    list of Mosaic
+        In the order of their first scenes. A scene that no other one adjoins is a mosaic by itself.
+    """
+    mosaics: list[tuple[int, Mosaic]] = []
+    order = {scene.name: number for number, scene in enumerate(scenes)}
+    for group in _lattices(scenes):
+        own_reach = own_reach_px(group[0][0].grid, reach_px, resolution_m)
+        for part in _adjoining(group, own_reach):
+            for members in _small_enough(part):
+                mosaic = _mosaic(members, own_reach)
+                mosaics.append((order[mosaic.scenes[0].name], mosaic))
+    return [mosaic for _, mosaic in sorted(mosaics, key=lambda each: each[0])]
+
+
+def own_reach_px(grid: Grid, halo_px: int, resolution_m: float) -> int:
+    """Return how many pixels of a grid are read beyond a block, at most.
+
+    Parameters
+    ----------
+    grid : Grid
+    halo_px : int
+        Width of a tile's halo in pixels of the model.
+    resolution_m : float
+        Ground size of the model's pixels in meters; 0 means the grid's own.
+
+    Returns
+    -------
+    int
+        The halo, what is added so that tiles begin at multiples of the stride, and what resampling needs.
+    """
+    if not halo_px:
+        return 0
+    target = grid_at(grid, resolution_m)
+    if target is grid:
+        return halo_px + STRIDE_PX
+    scale = max(grid.width / target.width, grid.height / target.height)
+    return math.ceil((halo_px + STRIDE_PX + _KERNEL_PX) * scale) + _KERNEL_PX
+
+
+def normalized_bands(mosaic: Mosaic, wanted: ModelInput) -> tuple[tuple[Band, ...], list[str]]:
+    """Return the bands by which a mosaic is normalized, as one image.
+
+    Parameters
+    ----------
+    mosaic : Mosaic
+    wanted : ModelInput
+        What the model takes.
+
+    Returns
+    -------
+    bands : tuple of Band
+        Measured on the mosaic, if the model normalizes by image.
+    left_out : list of str
+        Names of scenes that could not be read for it.
+
+    Raises
+    ------
+    ImageryError
+        No scene can be read, or the values are too large or too small to normalize by.
+    """
+    if wanted.scaling != IMAGE:
+        return wanted.bands, []
+    with ViewImage(mosaic.whole(), wanted.resolution_m) as image:
+        return measure_scaling(image, wanted.bands), image.left_out
+
+
+# A scene with the column and row of its first pixel, counted from any one of its grid.
+_Placed = tuple[Scene, tuple[int, int]]
+
+
+def _lattices(scenes: Sequence[Scene]) -> Iterator[list[_Placed]]:
+    """Yield the scenes whose pixels lie on those of each other, in the given order."""
+    alike: dict[object, list[Scene]] = defaultdict(list)
+    for number, scene in enumerate(scenes):
+        alike[_kind(scene) if _is_joinable(scene) else number].append(scene)
+    for group in alike.values():
+        yield from _by_offset(group)
+
+
+def _is_joinable(scene: Scene) -> bool:
+    return scene.masking != OTHER and all(band.dtype in DTYPES for band in scene.bands)
+
+
+def _kind(scene: Scene) -> tuple[object, ...]:
+    """Return what scenes of one mosaic have in common, except the offset of their pixels."""
+    transform = scene.grid.transform
+    sizes = tuple(float(f"{value:.{_DIGITS - 1}e}") for value in (transform.a, transform.b, transform.d, transform.e))
+    bands = tuple((band.dtype, band.color, band.description) for band in scene.bands)
+    return scene.grid.crs.to_wkt(), sizes, bands, _places_of(scene)
+
+
+def _places_of(scene: Scene) -> tuple[int, ...]:
+    """Return the places, from 1, of the model's bands among those of a scene that are no alpha."""
+    numbers = [band.number for band in scene.bands]
+    return tuple(numbers.index(index) + 1 for index in scene.indexes)
+
+
+def _by_offset(group: list[Scene]) -> Iterator[list[_Placed]]:
+    """Yield those of a group that differ by whole pixels; the first of each is at (0, 0)."""
+    to_pixels = ~group[0].grid.transform
+    bins: dict[tuple[int, int], list[list[_Placed]]] = defaultdict(list)
+    lattices: list[list[_Placed]] = []
+    for scene in group:
+        column, row = to_pixels @ (scene.grid.transform.c, scene.grid.transform.f)
+        place = (math.floor(column % 1 / _BIN_PX), math.floor(row % 1 / _BIN_PX))
+        near = (((place[0] + x) % _BINS, (place[1] + y) % _BINS) for x in (-1, 0, 1) for y in (-1, 0, 1))
+        for lattice in (each for key in near for each in bins[key]):
+            offset = _offset(lattice[0][0].grid, scene.grid)
+            if offset is not None:
+                lattice.append((scene, offset))
+                break
+        else:
+            lattices.append([(scene, (0, 0))])
+            bins[place[0] % _BINS, place[1] % _BINS].append(lattices[-1])
+    yield from lattices
+
+
+def _offset(first: Grid, other: Grid) -> tuple[int, int] | None:
+    """Return column and row of a grid's first pixel on another one; None where they are not on one grid."""
+    to_pixels = ~first.transform @ other.transform
+    column, row = (round(value) for value in to_pixels @ (0, 0))
+    for corner in ((0, 0), (other.width, 0), (0, other.height), (other.width, other.height)):
+        x, y = to_pixels @ corner
+        if max(abs(x - column - corner[0]), abs(y - row - corner[1])) > TOLERANCE_PX:
+            return None
+    return column, row
+
+
+def _adjoining(group: list[_Placed], reach_px: int) -> Iterator[list[_Placed]]:
+    """Yield those of a group that are connected by distances within a reach."""
+    boxes = _boxes([(*offset, scene.grid.width, scene.grid.height) for scene, offset in group])
+    left, top, right, bottom = shapely.bounds(boxes).T
+    wide = shapely.box(left - reach_px, top - reach_px, right + reach_px, bottom + reach_px)
+    one, other = shapely.STRtree(boxes).query(wide, predicate="intersects")
+    links = coo_matrix((np.ones(len(one), dtype=bool), (one, other)), shape=(len(group), len(group)))
+    parts: dict[int, list[_Placed]] = defaultdict(list)
+    for label, member in zip(connected_components(links, directed=False)[1].tolist(), group):
+        parts[label].append(member)
+    yield from parts.values()
+
+
+def _small_enough(members: list[_Placed]) -> Iterator[list[_Placed]]:
+    """Yield the members of a mosaic, divided across its longer side as long as it is too large."""
+    left, top, right, bottom = shapely.total_bounds(
+        _boxes([(*offset, scene.grid.width, scene.grid.height) for scene, offset in members])
+    )
+    if len(members) == 1 or (right - left) * (bottom - top) <= LARGEST_PX:
+        yield members
+        return
+    axis = 0 if right - left >= bottom - top else 1
+    ranked = sorted(range(len(members)), key=lambda number: members[number][1][axis])
+    half = len(members) // 2
+    for part in (ranked[:half], ranked[half:]):
+        yield from _small_enough([members[number] for number in sorted(part)])
+
+
+def _mosaic(members: list[_Placed], reach_px: int) -> Mosaic:
+    first, origin = members[0]
+    left, top = (min(offset[axis] for _, offset in members) for axis in (0, 1))
+    right = max(offset[0] + scene.grid.width for scene, offset in members)
+    bottom = max(offset[1] + scene.grid.height for scene, offset in members)
+    corner, at = next(
+        ((scene, offset) for scene, offset in members if offset == (left, top)), (first, origin)
+    )  # so that the corner of a scene is that of the mosaic without rounding
+    transform = corner.grid.transform @ Affine.translation(left - at[0], top - at[1])
+    grid = Grid(first.grid.crs, transform, right - left, bottom - top)
+    offsets = tuple((offset[0] - left, offset[1] - top) for _, offset in members)
+    return Mosaic(grid, tuple(scene for scene, _ in members), offsets, reach_px)
+
+
+def _boxes(windows: Sequence[Window]) -> np.ndarray:
+    column, row, width, height = np.array(windows, dtype=float).T
+    return shapely.box(column, row, column + width, row + height)
+
+
+def _source(scene: Scene, offset: tuple[int, int]) -> ViewSource:
+    nodata = tuple(repr(band.nodata) for band in scene.bands) if scene.masking == NODATA else ()
+    numbers = tuple(band.number for band in scene.bands)
+    size = (scene.grid.width, scene.grid.height)
+    return ViewSource(scene.path, scene.name, scene.version, *offset, *size, numbers, scene.masking, nodata)
+
+
+def _scaled_span(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]:
+    """Return start and length of the pixels whose centers lie in a span, when a side is resampled; one at least."""
+    first, last = (math.floor(value * to_px / of_px + 0.5) for value in (start, start + size))
+    first = min(first, to_px - 1)
+    return first, max(1, last - first)

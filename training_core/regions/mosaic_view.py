@@ -1,0 +1,364 @@
+"""Views of a mosaic: several rasters on one grid read as one image, the upper ones where they have data.
+
+Scope: virtual rasters (VRT) in memory, nodata values, alpha bands and masks. Independent of models and of how scenes
+are found. A view is of JSON types, so that it can be sent to a worker; nothing of it is written to a disk.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from affine import Affine
+from rasterio._err import CPLE_BaseError
+from rasterio.crs import CRS
+from rasterio.errors import RasterioError
+from rasterio.io import MemoryFile
+from rasterio.windows import Window
+
+from ..errors import ImageryError
+from ..geodata.grid import Grid
+from ..geodata.rasters import Image, open_raster
+from .catalog import FULL, MASK, NODATA
+
+# The types of pixels as VRTs name them.
+DTYPES = {
+    "uint8": "Byte",
+    "uint16": "UInt16",
+    "int16": "Int16",
+    "uint32": "UInt32",
+    "int32": "Int32",
+    "float32": "Float32",
+    "float64": "Float64",
+}
+# Resampling reaches so many pixels of a source beyond what is read, at most.
+_KERNEL_PX = 8
+
+
+@dataclass(frozen=True)
+class ViewBand:
+    """A band of a view: dtype as numpy names it, color (empty for none), and description."""
+
+    dtype: str
+    color: str
+    description: str
+
+
+@dataclass(frozen=True)
+class ViewSource:
+    """A raster of a view.
+
+    Parameters
+    ----------
+    path, name, version : str
+        See `catalog.Scene`.
+    column, row, width, height : int
+        Where it lies, in pixels of the view's grid.
+    numbers : tuple of int
+        Its bands in the order of the view's, from 1.
+    masking : str
+        See `catalog.Scene`.
+    nodata : tuple of str
+        By band, where the masking is NODATA.
+    """
+
+    path: str
+    name: str
+    version: str
+    column: int
+    row: int
+    width: int
+    height: int
+    numbers: tuple[int, ...]
+    masking: str
+    nodata: tuple[str, ...] = ()
+
+    def overlap(self, column: int, row: int, width: int, height: int) -> tuple[int, int, int, int]:
+        """Return the part of a window, in the view's pixels, that this raster covers, in its own pixels.
+
+        Parameters
+        ----------
+        column, row, width, height : int
+
+        Returns
+        -------
+        tuple of int
+            Column, row, width and height; these are 0 where it covers nothing.
+        """
+        left, top = max(column, self.column), max(row, self.row)
+        right, bottom = min(column + width, self.column + self.width), min(row + height, self.row + self.height)
+        return left - self.column, top - self.row, max(0, right - left), max(0, bottom - top)
+
+
+@dataclass(frozen=True)
+class View:
+    """Rasters on one grid as one image.
+
+    Parameters
+    ----------
+    grid : Grid
+    bands : tuple of ViewBand
+    indexes : tuple of int
+        Numbers of the bands that the model takes, from 1.
+    masking : str
+        How it says where it has no data: FULL, if all of it that is looked at has data; NODATA, by the nodata values
+        that all sources share; MASK, by a mask.
+    sources : tuple of ViewSource
+        The lowest first.
+    top : str
+        Name of the raster without which it shows nothing; empty for none.
+    is_strict : bool
+        Whether nodata values count only where all bands have them, as in each raster by itself. It makes the XML
+        several times longer.
+    """
+
+    grid: Grid
+    bands: tuple[ViewBand, ...]
+    indexes: tuple[int, ...]
+    masking: str
+    sources: tuple[ViewSource, ...]
+    top: str = ""
+    is_strict: bool = True
+
+    @property
+    def title(self) -> str:
+        """What it is called in messages."""
+        path = next((each.path for each in self.sources if each.name == self.top), self.sources[0].path)
+        return path if self.top or len(self.sources) == 1 else f"the mosaic with {path}"
+
+    @property
+    def is_one_raster(self) -> bool:
+        """Whether it is a single raster as it stands."""
+        first = self.sources[0]
+        return len(self.sources) == 1 and (first.width, first.height) == (self.grid.width, self.grid.height)
+
+    def without(self, names: set[str]) -> "View":
+        """Return the view without some of its rasters."""
+        rest = tuple(each for each in self.sources if each.name not in names)
+        return replace(self, sources=rest, masking=MASK if self.masking == FULL else self.masking)
+
+    def xml(self) -> str:
+        """Return it as a virtual raster of GDAL."""
+        parts = [f"<SRS>{html.escape(self.grid.crs.to_wkt())}</SRS>", _geotransform(self.grid.transform)]
+        for number, band in enumerate(self.bands):
+            sources = "".join(_band_source(each, number, self) for each in self.sources)
+            parts.append(_band(number + 1, band.dtype, _facts(band, number, self) + sources))
+        if self.masking == MASK:
+            masks = "".join(_mask_source(each, self) for each in self.sources)
+            parts.append(f"<MaskBand>{_band(0, 'uint8', masks)}</MaskBand>")
+        return _dataset(self.grid.width, self.grid.height, "".join(parts))
+
+    def to_document(self) -> dict[str, Any]:
+        """Return it as JSON types; see `view_from_document`."""
+        return {**asdict(replace(self, grid=None)), "grid": grid_document(self.grid)}
+
+
+def view_from_document(document: dict[str, Any]) -> View:
+    """Return the view that a document of `View.to_document` describes."""
+    sources = (
+        ViewSource(**{**each, "numbers": tuple(each["numbers"]), "nodata": tuple(each["nodata"])})
+        for each in document["sources"]
+    )
+    parts = {
+        "grid": grid_from_document(document["grid"]),
+        "bands": tuple(ViewBand(**each) for each in document["bands"]),
+        "indexes": tuple(document["indexes"]),
+        "sources": tuple(sources),
+    }
+    return View(**{**document, **parts})
+
+
+def grid_document(grid: Grid) -> dict[str, Any]:
+    """Return a grid as JSON types."""
+    return {"crs": grid.crs.to_wkt(), "transform": list(grid.transform)[:6], "size": [grid.width, grid.height]}
+
+
+def grid_from_document(document: dict[str, Any]) -> Grid:
+    """Return the grid that a document of `grid_document` describes."""
+    return Grid(CRS.from_wkt(document["crs"]), Affine(*document["transform"]), *document["size"])
+
+
+def _dataset(width: int, height: int, inner: str) -> str:
+    return f'<VRTDataset rasterXSize="{width}" rasterYSize="{height}">{inner}</VRTDataset>'
+
+
+def _geotransform(transform: Affine) -> str:
+    return f"<GeoTransform>{', '.join(map(repr, map(float, transform.to_gdal())))}</GeoTransform>"
+
+
+def _band(number: int, dtype: str, inner: str) -> str:
+    place = f' band="{number}"' if number else ""
+    return f'<VRTRasterBand dataType="{DTYPES[dtype]}"{place}>{inner}</VRTRasterBand>'
+
+
+def _facts(band: ViewBand, number: int, view: View) -> str:
+    facts = f"<Description>{html.escape(band.description)}</Description>" if band.description else ""
+    facts += f"<ColorInterp>{band.color.capitalize()}</ColorInterp>" if band.color else ""
+    if view.masking == NODATA:
+        facts += f"<NoDataValue>{view.sources[0].nodata[number]}</NoDataValue>"
+    return facts
+
+
+def _band_source(source: ViewSource, number: int, view: View) -> str:
+    """Return what a raster contributes to a band, of which `number` counts from 0."""
+    if source.masking == FULL:
+        return _source("SimpleSource", source, source.path, str(source.numbers[number]))
+    if source.masking != NODATA:
+        return _source("ComplexSource", source, source.path, str(source.numbers[number]), _USE_MASK)
+    if _is_nested(source, view):
+        return _source("ComplexSource", source, _nested(source, view), str(number + 1), _USE_MASK)
+    nodata = f"<NODATA>{source.nodata[number]}</NODATA>"
+    return _source("ComplexSource", source, source.path, str(source.numbers[number]), nodata)
+
+
+def _mask_source(source: ViewSource, view: View) -> str:
+    """Return what a raster contributes to the mask: nothing where it has no data itself."""
+    path = _nested(source, view) if source.masking == NODATA and _is_nested(source, view) else source.path
+    first = 1 if path != source.path else source.numbers[0]
+    return _source("ComplexSource", source, path, f"mask,{first}", "<NODATA>0</NODATA>")
+
+
+_USE_MASK = "<UseMaskBand>true</UseMaskBand>"
+
+
+def _is_nested(source: ViewSource, view: View) -> bool:
+    return view.is_strict and len(source.numbers) > 1 and not any(math.isnan(float(each)) for each in source.nodata)
+
+
+def _nested(source: ViewSource, view: View) -> str:
+    """Return a raster as a virtual one in which a pixel has no data where all its bands have the nodata value."""
+    values = " ".join(source.nodata)
+    parts = [f'<Metadata><MDI key="NODATA_VALUES">{values}</MDI></Metadata>']
+    whole = replace(source, column=0, row=0)
+    for number, band in enumerate(view.bands):
+        inner = _source("SimpleSource", whole, source.path, str(source.numbers[number]))
+        parts.append(_band(number + 1, band.dtype, inner))
+    return _dataset(source.width, source.height, "".join(parts))
+
+
+def _source(kind: str, source: ViewSource, path: str, band: str, more: str = "") -> str:
+    size = f'xSize="{source.width}" ySize="{source.height}"'
+    return (
+        f'<{kind}><SourceFilename relativeToVRT="0">{html.escape(path)}</SourceFilename>'
+        f'<SourceBand>{band}</SourceBand><SrcRect xOff="0" yOff="0" {size}/>'
+        f'<DstRect xOff="{source.column}" yOff="{source.row}" {size}/>{more}</{kind}>'
+    )
+
+
+class ViewImage:
+    """A view to be read at a ground resolution, as `geodata.rasters.Image` is. A context manager.
+
+    Rasters that turn out to be damaged are left out, as if they were not there, except the one on top.
+
+    Parameters
+    ----------
+    view : View
+    resolution_m : float
+        Ground size of a pixel in meters; 0 means the view's own.
+    """
+
+    def __init__(self, view: View, resolution_m: float = 0.0) -> None:
+        self._view, self._resolution_m = view, resolution_m
+        self.name = view.title
+        self.left_out: list[str] = []
+        self._closing = ExitStack()
+        self._image = self._open()
+        self.grid = self._image.grid
+
+    def __enter__(self) -> "ViewImage":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._closing.close()
+
+    def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
+        """Read a window within the grid.
+
+        Parameters
+        ----------
+        column, row, width, height : int
+            The window in pixels of the grid.
+
+        Returns
+        -------
+        values : ndarray (bands, height, width), dtype of the rasters
+        known : ndarray (height, width), bool
+            Where there are data.
+
+        Raises
+        ------
+        ImageryError
+            The raster on top, or all of them, cannot be read.
+        """
+        while True:
+            try:
+                return self._image.read(column, row, width, height)
+            except (RasterioError, CPLE_BaseError) as error:
+                self._leave_out(self._on_own_grid(column, row, width, height), error)
+
+    def _open(self) -> Image:
+        view = self._view
+        if view.is_one_raster:
+            source = view.sources[0]
+            dataset = self._closing.enter_context(open_raster(source.path))
+            indexes = tuple(source.numbers[index - 1] for index in view.indexes)
+        else:
+            file = self._closing.enter_context(MemoryFile(view.xml().encode(), ext=".vrt"))
+            dataset, indexes = self._closing.enter_context(file.open()), view.indexes
+        return self._closing.enter_context(Image(dataset, indexes, self._resolution_m))
+
+    def _leave_out(self, window: tuple[int, int, int, int], error: Exception) -> None:
+        """Go on without the rasters that cannot be read within a window of the view's own grid."""
+        damaged = {each.name for each in self._view.sources if not _is_readable(each, window)}
+        if not damaged or self._view.top in damaged or len(damaged) == len(self._view.sources):
+            raise ImageryError(
+                f"{self.name} cannot be read: {_cause(error)}", "Check that the file was copied whole."
+            ) from error
+        self.left_out += sorted(damaged)
+        self._view = self._view.without(damaged)
+        self._closing.close()
+        self._image = self._open()
+
+    def _on_own_grid(self, column: int, row: int, width: int, height: int) -> tuple[int, int, int, int]:
+        """Return the window of the view's own grid that resampling may read for one of the grid."""
+        own = self._view.grid
+        spans = ((column, width, self.grid.width, own.width), (row, height, self.grid.height, own.height))
+        starts, sizes = zip(*(_scaled_span(*span) for span in spans))
+        return (*starts, *sizes)
+
+
+def _scaled_span(start: int, size: int, of_px: int, to_px: int) -> tuple[int, int]:
+    scale = to_px / of_px
+    reach = math.ceil(_KERNEL_PX * max(1.0, scale))
+    first = max(0, math.floor(start * scale) - reach)
+    return first, min(to_px, math.ceil((start + size) * scale) + reach) - first
+
+
+def _is_readable(source: ViewSource, window: tuple[int, int, int, int]) -> bool:
+    column, row, width, height = source.overlap(*window)
+    if not width or not height:
+        return True
+    try:
+        with open_raster(source.path) as dataset:
+            for part in _strips(column, row, width, height):
+                dataset.read(list(source.numbers), window=part)
+                dataset.dataset_mask(window=part)
+    except (ImageryError, CPLE_BaseError):
+        return False
+    return True
+
+
+def _strips(column: int, row: int, width: int, height: int, rows: int = 512) -> Iterator[Window]:
+    for first in range(row, row + height, rows):
+        yield Window(column, first, width, min(rows, row + height - first))
+
+
+def _cause(error: BaseException) -> str:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error).strip().rstrip(".") + "."

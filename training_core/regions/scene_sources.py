@@ -1,0 +1,225 @@
+"""Sources of scenes: files, folders, patterns, tile indexes and STAC item collections, as a list of rasters.
+
+Scope: which rasters are meant. Independent of what they hold. Indexes and collections are untrusted: what they name is
+opened as a raster later on, and nothing else is done with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Optional
+
+import pyogrio
+
+from ..errors import ImageryError, shown
+from ..geodata.raster_files import expand
+from ..geodata.sources import QGIS_PART, require_openable
+from ..jobs.untrusted_json import parse
+
+# The field in which a tile index, as gdaltindex makes it, has the path of each tile.
+LOCATION = "location"
+# A collection of a hundred thousand items has some 300 MB.
+LARGEST_JSON_BYTES = 1 << 30
+_JSON_SUFFIXES = (".json", ".geojson")
+_VECTOR_SUFFIXES = (".gpkg", ".shp", ".fgb", ".geojson", ".json", ".gml", ".sqlite", ".tab")
+# Media types of GeoTIFFs, cloud optimized or not, and what an image is called in a collection: the best first.
+_GEOTIFF = re.compile(r"image/(tiff|vnd\.stac\.geotiff)\b")
+_ROLES = ("visual", "data")
+# Where GDAL finds what an address names.
+_PREFIXES = {
+    "http": "/vsicurl/http://",
+    "https": "/vsicurl/https://",
+    "s3": "/vsis3/",
+    "gs": "/vsigs/",
+    "az": "/vsiaz/",
+    "abfs": "/vsiadls/",
+}
+
+
+def find_scenes(rasters: Sequence[str], source: str = "") -> list[str]:
+    """Return the rasters that a job names, each once.
+
+    Parameters
+    ----------
+    rasters : sequence of str
+        Each a file or whatever else GDAL opens, a folder, a pattern, a tile index or a STAC item collection. A virtual
+        raster (VRT) is one image.
+    source : str
+        One more of these; empty for none.
+
+    Returns
+    -------
+    list of str
+        In the order given; the rasters of a folder or a pattern in natural order (2 before 10), those of an index or a
+        collection in its own.
+
+    Raises
+    ------
+    ImageryError
+        A folder, pattern, index or collection names no raster, or is damaged; or there are no scenes at all.
+    """
+    found: dict[str, str] = {}
+    for given in filter(None, (*rasters, source)):
+        for path in _scenes_of(given):
+            path = gdal_path(path)
+            found.setdefault(os.path.realpath(path) if os.path.exists(path) else path, path)
+    if not found:
+        raise ImageryError("There are no scenes.", "Give images, or a folder, a pattern or an index of images.")
+    return list(found.values())
+
+
+def gdal_path(path: str) -> str:
+    """Return a path as GDAL opens it from anywhere, also from within a virtual raster: absolute, or below /vsi...."""
+    if path.startswith("file://"):
+        path = path[len("file://") :]
+    scheme, is_address, rest = path.partition("://")
+    if is_address and scheme.lower() in _PREFIXES:
+        return _PREFIXES[scheme.lower()] + rest
+    return os.path.abspath(path) if not path.startswith("/vsi") and os.path.exists(path) else path
+
+
+def natural_key(path: str) -> list[tuple[int, int, str]]:
+    """Return a key by which names sort as people count: scene 2 before scene 10."""
+    parts = re.split(r"(\d+)", path)
+    return [(1, int(part), part) if part.isdecimal() else (0, 0, part.casefold()) for part in parts]
+
+
+def _scenes_of(given: str) -> list[str]:
+    require_openable(given, given, ImageryError)
+    file = QGIS_PART.split(given)[0]
+    if os.path.isfile(file):
+        if file.lower().endswith(_JSON_SUFFIXES):
+            collection = _read_collection(file)
+            if collection is not None:
+                return _rasters_of_items(collection, file)
+        if file.lower().endswith(_VECTOR_SUFFIXES):
+            tiles = _rasters_of_index(given, file)
+            if tiles is not None:
+                return tiles
+        return [given]
+    return sorted(expand([given]), key=natural_key)
+
+
+def _rasters_of_index(given: str, file: str) -> Optional[list[str]]:
+    """Return the rasters that a vector file names; None where it holds no vector layer, as a raster GeoPackage."""
+    layer, field = _location_of(given, file)
+    if layer is None:
+        return None
+    try:
+        places = pyogrio.read_dataframe(file, layer=layer, columns=[field], read_geometry=False)[field]
+    except (RuntimeError, ValueError, OSError) as error:  # pyogrio's own are RuntimeErrors
+        raise _damaged(given, error) from error
+    folder = os.path.dirname(os.path.abspath(file))
+    found = [_placed(place, folder) for place in places if isinstance(place, str) and place.strip()]
+    if not found:
+        raise ImageryError(f"The tile index {given} names no raster.", "Make it anew with gdaltindex.")
+    return found
+
+
+def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
+    """Return the layer with the paths of rasters, and its field for them."""
+    asked = re.search(r"\|layername=([^|]*)", given)
+    try:
+        layers = [asked.group(1)] if asked else [str(name) for name, _ in pyogrio.list_layers(file)]
+        fields = {layer: list(pyogrio.read_info(file, layer=layer)["fields"]) for layer in layers}
+    except (RuntimeError, ValueError, OSError) as error:
+        raise _damaged(given, error) from error
+    for layer, names in fields.items():
+        for name in names:
+            if name.casefold() == LOCATION:
+                return layer, name
+    if not fields:
+        return None, ""
+    names = ", ".join(dict.fromkeys(name for each in fields.values() for name in each)) or "none"
+    raise ImageryError(
+        f"{given} is no index of rasters: it has no field {LOCATION} (its fields: {names}).",
+        "Make a tile index with gdaltindex, or give images.",
+    )
+
+
+def _damaged(given: str, error: Exception) -> ImageryError:
+    return ImageryError(
+        f"The index {given} cannot be read: {str(error).rstrip('.')}.", "Check that the file was copied whole."
+    )
+
+
+def _read_collection(path: str) -> Optional[list[Any]]:
+    """Return the items of a STAC item collection, or the one that a file is; None where a file is no such thing.
+
+    Raises
+    ------
+    ImageryError
+        It is no JSON.
+    """
+    try:
+        if os.path.getsize(path) > LARGEST_JSON_BYTES:
+            raise ValueError(f"it has more than {LARGEST_JSON_BYTES / 1e9:.1f} GB")
+        document = parse(Path(path).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise ImageryError(
+            f"{path} cannot be read as JSON: {str(error).rstrip('.')}.", "Check that the file was copied whole."
+        ) from error
+    if not isinstance(document, dict):
+        raise ImageryError(f"{path} is no STAC item collection.", "Give a collection of items, or images.")
+    items = document.get("features") if document.get("type") == "FeatureCollection" else [document]
+    if not isinstance(items, list) or not any(isinstance(item, dict) and "assets" in item for item in items):
+        return None
+    return items
+
+
+def _rasters_of_items(items: list[Any], path: str) -> list[str]:
+    folder = os.path.dirname(os.path.abspath(path))
+    found = [_placed(href, folder) for item in items for href in _image_of(item, path)]
+    if not found:
+        raise ImageryError(
+            f"No item of {path} has an asset that is an image (role data or visual, or a GeoTIFF).",
+            "Give a collection of images.",
+        )
+    return found
+
+
+def _image_of(item: Any, path: str) -> Iterator[str]:
+    """Yield the address of an item's image, if it has one.
+
+    Raises
+    ------
+    ImageryError
+        It has several, of which none is more of an image than the others.
+    """
+    assets = item.get("assets") if isinstance(item, dict) else None
+    ranked: dict[int, dict[str, str]] = {}
+    for name, asset in assets.items() if isinstance(assets, dict) else ():
+        rank = _rank(asset)
+        if rank is not None:
+            ranked.setdefault(rank, {})[name] = asset["href"]
+    if not ranked:
+        return
+    best = ranked[min(ranked)]
+    if len(set(best.values())) > 1:
+        raise ImageryError(
+            f"The item {shown(item.get('id'))} of {path} has several images: {', '.join(map(shown, best))}.",
+            "Give the image files themselves, or a collection with one image for each item.",
+        )
+    yield next(iter(best.values()))
+
+
+def _rank(asset: Any) -> Optional[int]:
+    """Return how likely an asset is the image of its item, 0 being likeliest; None where it is none."""
+    if not isinstance(asset, dict) or not isinstance(asset.get("href"), str) or not asset["href"].strip():
+        return None
+    roles = asset.get("roles") if isinstance(asset.get("roles"), list) else []
+    media = asset.get("type") if isinstance(asset.get("type"), str) else ""
+    is_raster = bool(_GEOTIFF.match(media)) or not media or media.startswith("image/")
+    for rank, role in enumerate(_ROLES):
+        if role in roles and is_raster:
+            return rank
+    return len(_ROLES) if not roles and _GEOTIFF.match(media) else None
+
+
+def _placed(path: str, folder: str) -> str:
+    """Return the path in an index; a relative one belongs to the index's folder."""
+    is_elsewhere = "://" in path or path.startswith("/vsi") or os.path.isabs(path)
+    return path if is_elsewhere else os.path.normpath(os.path.join(folder, path))
