@@ -5,7 +5,8 @@ Scope: formats, layers within files, CRS, geometry types, fields. Independent of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Optional
 
@@ -22,7 +23,7 @@ from ..errors import LabelError, OutputError
 from .crossings import MOST_CROSSINGS, TooManyCrossings, check_crossings
 from .grid import LARGEST_COORDINATE, LARGEST_DEG
 from .sources import QGIS_PART, require_openable
-from .written_vectors import check_written
+from .written_vectors import Written, check_written, extent_of
 
 # By suffix: the driver, and whether a file holds several layers.
 FORMATS = {
@@ -263,28 +264,68 @@ def write_layers(
     OutputError
         The suffix is of no known format, or the file cannot be written whole: it is read back.
     """
-    path = Path(path)
-    check_vector_output(str(path), len(layers))
-    driver, _ = FORMATS[path.suffix.lower()]
+    path, types = Path(path), geometry_types or {}
+    written = {}
+    with _writing(path, len(layers)) as driver:
+        for number, (name, layer) in enumerate(layers.items()):
+            written[name] = _write(path, name, layer, driver, types.get(name), append=number > 0)
+    check_written(path, driver, written)
+
+
+def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> None:
+    """Write a layer part by part, so that it need not fit into memory; see `write_layers`.
+
+    Parameters
+    ----------
+    path : str or Path
+        Replaced if it exists.
+    name : str
+        Of the layer.
+    parts : iterable of GeoDataFrame
+        With the same columns and CRS; one at least, which may be empty.
+    geometry_type : str
+        `LineString` or the like.
+
+    Raises
+    ------
+    OutputError
+        See `write_layers`.
+    """
+    path, count, extents = Path(path), 0, []
+    with _writing(path, 1) as driver:
+        for number, part in enumerate(parts):
+            if number == 0 or len(part):
+                written = _write(path, name, part, driver, geometry_type, append=number > 0)
+                count += written.count
+                extents += [] if written.extent is None else [written.extent]
+    every = np.array(extents)
+    extent = np.concatenate([every[:, :2].min(axis=0), every[:, 2:].max(axis=0)]) if extents else None
+    check_written(path, driver, {name: Written(count, extent)})
+
+
+@contextmanager
+def _writing(path: Path, layer_count: int) -> Iterator[str]:
+    """Provide the driver for a file that is to be written anew; what goes wrong within is an OutputError."""
+    check_vector_output(str(path), layer_count)
     if vsi_path(path) != str(path):
         raise OutputError(f"{path} cannot be written: GDAL takes it for an address.", "Choose another folder.")
     try:
         path.unlink(missing_ok=True)
-        if driver == "GeoJSON":
-            layers = {name: layer.to_crs("EPSG:4326") for name, layer in layers.items()}
-        for number, (name, layer) in enumerate(layers.items()):
-            pyogrio.write_dataframe(
-                layer,
-                path,
-                layer=name,
-                driver=driver,
-                geometry_type=(geometry_types or {}).get(name),
-                append=number > 0,
-                **CREATION_OPTIONS.get(driver, {}),
-            )
+        yield FORMATS[path.suffix.lower()][0]
     except (RuntimeError, ValueError, ProjError, OSError) as error:  # pyogrio's are RuntimeErrors
         raise OutputError(
             f"{path} cannot be written: {str(error).rstrip('.')}.",
             "Make room on the disk, or choose another place or format.",
         ) from error
-    check_written(path, driver, layers)
+
+
+def _write(
+    path: Path, name: str, layer: geopandas.GeoDataFrame, driver: str, geometry_type: Optional[str], append: bool
+) -> Written:
+    """Write a layer, or append its features, and return what was written."""
+    layer = layer.to_crs("EPSG:4326") if driver == "GeoJSON" else layer
+    options = CREATION_OPTIONS.get(driver, {})
+    pyogrio.write_dataframe(
+        layer, path, layer=name, driver=driver, geometry_type=geometry_type, append=append, **options
+    )
+    return Written(len(layer), extent_of(layer))

@@ -9,7 +9,9 @@ import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Optional
 
 import geopandas
 import numpy as np
@@ -26,7 +28,20 @@ _MADE_AT_CLOSE = (
 )  # fmt: skip
 
 
-def check_written(path: Path, driver: str, layers: Mapping[str, geopandas.GeoDataFrame]) -> None:
+@dataclass(frozen=True)
+class Written:
+    """What a layer was to hold: its number of features, and their extent, (4,), float64, or None without any."""
+
+    count: int
+    extent: Optional[np.ndarray]
+
+
+def extent_of(layer: geopandas.GeoDataFrame) -> Optional[np.ndarray]:
+    """Return the extent of a layer, (4,), float64; None where no feature has a shape."""
+    return None if layer.geometry.isna().all() or layer.is_empty.all() else layer.total_bounds
+
+
+def check_written(path: Path, driver: str, layers: Mapping[str, Written]) -> None:
     """Check that a file is complete and has the features of some layers, by their count and extent.
 
     Parameters
@@ -34,7 +49,7 @@ def check_written(path: Path, driver: str, layers: Mapping[str, geopandas.GeoDat
     path : Path
     driver : str
         GPKG, GeoJSON or FlatGeobuf.
-    layers : mapping of str to GeoDataFrame
+    layers : mapping of str to Written
         What was to be written, in the CRS of the file.
 
     Raises
@@ -56,7 +71,7 @@ def _incomplete(path: Path) -> OutputError:
     return OutputError(f"{path} cannot be written whole.", "Make room on the disk, or choose another folder.")
 
 
-def _is_closed(path: Path, driver: str, layers: Mapping[str, geopandas.GeoDataFrame]) -> bool:
+def _is_closed(path: Path, driver: str, layers: Mapping[str, Written]) -> bool:
     """Whether a file has its end."""
     if driver == "GPKG":
         return _is_whole_geopackage(path, layers)
@@ -67,7 +82,7 @@ def _is_closed(path: Path, driver: str, layers: Mapping[str, geopandas.GeoDataFr
     return True  # FlatGeobuf has the size of each feature, and so of the file, in it
 
 
-def _is_whole_geopackage(path: Path, layers: Mapping[str, geopandas.GeoDataFrame]) -> bool:
+def _is_whole_geopackage(path: Path, layers: Mapping[str, Written]) -> bool:
     """Whether a GeoPackage has all its pages and, of each layer, all that is made when it is closed."""
     with path.open("rb") as file:
         header = file.read(100)
@@ -80,19 +95,17 @@ def _is_whole_geopackage(path: Path, layers: Mapping[str, geopandas.GeoDataFrame
         checked = database.execute("PRAGMA quick_check").fetchall()
     return (
         checked == [("ok",)]
-        and counts == {name: len(layer) for name, layer in layers.items()}
+        and counts == {name: layer.count for name, layer in layers.items()}
         and made >= {each.format(name) for name in layers for each in _MADE_AT_CLOSE}
     )
 
 
-def _has_features(path: Path, name: str, layer: geopandas.GeoDataFrame, driver: str) -> bool:
+def _has_features(path: Path, name: str, layer: Written, driver: str) -> bool:
     """Whether a layer of a file has as many features as it should, and the same extent."""
     rounded = driver == "GeoJSON"
     _, bounds = pyogrio.read_bounds(path, layer=None if rounded else name)
-    if bounds.shape[1] != len(layer):
-        return False
-    if layer.geometry.isna().all() or layer.is_empty.all():
-        return True
+    if bounds.shape[1] != layer.count or layer.extent is None:
+        return bounds.shape[1] == layer.count
     extent = np.concatenate([np.nanmin(bounds[:2], axis=1), np.nanmax(bounds[2:], axis=1)])
     sides = [1, 3] if rounded else [0, 1, 2, 3]  # what crosses the antimeridian is cut there in GeoJSON
-    return np.allclose(extent[sides], layer.total_bounds[sides], rtol=0, atol=_ROUNDED_DEGREES if rounded else 0)
+    return np.allclose(extent[sides], layer.extent[sides], rtol=0, atol=_ROUNDED_DEGREES if rounded else 0)

@@ -28,7 +28,7 @@ from .region_grid import shared_offset
 
 
 @dataclass(frozen=True)
-class View:
+class RegionView:
     """What one scene shows of the region.
 
     Parameters
@@ -55,7 +55,7 @@ class View:
         return not (is_beside or top >= window.row + window.height or bottom <= window.row)
 
 
-def read_best(grid: Grid, window: Part, views: Sequence[View]) -> tuple[np.ndarray, Optional[np.ndarray]]:
+def read_best(grid: Grid, window: Part, views: Sequence[RegionView]) -> tuple[np.ndarray, Optional[np.ndarray]]:
     """Read the best view of a window.
 
     Parameters
@@ -64,7 +64,7 @@ def read_best(grid: Grid, window: Part, views: Sequence[View]) -> tuple[np.ndarr
         Of the region.
     window : Part
         Of whole cells, but where the grid ends.
-    views : sequence of View
+    views : sequence of RegionView
 
     Returns
     -------

@@ -76,17 +76,15 @@ def extract_part(
     classes : ClassRaster, optional
         Of the window.
     linked : ndarray (n, 2), int64, optional
-        Columns and rows in the region of likely pixels that are connected to sure ones.
+        Columns and rows in the region of likely pixels of the window that are connected to sure ones.
 
     Returns
     -------
     PartRoads
     """
     begin, sides_m = np.array([window.column, window.row]), np.array(pixel_m)
-    if linked is not None:
-        inside = ((linked >= begin) & (linked < begin + np.array([window.width, window.height]))).all(axis=1)
-        linked = linked[inside] - begin
-    graph, clearance = trace_roads(raster, pixel_m, options, reporter, linked)
+    within = None if linked is None else linked - begin
+    graph, clearance = trace_roads(raster, pixel_m, options, reporter, within)
     region = _moved(scaled(graph, 1 / sides_m), begin)
     cut, side = cut_to_box(region, _box(core))
     measures = measure_lines(scaled(_moved(cut, -begin), sides_m), raster, clearance, classes)

@@ -2,6 +2,7 @@ import os
 import sqlite3
 from contextlib import closing
 
+import geopandas
 import numpy as np
 import pytest
 import shapely
@@ -9,8 +10,8 @@ import shapely
 from support.disks import no_more_than
 from support.rasters import layer
 from training_core.errors import OutputError
-from training_core.geodata.vectors import write_layers
-from training_core.geodata.written_vectors import check_written
+from training_core.geodata.vectors import write_in_parts, write_layers
+from training_core.geodata.written_vectors import Written, check_written, extent_of
 from training_core.system.outputs import Outputs
 
 DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON", ".fgb": "FlatGeobuf"}
@@ -25,6 +26,11 @@ def roads(count=400, move_m=0.0):
 def write(path, lines):
     write_layers(path, {"roads": lines}, {"roads": "LineString"})
     return path
+
+
+def held(lines):
+    return Written(len(lines), extent_of(lines))
+
 
 
 @SUFFIXES
@@ -55,7 +61,7 @@ def test_what_is_whole_passes(tmp_path, suffix, count):
     check_written(
         write(tmp_path / f"net{suffix}", lines),
         DRIVERS[suffix],
-        {"roads": lines.to_crs("EPSG:4326") if suffix == ".geojson" else lines},
+        {"roads": held(lines.to_crs("EPSG:4326") if suffix == ".geojson" else lines)},
     )
 
 
@@ -72,7 +78,7 @@ def test_other_features_are_missed(tmp_path, suffix, expected):
     if suffix == ".geojson":
         expected = expected.set_geometry(shapely.transform(expected.geometry, lambda points: points[:, ::-1]))
     with pytest.raises(OutputError, match="cannot be written whole"):
-        check_written(path, DRIVERS[suffix], {"roads": expected})
+        check_written(path, DRIVERS[suffix], {"roads": held(expected)})
 
 
 @SUFFIXES
@@ -81,7 +87,7 @@ def test_the_beginning_of_a_file_is_not_whole(tmp_path, suffix, size):
     path = write(tmp_path / f"net{suffix}", roads())
     os.truncate(path, size)
     with pytest.raises(OutputError, match="cannot be written whole"):
-        check_written(path, DRIVERS[suffix], {"roads": roads()})
+        check_written(path, DRIVERS[suffix], {"roads": held(roads())})
 
 
 @pytest.mark.parametrize(
@@ -101,7 +107,7 @@ def test_a_geopackage_that_was_closed_in_part_is_not_whole(tmp_path, loss):
         database.execute(loss)
         database.commit()
     with pytest.raises(OutputError, match="cannot be written whole"):
-        check_written(path, "GPKG", {"roads": roads()})
+        check_written(path, "GPKG", {"roads": held(roads())})
 
 
 def test_a_damaged_page_of_a_geopackage_is_found(tmp_path):
@@ -110,7 +116,7 @@ def test_a_damaged_page_of_a_geopackage_is_found(tmp_path):
     for page in range(len(whole) // 4096):
         path.write_bytes(whole[: page * 4096] + bytes(4096) + whole[(page + 1) * 4096 :])
         with pytest.raises(OutputError, match="cannot be written whole"):
-            check_written(path, "GPKG", {"roads": roads()})
+            check_written(path, "GPKG", {"roads": held(roads())})
 
 
 @pytest.mark.parametrize("folder", ["plain", "final!v2", "a;b", "two\nlines"])
@@ -123,7 +129,7 @@ def test_a_vector_file_of_any_name_lies_where_it_was_asked_for(tmp_path, monkeyp
     (found,) = (path for path in tmp_path.rglob("*") if path.is_file())
     assert found == tmp_path / folder / f"{name}{suffix}"
     plain = found.rename(tmp_path / f"plain{suffix}")
-    check_written(plain, DRIVERS[suffix], {"roads": roads(3).to_crs("EPSG:4326") if suffix == ".geojson" else roads(3)})
+    check_written(plain, DRIVERS[suffix], {"roads": held(roads(3).to_crs("EPSG:4326") if suffix == ".geojson" else roads(3))})
 
 
 def test_a_path_that_gdal_takes_for_an_address_is_refused(tmp_path, monkeypatch):
@@ -131,3 +137,18 @@ def test_a_path_that_gdal_takes_for_an_address_is_refused(tmp_path, monkeypatch)
     with pytest.raises(OutputError, match=r"GDAL takes it for an address"):
         write(tmp_path / "final!v2.gpkg", roads(3))
     assert list(tmp_path.iterdir()) == []
+
+
+@SUFFIXES
+def test_a_layer_written_in_parts_is_that_written_at_once(tmp_path, suffix):
+    lines = roads(7)
+    write_in_parts(tmp_path / f"parts{suffix}", "roads", [lines[:0], lines[:3], lines[3:3], lines[3:]], "LineString")
+    write_layers(tmp_path / f"whole{suffix}", {"roads": lines}, {"roads": "LineString"})
+    one, other = (geopandas.read_file(tmp_path / f"{name}{suffix}") for name in ("parts", "whole"))
+    assert sorted(one.geometry.to_wkt()) == sorted(other.geometry.to_wkt()) and one.crs == other.crs
+
+
+@SUFFIXES
+def test_a_disk_that_is_full_at_a_later_part_is_noticed(tmp_path, suffix):
+    with pytest.raises(OutputError, match="cannot be written"), no_more_than(20_000):
+        write_in_parts(tmp_path / f"parts{suffix}", "roads", [roads(10) for _ in range(200)], "LineString")

@@ -8,7 +8,7 @@ from rasterio.warp import transform_bounds
 
 from support.rasters import NORTH_UP, UTM, write_raster
 from training_core.geodata.grid import Grid
-from training_core.regions.best_view import View, read_best
+from training_core.regions.best_view import RegionView, read_best
 from training_core.regions.part_grid import CELL_PX, Part
 from training_core.regions.region_grid import outline_on, region_grid, shared_offset
 
@@ -22,7 +22,7 @@ def view(folder, name, values, column=0, row=0, classes=None, **placed):
     path = write_raster(folder / f"{name}.tif", np.asarray(values, np.uint8), nodata=255, **placed)
     numbers = write_raster(folder / f"{name}_c.tif", classes, nodata=255, **placed) if classes is not None else ""
     height, width = np.shape(values)
-    return View(name, path, numbers, (column, row, column + width, row + height))
+    return RegionView(name, path, numbers, (column, row, column + width, row + height))
 
 
 def plain(value, height=SIDE_PX, width=SIDE_PX):
@@ -81,7 +81,7 @@ def test_a_scene_in_another_crs_is_seen_where_it_lies(tmp_path):
     values[:, 450:] = 200
     scene = view(tmp_path, "far", values, crs="EPSG:4326", transform=transform)
     outline = outline_on(GRID, Grid(CRS.from_epsg(4326), transform, 900, height))
-    found, _ = read_best(GRID, WHOLE, [View("far", scene.probability, "", outline.bounds)])
+    found, _ = read_best(GRID, WHOLE, [RegionView("far", scene.probability, "", outline.bounds)])
     middle = found[SIDE_PX // 2]
     assert (middle[20:200] == 0).all() and (middle[300:490] == 200).all()
 

@@ -1,0 +1,185 @@
+"""Tasks that extract the roads of a region from the probability of its scenes, and the network that results.
+
+Scope: the parts of a region, their borders and their roads. Independent of who does the tasks, and of files' formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+
+import geopandas
+import numpy as np
+import shapely
+
+from ..geodata.grid import Grid
+from ..geodata.road_classes import RoadClass, to_document
+from ..jobs import NetworkOptions
+from .best_view import RegionView
+from .hysteresis_links import BorderPatches, linked_pixels
+from .joined_roads import joined_roads
+from .mosaic_view import grid_document
+from .part_grid import Part, divide, margin_px
+from .part_roads import read_part
+from .region_grid import outline_on, region_grid
+from .seams import join_parts, outline
+from .store import Store, content_key
+from .tasks import Outcome, Task
+from .work import BORDERS, EXTRACT, part_pixel_m, read_borders
+
+# The side of a part in pixels, unless a job says otherwise: some ten seconds of work in half a gigabyte.
+PART_PX = 8192
+
+# Does tasks, and returns what came of those that failed.
+Do = Callable[[Sequence[Task]], list[Outcome]]
+# From a window to the columns and rows of its pixels that are linked: (n, 2), int64.
+Links = Callable[[Part], np.ndarray]
+
+
+@dataclass(frozen=True)
+class MappedScene:
+    """A scene whose result rasters are there: name, content key, grid of these, their paths (classes may be empty)."""
+
+    name: str
+    key: str
+    grid: Grid
+    probability: str
+    classes: str
+
+
+@dataclass(frozen=True, eq=False)
+class Roads:
+    """The roads of a region, part by part.
+
+    Parameters
+    ----------
+    tables : iterator of GeoDataFrame
+        See `joined_roads`.
+    crs : Any
+        Of the tables.
+    mismatches : int
+        Ends of lines at seams without a counterpart.
+    """
+
+    tables: Iterator[geopandas.GeoDataFrame]
+    crs: object
+    mismatches: int
+
+
+class RegionRoads:
+    """The extraction of a region's roads.
+
+    Parameters
+    ----------
+    folder : str
+        Of the job.
+    scenes : sequence of MappedScene
+        At least one.
+    grids : sequence of Grid
+        Of the mosaics that they belong to, at the model's resolution.
+    options : NetworkOptions
+    threshold : float
+        Probability from which a pixel is road.
+    part_px : int
+        Side of a part in pixels, about.
+    classes : sequence of RoadClass
+        Those that the model predicts.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        scenes: Sequence[MappedScene],
+        grids: Sequence[Grid],
+        options: NetworkOptions,
+        threshold: float,
+        part_px: int = PART_PX,
+        classes: Sequence[RoadClass] = (),
+    ) -> None:
+        self._folder, self._store, self._classes = folder, Store(folder), tuple(classes)
+        self._options = NetworkOptions(**{each.name: getattr(options, each.name) for each in fields(NetworkOptions)})
+        self._threshold = threshold
+        self.grid = region_grid(grids)
+        shapes = [outline_on(self.grid, scene.grid) for scene in scenes]
+        self._keys = {scene.name: scene.key for scene in scenes}
+        self._views = [
+            RegionView(scene.name, scene.probability, scene.classes, shape.bounds)
+            for scene, shape in zip(scenes, shapes)
+        ]
+        self._tree = shapely.STRtree([shapely.box(*view.bounds) for view in self._views])
+        self.parts = list(divide(self.grid, part_px, shapes))
+
+    def extract(self, do: Do, do_borders: Do) -> tuple[Roads, list[Outcome]]:
+        """Extract all parts, and join those that could be.
+
+        Parameters
+        ----------
+        do, do_borders : callable
+            Do the tasks of extraction, and those of hysteresis across borders.
+
+        Returns
+        -------
+        roads : Roads
+        failed : list of Outcome
+        """
+        linked, failed = self._linked(do_borders)
+        tasks = [self._extraction(part, linked) for part in self.parts]
+        failed += do([task for task in tasks if not self._store.has(EXTRACT, task.key, ".npz")])
+        lost = {outcome.task.key for outcome in failed}
+        paths = [self._store.path(EXTRACT, task.key, ".npz") for task in tasks if task.key not in lost]
+        outlines = [outline(read_part(path)) for path in paths]
+        joining = join_parts(outlines)
+        parts = (read_part(path) for path in paths)
+        tables = joined_roads(parts, outlines, joining, self.grid, self._options, self._classes)
+        return Roads(tables, self.grid.crs, joining.mismatches), failed
+
+    def _linked(self, do: Do) -> tuple[Links, list[Outcome]]:
+        """Return the pixels at borders that are connected with sure road, by window; see `hysteresis_links`."""
+        if self._options.hysteresis == 1 or len(self.parts) == 1:
+            return _links([], []), []
+        hysteresis = {"hysteresis": self._options.hysteresis}
+        tasks = [self._task(BORDERS, part, part, hysteresis) for part in self.parts]
+        failed = do([task for task in tasks if not self._store.has(BORDERS, task.key, ".npz")])
+        lost = {outcome.task.key for outcome in failed}
+
+        def read(number: int) -> BorderPatches:
+            if tasks[number].key in lost:
+                return BorderPatches(np.zeros((0, 2), np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
+            return read_borders(self._store.path(BORDERS, tasks[number].key, ".npz"))
+
+        return _links(self.parts, list(linked_pixels(self.parts, read))), failed
+
+    def _extraction(self, part: Part, linked: Links) -> Task:
+        window = part.grown(margin_px(self._options, part_pixel_m(self.grid, part)), self.grid)
+        content = {
+            "window": asdict(window),
+            "options": asdict(self._options),
+            "classes": to_document(self._classes),
+            "linked": linked(window).tolist(),
+        }
+        return self._task(EXTRACT, part, window, content)
+
+    def _task(self, work: str, core: Part, window: Part, content: dict[str, object]) -> Task:
+        content = {**content, "core": asdict(core), "grid": grid_document(self.grid), "threshold": self._threshold}
+        views = [self._views[number] for number in sorted(self._tree.query(_box(window)).tolist())]
+        seen = [[view.name, self._keys[view.name], view.bounds] for view in views]
+        key = content_key(work, content, seen)
+        document = {**content, "views": [asdict(view) for view in views], "folder": self._folder, "key": key}
+        return Task(key, work, document, core.width * core.height / 1e6)
+
+
+def _box(part: Part) -> shapely.Geometry:
+    return shapely.box(part.column, part.row, part.column + part.width, part.row + part.height)
+
+
+def _links(parts: Sequence[Part], pixels: Sequence[np.ndarray]) -> Links:
+    """Return a function for the pixels of all parts that lie in a window."""
+    tree = shapely.STRtree([_box(part) for part in parts])
+
+    def within(window: Part) -> np.ndarray:
+        near = np.concatenate([np.zeros((0, 2), np.int64), *(pixels[number] for number in tree.query(_box(window)))])
+        begin = np.array([window.column, window.row])
+        found = near[((near >= begin) & (near < begin + np.array([window.width, window.height]))).all(axis=1)]
+        return found[np.lexsort(found.T)]
+
+    return within

@@ -1,0 +1,155 @@
+"""The kinds of work on a region that workers do: map or predict, assemble, borders, extract.
+
+Scope: from a task's document to files and numbers. Independent of which tasks there are, and of who does them. Every
+result is a file under a name from its content (`store.py`), so that work done twice is harmless.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from ..errors import OutputError
+from ..events import Reporter
+from ..geodata.class_raster import class_array
+from ..geodata.grid import Grid
+from ..geodata.pixel_codes import CERTAIN, NO_DATA
+from ..geodata.road_classes import from_document
+from ..geodata.road_raster import byte_raster
+from ..jobs import NetworkOptions
+from .best_view import RegionView, read_best
+from .hysteresis_links import BorderPatches, border_patches
+from .mosaic_view import grid_from_document
+from .part_grid import Part
+from .part_roads import extract_part, to_bytes
+from .prediction import assemble, block_grid, predict_block, prepare, write_block
+from .store import Store
+
+PREDICT, MAP, ASSEMBLE, BORDERS, EXTRACT = "predict", "map", "assemble", "borders", "extract"
+
+
+def perform(work: str, document: dict[str, Any]) -> dict[str, Any]:
+    """Do a task.
+
+    Parameters
+    ----------
+    work : str
+        One of the constants above.
+    document : dict
+        Of JSON types; each function below says which.
+
+    Returns
+    -------
+    dict
+        Of JSON types.
+
+    Raises
+    ------
+    RoadSegError
+        It cannot be done.
+    """
+    return _WORKS[work](document)
+
+
+def prepare_worker(document: dict[str, Any]) -> None:
+    """Load the model, once in each worker; `document` is that of `prediction.Predicting`."""
+    prepare(document)
+
+
+def _predict(document: dict[str, Any]) -> dict[str, Any]:
+    """Predict a block: `folder`, `key`, and `block` as `prediction.block_document` returns it."""
+    store = Store(document["folder"])
+    prediction, left_out = predict_block(document["block"])
+    grid = block_grid(document["block"], document["resolution_m"])
+    store.write(PREDICT, document["key"], ".tif", lambda path: write_block(path, prediction, grid))
+    return {"left_out": left_out}
+
+
+def _map(document: dict[str, Any]) -> dict[str, Any]:
+    """Predict and assemble a scene of a single block: `predict` and `assemble` are the documents of both."""
+    return {**_predict(document["predict"]), **_assemble(document["assemble"])}
+
+
+def _assemble(document: dict[str, Any]) -> dict[str, Any]:
+    """Assemble a scene; see `prediction.assembly_document`. Its blocks are removed, since the results hold them."""
+    result = assemble(document)
+    for block in document["blocks"]:
+        with contextlib.suppress(OSError):
+            Path(block["path"]).unlink()
+    return result
+
+
+def _borders(document: dict[str, Any]) -> dict[str, Any]:
+    """Find the patches at the borders of a part: `folder`, `key`, `grid`, `core`, `views`, `threshold`, `hysteresis`."""
+    core, grid = Part(**document["core"]), grid_from_document(document["grid"])
+    probability, _ = read_best(grid, core, views_of(document))
+    raster = byte_raster(probability, CERTAIN, NO_DATA, document["threshold"])
+    patches = border_patches(raster, core, document["hysteresis"])
+    stream = io.BytesIO()
+    np.savez_compressed(stream, pixels=patches.pixels, patch=patches.patch, is_sure=patches.is_sure)
+    content = stream.getvalue()
+    Store(document["folder"]).write(BORDERS, document["key"], ".npz", lambda path: _write(path, content))
+    return {"patches": len(patches.is_sure)}
+
+
+def read_borders(path: Path) -> BorderPatches:
+    """Return the patches that a file holds.
+
+    Raises
+    ------
+    OutputError
+        It is missing, or damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            return BorderPatches(held["pixels"], held["patch"], held["is_sure"])
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise OutputError(f"{path} cannot be read: {error}.", "Delete it, and run the job again.") from error
+
+
+def _extract(document: dict[str, Any]) -> dict[str, Any]:
+    """Extract the roads of a part.
+
+    The document has `folder`, `key`, `grid`, `window`, `core`, `views`, `threshold`, `options`, `classes`, and in
+    `linked` columns and rows of likely pixels that are connected with sure road.
+    """
+    grid = grid_from_document(document["grid"])
+    window, core = Part(**document["window"]), Part(**document["core"])
+    probability, numbers = read_best(grid, window, views_of(document))
+    classes = None if numbers is None else class_array(numbers, from_document(document["classes"]))
+    raster = byte_raster(probability, CERTAIN, NO_DATA, document["threshold"])
+    linked = np.array(document["linked"], dtype=np.int64).reshape(-1, 2)
+    options = NetworkOptions(**document["options"])
+    roads = extract_part(raster, window, core, part_pixel_m(grid, core), options, Reporter(), classes, linked)
+    content = to_bytes(roads)
+    Store(document["folder"]).write(EXTRACT, document["key"], ".npz", lambda path: _write(path, content))
+    return {"lines": len(roads.graph.edges)}
+
+
+def part_pixel_m(grid: Grid, core: Part) -> tuple[float, float]:
+    """Return the ground size of a pixel in meters, along columns and rows, in the middle of a part."""
+    return grid.window(core.column, core.row, core.width, core.height).pixel_m
+
+
+def views_of(document: dict[str, Any]) -> list[RegionView]:
+    """Return the views that a document names."""
+    return [RegionView(**{**each, "bounds": tuple(each["bounds"])}) for each in document["views"]]
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+_WORKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    PREDICT: _predict,
+    MAP: _map,
+    ASSEMBLE: _assemble,
+    BORDERS: _borders,
+    EXTRACT: _extract,
+}
