@@ -32,7 +32,6 @@ def held(lines):
     return Written(len(lines), extent_of(lines))
 
 
-
 @SUFFIXES
 @pytest.mark.parametrize("missing", ["1", "100", "5000", "half", "nearly all"])
 def test_a_file_that_a_full_disk_cuts_off_is_no_result(tmp_path, suffix, missing):
@@ -129,7 +128,9 @@ def test_a_vector_file_of_any_name_lies_where_it_was_asked_for(tmp_path, monkeyp
     (found,) = (path for path in tmp_path.rglob("*") if path.is_file())
     assert found == tmp_path / folder / f"{name}{suffix}"
     plain = found.rename(tmp_path / f"plain{suffix}")
-    check_written(plain, DRIVERS[suffix], {"roads": held(roads(3).to_crs("EPSG:4326") if suffix == ".geojson" else roads(3))})
+    check_written(
+        plain, DRIVERS[suffix], {"roads": held(roads(3).to_crs("EPSG:4326") if suffix == ".geojson" else roads(3))}
+    )
 
 
 def test_a_path_that_gdal_takes_for_an_address_is_refused(tmp_path, monkeypatch):
