@@ -34,7 +34,6 @@ ALLOWED = {
     "scenes": ("system",),
     "segmentation": ("models", *_ROADS),
     "extraction": ("networks", *_ROADS),
-    "regions": ("extraction", "networks", "segmentation", "models", *_ROADS),
     "distributed": ("system",),
     "learning": ("distributed", "segmentation", "labels", "models", *_ROADS),
     "profiling": ("learning", "distributed", "segmentation", "labels", "models", *_ROADS),
