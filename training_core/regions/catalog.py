@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Optional
 
 import geopandas
@@ -176,7 +175,9 @@ def read_catalog(
 def scene_name(path: str) -> str:
     """Return the name of a scene: that of its file without the ending, such as files may have on any system."""
     plain = without_passwords(path).split("?")[0] if path.startswith("/vsi") else path
-    name = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", Path(plain).stem).strip(" .") or "scene"
+    stem, dot, ending = re.split(r"[\\/]", plain)[-1].rpartition(".")
+    stem = stem if dot and ":" not in ending else stem + dot + ending  # as in NETCDF:"heights.nc":Band1
+    name = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", stem).strip(" .") or "scene"
     return name.encode("utf-8", "replace")[:_LONGEST_NAME_BYTES].decode("utf-8", "ignore")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -247,27 +248,33 @@ def predict_block(document: dict[str, Any]) -> tuple[Prediction, list[str]]:
         See `prepare`.
     """
     segmenter = prepare(document["predicting"])
-    bands = tuple(Band(**each) for each in document["bands"])
-    predictor = replace(segmenter.predictor, bands=bands)
-    block = Block(**document["block"])
+    block, left_out = Block(**document["block"]), []
+    predictor = replace(segmenter.predictor, bands=tuple(Band(**each) for each in document["bands"]))
     probability = np.full((block.height, block.width), NO_DATA, dtype=np.uint8)
     classes = probability.copy() if segmenter.card.classes else None
+    with closing(ahead(_pieces(document, segmenter, left_out), 1)) as pieces:
+        for piece, found in predict_pieces(predictor, pieces, segmenter.tile_px):
+            place = _place(piece.tile, block)
+            probability[place] = found.probability
+            if classes is not None and found.classes is not None:
+                classes[place] = found.classes
+    return Prediction(probability, classes), left_out
+
+
+def _pieces(document: dict[str, Any], segmenter: Segmenter, left_out: list[str]) -> Iterator[Piece]:
+    """Yield the tiles of a block with their pixels; names of damaged neighbors go into a list.
+
+    It opens and closes its rasters itself, since both must be done in the thread that reads them.
+    """
+    bands = tuple(Band(**each) for each in document["bands"])
+    shape = shapely.from_wkb(document["area"]) if document["area"] else None
     with ViewImage(view_from_document(document["view"]), segmenter.card.resolution_m) as image:
-        shape = shapely.from_wkb(document["area"]) if document["area"] else None
-
-        def read(tile: Tile) -> Piece:
-            window = (tile.column, tile.row, tile.width, tile.height)
-            area = None if shape is None else burn_area(image.grid, shape, window)
-            return read_piece(tile, image.read, bands, area, name=image.name)
-
-        tiles = tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo, block.window)
-        with closing(ahead(map(read, tiles), 1)) as pieces:
-            for piece, found in predict_pieces(predictor, pieces, segmenter.tile_px):
-                place = _place(piece.tile, block)
-                probability[place] = found.probability
-                if classes is not None and found.classes is not None:
-                    classes[place] = found.classes
-        return Prediction(probability, classes), image.left_out
+        window = Block(**document["block"]).window
+        for tile in tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo, window):
+            core = (tile.column, tile.row, tile.width, tile.height)
+            area = None if shape is None else burn_area(image.grid, shape, core)
+            yield read_piece(tile, image.read, bands, area, name=image.name)
+        left_out += image.left_out
 
 
 def _place(tile: Tile, block: Block) -> tuple[slice, slice]:
