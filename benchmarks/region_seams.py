@@ -76,7 +76,8 @@ def show(plan: str, arguments: argparse.Namespace) -> None:
     print(
         f"{plan:8} {len(whole):6} {len(parts):6} ({same})  {components}"
         f"  {len(junctions[0])} {len(junctions[1])} ({off_m:.3f})  {lengths_km[0]:.2f}"
-        f" ({lengths_km[1] / lengths_km[0] - 1:+.4%})  {apls:.5f}  {whole_s:.1f} {parts_s:.1f}  mismatches {mismatches}",
+        f" ({lengths_km[1] / lengths_km[0] - 1:+.4%})  {apls:.5f}  {whole_s:.1f} {parts_s:.1f}"
+        f"  mismatches {mismatches}",
         flush=True,
     )
 
