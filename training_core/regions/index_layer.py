@@ -120,7 +120,7 @@ class IndexLayer:
         assignments = ", ".join(f"{field} = coalesce(?, {field})" for field in _CHANGING)
         with contextlib.suppress(sqlite3.Error):
             with contextlib.closing(sqlite3.connect(self._path, timeout=patience_s)) as database, database:
-                database.executemany(f"UPDATE {LAYER} SET {assignments} WHERE fid = ?", changes)  # noqa: S608
+                database.executemany(f"UPDATE {LAYER} SET {assignments} WHERE fid = ?", changes)
             self._changes.clear()
 
 
