@@ -9,16 +9,17 @@ from roadseg.qgis_roadseg.runtime.runtime import RequirementSet
 def make_wheel(folder, code="__version__ = '1.2'", extra=(), name="tiny", version="1.2"):
     """Write the wheel into a folder, with further files by their names in the archive; return the folder's path."""
     folder.mkdir(exist_ok=True)
+    info = f"{name}-{version}.dist-info"
     files = {
         f"{name}.py": code,
-        f"{name}-{version}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
-        f"{name}-{version}.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         **dict(extra),
     }
     with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
         for path, text in files.items():
             wheel.writestr(path, text)
-        wheel.writestr(f"{name}-{version}.dist-info/RECORD", "".join(f"{path},,\n" for path in files))
+        wheel.writestr(f"{info}/RECORD", "".join(f"{path},,\n" for path in files))
     return str(folder)
 
 
