@@ -56,6 +56,7 @@ class Run:
 
 
 def main() -> None:
+    sys.stdout.reconfigure(line_buffering=True)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
@@ -80,9 +81,10 @@ def main() -> None:
             subprocess.run(command(arguments.job, region), check=False, stdout=subprocess.DEVNULL)
             is_same = digests(region) == expected
             wrong += not is_same or run.left > 0
-            print(f"run {number}: {run.kills} workers{' and the leader' * run.is_leader_killed} killed in "
-                  f"{run.seconds:.1f} s; {len(expected) - len(before)} files left to a second run; "
-                  f"{run.left} processes left; {'the same bytes' if is_same else 'OTHER BYTES'}", flush=True)  # fmt: skip
+            killed = f"{run.kills} workers{' and the leader' * run.is_leader_killed} killed in {run.seconds:.1f} s"
+            missing = len(expected) - len(before)
+            verdict = "the same bytes" if is_same else "OTHER BYTES"
+            print(f"run {number}: {killed}; {missing} files left to a second run; {run.left} processes left; {verdict}")
     print(f"{arguments.runs - wrong} of {arguments.runs} as they should be")
     sys.exit(wrong > 0)
 
