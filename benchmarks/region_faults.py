@@ -101,7 +101,7 @@ def disturbed(words: list[str], draw: random.Random, pause_s: float, is_leader_k
     began_s, kills = time.monotonic(), 0
     leader = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
     known: set[psutil.Process] = set()
-    last_s = draw.uniform(1, 4 * pause_s)
+    last_s = draw.uniform(1, 1 + pause_s)
     while leader.poll() is None:
         with suppress(subprocess.TimeoutExpired):
             leader.wait(draw.uniform(0.3, pause_s))
