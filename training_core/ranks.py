@@ -18,12 +18,12 @@ from typing import Any
 
 from . import events
 from .distributed import rank_variables
-from .distributed.placement import AUTO, count_processes, places, settle
 from .errors import Cancelled, JobError, ResourceError, RoadSegError, WorkerError
 from .events import Reporter
 from .explanations import explain
 from .jobs import Job, ProcessOptions, from_json
 from .system import shutdown
+from .system.placement import AUTO, count_processes, places, settle
 from .system.processor import prepare_process
 from .system.staging import remove_leftovers
 

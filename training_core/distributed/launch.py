@@ -28,8 +28,8 @@ from ..errors import ResourceError, RoadSegError, WorkerError
 from ..events import Reporter
 from ..system import shutdown
 from ..system.memory import kills_for_memory
+from ..system.placement import Place
 from .group import LostRankError
-from .placement import Place
 from .rank_process import CANCEL, Target, log_path, run_rank
 
 POLL_S = 0.2

@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import events
 from ..system import processor
-from .placement import Place, settle
+from ..system.placement import Place, settle
 
 HEARTBEAT_S = 1.0
 # Longer than any rank waits for another one: reading large images, or a step where memory is short.

@@ -291,13 +291,17 @@ def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDat
     OutputError
         See `write_layers`.
     """
-    path, count, extents = Path(path), 0, []
+    path, count, extents, empty = Path(path), 0, [], None
     with _writing(path, 1) as driver:
-        for number, part in enumerate(parts):
-            if number == 0 or len(part):
-                written = _write(path, name, part, driver, geometry_type, append=number > 0)
-                count += written.count
-                extents += [] if written.extent is None else [written.extent]
+        for part in parts:
+            if not len(part):
+                empty = part  # of a layer without features some formats keep no fields, to which none could be appended
+                continue
+            written = _write(path, name, part, driver, geometry_type, append=count > 0)
+            count += written.count
+            extents += [] if written.extent is None else [written.extent]
+        if not count:
+            _write(path, name, empty, driver, geometry_type, append=False)
     every = np.array(extents)
     extent = np.concatenate([every[:, :2].min(axis=0), every[:, 2:].max(axis=0)]) if extents else None
     check_written(path, driver, {name: Written(count, extent)})

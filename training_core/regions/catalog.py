@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Optional
 
 import geopandas
@@ -22,12 +21,12 @@ from rasterio.io import DatasetReader
 
 from ..errors import ImageryError, RoadSegError, without_passwords
 from ..events import Reporter
-from ..geodata.grid import Grid, grid_of
-from ..geodata.model_input import ModelInput, find_bands
+from ..geodata.grid import Grid
+from ..geodata.model_input import ModelInput
 from ..geodata.raster_files import with_sources
 from ..geodata.rasterize import ground_shapes, pixel_window
 from ..geodata.rasters import band_names, open_raster
-from ..segmentation.work_plan import plan_image
+from ..segmentation.work_plan import fitting
 from .scene_sources import gdal_path
 
 # How an image says where it has no data: nowhere, by a value of all bands, by alpha, by a mask, or otherwise.
@@ -176,7 +175,9 @@ def read_catalog(
 def scene_name(path: str) -> str:
     """Return the name of a scene: that of its file without the ending, such as files may have on any system."""
     plain = without_passwords(path).split("?")[0] if path.startswith("/vsi") else path
-    name = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", Path(plain).stem).strip(" .") or "scene"
+    stem, dot, ending = re.split(r"[\\/]", plain)[-1].rpartition(".")
+    stem = stem if dot and ":" not in ending else stem + dot + ending  # as in NETCDF:"heights.nc":Band1
+    name = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", stem).strip(" .") or "scene"
     return name.encode("utf-8", "replace")[:_LONGEST_NAME_BYTES].decode("utf-8", "ignore")
 
 
@@ -191,7 +192,6 @@ def _read_all(paths: Sequence[str], wanted: ModelInput) -> Iterator[tuple[str, S
 
 def _read(path: str, wanted: ModelInput) -> Scene | Problem:
     try:
-        plan_image(path, None, wanted)
         return _scene(gdal_path(path), wanted)
     except RoadSegError as error:
         return _problem(path, error)
@@ -213,11 +213,10 @@ def _same_name(path: str, first: Scene) -> ImageryError:
 
 def _scene(path: str, wanted: ModelInput) -> Scene:
     with open_raster(path) as dataset:
+        indexes, grid = fitting(dataset, wanted, path)
+        bands = tuple(_band(dataset, number) for number in band_names(dataset))
         masking, alpha = _masking(dataset)
-        return Scene(
-            path, scene_name(path), grid_of(dataset), find_bands(dataset, wanted), _version(path, dataset),
-            tuple(_band(dataset, number) for number in band_names(dataset)), masking, alpha,
-        )  # fmt: skip
+        return Scene(path, scene_name(path), grid, indexes, _version(path, dataset), bands, masking, alpha)
 
 
 def _band(dataset: DatasetReader, number: int) -> SceneBand:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 from affine import Affine
@@ -266,6 +266,7 @@ class ViewImage:
         self._view, self._resolution_m = view, resolution_m
         self.name = view.title
         self.left_out: list[str] = []
+        self._checked: set[str] = set()
         self._closing = ExitStack()
         self._image = self._open()
         self.grid = self._image.grid
@@ -295,11 +296,14 @@ class ViewImage:
         ImageryError
             The raster on top, or all of them, cannot be read.
         """
+        window = self._on_own_grid(column, row, width, height)
+        self._check_sources(window)
         while True:
             try:
                 return self._image.read(column, row, width, height)
             except (RasterioError, CPLE_BaseError) as error:
-                self._leave_out(self._on_own_grid(column, row, width, height), error)
+                damaged = {each.name for each in self._view.sources if not _is_readable(each, window)}
+                self._leave_out(damaged, error)
 
     def _open(self) -> Image:
         view = self._view
@@ -312,10 +316,25 @@ class ViewImage:
             dataset, indexes = self._closing.enter_context(file.open()), view.indexes
         return self._closing.enter_context(Image(dataset, indexes, self._resolution_m))
 
-    def _leave_out(self, window: tuple[int, int, int, int], error: Exception) -> None:
-        """Go on without the rasters that cannot be read within a window of the view's own grid."""
-        damaged = {each.name for each in self._view.sources if not _is_readable(each, window)}
+    def _check_sources(self, window: tuple[int, int, int, int]) -> None:
+        """Leave out the rasters within a window of the view's own grid that cannot be opened, or are not as they were.
+
+        A virtual raster tells of one that cannot be opened no more than once, and then takes its pixels for zeros.
+        """
+        if self._view.is_one_raster:
+            return
+        new = [each for each in self._view.sources if each.name not in self._checked and each.overlap(*window)[2]]
+        errors = {each.name: _obstacle(each) for each in new}
+        self._checked |= set(errors)
+        damaged = {name: error for name, error in errors.items() if error}
+        if damaged:
+            self._leave_out(set(damaged), damaged.get(self._view.top) or next(iter(damaged.values())))
+
+    def _leave_out(self, damaged: set[str], error: Exception) -> None:
+        """Go on without some rasters, if others are left."""
         if not damaged or self._view.top in damaged or len(damaged) == len(self._view.sources):
+            if isinstance(error, ImageryError):
+                raise error
             raise ImageryError(
                 f"{self.name} cannot be read: {_cause(error)}", "Check that the file was copied whole."
             ) from error
@@ -337,6 +356,17 @@ def _scaled_span(start: int, size: int, of_px: int, to_px: int) -> tuple[int, in
     reach = math.ceil(_KERNEL_PX * max(1.0, scale))
     first = max(0, math.floor(start * scale) - reach)
     return first, min(to_px, math.ceil((start + size) * scale) + reach) - first
+
+
+def _obstacle(source: ViewSource) -> Optional[Exception]:
+    """Return why a raster cannot be opened, or is not as it was; None if there is nothing of the kind."""
+    try:
+        with open_raster(source.path) as dataset:
+            if (dataset.width, dataset.height) != (source.width, source.height):
+                return ImageryError(f"{source.path} has changed meanwhile.", "Start the job again.")
+    except ImageryError as error:
+        return error
+    return None
 
 
 def _is_readable(source: ViewSource, window: tuple[int, int, int, int]) -> bool:

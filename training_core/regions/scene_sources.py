@@ -16,6 +16,7 @@ import pyogrio
 
 from ..errors import ImageryError, shown
 from ..geodata.raster_files import expand
+from ..geodata.rasters import open_raster
 from ..geodata.sources import QGIS_PART, require_openable
 from ..jobs.untrusted_json import parse
 
@@ -126,6 +127,8 @@ def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
         layers = [asked.group(1)] if asked else [str(name) for name, _ in pyogrio.list_layers(file)]
         fields = {layer: list(pyogrio.read_info(file, layer=layer)["fields"]) for layer in layers}
     except (RuntimeError, ValueError, OSError) as error:
+        if _is_raster(file):
+            return None, ""
         raise _damaged(given, error) from error
     for layer, names in fields.items():
         for name in names:
@@ -138,6 +141,14 @@ def _location_of(given: str, file: str) -> tuple[Optional[str], str]:
         f"{given} is no index of rasters: it has no field {LOCATION} (its fields: {names}).",
         "Make a tile index with gdaltindex, or give images.",
     )
+
+
+def _is_raster(file: str) -> bool:
+    try:
+        with open_raster(file):
+            return True
+    except ImageryError:
+        return False
 
 
 def _damaged(given: str, error: Exception) -> ImageryError:

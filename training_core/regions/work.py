@@ -86,7 +86,10 @@ def _assemble(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _borders(document: dict[str, Any]) -> dict[str, Any]:
-    """Find the patches at the borders of a part: `folder`, `key`, `grid`, `core`, `views`, `threshold`, `hysteresis`."""
+    """Find the patches at the borders of a part.
+
+    The document has `folder`, `key`, `grid`, `core`, `views`, `threshold` and `hysteresis`.
+    """
     core, grid = Part(**document["core"]), grid_from_document(document["grid"])
     probability, _ = read_best(grid, core, views_of(document))
     raster = byte_raster(probability, CERTAIN, NO_DATA, document["threshold"])

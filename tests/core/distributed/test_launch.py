@@ -9,9 +9,9 @@ import pytest
 from support.rank_parts import play
 from training_core import events
 from training_core.distributed.launch import launch
-from training_core.distributed.placement import Place
 from training_core.errors import RoadSegError
 from training_core.events import Reporter
+from training_core.system.placement import Place
 
 
 def play_parts(*parts, reporter=None):

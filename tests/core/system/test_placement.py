@@ -1,8 +1,8 @@
 import pytest
 
-from training_core.distributed import placement
-from training_core.distributed.placement import count_processes, places
 from training_core.errors import JobError
+from training_core.system import placement
+from training_core.system.placement import count_processes, places
 
 
 @pytest.fixture

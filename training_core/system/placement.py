@@ -1,4 +1,4 @@
-"""Where the processes of a training run: how many, on which cores, with which memory.
+"""Where the processes of a job run: how many, on which cores, with which memory.
 
 Scope: logical CPUs and NUMA nodes. Independent of what the processes do.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import JobError
-from ..system import machine, processor
+from . import machine, processor
 
 AUTO = "auto"
 

@@ -1,0 +1,204 @@
+"""Regions mapped in this process: scenes in, masks and one network out."""
+
+import geopandas
+import numpy as np
+import pytest
+import rasterio
+from affine import Affine
+from rasterio.warp import calculate_default_transform, reproject
+from rasterio.windows import Window
+from shapely.geometry import box
+
+from support.cities import same_lines
+from support.rasters import NORTH_UP, write_layer, write_raster
+from support.towns import image_of, true_roads
+from training_core.errors import Cancelled, ImageryError, JobError, OutputError
+from training_core.events import Reporter, Warning
+from training_core.jobs import ExtractRoads, MapRegion, Segment
+from training_core.pipelines import extractroads, mapregion, segment
+
+SIDE_PX = 576
+EXACT = {"engine": "native", "precision": "fp32", "halo": "exact", "threads": 1}
+
+
+@pytest.fixture(scope="module")
+def land(tmp_path_factory):
+    """An image of nine towns side by side."""
+    image = image_of(np.tile(true_roads(), (3, 3)))
+    return write_raster(tmp_path_factory.mktemp("land") / "land.tif", image, photometric="rgb")
+
+
+def cut(land, folder, windows):
+    """Write parts of an image as scenes: name to column, row, width, height."""
+    folder.mkdir(exist_ok=True)
+    with rasterio.open(land) as dataset:
+        for name, place in windows.items():
+            values = dataset.read(window=Window(*place))
+            write_raster(
+                folder / f"{name}.tif", values, transform=NORTH_UP @ Affine.translation(*place[:2]), photometric="rgb"
+            )
+    return str(folder)
+
+
+FOUR = {"nw": (0, 0, 320, 310), "ne": (288, 0, 288, 320), "sw": (0, 300, 300, 276), "se": (290, 288, 286, 288)}
+
+
+def map_region(folder, reporter=None, **options):
+    folder.mkdir(exist_ok=True)
+    defaults = {"engine": "native", "threads": 1, "folder": str(folder), "roads": str(folder / "roads.gpkg")}
+    job = MapRegion(**{**defaults, **options})
+    job.validate()
+    return mapregion.run(job, reporter or Reporter())
+
+
+def counts(result):
+    """Scenes that were mapped, and that were there already."""
+    return result["done"], result["kept"]
+
+
+@pytest.fixture(scope="module")
+def mapped(land, learned, tmp_path_factory):
+    """The towns as four scenes that overlap, in small blocks: the folder and the result."""
+    base = tmp_path_factory.mktemp("region")
+    source = cut(land, base / "scenes", FOUR)
+    return base, map_region(base / "out", source=source, model=learned.model, block_px=256, **EXACT)
+
+
+def test_scenes_that_overlap_give_the_network_of_the_undivided_image(land, learned, mapped, tmp_path):
+    _, result = mapped
+    job = ExtractRoads(raster=land, model=learned.model, roads=str(tmp_path / "whole.gpkg"), **EXACT)
+    whole = extractroads.run(job, Reporter())
+    same, other = same_lines(geopandas.read_file(job.roads), geopandas.read_file(result["roads"]))
+    assert same > 50 and other <= 0.02 * same
+    assert (result["count"], result["components"]) == (whole["count"], whole["components"])
+    assert result["length_m"] == pytest.approx(whole["length_m"], rel=1e-3)
+    assert result["seam_mismatches"] == 0 and not result["partial"]
+
+
+def test_each_scene_has_the_mask_and_probability_that_the_undivided_image_has_there(land, learned, mapped, tmp_path):
+    base, _ = mapped
+    paths = {name: str(tmp_path / f"{name}.tif") for name in ("mask", "probability")}
+    segment.run(Segment(raster=land, model=learned.model, **paths, **EXACT), Reporter())
+    for name, place in FOUR.items():
+        for kind, path in paths.items():
+            with rasterio.open(path) as whole, rasterio.open(base / "out" / "masks" / f"{name}_{kind}.tif") as own:
+                values = whole.read(1, window=Window(*place)).astype(int)
+                assert np.abs(own.read(1) - values).max() <= (1 if kind == "probability" else 0)
+                assert own.tags(ns="IMAGE_STRUCTURE")["LAYOUT"] == "COG"
+
+
+def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learned, monkeypatch):
+    base, first = mapped
+    monkeypatch.setattr(mapregion, "perform", None)  # calling it would fail each task
+    again = map_region(
+        base / "out",
+        source=str(base / "scenes"),
+        model=learned.model,
+        block_px=256,
+        roads=str(base / "b.gpkg"),
+        **EXACT,
+    )
+    assert (again["kept"], again["done"], again["failed"], again["partial"]) == (4, 0, 0, False)
+    one, other = (geopandas.read_file(each["roads"]) for each in (first, again))
+    assert one.geometry.geom_equals_exact(other.geometry, 0).all() and one["width_m"].equals(other["width_m"])
+
+
+def test_only_what_has_changed_is_mapped_again(land, learned, tmp_path):
+    source = cut(land, tmp_path / "scenes", {"a": (0, 0, 192, 192), "b": (384, 384, 192, 192)})
+    options = {"source": source, "model": learned.model, **EXACT, "halo": "32"}
+    map_region(tmp_path / "out", **options)
+    cut(land, tmp_path / "scenes", {"b": (384, 384, 190, 192)})
+    assert counts(map_region(tmp_path / "out", **options)) == (1, 1)
+    (tmp_path / "out" / "masks" / "a_mask.tif").unlink()
+    assert counts(map_region(tmp_path / "out", **options)) == (1, 1)
+    assert counts(map_region(tmp_path / "out", **options)) == (0, 2)
+
+
+def test_another_threshold_makes_other_masks(land, learned, tmp_path):
+    source = cut(land, tmp_path / "scenes", {"a": (0, 0, 192, 192)})
+    options = {"source": source, "model": learned.model, "roads": str(tmp_path / "out" / "roads.gpkg")}
+    map_region(tmp_path / "out", **options)
+    assert map_region(tmp_path / "out", threshold=0.9, **options)["done"] == 1
+    assert map_region(tmp_path / "out", threshold=0.9, **options)["kept"] == 1
+
+
+def test_scenes_that_cannot_be_mapped_do_not_stop_the_others(land, learned, tmp_path):
+    source = cut(land, tmp_path / "scenes", {"good": (0, 0, 192, 192)})
+    write_raster(tmp_path / "scenes" / "nowhere.tif", image_of(true_roads()), crs=None)
+    (tmp_path / "scenes" / "damaged.tif").write_bytes(b"II*\x00 and no more")
+    with open(
+        write_raster(tmp_path / "scenes" / "torn.tif", image_of(true_roads()), compress="deflate"), "r+b"
+    ) as file:
+        file.truncate(30_000)
+    (tmp_path / "scenes" / "more").mkdir()
+    twin = write_raster(tmp_path / "scenes" / "more" / "good.tif", image_of(true_roads()))
+    told = []
+    result = map_region(tmp_path / "out", Reporter(told.append), source=source, rasters=(twin,), model=learned.model)
+    assert (result["done"], result["failed"], result["scenes"], result["partial"]) == (1, 4, 5, True)
+    reasons = {each["scene"]: each["reason"] for each in result["failures"]}
+    assert set(reasons) == {"nowhere", "damaged", "torn", "good"}
+    assert "coordinate reference system" in reasons["nowhere"] and "same name" in reasons["good"]
+    assert all(each["remedy"] for each in result["failures"])
+    assert len([event for event in told if isinstance(event, Warning)]) == 4
+    assert result["count"] > 3
+
+
+def test_without_any_scene_that_can_be_mapped_there_is_no_output(learned, tmp_path):
+    broken = tmp_path / "broken.tif"
+    broken.write_bytes(b"II*\x00")
+    with pytest.raises(ImageryError, match="broken.tif"):
+        map_region(tmp_path / "out", rasters=(str(broken),), model=learned.model)
+    assert not (tmp_path / "out" / "roads.gpkg").exists()
+
+
+def test_the_area_of_interest_limits_scenes_and_roads(land, learned, tmp_path):
+    source = cut(land, tmp_path / "scenes", {"in": (0, 0, 192, 192), "out": (384, 384, 192, 192)})
+    corner = NORTH_UP @ (0, 0)
+    area = box(corner[0], corner[1] - 120, corner[0] + 120, corner[1])
+    result = map_region(
+        tmp_path / "out", source=source, model=learned.model, aoi=write_layer(tmp_path / "aoi.gpkg", area)
+    )
+    assert (result["done"], result["outside"], result["partial"]) == (1, 1, False)
+    roads = geopandas.read_file(result["roads"])
+    assert len(roads) and roads.within(area.buffer(0.1)).all()
+
+
+def test_a_scene_in_another_crs_joins_the_same_network(land, learned, tmp_path):
+    source = cut(land, tmp_path / "scenes", {"west": (0, 0, 320, SIDE_PX)})
+    with rasterio.open(land) as dataset:
+        transform, width, height = calculate_default_transform(
+            dataset.crs, "EPSG:32634", SIDE_PX, SIDE_PX, *dataset.bounds
+        )
+        values = np.zeros((3, height, width), np.uint8)
+        reproject(dataset.read(), values, src_transform=dataset.transform, src_crs=dataset.crs,
+                  dst_transform=transform, dst_crs="EPSG:32634")  # fmt: skip
+    write_raster(tmp_path / "scenes" / "all.tif", values, crs="EPSG:32634", transform=transform, nodata=0)
+    result = map_region(tmp_path / "out", source=source, model=learned.model)
+    roads = geopandas.read_file(result["roads"])
+    assert result["done"] == 2 and roads.union_all().length > 4000
+    assert roads[roads["component"] == 1].union_all().length > 0.8 * roads.union_all().length
+
+
+@pytest.mark.parametrize(
+    "options, error",
+    [
+        ({"source": "/nowhere/*.tif"}, ImageryError),
+        ({"source": "", "rasters": ()}, JobError),
+        ({"scheduler": "localhost:8786"}, JobError),
+        ({"roads": "roads.txt"}, OutputError),
+    ],
+)
+def test_bad_options_are_named_before_any_work(land, learned, tmp_path, options, error):
+    with pytest.raises(error):
+        map_region(tmp_path / "out", **{"rasters": (land,), "model": learned.model, **options})
+    assert not list(tmp_path.rglob("*.tif"))
+
+
+def test_a_job_that_is_stopped_keeps_what_is_done(land, learned, tmp_path):
+    source = cut(land, tmp_path / "scenes", FOUR)
+    options = {"source": source, "model": learned.model, "halo": "32"}
+    masks = tmp_path / "out" / "masks"
+    with pytest.raises(Cancelled):
+        map_region(tmp_path / "out", Reporter(is_cancelled=lambda: len(list(masks.glob("*_mask.tif"))) >= 2), **options)
+    assert not (tmp_path / "out" / "roads.gpkg").exists()
+    assert map_region(tmp_path / "out", **options)["kept"] >= 2

@@ -1,0 +1,325 @@
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rasterio
+import torch
+from affine import Affine
+from shapely.geometry import box
+
+from support.rasters import NORTH_UP, layer, write_raster
+from support.scenes import cut
+from support.towns import RGB, plant_model
+from training_core.errors import ImageryError, ModelFileError
+from training_core.events import Reporter
+from training_core.geodata.grid import grid_of
+from training_core.geodata.model_input import IMAGE, MODEL
+from training_core.geodata.pixel_codes import NO_DATA
+from training_core.geodata.rasters import Band
+from training_core.geodata.road_classes import CLASSES_TAG, RoadClass
+from training_core.jobs import Segment
+from training_core.models.model_card import ModelCard
+from training_core.models.model_file import load_model, save_model
+from training_core.models.onnx_file import load_runnable
+from training_core.models.unet import Architecture, build_unet
+from training_core.pipelines import segment
+from training_core.regions.catalog import read_catalog
+from training_core.regions.mosaic import find_mosaics, normalized_bands
+from training_core.regions.prediction import (
+    assemble,
+    assembly_document,
+    block_document,
+    block_grid,
+    content_of,
+    is_assembled,
+    predict_block,
+    predicting_of,
+    prepare,
+    read_block,
+    write_block,
+)
+from training_core.regions.scene_blocks import mosaic_area, scene_blocks
+from training_core.segmentation.inference import Prediction
+from training_core.segmentation.segmenter import prepare_segmenter
+from training_core.segmentation.work_plan import Results, plan_image
+
+# An image cut into overlapping and touching scenes, none of them at a multiple of the stride.
+SIZE = (300, 260)
+CUTS = {"a": (0, 0, 170, 141), "b": (150, 0, 150, 141), "c": (0, 141, 131, 119), "d": (131, 130, 169, 130)}
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory):
+    """Models that normalize by their own statistics, and by those of the image."""
+    folder = tmp_path_factory.mktemp("models")
+    paths = {MODEL: plant_model(folder / "model.safetensors")}
+    model, card = load_model(paths[MODEL])
+    paths[IMAGE] = str(folder / "image.safetensors")
+    save_model(folder / "image.safetensors", model.state_dict(), dataclasses.replace(card, scaling=IMAGE))
+    return paths
+
+
+def ground(height, width, seed=1):
+    """Return an image that varies over the pixels and over the ground, 1 to 254."""
+    random = np.random.default_rng(seed)
+    rows, columns = np.mgrid[:height, :width]
+    waves = 60 * np.sin(columns / 23) + 50 * np.cos(rows / 31 + columns / 90)
+    return (120 + waves + random.normal(0, 12, (3, height, width))).clip(1, 254).astype(np.uint8)
+
+
+def options(model, **others):
+    given = {"engine": "native", "precision": "fp32", "threads": 1, "halo": "exact", "tile_px": 128, **others}
+    return Segment(raster="image.tif", model=model, mask="mask.tif", **given)
+
+
+def undivided(path, model, folder, **others):
+    """Return the probability bytes of an image as the job segment makes them."""
+    job = dataclasses.replace(
+        options(model, **others), raster=path, mask=str(folder / "m.tif"), probability=str(folder / "p.tif")
+    )
+    segment.run(job, Reporter())
+    with rasterio.open(folder / "p.tif") as dataset:
+        return dataset.read(1)
+
+
+def by_scenes(paths, model, folder, block_px=96, aoi=None, **others):
+    """Return the mosaic of some images and, by scene, its window there, its probability bytes and its outcome."""
+    network, card = load_runnable(model)
+    job = options(model, **others)
+    catalog = read_catalog(paths, card.input, None, Reporter())
+    assert not catalog.problems
+    sample = plan_image(catalog.scenes[0].path, None, card.input)
+    segmenter = prepare_segmenter(network, card, sample, job, Reporter())
+    predicting = predicting_of(segmenter, network, job)
+    (mosaic,) = find_mosaics(catalog.scenes, segmenter.halo, card.resolution_m)
+    bands, _ = normalized_bands(mosaic, card.input)
+    area = None if aoi is None else mosaic_area(mosaic, card.resolution_m, aoi)
+    found = {}
+    for scene in mosaic.scenes:
+        stored = []
+        for number, block in enumerate(
+            scene_blocks(mosaic, scene, card.resolution_m, block_px, area.window if area else None)
+        ):
+            document = block_document(predicting, mosaic, scene, block, bands, area)
+            document = json.loads(json.dumps(document, allow_nan=False))  # as it travels
+            path = folder / f"{scene.name}_{number}.tif"
+            write_block(path, predict_block(document)[0], block_grid(document, card.resolution_m))
+            stored.append((block, str(path)))
+        kinds = ("mask", "probability", *(("classes",) if card.classes else ()))
+        results = Results(*(str(folder / f"{scene.name}_{kind}.tif") for kind in kinds))
+        document = assembly_document(
+            mosaic, scene, card.resolution_m, stored, results, "key 1", segmenter.threshold, card.classes
+        )
+        outcome = assemble(json.loads(json.dumps(document)))
+        with rasterio.open(results.probability) as dataset:
+            found[scene.name] = (mosaic.window_at(scene, card.resolution_m), dataset.read(1), outcome)
+    return mosaic, found
+
+
+def compare(found, expected):
+    for name, (window, probability, _) in found.items():
+        column, row, width, height = window
+        part = expected[row : row + height, column : column + width].astype(int)
+        difference = np.abs(part - probability)
+        assert difference.max() <= 1, f"{name} differs by {difference.max()} at {np.argwhere(difference > 1)[:3]}"
+        assert (difference > 0).mean() < 1e-3
+
+
+def strip(folder, name, image, column, width, **profile):
+    return cut(folder / name, image, (column, 0, width, image.shape[1]), **profile)
+
+
+@pytest.mark.parametrize("scaling", [MODEL, IMAGE])
+def test_scenes_have_the_bytes_of_the_undivided_image(tmp_path, models, scaling):
+    """The image is much longer than the model looks, so that each scene sees only its neighbors."""
+    image = ground(32, 900)
+    expected = undivided(cut(tmp_path / "whole.tif", image, (0, 0, 900, 32)), models[scaling], tmp_path)
+    starts = {"a": (0, 233), "b": (200, 270), "c": (470, 111), "d": (581, 319)}
+    paths = [strip(tmp_path, f"{name}.tif", image, *span) for name, span in starts.items()]
+    mosaic, found = by_scenes(paths, models[scaling], tmp_path, block_px=256)
+    assert [each.name for each in mosaic.scene_on_top(mosaic.scenes[0]).sources] == ["c", "b", "a"]
+    assert np.ptp(expected) > 20  # it varies, or else anything would equal it
+    compare(found, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scaling", [MODEL, IMAGE])
+def test_a_cut_in_both_directions_has_the_bytes_of_the_undivided_image(tmp_path, models, scaling):
+    image = ground(SIZE[1], SIZE[0])
+    expected = undivided(cut(tmp_path / "whole.tif", image, (0, 0, *SIZE)), models[scaling], tmp_path)
+    paths = [cut(tmp_path / f"{name}.tif", image, window) for name, window in CUTS.items()]
+    _, found = by_scenes(paths, models[scaling], tmp_path)
+    assert {name: window for name, (window, _, _) in found.items()} == CUTS
+    compare(found, expected)
+
+
+@pytest.mark.parametrize("profile", [{}, {"nodata": 0}], ids=["full", "nodata"])
+def test_finer_scenes_have_the_bytes_of_the_undivided_image_at_the_models_resolution(tmp_path, models, profile):
+    image = ground(64, 700)
+    if profile:
+        image[:, 20:40, 200:400], image[0, 50, 300] = 0, 0
+    half = NORTH_UP @ Affine.scale(0.5)
+    whole = cut(tmp_path / "whole.tif", image, (0, 0, 700, 64), half, **profile)
+    expected = undivided(whole, models[MODEL], tmp_path)
+    assert expected.shape == (32, 350) and (expected == NO_DATA).any() == bool(profile)
+    starts = {"a": (0, 333), "b": (299, 401)}
+    paths = [
+        cut(tmp_path / f"{name}.tif", image, (column, 0, width, 64), half, **profile)
+        for name, (column, width) in starts.items()
+    ]
+    _, found = by_scenes(paths, models[MODEL], tmp_path)
+    compare(found, expected)
+
+
+def test_outside_the_area_of_interest_there_are_no_data(tmp_path, models):
+    image = ground(64, 200)
+    paths = [strip(tmp_path, "a.tif", image, 0, 120), strip(tmp_path, "b.tif", image, 90, 110)]
+    polygon = box(390000 + 30.4, 5820000 - 50.2, 390000 + 150.1, 5820000 - 10.7)
+    _, found = by_scenes(paths, models[MODEL], tmp_path, block_px=64, aoi=layer(polygon))
+    _, everywhere = by_scenes(paths, models[MODEL], tmp_path, block_px=64)
+    inside = np.zeros((64, 200), bool)
+    inside[11:50, 30:150] = True  # pixels whose centers lie in it, counted by hand
+    for name, ((column, row, width, height), probability, outcome) in found.items():
+        within = inside[row : row + height, column : column + width]
+        np.testing.assert_array_equal(probability != NO_DATA, within)
+        assert outcome["known_px"] == within.sum() and outcome["px"] == width * height
+        assert np.abs(everywhere[name][1].astype(int) - probability)[within].max() <= 1
+
+
+def test_classes_are_those_of_the_undivided_image(tmp_path):
+    torch.manual_seed(0)
+    architecture = Architecture(encoder="resnet18", in_channels=3, classes=3)
+    network = build_unet(architecture)
+    with torch.no_grad():
+        network.segmentation_head[0].weight.mul_(5)
+    classes = (RoadClass("primary", 80.0), RoadClass("residential", 30.0))
+    bands = tuple(Band(name, 80.0, 40.0) for name in RGB)
+    model = tmp_path / "model.safetensors"
+    save_model(model, network.state_dict(), ModelCard(architecture, bands, 1.0, 0.1, classes=classes))
+    image = ground(64, 160)
+    whole = strip(tmp_path, "whole.tif", image, 0, 160)
+    expected = tmp_path / "classes.tif"
+    undivided(whole, str(model), tmp_path, classes=str(expected))
+    paths = [strip(tmp_path, "a.tif", image, 0, 90), strip(tmp_path, "b.tif", image, 80, 80)]
+    by_scenes(paths, str(model), tmp_path, block_px=64)
+    with rasterio.open(expected) as dataset:
+        values, tags = dataset.read(1), dataset.tags()
+    assert set(np.unique(values)) == {0, 1, 2}
+    for name, columns in (("a", slice(0, 90)), ("b", slice(80, 160))):
+        with rasterio.open(tmp_path / f"{name}_classes.tif") as dataset:
+            assert (dataset.read(1) != values[:, columns]).mean() < 1e-3
+            assert dataset.tags()[CLASSES_TAG] == tags[CLASSES_TAG]
+
+
+def test_results_lie_on_their_scene(tmp_path, models):
+    image = ground(64, 130)
+    paths = [strip(tmp_path, "a.tif", image, 0, 70), strip(tmp_path, "b.tif", image, 60, 70)]
+    _, found = by_scenes(paths, models[MODEL], tmp_path, halo="32", threshold=0.3)
+    for path in paths:
+        stem = path.removesuffix(".tif")
+        with rasterio.open(path) as scene, rasterio.open(f"{stem}_mask.tif") as mask:
+            assert mask.bounds == scene.bounds and mask.crs == scene.crs and mask.shape == scene.shape
+            with rasterio.open(f"{stem}_probability.tif") as probability:
+                assert probability.bounds == scene.bounds
+                expected = probability.read(1) / 254 >= 0.3 - 1e-9
+                np.testing.assert_array_equal(mask.read(1), expected)
+        outcome = found[stem.rsplit("/")[-1]][2]
+        assert outcome["road_px"] == expected.sum() and outcome["mask"] == f"{stem}_mask.tif"
+
+
+def test_results_say_from_which_content_they_were_made(tmp_path, models):
+    paths = [strip(tmp_path, "a.tif", ground(64, 70), 0, 70)]
+    by_scenes(paths, models[MODEL], tmp_path, halo="32")
+    for kind in ("mask", "probability"):
+        path = str(tmp_path / f"a_{kind}.tif")
+        assert is_assembled(path, "key 1") and not is_assembled(path, "key 2")
+    (tmp_path / "a_mask.tif").write_bytes((tmp_path / "a_mask.tif").read_bytes()[:100])
+    assert not is_assembled(str(tmp_path / "a_mask.tif"), "key 1")
+    assert not is_assembled(str(tmp_path / "none.tif"), "key 1")
+    assert not is_assembled(paths[0], "key 1")
+
+
+def documents(folder, model, image, spans):
+    """Return the document of the first block of each of some scenes."""
+    network, card = load_runnable(model)
+    job = options(model, halo="32")
+    paths = [strip(folder, f"{name}.tif", image, *span) for name, span in spans.items()]
+    scenes = read_catalog(paths, card.input, None, Reporter()).scenes
+    segmenter = prepare_segmenter(network, card, plan_image(paths[0], None, card.input), job, Reporter())
+    predicting = predicting_of(segmenter, network, job)
+    found = {}
+    for mosaic in find_mosaics(scenes, segmenter.halo, card.resolution_m):
+        for scene in mosaic.scenes:
+            (block, *_) = scene_blocks(mosaic, scene, card.resolution_m, 512)
+            found[scene.name] = block_document(predicting, mosaic, scene, block, card.bands)
+    return found
+
+
+def test_a_damaged_neighbor_is_left_out_and_named(tmp_path, models):
+    image = ground(64, 200)
+    of = documents(tmp_path, models[MODEL], image, {"a": (0, 120), "b": (100, 100)})
+    whole, left_out = predict_block(of["a"])
+    assert left_out == []
+    damaged = (tmp_path / "b.tif").read_bytes()
+    (tmp_path / "b.tif").write_bytes(damaged[: len(damaged) // 2])
+    alone, left_out = predict_block(of["a"])
+    assert left_out == ["b"]
+    assert (alone.probability != NO_DATA).all() and (alone.probability != whole.probability).any()
+    with pytest.raises(ImageryError, match=r"b\.tif cannot be read"):
+        predict_block(of["b"])
+
+
+def test_content_changes_with_what_decides_on_the_bytes_and_with_nothing_else(tmp_path, models):
+    of_scenes = documents(tmp_path, models[MODEL], ground(64, 200), {"a": (0, 120), "b": (100, 100)})
+    document = of_scenes["a"]
+    first, how = content_of(document), document["predicting"]
+    for same in ({"model": "elsewhere.safetensors"}, {"threads": 7}, {"threshold": 0.9}):
+        assert content_of({**document, "predicting": {**how, **same}}) == first
+    for other in ({"sha256": "0"}, {"halo_px": 64}, {"precision": "bf16"}, {"test_time_augmentation": True}):
+        assert content_of({**document, "predicting": {**how, **other}}) != first
+    again = documents(tmp_path, models[MODEL], ground(64, 200, seed=2), {"b": (100, 100)})  # a neighbor has changed
+    assert again["b"]["view"]["sources"][-1]["version"] != of_scenes["b"]["view"]["sources"][-1]["version"]
+    assert of_scenes["b"]["view"]["sources"][-1] in document["view"]["sources"]
+
+
+def test_another_model_of_that_name_is_refused(tmp_path, models):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(Path(models[MODEL]).read_bytes())
+    document = documents(tmp_path, str(path), ground(64, 70), {"a": (0, 70)})["a"]
+    plant_model(path, threshold=0.5)
+    model, card = load_model(str(path))
+    with_other = {
+        name: weights + 0.01 if weights.is_floating_point() else weights for name, weights in model.state_dict().items()
+    }
+    save_model(path, with_other, card)
+    with pytest.raises(ModelFileError, match="not the model that the job began with"):
+        predict_block({**document, "predicting": {**document["predicting"], "threads": 2}})
+
+
+def test_a_model_is_loaded_once_a_process(tmp_path, models):
+    document = documents(tmp_path, models[MODEL], ground(64, 70), {"a": (0, 70)})["a"]
+    assert prepare(document["predicting"]) is prepare(json.loads(json.dumps(document["predicting"])))
+    assert prepare({**document["predicting"], "core_px": 64}) is not prepare(document["predicting"])
+
+
+@pytest.mark.parametrize("has_classes", [False, True])
+def test_bytes_of_a_block_come_back(tmp_path, has_classes):
+    random = np.random.default_rng(0)
+    probability, classes = random.integers(0, 256, (2, 33, 65), dtype=np.uint8)
+    with rasterio.open(write_raster(tmp_path / "any.tif", probability)) as dataset:
+        grid = grid_of(dataset)
+    write_block(tmp_path / "block.tif", Prediction(probability, classes if has_classes else None), grid)
+    found = read_block(str(tmp_path / "block.tif"))
+    np.testing.assert_array_equal(found.probability, probability)
+    assert (found.classes is None) != has_classes
+    if has_classes:
+        np.testing.assert_array_equal(found.classes, classes)
+
+
+def test_a_damaged_block_is_an_error_that_names_it(tmp_path):
+    path = tmp_path / "block.tif"
+    path.write_bytes(b"II*\0 no more")
+    with pytest.raises(ImageryError, match=r"block\.tif cannot be read"):
+        read_block(str(path))

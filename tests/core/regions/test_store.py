@@ -1,0 +1,180 @@
+import hashlib
+import json
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from support.disks import no_more_than
+from training_core.errors import ImageryError, OutputError
+from training_core.regions.store import Store, content_key
+
+_SPAWN = multiprocessing.get_context("fork")
+
+
+def write_text(text):
+    return lambda path: path.write_text(text)
+
+
+def files_under(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_key_is_the_start_of_the_hash_of_its_parts():
+    expected = hashlib.sha256(b'["predict",{"a":1,"b":[2.5,null]}]').hexdigest()[:24]
+    assert content_key("predict", {"b": [2.5, None], "a": 1}) == expected
+    assert content_key("predict", {"a": 1, "b": (2.5, None)}) == expected
+    assert content_key("predict", {"a": 1, "b": [2.5, 0]}) != expected
+
+
+def test_a_key_of_what_is_no_json_is_refused():
+    with pytest.raises(ValueError):
+        content_key(float("nan"))
+    with pytest.raises(TypeError):
+        content_key(Path("a"))
+
+
+def test_a_result_lies_under_its_kind_and_key(tmp_path):
+    store = Store(tmp_path / "region")
+    assert not store.has("predict", "ab12", ".tif")
+    path = store.write("predict", "ab12", ".tif", write_text("bytes"))
+    assert path == tmp_path / "region" / "work" / "predict" / "ab12.tif" == store.path("predict", "ab12", ".tif")
+    assert path.read_text() == "bytes"
+    assert store.has("predict", "ab12", ".tif")
+    assert not store.has("predict", "ab12", ".json")
+    assert files_under(tmp_path) == ["region/work/predict/ab12.tif"]
+
+
+@pytest.mark.parametrize(
+    "name", [("..", "a", ".tif"), ("a", "../b", ".tif"), ("a", "b", "tif"), ("partial", "b", ".t")]
+)
+def test_a_name_that_is_none_is_refused(tmp_path, name):
+    with pytest.raises(ValueError, match="is no name of a result"):
+        Store(tmp_path).path(*name)
+
+
+def test_what_fails_while_it_is_written_leaves_nothing(tmp_path):
+    store = Store(tmp_path)
+
+    def fail(path):
+        path.write_text("half")
+        Path(f"{path}.aux.xml").touch()
+        raise ImageryError("scene.tif cannot be read.")
+
+    with pytest.raises(ImageryError):
+        store.write("predict", "k", ".tif", fail)
+    assert files_under(tmp_path) == []
+    store.write("predict", "k", ".tif", write_text("whole"))
+    with pytest.raises(ImageryError):
+        store.write("predict", "k", ".tif", fail)
+    assert store.path("predict", "k", ".tif").read_text() == "whole"
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(tmp_path):
+    store = Store(tmp_path)
+    with no_more_than(10_000), pytest.raises(OutputError, match=r"no room on the disk for .*work/predict/k\.bin"):
+        store.write("predict", "k", ".bin", lambda path: path.write_bytes(b"x" * 20_000))
+    assert files_under(tmp_path) == []
+
+
+def test_a_folder_that_is_none_is_named(tmp_path):
+    (tmp_path / "work").write_text("a file")
+    with pytest.raises(OutputError, match=r"work/predict/k\.bin cannot be written"):
+        Store(tmp_path).write("predict", "k", ".bin", write_text("x"))
+
+
+def _write_slowly(folder, piece, began):
+    def write(path):
+        with path.open("w") as file:
+            for number in range(50):
+                file.write(piece * 1000)
+                file.flush()
+                if number == 1:
+                    began.set()
+                time.sleep(0.002)
+
+    Store(folder).write("predict", "same", ".txt", write)
+
+
+def test_several_that_write_one_key_at_once_leave_one_whole_file(tmp_path):
+    began = [_SPAWN.Event() for _ in "abc"]
+    writers = [
+        _SPAWN.Process(target=_write_slowly, args=(tmp_path, piece, event)) for piece, event in zip("abc", began)
+    ]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        Store(tmp_path).remove_leftovers()  # of living processes there are none
+        path = Store(tmp_path).path("predict", "same", ".txt")
+        assert not path.exists() or len(path.read_text()) == 50_000
+        time.sleep(0.005)
+    assert [writer.exitcode for writer in writers] == [0, 0, 0]
+    assert path.read_text() in {piece * 50_000 for piece in "abc"}
+    assert files_under(tmp_path) == ["work/predict/same.txt"]
+
+
+def test_what_a_killed_process_has_left_is_removed_at_the_next_start(tmp_path):
+    began = _SPAWN.Event()
+    writer = _SPAWN.Process(target=_write_slowly, args=(tmp_path, "a", began))
+    writer.start()
+    assert began.wait(20)
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.join()
+    store = Store(tmp_path)
+    assert not store.has("predict", "same", ".txt")
+    assert len(files_under(tmp_path)) == 1  # the half of it
+    assert store.remove_leftovers() == 1
+    assert files_under(tmp_path) == []
+    assert store.remove_leftovers() == 0
+
+
+def test_of_other_machines_only_what_is_old_is_removed(tmp_path):
+    store = Store(tmp_path)
+    store.write("predict", "k", ".txt", write_text("whole"))
+    partial = tmp_path / "work" / "partial"
+    for name, age_s in (("new", 3600), ("old", 3 * 86400)):
+        folder = partial / f"another-machine-{os.getpid()}-123-{name.encode().hex()}"
+        folder.mkdir()
+        (folder / "k.txt").write_text("half")
+        for path in (folder / "k.txt", folder):
+            os.utime(path, (time.time() - age_s,) * 2)
+    (partial / "something else").mkdir()
+    assert store.remove_leftovers() == 1
+    assert sorted(path.name for path in partial.iterdir()) == [
+        f"another-machine-{os.getpid()}-123-{b'new'.hex()}", "something else",
+    ]  # fmt: skip
+
+
+def test_a_process_of_the_same_number_as_a_dead_one_does_not_keep_its_leftovers(tmp_path):
+    store = Store(tmp_path)
+    with store.private_folder() as folder:
+        host, process, began, token = folder.name.rsplit("-", 3)
+        former = folder.with_name(f"{host}-{process}-{int(began) - 500}-{token}")
+        former.mkdir()
+        (former / "k.tif").write_bytes(b"half")
+        assert store.remove_leftovers() == 1
+        assert folder.exists()
+        assert not former.exists()
+
+
+def test_a_job_killed_at_any_moment_leaves_whole_files_only(tmp_path):
+    """Each file is written as JSON of its own length; what is there after a kill can be read."""
+    for delay_s in (0.005, 0.02, 0.04, 0.08):
+        writer = _SPAWN.Process(target=_write_many, args=(tmp_path,))
+        writer.start()
+        time.sleep(delay_s)
+        os.kill(writer.pid, signal.SIGKILL)
+        writer.join()
+        for path in (tmp_path / "work").glob("predict/*.json"):
+            assert len(json.loads(path.read_text())) == 2000
+    Store(tmp_path).remove_leftovers()
+    assert list((tmp_path / "work" / "partial").iterdir()) == []
+
+
+def _write_many(folder):
+    store = Store(folder)
+    for number in range(10_000):
+        store.write("predict", f"k{number}", ".json", write_text(json.dumps(["x" * 20] * 2000)))

@@ -1,0 +1,89 @@
+"""Work for a fleet that needs no model: files of known bytes, and everything that can go wrong on the way."""
+
+import errno
+import hashlib
+import os
+import signal
+import time
+
+from training_core.errors import ImageryError, ModelFileError
+from training_core.regions.store import Store
+from training_core.regions.tasks import Task
+
+PREPARED = []
+
+
+def prepare(document):
+    if document.get("broken"):
+        raise ModelFileError("The engine openvino cannot be used.")
+    PREPARED.append(document)
+
+
+def perform(work, document):
+    return globals()[f"_{work}"](**document)
+
+
+def _echo(value):
+    return {"value": value, "prepared": len(PREPARED), "process": os.getpid()}
+
+
+def _block(folder, seed, seconds=0.0):
+    """Write bytes that follow from the seed, half of them, then after some time the rest."""
+    store, key = Store(folder), f"block{seed:05}"
+    if store.has("toy", key, ".bin"):
+        return {"seed": seed, "written": False}
+
+    def write(path):
+        data = hashlib.sha256(str(seed).encode()).digest() * 500
+        with path.open("wb") as file:
+            file.write(data[:8000])
+            file.flush()
+            time.sleep(seconds)
+            file.write(data[8000:])
+
+    store.write("toy", key, ".bin", write)
+    return {"seed": seed, "written": True}
+
+
+def _sleep(seconds):
+    time.sleep(seconds)
+    return {}
+
+
+def _die(mark=""):
+    """Kill this process; with a mark only the first time."""
+    if mark:
+        try:
+            os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return {"value": "survived"}
+    time.sleep(0.1)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _damaged():
+    raise ImageryError("scene_7.tif cannot be read.", "Repair it.")
+
+
+def _puzzling():
+    return {}["nothing"]
+
+
+def _full(mark):
+    """Fail for want of room on the first worker that tries."""
+    try:
+        with open(mark, "x", encoding="ascii") as file:
+            file.write(str(os.getpid()))
+    except FileExistsError:
+        with open(mark, encoding="ascii") as file:
+            if file.read() != str(os.getpid()):
+                return {"process": os.getpid()}
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def _always_full():
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def task(work, key="", **document):
+    return Task(key or f"{work}-{abs(hash(str(document)))}", work, document)

@@ -1,0 +1,204 @@
+"""Whether a worker can do a job: the same versions, the same files, the same folder.
+
+The process that leads the job says what it has (`Leader`), and leaves a token in the folder; a worker compares that
+with what it finds itself, and leaves an answer beside the token. So a difference is named before any work, and a path
+that exists on both machines but is not the same folder is found out.
+
+Scope: versions, files and folders. Independent of how the two processes talk to each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from ..errors import ModelFileError, OutputError
+from ..system import versions
+from .store import Store
+
+# Of these, results or the talk between processes depend on the version.
+PACKAGES = (
+    "torch", "numpy", "rasterio", "intel-extension-for-pytorch", "openvino", "segmentation-models-pytorch",
+    "distributed",
+)  # fmt: skip
+# So long another machine may not see a new file on a network disk.
+SEEN_WITHIN_S = 10.0
+_TOKEN = "token"
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a job needs on every worker.
+
+    Parameters
+    ----------
+    folder : str
+        Folder of the job, written to by all.
+    files : tuple of str
+        Files that must be the same everywhere, such as the model.
+    paths : tuple of str
+        Files and folders that must be there, such as scenes; addresses that only GDAL understands are not looked at.
+    """
+
+    folder: str
+    files: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+class Leader:
+    """What the process that leads a job has, for workers to compare with; a token lies in the folder until `close`.
+
+    Parameters
+    ----------
+    needs : Needs
+
+    Raises
+    ------
+    ModelFileError
+        A file that must be the same everywhere cannot be read here.
+    OutputError
+        The folder cannot be written to.
+    """
+
+    def __init__(self, needs: Needs) -> None:
+        self._needs = needs
+        files = {os.path.abspath(path): _digest(path) for path in needs.files}
+        with ExitStack() as stack:
+            try:
+                self._folder = stack.enter_context(Store(needs.folder).private_folder())
+                (self._folder / _TOKEN).write_text(self._folder.name, "ascii")
+            except OSError as error:
+                raise OutputError(
+                    f"{needs.folder} cannot be written to ({error.strerror}).", "Choose another folder, or make room."
+                ) from error
+            self._stack = stack.pop_all()
+        paths = sorted({os.path.abspath(path) for path in needs.paths if os.path.exists(path)})
+        self.document: dict[str, Any] = {
+            "versions": own_versions(),
+            "files": files,
+            "paths": paths,
+            "folder": os.path.abspath(needs.folder),
+            "token": os.path.abspath(self._folder),
+        }
+
+    def has_answer(self, answer: str, patience_s: float = SEEN_WITHIN_S) -> bool:
+        """Return whether what a worker has written into the folder is seen here.
+
+        Parameters
+        ----------
+        answer : str
+            The worker's name for it.
+        patience_s : float
+            How long to wait for it.
+
+        Returns
+        -------
+        bool
+        """
+        until_s = time.monotonic() + patience_s
+        while True:
+            with suppress(OSError):
+                if (self._folder / answer).read_text("ascii") == self._folder.name:
+                    return True
+            if time.monotonic() >= until_s:
+                return False
+            time.sleep(0.1)
+
+    def close(self) -> None:
+        """Remove the token and the answers."""
+        self._stack.close()
+
+
+def own_versions() -> dict[str, str]:
+    """Return the versions in this process that must be the same in all: RoadSeg, Python, and those of PACKAGES."""
+    found = {"RoadSeg": versions.roadseg_version(), "Python": ".".join(platform.python_version_tuple()[:2])}
+    for package in PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def complaints(document: dict[str, Any], answer: str) -> list[str]:
+    """Return what stands against this process as a worker, in words; nothing if it fits.
+
+    Parameters
+    ----------
+    document : dict
+        `Leader.document`.
+    answer : str
+        Name of the file to leave beside the token.
+
+    Returns
+    -------
+    list of str
+    """
+    return [
+        *_other_versions(document["versions"]),
+        *_unreachable(document["folder"], Path(document["token"]), answer),
+        *_other_files(document["files"]),
+        *_missing(document["paths"]),
+    ]
+
+
+def _other_versions(wanted: dict[str, str]) -> list[str]:
+    own = own_versions()
+    return [
+        f"{name} is {own.get(name) or 'missing'} there, and {wanted.get(name) or 'missing'} here"
+        for name in sorted({*wanted, *own})
+        if own.get(name) != wanted.get(name)
+    ]
+
+
+def _unreachable(folder: str, token: Path, answer: str) -> list[str]:
+    until_s = time.monotonic() + SEEN_WITHIN_S
+    while True:
+        try:
+            text = (token / _TOKEN).read_text("ascii")
+            break
+        except OSError as error:
+            if not os.path.isdir(folder):
+                return [f"the folder {folder} does not exist there"]
+            if time.monotonic() >= until_s:
+                return [f"the folder {folder} is not the same one there ({error.strerror})"]
+            time.sleep(0.2)
+    try:
+        (token / answer).write_text(text, "ascii")
+    except OSError as error:
+        return [f"the folder {folder} cannot be written to there ({error.strerror})"]
+    return []
+
+
+def _other_files(wanted: dict[str, str]) -> list[str]:
+    found = []
+    for path, digest in wanted.items():
+        try:
+            if _digest(path) != digest:
+                found.append(f"{path} is another file there")
+        except ModelFileError as error:
+            found.append(f"{error.message.rstrip('.')} there")
+    return found
+
+
+def _missing(paths: Iterable[str]) -> list[str]:
+    missing = [path for path in paths if not os.path.exists(path)]
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    return [f"{missing[0]}{more} cannot be found there"] if missing else []
+
+
+def _digest(path: str) -> str:
+    digest = hashlib.sha256()
+    try:
+        with open(path, "rb") as file:
+            while piece := file.read(1 << 20):
+                digest.update(piece)
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read ({error.strerror}).", "Give a file that can be read.") from error
+    return digest.hexdigest()
