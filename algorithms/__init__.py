@@ -10,6 +10,7 @@ from .exportnetwork import ExportNetwork
 from .extractroads import ExtractRoads
 from .finetune import FineTune
 from .makescene import MakeScene
+from .mapregion import MapRegion
 from .mergemodels import MergeModels
 from .profile import Profile
 from .quantize import Quantize
@@ -34,6 +35,7 @@ ALGORITHMS = (
     Segment,
     Vectorize,
     ExtractRoads,
+    MapRegion,
     CleanNetwork,
     ScoreNetwork,
     ExportNetwork,

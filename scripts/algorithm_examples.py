@@ -128,6 +128,17 @@ EXAMPLES = {
         "LENGTH_M",
         ("Your first model, in five steps", "Web maps and other layers", "What the results hold"),
     ),
+    "mapregion": Example(
+        {
+            "SOURCE": "scenes",
+            "MODEL": "town.safetensors",
+            "AOI": "district.gpkg",
+            "FOLDER": "district",
+            "OUTPUT": "district_roads.gpkg",
+        },
+        "LENGTH_M",
+        ("Map a region", "What the results hold"),
+    ),
     "cleannetwork": Example(
         {"INPUT": "streets.gpkg", "BRIDGE_FIELD": "bridge", "OUTPUT": "network.gpkg"},
         "COMPONENTS",

@@ -57,11 +57,20 @@ class Terminal:
             self.console.print(f"{event.message} {event.remedy}".strip(), style="red", markup=False)
         elif isinstance(event, events.Result):
             self.console.print(_summary(event.result))
+            failures = events.describe_failures(event.result)
+            if failures:
+                self.console.print(f"Warning: {failures}", style="yellow", markup=False)
+
+
+# What a partial result lists is told in words below the table.
+_TOLD_BELOW = ("partial", "failures")
 
 
 def _summary(result: dict[str, Any]) -> Table:
     table = Table(show_header=False, box=None)
     for name, value in result.items():
+        if name in _TOLD_BELOW:
+            continue
         if isinstance(value, list):
             for number, row in enumerate(value, 1):
                 table.add_row(f"{name} {number}", escape(_plain(row)))

@@ -1,6 +1,7 @@
 """Events of a running job as JSON lines: progress, metrics, logs, warnings, and last a result or an error.
 
-Scope: the event types, their encoding, and the reporter that sends them. Independent of jobs; standard library only.
+Scope: the event types, their encoding, the reporter that sends them, and what is told of a partial result. Independent
+of jobs; standard library only.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Heartbeat:
 
 @dataclass(frozen=True)
 class Result:
-    """The job succeeded: output paths and statistics by name."""
+    """The job succeeded: output paths and statistics by name; in part if `partial` is true among them."""
 
     kind: ClassVar[str] = "result"
     result: dict[str, Any] = field(default_factory=dict)
@@ -105,6 +106,34 @@ def time_left(seconds: Optional[float]) -> str:
     if minutes < 60:
         return f"about {minutes} min left"
     return f"about {minutes // 60} h {minutes % 60} min left"
+
+
+def describe_failures(result: dict[str, Any], most: int = 5) -> str:
+    """Return what a partial result says of the parts that failed, as text of several lines; empty if none did.
+
+    Parameters
+    ----------
+    result : dict
+        Of a job. In a partial one `partial` is true, and `failures` lists a `scene`, `reason` and `remedy` each; a
+        failure of no scene has an empty one.
+    most : int
+        How many failures are told one by one.
+
+    Returns
+    -------
+    str
+        Without passwords.
+    """
+    if not result.get("partial"):
+        return ""
+    failures = result.get("failures") or []
+    lines = [f"Only a part was done: {len(failures):,} failed. Run it again to do what is missing."]
+    for each in failures[:most]:
+        told = " ".join(filter(None, (each.get("reason"), each.get("remedy"))))
+        lines.append(f"{each['scene']}: {told}" if each.get("scene") else told)
+    if len(failures) > most:
+        lines.append(f"The report lists the other {len(failures) - most:,}.")
+    return without_passwords("\n".join(lines))
 
 
 class Reporter:

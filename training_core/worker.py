@@ -27,7 +27,7 @@ HEARTBEAT_S = 2.0
 # Time limits after the client has closed the pipe: for the next tile or step, for uninterruptible sections, and, if the
 # job keeps the best model so far, for writing it.
 PATIENCE_S, GRACE_S, FINISH_S = 2.0, 20.0, 620.0
-EXIT_FAILED, EXIT_CANCELLED = 1, 130
+EXIT_FAILED, EXIT_PARTIAL, EXIT_CANCELLED = 1, 3, 130
 
 
 def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
@@ -61,15 +61,16 @@ def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> 
     Returns
     -------
     int
-        The exit status: 0, EXIT_FAILED or EXIT_CANCELLED.
+        The exit status: 0, EXIT_PARTIAL if the result says so (`partial`), EXIT_FAILED or EXIT_CANCELLED.
     """
     stopped = threading.Event()
     heart = threading.Thread(target=_beat, args=(sink, stopped), daemon=True)
     heart.start()
     reporter = Reporter(sink, cancelled.is_set)
     try:
-        last: Event = events.Result(execute(job, reporter))
-        status = 0
+        result = execute(job, reporter)
+        last: Event = events.Result(result)
+        status = EXIT_PARTIAL if result.get("partial") else 0
     except BaseException as error:  # any exception must reach the user as an event
         # What fails as its files are removed under it was stopped.
         last = explain(Cancelled() if shutdown.has_begun() else error, reporter)

@@ -7,7 +7,7 @@ single jobs.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Optional
 
@@ -16,14 +16,17 @@ from qgis.core import (
     QgsProcessingException,
     QgsProcessingFeatureSource,
     QgsProcessingFeedback,
+    QgsProcessingOutputHtml,
     QgsProcessingOutputNumber,
     QgsProcessingOutputString,
+    QgsProcessingOutputVectorLayer,
     QgsProcessingParameterDefinition,
     QgsProcessingParameterFile,
+    QgsProcessingUtils,
     QgsVectorLayer,
 )
 
-from ...training_core import jobs
+from ...training_core import events, jobs
 from ...training_core.errors import Cancelled, OutputError, RoadSegError
 from ...training_core.jobs import Job, OptionField, from_options
 from .. import settings
@@ -55,8 +58,11 @@ class JobAlgorithm(RoadSegAlgorithm):
         Fields of vector layers of which the worker needs all attributes, not only the chosen ones.
     numbers, words : mapping of str to str
         Labels by key of the worker's result; the output's name is the key in capitals, with _ for a dot.
+    pages, layers : mapping of str to str
+        Labels of HTML files, and of vector files, that the worker writes without a parameter of their own, in a folder
+        that it is given; by key of the worker's result, as those above. The layers are loaded where a result is.
     styles : mapping of str to str
-        Names of the styles by output field.
+        Names of the styles by output field, or by key of `layers`.
     """
 
     job_type: ClassVar[type[Job]]
@@ -66,6 +72,8 @@ class JobAlgorithm(RoadSegAlgorithm):
     whole: ClassVar[Sequence[str]] = ()
     numbers: ClassVar[Mapping[str, str]] = {}
     words: ClassVar[Mapping[str, str]] = {}
+    pages: ClassVar[Mapping[str, str]] = {}
+    layers: ClassVar[Mapping[str, str]] = {}
     styles: ClassVar[Mapping[str, str]] = {}
 
     def initAlgorithm(self, config: Any = None) -> None:
@@ -79,6 +87,10 @@ class JobAlgorithm(RoadSegAlgorithm):
             self.addOutput(QgsProcessingOutputNumber(_output_name(key), self.tr(label)))
         for key, label in self.words.items():
             self.addOutput(QgsProcessingOutputString(_output_name(key), self.tr(label)))
+        for key, label in self.pages.items():
+            self.addOutput(QgsProcessingOutputHtml(_output_name(key), self.tr(label)))
+        for key, label in self.layers.items():
+            self.addOutput(QgsProcessingOutputVectorLayer(_output_name(key), self.tr(label)))
 
     def name(self) -> str:
         """Return the id, which is the job's name."""
@@ -177,8 +189,36 @@ class JobAlgorithm(RoadSegAlgorithm):
             set_name_and_group(destination, label, self._source_name, context)
             if name in styles:
                 set_style(destination, styles[name], context, feedback)
+        self._load_layers(answer, destinations.values(), context, feedback)
+        if answer.get("partial"):
+            feedback.pushWarning(events.describe_failures(answer))
         outputs = {parameter_name(name, self.renamed): path for name, path in destinations.items()}
-        return {**outputs, **{_output_name(key): _look_up(answer, key) for key in (*self.numbers, *self.words)}}
+        keys = (*self.numbers, *self.words, *self.pages, *self.layers)
+        return {**outputs, **{_output_name(key): _look_up(answer, key) for key in keys}}
+
+    def _load_layers(
+        self,
+        answer: Mapping[str, Any],
+        destinations: Iterable[str],
+        context: QgsProcessingContext,
+        feedback: QgsProcessingFeedback,
+    ) -> None:
+        """Have the layers without a parameter styled, and loaded where one of the results is."""
+        loaded = [each for each in destinations if context.willLoadLayerOnCompletion(each)]
+        for key, label in self.layers.items():
+            path = _look_up(answer, key)
+            if not path:
+                continue
+            if loaded:
+                project = context.layerToLoadOnCompletionDetails(loaded[0]).project
+                name, caption = _output_name(key), self.tr(label)
+                context.addLayerToLoadOnCompletion(
+                    path,
+                    QgsProcessingContext.LayerDetails(caption, project, name, QgsProcessingUtils.LayerHint.Vector),
+                )
+                set_name_and_group(path, caption, self._source_name, context)
+            if key in self.styles:
+                set_style(path, self.styles[key], context, feedback)
 
     def _name_of_input(self, parameters: dict[str, Any], context: QgsProcessingContext) -> str:
         """Return the name of the input layer, or of the source of a result; empty if there are several or none."""

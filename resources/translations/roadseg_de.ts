@@ -716,6 +716,74 @@
         <translation>kartieren,straßennetz,mittelachse,straßenachse,vorhersage,deep learning,straße</translation>
     </message>
     <message>
+        <source>Map a region</source>
+        <translation>Region kartieren</translation>
+    </message>
+    <message>
+        <source>scenes,tiles,mosaic,district,country,cluster,dask,batch,network,center-line,mask,deep learning,road</source>
+        <translation>szenen,kacheln,mosaik,bezirk,land,cluster,dask,stapel,netz,mittellinie,maske,deep learning,straße</translation>
+    </message>
+    <message>
+        <source>Scenes</source>
+        <translation>Szenen</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>Folder or index of scenes</source>
+        <translation>Ordner oder Index von Szenen</translation>
+    </message>
+    <message>
+        <source>Dask scheduler</source>
+        <translation>Dask-Scheduler</translation>
+    </message>
+    <message>
+        <source>Workers</source>
+        <translation>Arbeitsprozesse</translation>
+    </message>
+    <message>
+        <source>Block size (px)</source>
+        <translation>Blockgröße (px)</translation>
+    </message>
+    <message>
+        <source>Number of connected components</source>
+        <translation>Anzahl zusammenhängender Komponenten</translation>
+    </message>
+    <message>
+        <source>Number of scenes</source>
+        <translation>Anzahl der Szenen</translation>
+    </message>
+    <message>
+        <source>Scenes that were mapped</source>
+        <translation>Kartierte Szenen</translation>
+    </message>
+    <message>
+        <source>Scenes kept from a run before</source>
+        <translation>Aus einem früheren Lauf übernommene Szenen</translation>
+    </message>
+    <message>
+        <source>Number of failures</source>
+        <translation>Anzahl der Fehlschläge</translation>
+    </message>
+    <message>
+        <source>Scenes outside of the area of interest</source>
+        <translation>Szenen außerhalb des Interessengebiets</translation>
+    </message>
+    <message>
+        <source>Megapixels that were mapped</source>
+        <translation>Kartierte Megapixel</translation>
+    </message>
+    <message>
+        <source>Line ends at seams without a counterpart</source>
+        <translation>Linienenden an Nähten ohne Gegenstück</translation>
+    </message>
+    <message>
+        <source>Index of scenes</source>
+        <translation>Szenenindex</translation>
+    </message>
+    <message>
         <source>Network</source>
         <translation>Straßennetz</translation>
     </message>
@@ -746,10 +814,6 @@
     <message>
         <source>Junction merging distance (m)</source>
         <translation>Abstand zum Zusammenführen von Kreuzungen (m)</translation>
-    </message>
-    <message>
-        <source>Number of connected components</source>
-        <translation>Anzahl zusammenhängender Komponenten</translation>
     </message>
     <message>
         <source>Score a network</source>

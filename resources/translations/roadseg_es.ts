@@ -716,6 +716,74 @@
         <translation>cartografiar,red,eje,línea central,predecir,aprendizaje profundo,carretera,vía</translation>
     </message>
     <message>
+        <source>Map a region</source>
+        <translation>Cartografiar una región</translation>
+    </message>
+    <message>
+        <source>scenes,tiles,mosaic,district,country,cluster,dask,batch,network,center-line,mask,deep learning,road</source>
+        <translation>escenas,teselas,mosaico,distrito,país,clúster,dask,lote,red,eje,máscara,aprendizaje profundo,carretera</translation>
+    </message>
+    <message>
+        <source>Scenes</source>
+        <translation>Escenas</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Carpeta</translation>
+    </message>
+    <message>
+        <source>Folder or index of scenes</source>
+        <translation>Carpeta o índice de escenas</translation>
+    </message>
+    <message>
+        <source>Dask scheduler</source>
+        <translation>Planificador de Dask</translation>
+    </message>
+    <message>
+        <source>Workers</source>
+        <translation>Procesos de trabajo</translation>
+    </message>
+    <message>
+        <source>Block size (px)</source>
+        <translation>Tamaño de bloque (px)</translation>
+    </message>
+    <message>
+        <source>Number of connected components</source>
+        <translation>Número de componentes conexos</translation>
+    </message>
+    <message>
+        <source>Number of scenes</source>
+        <translation>Número de escenas</translation>
+    </message>
+    <message>
+        <source>Scenes that were mapped</source>
+        <translation>Escenas cartografiadas</translation>
+    </message>
+    <message>
+        <source>Scenes kept from a run before</source>
+        <translation>Escenas conservadas de una ejecución anterior</translation>
+    </message>
+    <message>
+        <source>Number of failures</source>
+        <translation>Número de fallos</translation>
+    </message>
+    <message>
+        <source>Scenes outside of the area of interest</source>
+        <translation>Escenas fuera del área de interés</translation>
+    </message>
+    <message>
+        <source>Megapixels that were mapped</source>
+        <translation>Megapíxeles cartografiados</translation>
+    </message>
+    <message>
+        <source>Line ends at seams without a counterpart</source>
+        <translation>Extremos de líneas en las uniones sin contraparte</translation>
+    </message>
+    <message>
+        <source>Index of scenes</source>
+        <translation>Índice de escenas</translation>
+    </message>
+    <message>
         <source>Network</source>
         <translation>Red viaria</translation>
     </message>
@@ -746,10 +814,6 @@
     <message>
         <source>Junction merging distance (m)</source>
         <translation>Distancia de fusión de cruces (m)</translation>
-    </message>
-    <message>
-        <source>Number of connected components</source>
-        <translation>Número de componentes conexos</translation>
     </message>
     <message>
         <source>Score a network</source>

@@ -716,6 +716,74 @@
         <translation>cartographier,réseau,axe,ligne médiane,prédire,apprentissage profond,route</translation>
     </message>
     <message>
+        <source>Map a region</source>
+        <translation>Cartographier une région</translation>
+    </message>
+    <message>
+        <source>scenes,tiles,mosaic,district,country,cluster,dask,batch,network,center-line,mask,deep learning,road</source>
+        <translation>scènes,tuiles,mosaïque,district,pays,cluster,dask,lot,réseau,axe,masque,apprentissage profond,route</translation>
+    </message>
+    <message>
+        <source>Scenes</source>
+        <translation>Scènes</translation>
+    </message>
+    <message>
+        <source>Folder</source>
+        <translation>Dossier</translation>
+    </message>
+    <message>
+        <source>Folder or index of scenes</source>
+        <translation>Dossier ou index de scènes</translation>
+    </message>
+    <message>
+        <source>Dask scheduler</source>
+        <translation>Planificateur Dask</translation>
+    </message>
+    <message>
+        <source>Workers</source>
+        <translation>Processus de travail</translation>
+    </message>
+    <message>
+        <source>Block size (px)</source>
+        <translation>Taille des blocs (px)</translation>
+    </message>
+    <message>
+        <source>Number of connected components</source>
+        <translation>Nombre de composantes connexes</translation>
+    </message>
+    <message>
+        <source>Number of scenes</source>
+        <translation>Nombre de scènes</translation>
+    </message>
+    <message>
+        <source>Scenes that were mapped</source>
+        <translation>Scènes cartographiées</translation>
+    </message>
+    <message>
+        <source>Scenes kept from a run before</source>
+        <translation>Scènes reprises d'une exécution précédente</translation>
+    </message>
+    <message>
+        <source>Number of failures</source>
+        <translation>Nombre d'échecs</translation>
+    </message>
+    <message>
+        <source>Scenes outside of the area of interest</source>
+        <translation>Scènes hors de la zone d'intérêt</translation>
+    </message>
+    <message>
+        <source>Megapixels that were mapped</source>
+        <translation>Mégapixels cartographiés</translation>
+    </message>
+    <message>
+        <source>Line ends at seams without a counterpart</source>
+        <translation>Extrémités de lignes aux jonctions sans équivalent</translation>
+    </message>
+    <message>
+        <source>Index of scenes</source>
+        <translation>Index des scènes</translation>
+    </message>
+    <message>
         <source>Network</source>
         <translation>Réseau routier</translation>
     </message>
@@ -746,10 +814,6 @@
     <message>
         <source>Junction merging distance (m)</source>
         <translation>Distance de fusion des carrefours (m)</translation>
-    </message>
-    <message>
-        <source>Number of connected components</source>
-        <translation>Nombre de composantes connexes</translation>
     </message>
     <message>
         <source>Score a network</source>

@@ -62,7 +62,10 @@ class Goods:
     profile: str
 
     def options(self, job: str, out: Path) -> dict[str, Any]:
-        """Return options with which a job goes well and fast, all of its outputs in one folder."""
+        """Return options with which a job goes well and fast, all of its outputs in one folder.
+
+        The folder of a region lies beside it: unlike outputs, what is in it stays, whole or in part, for the next run.
+        """
         labels = {"rasters": [self.raster], "roads": self.roads, "aoi": self.aoi}
         network = {"roads": str(out / "roads.gpkg"), "nodes": str(out / "nodes.gpkg")}
         report = {"report": str(out / "report.html"), "scores": str(out / "scores.json")}
@@ -80,6 +83,10 @@ class Goods:
             "extractroads": {
                 **_NATIVE, "raster": self.raster, "model": self.model, "aoi": self.aoi, "mask": mask,
                 "roads": network["roads"],
+            },
+            "mapregion": {
+                **_NATIVE, "rasters": [self.raster], "model": self.model, "aoi": self.aoi,
+                "folder": str(out.parent / "region"), "roads": network["roads"],
             },
             "cleannetwork": {"lines": self.roads, **network},
             "evaluate": {**labels, **_NATIVE, "model": self.model, **report},

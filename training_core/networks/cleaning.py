@@ -16,6 +16,9 @@ from .chains import join_chains
 from .graph import Graph, select_edges
 from .surroundings import Surroundings
 
+# Lengths in meters that agree to so many digits are equal but for rounding.
+TIE_DIGITS = 6
+
 
 def prune_spurs(
     graph: Graph, spur_m: float, surroundings: Surroundings, join: Callable[[Graph], Graph] = join_chains
@@ -62,7 +65,9 @@ def _shortest_spurs(graph: Graph, spur_m: float, surroundings: Surroundings) -> 
     length_m = graph.lengths()[dead]
     is_spur = length_m < np.maximum(spur_m, surroundings.width_m(graph.nodes[junction]))
     is_spur &= ~surroundings.is_data_edge(graph.nodes[end])
-    order = np.lexsort((length_m[is_spur], junction[is_spur]))
+    # Of two that are as long, which the two sides of a straight end have, the upper left one, wherever a raster begins.
+    x, y = graph.nodes[end[is_spur]].T
+    order = np.lexsort((x, y, np.round(length_m[is_spur], TIE_DIGITS), junction[is_spur]))
     _, shortest = np.unique(junction[is_spur][order], return_index=True)
     return dead[is_spur][order][shortest]
 
@@ -79,16 +84,17 @@ def component_lengths(graph: Graph) -> np.ndarray:
 
 
 def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the median over each line's vertices: (m,), float64; NaN where it is infinite.
+    """Return the median over each line's vertices: (m,), float64; NaN where it is infinite, or all values are NaN.
 
     Parameters
     ----------
     graph : Graph
     values : ndarray (p,), float64
-        A value of each vertex.
+        A value of each vertex; NaN for one that does not count.
     """
-    order = np.lexsort((values, graph.owner))
-    low, high = (graph.sizes - 1) // 2, graph.sizes // 2
+    order = np.lexsort((values, graph.owner))  # NaN last
+    counts = np.bincount(graph.owner[~np.isnan(values)], minlength=len(graph.edges))
+    low, high = np.maximum(counts - 1, 0) // 2, np.minimum(counts // 2, graph.sizes - 1)
     median = (values[order[graph.offsets[:-1] + low]] + values[order[graph.offsets[:-1] + high]]) / 2
     return np.where(np.isfinite(median), median, np.nan)
 

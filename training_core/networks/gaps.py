@@ -12,6 +12,7 @@ import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
+from .cleaning import TIE_DIGITS
 from .graph import Graph
 from .graph_edits import link, split_edges
 from .surroundings import Surroundings
@@ -73,7 +74,8 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
     fits &= around_m >= _WAY_AROUND * distance_m
     fits &= surroundings.is_likely(ends.place[first], ends.place[second])
     cost = distance_m[fits] * (1 + turn[fits] / 90)
-    chosen = _greedy_matching(pairs[fits][np.argsort(cost, kind="stable")])
+    x, y = np.minimum(ends.place[first[fits]], ends.place[second[fits]]).T  # of equal ones, the upper left one
+    chosen = _greedy_matching(pairs[fits][np.lexsort((x, y, np.round(cost, TIE_DIGITS)))])
     longer = chosen[np.arange(len(chosen)), length_m[ends.edge[chosen]].argmax(axis=1)]
     return link(graph, ends.node[chosen], graph.origin_of(ends.edge[longer]), surroundings.is_bridge(graph))
 

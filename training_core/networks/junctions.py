@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import shapely
 
-from .cleaning import median_of_lines
+from .cleaning import TIE_DIGITS, median_of_lines
 from .graph import Graph, contract, move_nodes, select_edges, select_points
 from .surroundings import Surroundings
 
@@ -20,6 +20,8 @@ from .surroundings import Surroundings
 _FOLLOWED, _FARTHEST = 2.0, 2.0
 # How far from a dead end a skeleton leads to a corner of the road, in half widths: the diagonal of half a square.
 _BENT_END = 1.5
+# The width of a road at its end is that of the last stretch of this length: what is farther away has no influence.
+_WIDTH_FROM_M = 50.0
 # Weight of where a junction is, against that of a road that leads to it.
 _INERTIA = 0.05
 
@@ -74,13 +76,29 @@ def _bent_ends(graph: Graph, surroundings: Surroundings) -> tuple[np.ndarray, np
     Ends at the edge of the data, of roads of unknown width, and of edges too short for two bent ends, are none.
     """
     is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
-    bent_m = np.full(len(graph.edges), np.nan)
-    is_ending = is_end[graph.edges].any(axis=1)
-    ending = select_edges(graph, is_ending)
-    bent_m[is_ending] = _BENT_END * median_of_lines(ending, surroundings.clearance_m(ending.points))
-    is_bent = (bent_m > 0) & (bent_m < graph.lengths() / 2)
-    edge, side = np.nonzero(is_end[graph.edges] & is_bent[:, None])
-    return edge, side, bent_m[edge]
+    edge, side = np.nonzero(is_end[graph.edges])
+    chosen = np.zeros(len(graph.edges), dtype=bool)
+    chosen[edge] = True
+    clearance_m = np.full(len(graph.points), np.nan)
+    clearance_m[chosen[graph.owner]] = surroundings.clearance_m(graph.points[chosen[graph.owner]])
+    bent_m = _BENT_END * _medians_near_ends(graph, clearance_m)[edge, side]
+    is_bent = (bent_m > 0) & (bent_m < graph.lengths()[edge] / 2)
+    return edge[is_bent], side[is_bent], bent_m[is_bent]
+
+
+def _medians_near_ends(graph: Graph, values: np.ndarray) -> np.ndarray:
+    """Return the median of each edge's vertices near its first and near its last node: (m, 2), float64.
+
+    Parameters
+    ----------
+    graph : Graph
+    values : ndarray (p,), float64
+        A value of each vertex.
+    """
+    from_first_m = graph.along()
+    from_last_m = graph.lengths()[graph.owner] - from_first_m
+    near = [np.where(away_m <= _WIDTH_FROM_M, values, np.nan) for away_m in (from_first_m, from_last_m)]
+    return np.column_stack([median_of_lines(graph, each) for each in near])
 
 
 def merge_crossings(graph: Graph, surroundings: Surroundings) -> Graph:
@@ -123,7 +141,8 @@ def _nearest_junctions(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
     is_junction, length_m = graph.degree > 2, graph.lengths()
     near = is_junction[graph.edges].all(axis=1) & (length_m < radius_m[graph.edges].sum(axis=1))
     near &= graph.edges[:, 0] != graph.edges[:, 1]
-    order = np.flatnonzero(near)[np.argsort(length_m[near], kind="stable")]
+    x, y = graph.nodes[graph.edges[near]].min(axis=1).T  # of equal ones, the upper left one
+    order = np.flatnonzero(near)[np.lexsort((x, y, np.round(length_m[near], TIE_DIGITS)))]
     first = np.full(len(graph.nodes), len(graph.edges))
     np.minimum.at(first, graph.edges[order].ravel(), np.repeat(np.arange(len(order)), 2))
     nearest = np.zeros(len(graph.edges), dtype=bool)

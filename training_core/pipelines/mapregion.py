@@ -1,40 +1,54 @@
 """The job mapregion: many scenes into masks, and the roads of all of them as one network.
 
-Scope: the order of the phases, what has failed, and the outputs. Independent of how scenes are predicted, of how parts
-of the network are joined, and of who does the work.
+Scope: the order of the phases, and the outputs. Independent of how scenes are predicted, of how parts of the network
+are joined, and of who does the work.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import geopandas
+import numpy as np
+import shapely
+from torch import nn
 
-from ..errors import ImageryError
 from ..events import Reporter
+from ..geodata.grid import Grid
 from ..geodata.raster_files import with_sources
 from ..geodata.vectors import check_vector_output, read_area, write_in_parts
 from ..jobs import MapRegion
-from ..models.onnx_file import load_runnable
-from ..regions.catalog import Catalog, Problem, read_catalog
+from ..models.model_card import ModelCard
+from ..models.onnx_file import OnnxModel, load_runnable
+from ..regions.catalog import Catalog, read_catalog
+from ..regions.course import Course
 from ..regions.fitness import Needs
 from ..regions.fleet import Crew, Fleet
 from ..regions.fleets import open_fleet
-from ..regions.mosaic import Mosaic, find_mosaics, normalized_bands
-from ..regions.network_tasks import PART_PX, Do, MappedScene, RegionRoads
+from ..regions.index_layer import IndexedScene, IndexLayer
+from ..regions.mosaic import find_mosaics
+from ..regions.network_tasks import PART_PX, RegionRoads
+from ..regions.prediction import Predicting
+from ..regions.region_plan import RegionPlan, nothing_to_map, plan_region
 from ..regions.scene_sources import find_scenes
-from ..regions.scene_tasks import Planner, ScenePlan, rounds
+from ..regions.scene_tasks import Planner
 from ..regions.settings import choose_settings
 from ..regions.store import Store
-from ..regions.tasks import Outcome, Task
-from ..regions.work import ASSEMBLE, MAP, perform, prepare_worker
+from ..regions.work import perform, prepare_worker
+from ..reports.region_report import RegionRecord, write_region_report
+from ..reports.road_sketch import RoadSketch
 from ..segmentation.work_plan import plan_image
 from ..system.outputs import Outputs
+from ..system.timing import Stages
+from ..system.versions import versions
+
+# Workers look for so many scenes before they begin; what is missing later is a scene that has failed.
+_LOOKED_AT = 20
 
 
 def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
@@ -48,211 +62,149 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         Nothing can go on: the model, the folder, the scheduler or the output cannot be used.
     """
     check_vector_output(job.roads)
-    model, card = load_runnable(job.model)
-    aoi = read_area(job.aoi) if job.aoi else None
-    paths = find_scenes(job.rasters, job.source)
-    with Outputs([*with_sources(paths), job.model, job.aoi]) as outputs:
-        roads_path = outputs.stage(job.roads)
-        catalog = read_catalog(paths, card.input, aoi, reporter.part(0, 0.02))
+    stages = Stages(reporter)
+    with stages.timed("looking at scenes", 0, 0.05) as part:
+        model, card = load_runnable(job.model)
+        aoi = read_area(job.aoi) if job.aoi else None
+        paths = find_scenes(job.rasters, job.source)
+        catalog = read_catalog(paths, card.input, aoi, part.part(0, 0.4))
         if not catalog.scenes:
-            raise _nothing_to_map(catalog)
+            raise nothing_to_map(catalog.problems)
         Store(job.folder).remove_leftovers()
-        job_px = sum(scene.grid.width * scene.grid.height for scene in catalog.scenes)
-        sample = max(catalog.scenes, key=lambda scene: scene.grid.width * scene.grid.height)
-        predicting, block_px = choose_settings(
-            job, model, card, lambda: plan_image(sample.path, aoi, card.input), job_px, reporter
-        )
-        region = _Region(job, Planner(job.folder, predicting, card, block_px, aoi), reporter)
-        region.plan(catalog, find_mosaics(catalog.scenes, predicting.halo_px, card.resolution_m))
-        crew = Crew(perform, prepare_worker, predicting.to_document())
-        needs = Needs(job.folder, (job.model,), tuple(scene.path for scene in catalog.scenes[:_LOOKED_AT]))
-        with closing(open_fleet(crew, needs, reporter, job.scheduler, job.workers, job.threads)) as fleet:
-            region.map_scenes(fleet, reporter.part(0.05, 0.8))
-            numbers = region.write_roads(fleet, roads_path, reporter.part(0.8, 0.98))
-    return {"roads": job.roads, "folder": job.folder, **region.numbers(), **numbers}
-
-
-# Workers look for so many scenes before they begin; what is missing later is a scene that has failed.
-_LOOKED_AT = 20
-
-
-def _nothing_to_map(catalog: Catalog) -> ImageryError:
-    if not catalog.problems:
-        return ImageryError(
-            "No scene lies in the area of interest.", "Check the coordinate systems of both, or choose other scenes."
-        )
-    first = catalog.problems[0]
-    more = f" The same or another problem has each of {len(catalog.problems):,} scenes."
-    return ImageryError(first.reason + (more if len(catalog.problems) > 1 else ""), first.remedy)
-
-
-class _Region:
-    """A region while it is mapped: what is to be done for its scenes, and what came of it.
-
-    Parameters
-    ----------
-    job : MapRegion
-    planner : Planner
-    reporter : Reporter
-    """
-
-    def __init__(self, job: MapRegion, planner: Planner, reporter: Reporter) -> None:
-        self._job, self._planner, self._reporter = job, planner, reporter
-        self._plans: list[ScenePlan] = []
-        self._failed: dict[str, Problem] = {}
-        self._scenes = self._outside = self.mismatches = 0
-        self._done: set[str] = set()
-        self._kept: set[str] = set()
-        self._began_s = time.perf_counter()
-        self._megapixels = 0.0
-
-    def plan(self, catalog: Catalog, mosaics: Sequence[Mosaic]) -> None:
-        """Plan what is to be done for all scenes."""
-        self._scenes = len(catalog.scenes) + len(catalog.problems)
-        for problem in catalog.problems:
-            self._fail(problem.name, problem.code, problem.reason, problem.remedy)
-        self._outside = len(catalog.outside)
-        for number, mosaic in enumerate(mosaics):
-            self._reporter.check_cancelled()
-            self._reporter.progress(0.02 + 0.03 * number / len(mosaics), "Planning")
-            try:
-                bands, _ = normalized_bands(mosaic, self._planner.card.input)
-            except ImageryError as error:
-                for scene in mosaic.scenes:
-                    self._fail(scene.name, error.code, error.message, error.remedy)
-                continue
-            plans = self._planner.plan(mosaic, bands)
-            self._plans += plans
-            self._outside += len(mosaic.scenes) - len(plans)
-        self._kept = {plan.scene.name for plan in self._plans if plan.is_done}
-        megapixels = sum(plan.megapixels for plan in self._plans)
-        kept = f" {len(self._kept):,} of them are there already." if self._kept else ""
-        self._reporter.log(
-            f"{len(self._plans):,} scenes in {len(mosaics):,} mosaics, {megapixels:,.1f} megapixels, blocks of "
-            f"{self._planner.block_px} px.{kept}"
-        )
-
-    def map_scenes(self, fleet: Fleet, reporter: Reporter) -> None:
-        """Map the scenes that are missing, round by round: the blocks of some scenes, and those before assembled."""
-        missing = [plan for plan in self._plans if plan.scene.name not in self._kept]
-        total = sum(plan.megapixels for plan in missing)
-        waiting: list[ScenePlan] = []
-        for group in [*rounds(missing, fleet.workers), []]:
-            tasks = [self._planner.assembly(plan) for plan in waiting]
-            tasks += [task for plan in group for task in self._planner.missing(plan)]
-            for outcome in fleet.run(tasks, reporter):
-                self._note(outcome)
-                share = self._megapixels / max(total, 1e-9)
-                reporter.progress(share, f"{len(self._done):,} of {len(missing):,} scenes mapped")
-            waiting = [plan for plan in group if len(plan.blocks) > 1 and plan.scene.name not in self._failed]
-
-    def _note(self, outcome: Outcome) -> None:
-        """Take down what came of a task of a scene."""
-        task = outcome.task
-        self._megapixels += task.megapixels
-        if outcome.result is None:
-            self._fail(task.scene, outcome.code, outcome.reason, outcome.remedy)
-        elif task.work in (MAP, ASSEMBLE):
-            self._done.add(task.scene)
-
-    def _fail(self, name: str, code: str, reason: str, remedy: str) -> None:
-        if name not in self._failed:
-            self._failed[name] = Problem("", name, code, reason, remedy)
-            self._reporter.warning(f"{name or 'A part of the network'}: {reason}")
-
-    def write_roads(self, fleet: Fleet, path: Path, reporter: Reporter) -> dict[str, Any]:
-        """Extract the roads of all scenes that are mapped, and write them.
-
-        Parameters
-        ----------
-        fleet : Fleet
-        path : Path
-            The file to write.
-        reporter : Reporter
-
-        Returns
-        -------
-        dict
-            Number of lines, their length in meters, number of components.
-
-        Raises
-        ------
-        ImageryError
-            No scene could be mapped.
-        """
-        mapped = [plan for plan in self._plans if plan.scene.name in self._done | self._kept]
-        if not mapped:
-            first = next(iter(self._failed.values()))
-            raise ImageryError(f"No scene could be mapped. {first.reason}", first.remedy)
-        card, predicting = self._planner.card, self._planner.predicting
-        scenes = [_mapped(plan, card.resolution_m) for plan in mapped]
-        grids = [mosaic.grid_at(card.resolution_m) for mosaic in dict.fromkeys(plan.mosaic for plan in mapped)]
-        part_px = self._job.block_px or PART_PX
-        region = RegionRoads(self._job.folder, scenes, grids, self._job, predicting.threshold, part_px, card.classes)
-
-        def do(message: str, stage: Reporter) -> Do:
-            def each(tasks: Sequence[Task]) -> list[Outcome]:
-                failed = []
-                for number, outcome in enumerate(fleet.run(tasks, stage), 1):
-                    stage.progress(number / len(tasks), f"{message}: part {number:,} of {len(tasks):,}")
-                    if outcome.result is None:
-                        failed.append(outcome)
-                return failed
-
-            return each
-
-        roads, failed = region.extract(
-            do("Extracting roads", reporter.part(0.2, 0.8)), do("Looking at borders", reporter.part(0, 0.2))
-        )
-        for outcome in failed:
-            self._fail("", outcome.code, outcome.reason, outcome.remedy)
-        self.mismatches = roads.mismatches
-        reporter.progress(0.8, "Joining the network")
-        totals = _Totals()
-        write_in_parts(path, "roads", totals.counted(roads.tables), "LineString")
-        return totals.numbers()
-
-    def numbers(self) -> dict[str, Any]:
-        """Return what the result says of the scenes."""
-        elapsed_s = time.perf_counter() - self._began_s
-        failures = [
-            {"scene": each.name, "reason": each.reason, "remedy": each.remedy} for each in self._failed.values()
-        ]
-        return {
-            "scenes": self._scenes,
-            "done": len(self._done),
-            "kept": len(self._kept),
-            "failed": len(failures),
-            "outside": self._outside,
-            "megapixels": self._megapixels,
-            "megapixels_per_s": self._megapixels / max(elapsed_s, 1e-9),
-            "seam_mismatches": self.mismatches,
-            "partial": bool(failures),
-            "failures": failures,
+        predicting, block_px = _choose(job, model, card, aoi, catalog, reporter)
+        planner = Planner(job.folder, predicting, card, block_px, aoi)
+        mosaics = find_mosaics(catalog.scenes, predicting.halo_px, card.resolution_m)
+        region = plan_region(catalog, mosaics, planner, part.part(0.4, 1))
+    crew = Crew(perform, prepare_worker, predicting.to_document())
+    needs = Needs(job.folder, (job.model,), tuple(scene.path for scene in catalog.scenes[:_LOOKED_AT]))
+    with Outputs([*with_sources(paths), job.model, job.aoi]) as outputs, ExitStack() as stack:
+        roads_path = outputs.stage(job.roads)
+        index_path, report_path = (str(Path(job.folder) / name) for name in ("index.gpkg", "report.html"))
+        index = stack.enter_context(IndexLayer(Path(index_path), region.grid.crs, region.indexed(), reporter))
+        fleet = stack.enter_context(closing(open_fleet(crew, needs, reporter, job.scheduler, job.workers, job.threads)))
+        if fleet.dashboard:
+            reporter.log(f"The work can be watched at {fleet.dashboard}.")
+        course = Course(region, index, reporter)
+        with stages.timed("mapping scenes", 0.05, 0.8) as part:
+            course.map_scenes(fleet, part)
+        with stages.timed("extracting roads", 0.8, 0.97) as part:
+            drawn, mismatches = _write_roads(job, region, course, fleet, roads_path, part)
+        for name, length_m in drawn.scene_m.items():
+            index.update(name, road_km=length_m / 1000)
+        result = {
+            **{"roads": job.roads, "folder": job.folder, "index": index_path, "report": report_path},
+            **course.numbers(),
+            **{"count": drawn.count, "length_m": drawn.length_m, "components": drawn.components},
+            "seam_mismatches": mismatches,
         }
+        with stages.timed("writing the report", 0.97, 1):
+            record = _record(job, region, course, drawn, result, stages, fleet.name)
+            write_region_report(record, outputs.stage(report_path))
+    return result
 
 
-def _mapped(plan: ScenePlan, resolution_m: float) -> MappedScene:
-    results = plan.results
-    return MappedScene(plan.scene.name, plan.key, plan.grid(resolution_m), results.probability, results.classes)
+def _choose(
+    job: MapRegion,
+    model: nn.Module | OnnxModel,
+    card: ModelCard,
+    aoi: Optional[geopandas.GeoDataFrame],
+    catalog: Catalog,
+    reporter: Reporter,
+) -> tuple[Predicting, int]:
+    """Return how blocks are predicted, and their largest side in pixels; the largest scene is the sample."""
+    sizes_px = {scene.path: scene.grid.width * scene.grid.height for scene in catalog.scenes}
+    sample = max(sizes_px, key=lambda path: sizes_px[path])
+    return choose_settings(
+        job, model, card, lambda: plan_image(sample, aoi, card.input), sum(sizes_px.values()), reporter
+    )
 
 
 @dataclass
-class _Totals:
-    """Of the lines that were written."""
+class _Drawn:
+    """What is taken down of the network as it is written.
 
+    Parameters
+    ----------
+    grid : Grid
+        Of the region.
+    outlines : mapping of str to geometry
+        Of the scenes, by name.
+    """
+
+    grid: Grid
+    outlines: dict[str, Any]
     count: int = 0
     length_m: float = 0.0
     components: int = 0
+    sketch: RoadSketch = field(default_factory=RoadSketch)
+    scene_m: dict[str, float] = field(default_factory=dict)
 
-    def counted(self, tables: Iterator[geopandas.GeoDataFrame]) -> Iterator[geopandas.GeoDataFrame]:
-        """Yield tables, and count what is in them."""
+    def noted(self, tables: Iterator[geopandas.GeoDataFrame]) -> Iterator[geopandas.GeoDataFrame]:
+        """Yield tables of lines, and take down what is in them."""
+        names, tree = list(self.outlines), shapely.STRtree(list(self.outlines.values()))
         for table in tables:
-            self.count += len(table)
-            self.length_m += float(table["length_m"].sum())
-            self.components = max(self.components, int(table["component"].max()) if len(table) else 0)
+            if len(table):
+                lines = table.geometry.to_numpy()
+                self.count += len(table)
+                self.length_m += float(table["length_m"].sum())
+                self.components = max(self.components, int(table["component"].max()))
+                self.sketch.add(lines)
+                middles = shapely.line_interpolate_point(lines, 0.5, normalized=True)
+                line, scene = tree.query(middles, predicate="intersects")
+                for number, length_m in zip(scene.tolist(), table["length_m"].to_numpy()[line].tolist()):
+                    self.scene_m[names[number]] = self.scene_m.get(names[number], 0.0) + length_m
             yield table
 
-    def numbers(self) -> dict[str, Any]:
-        """Return them by name."""
-        return {"count": self.count, "length_m": self.length_m, "components": self.components}
+
+def _write_roads(
+    job: MapRegion, region: RegionPlan, course: Course, fleet: Fleet, path: Path, reporter: Reporter
+) -> tuple[_Drawn, int]:
+    """Extract the roads of all scenes that are mapped, and write them; return what was written, and mismatches."""
+    scenes = course.mapped
+    if not scenes:
+        raise nothing_to_map(list(course.failures.values()))
+    threshold, classes = region.planner.predicting.threshold, region.planner.card.classes
+    roads = RegionRoads(job.folder, scenes, region.grid, job, threshold, job.block_px or PART_PX, classes)
+    borders = partial(course.do, fleet=fleet, message="Looking at borders", reporter=reporter.part(0, 0.2))
+    extraction = partial(course.do, fleet=fleet, message="Extracting roads", reporter=reporter.part(0.2, 0.8))
+    found = roads.extract(extraction, borders)
+    reporter.progress(0.8, "Joining the network")
+    drawn = _Drawn(region.grid, {plan.scene.name: region.outline(plan) for plan in region.plans})
+    write_in_parts(path, "roads", drawn.noted(found.tables), "LineString")
+    return drawn, found.mismatches
+
+
+def _record(
+    job: MapRegion,
+    region: RegionPlan,
+    course: Course,
+    drawn: _Drawn,
+    result: dict[str, Any],
+    stages: Stages,
+    fleet: str,
+) -> RegionRecord:
+    """Return what the report shows; shapes are taken to meters."""
+    scenes = [_in_meters(scene, region.grid, course.status_of(scene.name)) for scene in region.indexed()]
+    mapped = {scene.name for scene in course.mapped}
+    area_m2 = shapely.union_all([each.outline for each in scenes if each.name in mapped]).area
+    return RegionRecord(
+        options=asdict(job),
+        timings_s=stages.timings_s,
+        warnings=stages.reporter.warnings,
+        versions=versions(),
+        numbers=result,
+        scenes=scenes,
+        scene_km={name: length_m / 1000 for name, length_m in drawn.scene_m.items()},
+        roads=np.array([region.grid.to_metric(line) for line in drawn.sketch.lines], dtype=object),
+        roads_every=drawn.sketch.every,
+        fleet=fleet,
+        pace=course.pace.by_worker(),
+        tasks_s=[task.elapsed_s for task in course.pace.times if task.megapixels],
+        course=course.points,
+        area_km2=area_m2 / 1e6,
+    )
+
+
+def _in_meters(scene: IndexedScene, grid: Grid, status: str) -> IndexedScene:
+    outline = None if scene.outline is None else grid.to_metric(scene.outline)
+    return replace(scene, outline=outline, status=status or scene.status)

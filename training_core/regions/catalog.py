@@ -21,12 +21,12 @@ from rasterio.io import DatasetReader
 
 from ..errors import ImageryError, RoadSegError, without_passwords
 from ..events import Reporter
-from ..geodata.grid import Grid, grid_of
-from ..geodata.model_input import ModelInput, find_bands
+from ..geodata.grid import Grid
+from ..geodata.model_input import ModelInput
 from ..geodata.raster_files import with_sources
 from ..geodata.rasterize import ground_shapes, pixel_window
 from ..geodata.rasters import band_names, open_raster
-from ..segmentation.work_plan import plan_image
+from ..segmentation.work_plan import fitting
 from .scene_sources import gdal_path
 
 # How an image says where it has no data: nowhere, by a value of all bands, by alpha, by a mask, or otherwise.
@@ -192,7 +192,6 @@ def _read_all(paths: Sequence[str], wanted: ModelInput) -> Iterator[tuple[str, S
 
 def _read(path: str, wanted: ModelInput) -> Scene | Problem:
     try:
-        plan_image(path, None, wanted)
         return _scene(gdal_path(path), wanted)
     except RoadSegError as error:
         return _problem(path, error)
@@ -214,11 +213,10 @@ def _same_name(path: str, first: Scene) -> ImageryError:
 
 def _scene(path: str, wanted: ModelInput) -> Scene:
     with open_raster(path) as dataset:
+        indexes, grid = fitting(dataset, wanted, path)
+        bands = tuple(_band(dataset, number) for number in band_names(dataset))
         masking, alpha = _masking(dataset)
-        return Scene(
-            path, scene_name(path), grid_of(dataset), find_bands(dataset, wanted), _version(path, dataset),
-            tuple(_band(dataset, number) for number in band_names(dataset)), masking, alpha,
-        )  # fmt: skip
+        return Scene(path, scene_name(path), grid, indexes, _version(path, dataset), bands, masking, alpha)
 
 
 def _band(dataset: DatasetReader, number: int) -> SceneBand:

@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing
 import pkgutil
 import queue
 import secrets
+import socket
 import tempfile
 import threading
 import time
@@ -25,7 +27,6 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from itertools import count
 from typing import Any, Optional
 
@@ -34,7 +35,7 @@ from ..errors import JobError, OutputError, RoadSegError, RuntimeEnvironmentErro
 from ..events import Reporter
 from ..system.placement import places
 from .fitness import Leader, Needs
-from .fleet import Crew, failed
+from .fleet import Crew, failed, has_module
 from .tasks import Outcome, Task
 
 # Tasks submitted for each worker beside the one it is doing.
@@ -49,6 +50,8 @@ MOST_KILLS = 3
 RETRIED_CODES = (OutputError.code,)
 MOST_SHOWN = 5
 LOOPBACK = "127.0.0.1"
+# How Dask names the processes that it starts.
+_NAME_OF_PROCESSES = "Dask Worker"
 _PROBE = f"{__package__}.dask_worker:PROBE"
 
 
@@ -208,7 +211,7 @@ class DaskFleet:
 
     def _has_dashboard(self) -> bool:
         if self._cluster is not None:
-            return _has("bokeh")
+            return has_module("bokeh")
         with suppress(Exception):
             return "dashboard" in self._client.scheduler_info().get("services", {})
         return False
@@ -469,6 +472,9 @@ class DaskFleet:
                     self._fit.pop(address, None)
                     self._unfit.pop(address, None)
             self.workers = len(self._fit)
+        if self._cluster is not None:
+            with suppress(Exception):  # one that was killed as it began is not started again by Dask itself
+                self._cluster.scale(len(self._places))
         if self._fit:
             self._tell()
         return set(living)
@@ -497,9 +503,18 @@ class DaskFleet:
 
     def _close_cluster(self) -> None:
         cluster, self._cluster = self._cluster, None
-        if cluster is not None:
-            with suppress(Exception):
-                cluster.close(timeout=CLOSE_S)
+        if cluster is None:
+            return
+        for nanny in cluster.workers.values():
+            nanny.close_gracefully()  # and no other process instead of it
+        # What they are at is not waited for: what is whole is in the store.
+        for process in _own_workers():
+            process.kill()
+        with suppress(Exception):
+            cluster.close(timeout=CLOSE_S)
+        for process in _own_workers():  # such as were being started meanwhile
+            process.kill()
+            process.join(CLOSE_S)
 
 
 def _local_cluster(own_places: list[Any], stack: ExitStack) -> Any:
@@ -519,8 +534,13 @@ def _local_cluster(own_places: list[Any], stack: ExitStack) -> Any:
         return LocalCluster(
             n_workers=len(own_places), threads_per_worker=1, host=LOOPBACK, local_directory=scratch, memory_limit=0,
             dashboard_address=f"{LOOPBACK}:0", silence_logs=logging.CRITICAL,
-            security=Security.temporary() if _has("cryptography") else Security(require_encryption=False),
+            security=Security.temporary() if has_module("cryptography") else Security(require_encryption=False),
         )  # fmt: skip
+
+
+def _own_workers() -> list[Any]:
+    """Return the worker processes that this process has started."""
+    return [each for each in multiprocessing.active_children() if each.name.startswith(_NAME_OF_PROCESSES)]
 
 
 def _connect(target: Any, name: str) -> Any:
@@ -535,6 +555,9 @@ def _connect(target: Any, name: str) -> Any:
 
     _silence()
     try:
+        if isinstance(target, str):  # at once, where Dask tries until its time is over
+            host, _, port = target.partition("://")[2].rpartition(":")
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
         # Dask's own configuration says which certificates to use.
         return Client(target, timeout=CONNECT_S, set_as_default=False)
     except Exception as error:
@@ -585,17 +608,13 @@ def _worker_error(why: str) -> events.Error:
     return events.Error(WorkerError.code, why, "The same job run again does what is missing.")
 
 
-def _has(module: str) -> bool:
-    return find_spec(module) is not None
-
-
 def _in_words(error: BaseException) -> str:
     """Return why something failed, with the first cause, in one line."""
     texts = []
     cause: Optional[BaseException] = error
     while cause is not None and len(texts) < 4:
-        text = " ".join((str(cause) or type(cause).__name__).split())
-        if text not in texts:
+        text = " ".join(str(cause).split())
+        if text and text not in texts:
             texts.append(text)
         cause = cause.__cause__ or cause.__context__
-    return "; ".join(texts)[:500]
+    return "; ".join(texts)[:500] or type(error).__name__

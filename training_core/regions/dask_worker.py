@@ -87,7 +87,7 @@ class FleetPlugin(distributed.WorkerPlugin):
         _STATES.pop(self.name, None)
 
     def _place_of(self, worker: distributed.Worker) -> Place | None:
-        return self._places[int(worker.name)] if self._places else None
+        return self._places[int(worker.name) % len(self._places)] if self._places else None
 
     def _prepare(self, name: str, answer: str, threads: int) -> State:
         """Return what this process finds of itself; nothing that goes wrong here may end the worker."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any, Protocol
 
 from .. import events
@@ -142,6 +143,12 @@ def attempt(perform: Perform, task: Task, worker: str, reporter: Reporter) -> Ou
         # Whatever it is, it must not end the work on all others.
         return failed(task, explain(error, reporter), worker, time.perf_counter() - began_s)
     return Outcome(task, result, worker=worker, elapsed_s=time.perf_counter() - began_s)
+
+
+def has_module(name: str) -> bool:
+    """Return whether a module can be imported; a mere folder of its name does not count."""
+    spec = find_spec(name)
+    return spec is not None and spec.origin is not None
 
 
 def failed(task: Task, error: events.Error, worker: str = "", elapsed_s: float = 0.0) -> Outcome:

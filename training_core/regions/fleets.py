@@ -5,13 +5,11 @@ Scope: the choice. Independent of what the work is.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from ..errors import RuntimeEnvironmentError
 from ..events import Reporter
 from ..system.placement import AUTO, count_processes
 from .fitness import Needs
-from .fleet import Crew, Fleet, LocalFleet
+from .fleet import Crew, Fleet, LocalFleet, has_module
 
 SET_UP = "Run Set up runtime with Many machines (fleet), or install dask, distributed and bokeh into the runtime."
 
@@ -47,7 +45,7 @@ def open_fleet(
     RoadSegError
         See `DaskFleet` and `LocalFleet`.
     """
-    has_dask = find_spec("distributed") is not None
+    has_dask = has_module("distributed")
     if scheduler and not has_dask:
         raise RuntimeEnvironmentError(
             f"The work cannot be shared by {scheduler}: the runtime has no Dask (requirement set fleet).", SET_UP

@@ -25,14 +25,11 @@ from typing import Any, Optional
 import geopandas
 import numpy as np
 import pandas
-import shapely
-from pyproj import Transformer
 from rasterio.crs import CRS
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import OutputError, without_passwords
 from ..events import Reporter
-from ..geodata.grid import Grid
 from ..system.staging import StagingFolder, sync
 
 LAYER = "scenes"
@@ -67,12 +64,10 @@ _REFILL = (
 PERIOD_S = 1.0
 # How long a reader may hold the file before a change is put off until the next one.
 _PATIENCE_S = 5.0
-# Points a side of a footprint in another CRS, where straight lines are bent.
-_POINTS_A_SIDE = 8
 
 
 @dataclass(frozen=True)
-class IndexRow:
+class IndexedScene:
     """A scene as it is when the index is made.
 
     Parameters
@@ -84,8 +79,8 @@ class IndexRow:
         One of STATUSES.
     reason : str
         Of a failure.
-    blocks, blocks_done : int
-        Blocks that the scene is divided into, and those that are there.
+    blocks : int
+        Into which it is divided.
     megapixels : float
         To predict.
     mask, probability : str
@@ -98,22 +93,9 @@ class IndexRow:
     status: str = WAITING
     reason: str = ""
     blocks: int = 0
-    blocks_done: int = 0
     megapixels: float = 0.0
     mask: str = ""
     probability: str = ""
-
-
-def footprint(grid: Grid, crs: CRS) -> Optional[BaseGeometry]:
-    """Return the outline of a grid in another CRS, its sides bent as they are there; None where it has no place."""
-    outline = grid.outline
-    if grid.crs == crs:
-        return outline
-    longest = max(outline.bounds[2] - outline.bounds[0], outline.bounds[3] - outline.bounds[1])
-    transformer = Transformer.from_crs(grid.crs, crs, always_xy=True)
-    bent = shapely.segmentize(outline, longest / _POINTS_A_SIDE)
-    points = np.column_stack(transformer.transform(*shapely.get_coordinates(bent).T))
-    return shapely.set_coordinates(bent, points) if np.isfinite(points).all() else None
 
 
 class IndexLayer:
@@ -126,9 +108,9 @@ class IndexLayer:
         one; any other file is replaced as a whole.
     crs : CRS
         Of the footprints.
-    rows : sequence of IndexRow
-        All scenes. Where several have a name, `update` changes the first.
-    reporter : Reporter
+    scenes : sequence of IndexedScene
+        Where several have a name, `update` changes the first.
+    reporter : Reporter, optional
         Gets one warning if changes cannot be written.
 
     Raises
@@ -137,12 +119,14 @@ class IndexLayer:
         The file cannot be written.
     """
 
-    def __init__(self, path: Path, crs: CRS, rows: Sequence[IndexRow], reporter: Reporter) -> None:
-        self._path, self._reporter = Path(path), reporter
+    def __init__(
+        self, path: Path, crs: CRS, scenes: Sequence[IndexedScene], reporter: Optional[Reporter] = None
+    ) -> None:
+        self._path, self._reporter = Path(path), reporter or Reporter()
         self._values: dict[str, dict[str, Any]] = {}
-        for number, row in enumerate(rows, 1):
-            self._values.setdefault(row.name, {"fid": number, **_first_values(row)})
-        _make(self._path, crs, rows)
+        for number, scene in enumerate(scenes, 1):
+            self._values.setdefault(scene.name, {"fid": number, **_first_values(scene)})
+        _make(self._path, crs, scenes)
         self._changed: set[str] = set()
         self._lock, self._wake, self._ended = threading.Lock(), threading.Event(), threading.Event()
         self._warned = False
@@ -155,23 +139,22 @@ class IndexLayer:
         Parameters
         ----------
         name : str
-            The scene's.
+            The scene's; one that is not in the index is ignored.
         **values
             By field: status, reason, blocks, blocks_done, megapixels, mp_per_s, road_km, mask, probability. The field
             updated is set to now.
 
         Raises
         ------
-        KeyError
-            There is no such scene.
         ValueError
             There is no such field or status.
         """
         if not values.keys() <= set(_CHANGING) or values.get("status", DONE) not in STATUSES:
             raise ValueError(f"{values} are no values of a scene.")
-        row = self._values[name]
+        if name not in self._values:
+            return
         with self._lock:
-            row.update({field: _plain(value) for field, value in values.items()}, updated=_now())
+            self._values[name].update({field: _plain(value) for field, value in values.items()}, updated=_now())
             self._changed.add(name)
         self._wake.set()
 
@@ -237,7 +220,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _make(path: Path, crs: CRS, rows: Sequence[IndexRow]) -> None:
+def _make(path: Path, crs: CRS, scenes: Sequence[IndexedScene]) -> None:
     """Write the whole index.
 
     Raises
@@ -250,7 +233,7 @@ def _make(path: Path, crs: CRS, rows: Sequence[IndexRow]) -> None:
         staging = StagingFolder(path)
         try:
             new = staging.add(path.name)
-            _table(crs, rows).to_file(
+            _table(crs, scenes).to_file(
                 new, layer=LAYER, driver="GPKG", engine="pyogrio", geometry_type="Polygon", SPATIAL_INDEX="NO"
             )
             if not _refilled(path, new):
@@ -287,18 +270,19 @@ def _form(database: sqlite3.Connection, name: str) -> list[list[Any]]:
     return [database.execute(question.format(name)).fetchall() for question in _FORM]
 
 
-def _first_values(row: IndexRow) -> dict[str, Any]:
-    """Return the changing values of a row when the index is made."""
-    return {field: _plain(getattr(row, field, None)) for field in _CHANGING}
+def _first_values(scene: IndexedScene) -> dict[str, Any]:
+    """Return the changing values of a scene when the index is made."""
+    unknown = {"blocks_done": 0, "mp_per_s": None, "road_km": None}
+    return {field: unknown[field] if field in unknown else _plain(getattr(scene, field)) for field in _CHANGING}
 
 
-def _table(crs: CRS, rows: Sequence[IndexRow]) -> geopandas.GeoDataFrame:
+def _table(crs: CRS, scenes: Sequence[IndexedScene]) -> geopandas.GeoDataFrame:
     now = pandas.Timestamp.now("UTC").floor("ms")
     values = [
-        {"name": _plain(row.name), "path": _plain(row.path), **_first_values(row), "updated": now} for row in rows
+        {"name": _plain(each.name), "path": _plain(each.path), **_first_values(each), "updated": now} for each in scenes
     ]
     columns = {field: pandas.Series([row[field] for row in values], dtype=kind) for field, kind in FIELDS.items()}
-    return geopandas.GeoDataFrame(columns, geometry=[row.outline for row in rows], crs=crs.to_wkt())
+    return geopandas.GeoDataFrame(columns, geometry=[each.outline for each in scenes], crs=crs.to_wkt())
 
 
 def _plain(value: Any) -> Any:

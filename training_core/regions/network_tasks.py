@@ -21,7 +21,7 @@ from .joined_roads import joined_roads
 from .mosaic_view import grid_document
 from .part_grid import Part, divide, margin_px
 from .part_roads import read_part
-from .region_grid import outline_on, region_grid
+from .region_grid import outline_on
 from .seams import join_parts, outline
 from .store import Store, content_key
 from .tasks import Outcome, Task
@@ -55,14 +55,11 @@ class Roads:
     ----------
     tables : iterator of GeoDataFrame
         See `joined_roads`.
-    crs : Any
-        Of the tables.
     mismatches : int
         Ends of lines at seams without a counterpart.
     """
 
     tables: Iterator[geopandas.GeoDataFrame]
-    crs: object
     mismatches: int
 
 
@@ -75,8 +72,8 @@ class RegionRoads:
         Of the job.
     scenes : sequence of MappedScene
         At least one.
-    grids : sequence of Grid
-        Of the mosaics that they belong to, at the model's resolution.
+    grid : Grid
+        Of the region.
     options : NetworkOptions
     threshold : float
         Probability from which a pixel is road.
@@ -90,7 +87,7 @@ class RegionRoads:
         self,
         folder: str,
         scenes: Sequence[MappedScene],
-        grids: Sequence[Grid],
+        grid: Grid,
         options: NetworkOptions,
         threshold: float,
         part_px: int = PART_PX,
@@ -99,7 +96,7 @@ class RegionRoads:
         self._folder, self._store, self._classes = folder, Store(folder), tuple(classes)
         self._options = NetworkOptions(**{each.name: getattr(options, each.name) for each in fields(NetworkOptions)})
         self._threshold = threshold
-        self.grid = region_grid(grids)
+        self.grid = grid
         shapes = [outline_on(self.grid, scene.grid) for scene in scenes]
         self._keys = {scene.name: scene.key for scene in scenes}
         self._views = [
@@ -109,7 +106,7 @@ class RegionRoads:
         self._tree = shapely.STRtree([shapely.box(*view.bounds) for view in self._views])
         self.parts = list(divide(self.grid, part_px, shapes))
 
-    def extract(self, do: Do, do_borders: Do) -> tuple[Roads, list[Outcome]]:
+    def extract(self, do: Do, do_borders: Do) -> Roads:
         """Extract all parts, and join those that could be.
 
         Parameters
@@ -119,24 +116,23 @@ class RegionRoads:
 
         Returns
         -------
-        roads : Roads
-        failed : list of Outcome
+        Roads
         """
-        linked, failed = self._linked(do_borders)
+        linked = self._linked(do_borders)
         tasks = [self._extraction(part, linked) for part in self.parts]
-        failed += do([task for task in tasks if not self._store.has(EXTRACT, task.key, ".npz")])
+        failed = do([task for task in tasks if not self._store.has(EXTRACT, task.key, ".npz")])
         lost = {outcome.task.key for outcome in failed}
         paths = [self._store.path(EXTRACT, task.key, ".npz") for task in tasks if task.key not in lost]
         outlines = [outline(read_part(path)) for path in paths]
         joining = join_parts(outlines)
         parts = (read_part(path) for path in paths)
         tables = joined_roads(parts, outlines, joining, self.grid, self._options, self._classes)
-        return Roads(tables, self.grid.crs, joining.mismatches), failed
+        return Roads(tables, joining.mismatches)
 
-    def _linked(self, do: Do) -> tuple[Links, list[Outcome]]:
+    def _linked(self, do: Do) -> Links:
         """Return the pixels at borders that are connected with sure road, by window; see `hysteresis_links`."""
         if self._options.hysteresis == 1 or len(self.parts) == 1:
-            return _links([], []), []
+            return _links([], [])
         hysteresis = {"hysteresis": self._options.hysteresis}
         tasks = [self._task(BORDERS, part, part, hysteresis) for part in self.parts]
         failed = do([task for task in tasks if not self._store.has(BORDERS, task.key, ".npz")])
@@ -147,7 +143,7 @@ class RegionRoads:
                 return BorderPatches(np.zeros((0, 2), np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
             return read_borders(self._store.path(BORDERS, tasks[number].key, ".npz"))
 
-        return _links(self.parts, list(linked_pixels(self.parts, read))), failed
+        return _links(self.parts, list(linked_pixels(self.parts, read)))
 
     def _extraction(self, part: Part, linked: Links) -> Task:
         window = part.grown(margin_px(self._options, part_pixel_m(self.grid, part)), self.grid)

@@ -70,7 +70,7 @@ class RegionPace:
     """
 
     def __init__(self, total_megapixels: float) -> None:
-        self._left = total_megapixels
+        self._total = self._left = total_megapixels
         self._began_s: Optional[float] = None
         self._times: list[TaskTime] = []
         self._workers: dict[str, WorkerPace] = {}
@@ -160,6 +160,16 @@ class RegionPace:
             age_s = now - (self._began_s or 0.0) - self._last_end_s[worker]
             done += min(age_s * pace.megapixels_per_s, pace.megapixels / pace.tasks)
         return min(done, self._left)
+
+    @property
+    def megapixels(self) -> float:
+        """What has been done, without what was skipped."""
+        return sum(pace.megapixels for pace in self._workers.values())
+
+    @property
+    def share(self) -> float:
+        """What is done or skipped, from 0 to 1."""
+        return 1 - self._left / self._total if self._total else 1.0
 
     def by_worker(self) -> dict[str, WorkerPace]:
         """Return what each worker has done, by name."""

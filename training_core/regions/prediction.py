@@ -26,7 +26,7 @@ from torch import nn
 
 from ..errors import JobError, ModelFileError, OutputError
 from ..geodata.geotiff import named_errors
-from ..geodata.grid import Grid
+from ..geodata.grid import Grid, grid_at
 from ..geodata.pixel_codes import NO_DATA, ROAD
 from ..geodata.rasterize import burn_area
 from ..geodata.rasters import Band, open_raster
@@ -36,7 +36,7 @@ from ..jobs import SegmentOptions
 from ..models.engines import make_engine, why_not
 from ..models.model_file import weights_sha256
 from ..models.onnx_file import OnnxModel, load_runnable
-from ..segmentation.inference import Piece, Prediction, Predictor, predict_pieces, read_piece
+from ..segmentation.inference import Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter
 from ..segmentation.symmetries import ALL
@@ -45,7 +45,7 @@ from ..system.outputs import Outputs
 from ..system.prefetch import ahead
 from .catalog import Scene
 from .mosaic import Mosaic
-from .mosaic_view import ViewImage, grid_document, grid_from_document, view_from_document
+from .mosaic_view import View, ViewImage, grid_document, grid_from_document, view_from_document
 from .scene_blocks import Block, MosaicArea
 
 # The tag of a result raster that says from which content it was made.
@@ -130,6 +130,8 @@ def predicting_of(segmenter: Segmenter, model: nn.Module | OnnxModel, options: S
     )
 
 
+# From so many tiles of a shape on it pays to prepare for it.
+_MANY_TILES = 4
 _PREPARED: dict[str, Segmenter] = {}
 _PREPARING = threading.Lock()
 
@@ -252,7 +254,12 @@ def predict_block(document: dict[str, Any]) -> tuple[Prediction, list[str]]:
     predictor = replace(segmenter.predictor, bands=tuple(Band(**each) for each in document["bands"]))
     probability = np.full((block.height, block.width), NO_DATA, dtype=np.uint8)
     classes = probability.copy() if segmenter.card.classes else None
-    with closing(ahead(_pieces(document, segmenter, left_out), 1)) as pieces:
+    view = view_from_document(document["view"])
+    tiles = _tiles(view, block, segmenter)
+    if len(tiles) >= _MANY_TILES:
+        shape = (1, len(predictor.bands), *padded_size(tiles[0].read_window[:1:-1]))
+        segmenter.engine.expect(predictor.model, shape)
+    with closing(ahead(_pieces(document, view, tiles, segmenter, left_out), 1)) as pieces:
         for piece, found in predict_pieces(predictor, pieces, segmenter.tile_px):
             place = _place(piece.tile, block)
             probability[place] = found.probability
@@ -261,16 +268,23 @@ def predict_block(document: dict[str, Any]) -> tuple[Prediction, list[str]]:
     return Prediction(probability, classes), left_out
 
 
-def _pieces(document: dict[str, Any], segmenter: Segmenter, left_out: list[str]) -> Iterator[Piece]:
+def _tiles(view: View, block: Block, segmenter: Segmenter) -> list[Tile]:
+    """Return the tiles of a block, which begin where those of the undivided mosaic would."""
+    grid = grid_at(view.grid, segmenter.card.resolution_m)
+    return list(tile_grid(grid.width, grid.height, segmenter.core_px, segmenter.halo, block.window))
+
+
+def _pieces(
+    document: dict[str, Any], view: View, tiles: list[Tile], segmenter: Segmenter, left_out: list[str]
+) -> Iterator[Piece]:
     """Yield the tiles of a block with their pixels; names of damaged neighbors go into a list.
 
-    It opens and closes its rasters itself, since both must be done in the thread that reads them.
+    It opens and closes the rasters itself, since both must be done in the thread that reads them.
     """
     bands = tuple(Band(**each) for each in document["bands"])
     shape = shapely.from_wkb(document["area"]) if document["area"] else None
-    with ViewImage(view_from_document(document["view"]), segmenter.card.resolution_m) as image:
-        window = Block(**document["block"]).window
-        for tile in tile_grid(image.grid.width, image.grid.height, segmenter.core_px, segmenter.halo, window):
+    with ViewImage(view, segmenter.card.resolution_m) as image:
+        for tile in tiles:
             core = (tile.column, tile.row, tile.width, tile.height)
             area = None if shape is None else burn_area(image.grid, shape, core)
             yield read_piece(tile, image.read, bands, area, name=image.name)
@@ -340,7 +354,7 @@ def block_grid(document: dict[str, Any], resolution_m: float) -> Grid:
     """
     block = Block(**document["block"])
     view = view_from_document(document["view"])
-    return Mosaic(view.grid, (), ()).grid_at(resolution_m).window(*block.window)
+    return grid_at(view.grid, resolution_m).window(*block.window)
 
 
 def assembly_document(

@@ -16,6 +16,7 @@ from typing import Optional
 
 import geopandas
 import numpy as np
+from rasterio.io import DatasetReader
 
 from ..errors import ImageryError, ResourceError
 from ..geodata.grid import MOST_PX, Grid, grid_at, grid_of
@@ -132,19 +133,45 @@ def plan_image(
         The image lacks bands of the model, or is far coarser than the model's resolution.
     """
     with open_raster(raster) as dataset:
-        find_bands(dataset, wanted)
-        own = grid_of(dataset)
-        own_m, resolution_m = own.resolution_m, wanted.resolution_m
-        if own_m > LARGEST_ENLARGEMENT * resolution_m:
-            width, height = (round(size * own_m / resolution_m) for size in (own.width, own.height))
-            raise ImageryError(
-                f"{raster} has pixels of {own_m:.3g} m on the ground, but the model was trained on pixels of "
-                f"{resolution_m:.3g} m. It would be enlarged to {width:,} x {height:,} pixels, and show no more than "
-                "before.",
-                "Choose a model that was trained on such an image, or a sharper image; check its coordinate system.",
-            )
-        grid = grid_at(own, resolution_m)
+        _, own = fitting(dataset, wanted, raster)
+        grid = grid_at(own, wanted.resolution_m)
     return ImagePlan(raster, grid, None if aoi is None else Area(grid, aoi, raster), results)
+
+
+def fitting(dataset: DatasetReader, wanted: ModelInput, raster: str) -> tuple[tuple[int, ...], Grid]:
+    """Check that an image fits a model.
+
+    Parameters
+    ----------
+    dataset : DatasetReader
+    wanted : ModelInput
+        What the model takes.
+    raster : str
+        The image's file, for messages.
+
+    Returns
+    -------
+    indexes : tuple of int
+        Numbers of the bands that the model takes, in the model's order, from 1.
+    own : Grid
+        The image's own.
+
+    Raises
+    ------
+    ImageryError
+        The image lacks bands of the model, or is far coarser than the model's resolution.
+    """
+    indexes, own = find_bands(dataset, wanted), grid_of(dataset)
+    own_m, resolution_m = own.resolution_m, wanted.resolution_m
+    if own_m > LARGEST_ENLARGEMENT * resolution_m:
+        width, height = (round(size * own_m / resolution_m) for size in (own.width, own.height))
+        raise ImageryError(
+            f"{raster} has pixels of {own_m:.3g} m on the ground, but the model was trained on pixels of "
+            f"{resolution_m:.3g} m. It would be enlarged to {width:,} x {height:,} pixels, and show no more than "
+            "before.",
+            "Choose a model that was trained on such an image, or a sharper image; check its coordinate system.",
+        )
+    return indexes, own
 
 
 def no_data(plan: ImagePlan) -> ImageryError:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from training_core import events
 from training_core.errors import Cancelled
-from training_core.events import Reporter, decode, encode, time_left
+from training_core.events import Reporter, decode, describe_failures, encode, time_left
 
 TEXT = st.text()
 NUMBER = st.floats(allow_nan=False)
@@ -158,3 +158,21 @@ def test_a_listener_gets_the_events_of_every_part_beside_the_sink():
 )
 def test_time_left_in_words(seconds, words):
     assert time_left(seconds) == words
+
+
+def test_what_failed_is_told_with_its_reason_and_remedy_and_without_passwords():
+    failures = [
+        {"scene": "a.tif", "reason": "It has no CRS.", "remedy": "Assign one."},
+        {"scene": "", "reason": "https://me:secret@example.org/b.tif is missing.", "remedy": ""},
+        {"scene": "c.tif", "reason": "It is damaged.", "remedy": "Copy it again."},
+    ]
+    told = describe_failures({"partial": True, "failures": failures}, most=2).splitlines()
+    assert "3 failed" in told[0]
+    assert told[1] == "a.tif: It has no CRS. Assign one."
+    assert told[2].startswith("https://") and "secret" not in told[2]
+    assert "other 1" in told[3] and len(told) == 4
+
+
+@pytest.mark.parametrize("result", [{}, {"partial": False, "failures": []}, {"count": 3}])
+def test_of_a_whole_result_nothing_is_told(result):
+    assert describe_failures(result) == ""

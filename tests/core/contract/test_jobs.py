@@ -19,6 +19,7 @@ from training_core.jobs import (
     ExtractRoads,
     FineTune,
     MakeScene,
+    MapRegion,
     Profile,
     Segment,
     Vectorize,
@@ -42,6 +43,12 @@ FILLED = {
     "segment": {"raster": "image.tif", "model": "model.safetensors", "mask": "mask.tif"},
     "vectorize": {"raster": "mask.tif", "roads": "roads.gpkg"},
     "extractroads": {"raster": "image.tif", "model": "model.safetensors", "roads": "roads.gpkg"},
+    "mapregion": {
+        "rasters": ["image.tif"],  # or a source
+        "model": "model.safetensors",
+        "folder": "region",
+        "roads": "roads.gpkg",
+    },
     "evaluate": {"rasters": ["image.tif"], "roads": "roads.gpkg", "model": "model.safetensors"},
     "suggestlabels": {"raster": "probability.tif", "suggestions": "suggestions.gpkg"},
     "cleannetwork": {"lines": "lines.gpkg", "roads": "roads.gpkg"},
@@ -222,6 +229,15 @@ def test_more_processes_than_a_step_has_for_them_are_refused(options, named):
     assert named in refused.value.remedy
 
 
+def test_a_region_needs_scenes_and_a_schedulers_address_a_protocol():
+    options = {**FILLED["mapregion"], "scheduler": "tls://host:8786"}
+    assert from_options(MapRegion, {**options, "rasters": [], "source": "scenes"}).rasters == ()
+    with pytest.raises(JobError, match="No scenes are given"):
+        from_options(MapRegion, {**options, "rasters": []})
+    with pytest.raises(JobError, match=r"\(scheduler\) is 'host:8786'"):
+        from_options(MapRegion, {**options, "scheduler": "host:8786"})
+
+
 @pytest.mark.parametrize("halo", ["", "wide", "-1", "1.5", "4097", "²"])
 def test_another_halo_is_refused(halo):
     with pytest.raises(JobError, match=r"\(halo\)"):
@@ -308,6 +324,8 @@ def values_of(field):
         values = st.floats(option.minimum, option.maximum)
     elif field.name == "processes":
         values = st.sampled_from(["auto", "1"])  # more must have as many batches to share
+    elif field.name == "scheduler":
+        values = st.sampled_from(["", "tcp://host:8786", "tls://host:8786"])
     elif field.name == "halo":
         values = st.sampled_from(["auto", "exact"]) | st.integers(0, 4096).map(str)
     else:

@@ -65,7 +65,7 @@ def mapped(land, learned, tmp_path_factory):
 
 
 def test_scenes_that_overlap_give_the_network_of_the_undivided_image(land, learned, mapped, tmp_path):
-    base, result = mapped
+    _, result = mapped
     job = ExtractRoads(raster=land, model=learned.model, roads=str(tmp_path / "whole.gpkg"), **EXACT)
     whole = extractroads.run(job, Reporter())
     same, other = same_lines(geopandas.read_file(job.roads), geopandas.read_file(result["roads"]))

@@ -145,6 +145,17 @@ def test_a_summary_shows_numbers_within_numbers():
     assert "two\nlines" in said
 
 
+def test_what_is_done_in_part_ends_with_status_3_and_names_what_failed_and_why():
+    ran = run("act", "--part", "half")
+    assert ran.returncode == 3
+    assert re.search(r"^ *done +1 *$", ran.stderr, re.MULTILINE)
+    assert "7 failed" in ran.stderr and "straße 5.tif: Reason [5]. Copy it again." in ran.stderr
+    assert "straße 6.tif" not in ran.stderr and "other 2" in ran.stderr
+    with_events = run("act", "--part", "half", "--events")
+    assert with_events.returncode == 3
+    assert len(json.loads(with_events.stdout.splitlines()[-1])["result"]["failures"]) == 7
+
+
 @pytest.mark.parametrize("closed", ["<&-", "</dev/null"])
 @pytest.mark.parametrize("mode", [[], ["--events"]])
 def test_standard_input_is_not_needed(closed, mode):

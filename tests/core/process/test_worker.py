@@ -127,6 +127,12 @@ def test_whatever_libraries_print_standard_output_holds_events_alone(tmp_path):
     }
 
 
+def test_a_job_that_is_done_in_part_has_its_result_and_a_status_of_its_own(tmp_path):
+    status, told = play(tmp_path, "half").end()
+    assert status == 3
+    assert (told[-1].result["done"], told[-1].result["partial"], len(told[-1].result["failures"])) == (1, True, 7)
+
+
 def test_the_heart_beats_while_a_step_takes_long(tmp_path):
     _, told = play(tmp_path, "chatter").end()
     assert told.count(events.Heartbeat()) >= 2

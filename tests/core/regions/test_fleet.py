@@ -1,4 +1,3 @@
-import sys
 import threading
 
 import pytest
@@ -63,10 +62,7 @@ def test_a_cancelled_job_begins_no_other_task():
 
 @pytest.fixture
 def without_dask(monkeypatch):
-    find_spec = sys.modules["importlib.util"].find_spec
-    monkeypatch.setattr(
-        "training_core.regions.fleets.find_spec", lambda name: None if name == "distributed" else find_spec(name)
-    )
+    monkeypatch.setattr("training_core.regions.fleets.has_module", lambda name: name != "distributed")
 
 
 def test_without_dask_one_process_does_the_work_of_several_and_says_so(told, tmp_path, without_dask, monkeypatch):

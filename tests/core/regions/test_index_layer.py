@@ -13,15 +13,14 @@ import geopandas
 import numpy as np
 import pyogrio
 import pytest
-from affine import Affine
 from rasterio.crs import CRS
 from shapely.geometry import box
 
+from support.disks import no_more_than
 from training_core.errors import OutputError
 from training_core.events import Reporter, Warning
-from training_core.geodata.grid import Grid
 from training_core.regions import index_layer
-from training_core.regions.index_layer import FAILED, IndexLayer, IndexRow, footprint
+from training_core.regions.index_layer import FAILED, IndexedScene, IndexLayer
 
 UTM = CRS.from_epsg(32633)
 FIELDS = [
@@ -32,7 +31,7 @@ FIELDS = [
 
 def rows_of(count):
     return [
-        IndexRow(
+        IndexedScene(
             f"s{number}", f"/data/s{number}.tif", box(10 * number, 0, 10 * number + 8, 8), blocks=4, megapixels=2.5
         )
         for number in range(count)
@@ -69,7 +68,7 @@ def until(condition, limit_s=5.0):
 
 
 def test_the_index_shows_all_scenes_as_soon_as_it_is_there(path):
-    rows = [*rows_of(2), IndexRow("torn", "/data/torn.tif", None, FAILED, "torn.tif ends too early.")]
+    rows = [*rows_of(2), IndexedScene("torn", "/data/torn.tif", None, FAILED, "torn.tif ends too early.")]
     with IndexLayer(path, UTM, rows, Reporter()):
         table = read(path)
         assert list(geopandas.read_file(path).columns) == [*FIELDS, "geometry"]
@@ -188,6 +187,18 @@ def test_a_reader_that_holds_the_file_delays_neither_the_work_nor_loses_a_change
     assert len(told) == 1 and isinstance(told[0], Warning) and "index.gpkg" in told[0].message
 
 
+def test_a_full_disk_is_named_and_leaves_no_file(path):
+    with pytest.raises(OutputError, match="index.gpkg"), no_more_than(20_000):
+        IndexLayer(path, UTM, rows_of(2000))
+    assert files(path.parent) == []
+
+
+def test_a_scene_that_is_not_in_the_index_is_ignored(path):
+    with IndexLayer(path, UTM, rows_of(1)) as index:
+        index.update("nobody", status="done")
+    assert read(path)["status"].tolist() == ["waiting"]
+
+
 def test_an_index_that_was_removed_is_a_warning(path):
     told = []
     with IndexLayer(path, UTM, rows_of(1), Reporter(told.append)) as index:
@@ -211,8 +222,8 @@ def test_what_is_no_value_of_a_scene_is_refused(path, values):
 
 def test_names_and_paths_of_any_kind_are_kept_but_no_passwords(path):
     rows = [
-        IndexRow("straße '; DROP", "PG:dbname=x password=hush", box(0, 0, 1, 1)),
-        IndexRow("odd\udcff", "/odd\udcff.tif", None),
+        IndexedScene("straße '; DROP", "PG:dbname=x password=hush", box(0, 0, 1, 1)),
+        IndexedScene("odd\udcff", "/odd\udcff.tif", None),
     ]
     with IndexLayer(path, UTM, rows, Reporter()) as index:
         index.update("straße '; DROP", status="done")
@@ -225,11 +236,3 @@ def test_names_and_paths_of_any_kind_are_kept_but_no_passwords(path):
 def test_without_scenes_it_is_an_empty_layer(path):
     IndexLayer(path, UTM, [], Reporter()).close()
     assert len(geopandas.read_file(path)) == 0
-
-
-def test_a_footprint_in_another_crs_covers_the_same_ground():
-    grid = Grid(UTM, Affine(10, 2, 390000, 2, -10, 5820000), 500, 400)
-    assert footprint(grid, UTM).equals(grid.outline)
-    back = geopandas.GeoSeries([footprint(grid, CRS.from_epsg(4326))], crs=4326).to_crs(UTM.to_wkt())[0]
-    assert back.symmetric_difference(grid.outline).area < 1e-3 * grid.outline.area
-    assert footprint(Grid(CRS.from_epsg(4326), Affine(1, 0, 10, 0, -1, 95), 2, 2), CRS.from_epsg(3857)) is None

@@ -53,8 +53,10 @@ def test_what_is_kept_or_has_failed_leaves_the_pace_as_it_is():
     assert pace.eta_s(60) == pytest.approx(490 / 10 * 60)
     pace.skip(90)
     assert pace.eta_s(60) == pytest.approx(400 / 10 * 60)
+    assert pace.share == pytest.approx(0.6) and pace.megapixels == 10
     pace.skip(1000)
-    assert pace.eta_s(60) == 0
+    assert pace.eta_s(60) == 0 and pace.share == 1
+    assert RegionPace(0).share == 1
 
 
 def test_workers_that_leave_are_forgotten_after_a_while():

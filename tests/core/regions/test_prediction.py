@@ -5,20 +5,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rasterio
+import torch
 from affine import Affine
 from shapely.geometry import box
 
 from support.rasters import NORTH_UP, layer, write_raster
 from support.scenes import cut
-from support.towns import plant_model
+from support.towns import RGB, plant_model
 from training_core.errors import ImageryError, ModelFileError
 from training_core.events import Reporter
 from training_core.geodata.grid import grid_of
 from training_core.geodata.model_input import IMAGE, MODEL
 from training_core.geodata.pixel_codes import NO_DATA
+from training_core.geodata.rasters import Band
+from training_core.geodata.road_classes import CLASSES_TAG, RoadClass
 from training_core.jobs import Segment
+from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, save_model
 from training_core.models.onnx_file import load_runnable
+from training_core.models.unet import Architecture, build_unet
 from training_core.pipelines import segment
 from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics, normalized_bands
@@ -102,7 +107,8 @@ def by_scenes(paths, model, folder, block_px=96, aoi=None, **others):
             path = folder / f"{scene.name}_{number}.tif"
             write_block(path, predict_block(document)[0], block_grid(document, card.resolution_m))
             stored.append((block, str(path)))
-        results = Results(str(folder / f"{scene.name}_mask.tif"), str(folder / f"{scene.name}_probability.tif"))
+        kinds = ("mask", "probability", *(("classes",) if card.classes else ()))
+        results = Results(*(str(folder / f"{scene.name}_{kind}.tif") for kind in kinds))
         document = assembly_document(
             mosaic, scene, card.resolution_m, stored, results, "key 1", segmenter.threshold, card.classes
         )
@@ -128,12 +134,12 @@ def strip(folder, name, image, column, width, **profile):
 @pytest.mark.parametrize("scaling", [MODEL, IMAGE])
 def test_scenes_have_the_bytes_of_the_undivided_image(tmp_path, models, scaling):
     """The image is much longer than the model looks, so that each scene sees only its neighbors."""
-    image = ground(40, 1300)
-    expected = undivided(cut(tmp_path / "whole.tif", image, (0, 0, 1300, 40)), models[scaling], tmp_path)
-    starts = {"a": (0, 333), "b": (300, 370), "c": (670, 211), "d": (881, 419)}
+    image = ground(32, 900)
+    expected = undivided(cut(tmp_path / "whole.tif", image, (0, 0, 900, 32)), models[scaling], tmp_path)
+    starts = {"a": (0, 233), "b": (200, 270), "c": (470, 111), "d": (581, 319)}
     paths = [strip(tmp_path, f"{name}.tif", image, *span) for name, span in starts.items()]
     mosaic, found = by_scenes(paths, models[scaling], tmp_path, block_px=256)
-    assert len(mosaic.scene_on_top(mosaic.scenes[0]).sources) == 2
+    assert [each.name for each in mosaic.scene_on_top(mosaic.scenes[0]).sources] == ["c", "b", "a"]
     assert np.ptp(expected) > 20  # it varies, or else anything would equal it
     compare(found, expected)
 
@@ -180,6 +186,31 @@ def test_outside_the_area_of_interest_there_are_no_data(tmp_path, models):
         np.testing.assert_array_equal(probability != NO_DATA, within)
         assert outcome["known_px"] == within.sum() and outcome["px"] == width * height
         assert np.abs(everywhere[name][1].astype(int) - probability)[within].max() <= 1
+
+
+def test_classes_are_those_of_the_undivided_image(tmp_path):
+    torch.manual_seed(0)
+    architecture = Architecture(encoder="resnet18", in_channels=3, classes=3)
+    network = build_unet(architecture)
+    with torch.no_grad():
+        network.segmentation_head[0].weight.mul_(5)
+    classes = (RoadClass("primary", 80.0), RoadClass("residential", 30.0))
+    bands = tuple(Band(name, 80.0, 40.0) for name in RGB)
+    model = tmp_path / "model.safetensors"
+    save_model(model, network.state_dict(), ModelCard(architecture, bands, 1.0, 0.1, classes=classes))
+    image = ground(64, 160)
+    whole = strip(tmp_path, "whole.tif", image, 0, 160)
+    expected = tmp_path / "classes.tif"
+    undivided(whole, str(model), tmp_path, classes=str(expected))
+    paths = [strip(tmp_path, "a.tif", image, 0, 90), strip(tmp_path, "b.tif", image, 80, 80)]
+    by_scenes(paths, str(model), tmp_path, block_px=64)
+    with rasterio.open(expected) as dataset:
+        values, tags = dataset.read(1), dataset.tags()
+    assert set(np.unique(values)) == {0, 1, 2}
+    for name, columns in (("a", slice(0, 90)), ("b", slice(80, 160))):
+        with rasterio.open(tmp_path / f"{name}_classes.tif") as dataset:
+            assert (dataset.read(1) != values[:, columns]).mean() < 1e-3
+            assert dataset.tags()[CLASSES_TAG] == tags[CLASSES_TAG]
 
 
 def test_results_lie_on_their_scene(tmp_path, models):

@@ -25,7 +25,10 @@ from training_core.jobs import JOBS, RASTER_OUTPUT, RASTERS, Job, option  # noqa
 from training_core.system import shutdown  # noqa: E402
 from training_core.system.outputs import Outputs  # noqa: E402
 
-PARTS = ("chatter", "work", "deaf", "stubborn", "finish", "fail", "refuse", "full", "memory", "leave", "look", "flood")
+PARTS = (
+    "chatter", "work", "deaf", "stubborn", "finish", "half", "fail", "refuse", "full", "memory", "leave", "look",
+    "flood",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,15 @@ def play_full(job: Act, reporter: Reporter) -> dict[str, Any]:
 
 def play_memory(job: Act, reporter: Reporter) -> dict[str, Any]:
     raise MemoryError
+
+
+def play_half(job: Act, reporter: Reporter) -> dict[str, Any]:
+    """Do one part, and fail at seven others."""
+    failures = [
+        {"scene": f"straße {number}.tif", "reason": f"Reason [{number}].", "remedy": "Copy it again."}
+        for number in range(1, 8)
+    ]
+    return {"scenes": 8, "done": 1, "failed": 7, "partial": True, "failures": failures}
 
 
 def play_leave(job: Act, reporter: Reporter) -> dict[str, Any]:

@@ -25,6 +25,7 @@ TABLE = {
     "segment": {"INPUT": "image", "MODEL": "model", "AOI": "area", "MASK": ".tif"},
     "vectorize": {"INPUT": "image", "OUTPUT": ".gpkg", "NODES": ".shp"},
     "extractroads": {"INPUT": "image", "MODEL": "model", "AOI": "area", "OUTPUT": ".geojson"},
+    "mapregion": {"INPUT": ["image"], "MODEL": "model", "AOI": "area", "FOLDER": "folder", "OUTPUT": ".gpkg"},
     "cleannetwork": {"INPUT": "lines", "OUTPUT": ".gpkg", "NODES": ".shp"},
     "scorenetwork": {"INPUT": "lines", "TRUTH": "lines", "AOI": "area", "OUTPUT": ".gpkg"},
     "exportnetwork": {"INPUT": "lines", "GRAPHML": ".graphml"},
@@ -85,6 +86,7 @@ def values_of(place, image, model, profile):
 
     def make(algorithm, expression=""):
         files = {"image": str(image), "model": model, "profile": profile}
+        files["folder"] = str(place.out / "folder")
         values = {}
         for name, kind in TABLE[algorithm].items():
             if kind in ("lines", "area"):

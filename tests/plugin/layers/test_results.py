@@ -16,7 +16,7 @@ from roadseg.qgis_roadseg.layers.styles import set_style, source_name_of
 from roadseg.qgis_roadseg.paths import RESOURCES
 
 from ..support.acting import Ear, memory_layer, run, run_in_task
-from ..support.parts import CHANGES, NETWORK, SEGMENT, WRITE
+from ..support.parts import CHANGES, NETWORK, REGION, SEGMENT, WRITE
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
@@ -49,6 +49,38 @@ def test_segments_results_arrive_grouped_named_and_styled(play_runtime, image, t
     assert set(layers) == {"Road mask (Bild ä)", "Road probability (Bild ä)"}
     assert layers["Road mask (Bild ä)"].renderer().type() == "paletted"
     assert layers["Road probability (Bild ä)"].renderer().type() == "singlebandpseudocolor"
+
+
+def color_of(renderer, value):
+    categories = renderer.categories()  # which own their symbols
+    return categories[renderer.categoryIndexForValue(value)].symbol().color().name()
+
+
+def test_a_regions_index_arrives_with_its_roads_colored_by_status(
+    play_runtime, image, tmp_path, model, qgis_app, no_iface
+):
+    play_runtime(REGION)
+    folder = tmp_path / "region"
+    values = {"INPUT": [str(image)], "MODEL": model, "FOLDER": str(folder)}
+    layers = load("mapregion", values, {"OUTPUT": str(tmp_path / "roads.gpkg")}, qgis_app)
+    assert set(layers) == {"Roads", "Index of scenes"}
+    index = layers["Index of scenes"]
+    assert [feature["status"] for feature in index.getFeatures()] == ["done"]
+    renderer = index.renderer()
+    statuses = ("waiting", "running", "done", "kept", "failed", "outside")
+    assert {category.value() for category in renderer.categories()} == {*statuses, ""}
+    assert len({color_of(renderer, status) for status in statuses[:5]}) == 5
+    later = QgsVectorLayer(str(folder / "index.gpkg"), "later", "ogr")  # as somebody adds it who looks on
+    assert later.renderer().dump() == renderer.dump()
+
+
+def test_a_regions_index_is_not_loaded_where_no_result_is(play_runtime, image, tmp_path, model):
+    play_runtime(REGION)
+    context = QgsProcessingContext()
+    context.setProject(QgsProject.instance())
+    values = {"INPUT": [str(image)], "MODEL": model, "FOLDER": str(tmp_path / "region")}
+    run("mapregion", {**values, "OUTPUT": str(tmp_path / "roads.gpkg")}, context=context)
+    assert not context.layersToLoadOnCompletion()
 
 
 def test_a_models_results_arrive_as_those_of_its_steps(play_runtime, image, tmp_path, model, qgis_app, no_iface):

@@ -152,6 +152,16 @@ def test_an_end_without_result(play, ear):
         run(play("pass"), ear)
 
 
+def test_a_partial_result_is_a_result_and_its_status_no_failure(play, ear):
+    folder = play('send("result", result={"done": 2, "partial": True}); sys.exit(3)')
+    assert run(folder, ear) == {"done": 2, "partial": True}
+
+
+def test_the_status_of_a_partial_result_without_the_result_is_a_failure(play, ear):
+    with pytest.raises(WorkerError, match=r"ended without a result \(status 3\)"):
+        run(play("sys.exit(3)"), ear)
+
+
 def test_signal_9_is_lack_of_memory(play, ear):
     with pytest.raises(WorkerError, match=r"memory ran out.*Lower the tile size, chip size or batch size"):
         run(play("os.kill(os.getpid(), 9)"), ear)

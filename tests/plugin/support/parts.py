@@ -59,6 +59,30 @@ scores = {"iou": 0.5, "f1": 0.6, "precision": 0.7, "recall": 0.8}
 send("result", result={"images_per_s": 2.0, "steps": 30, "validation": scores, "engine": "native"})
 """
 
+# Two lines and the files of a region's folder. Scenes whose names begin with "bad" fail.
+REGION = (
+    WRITE
+    + """
+options = job()["options"]
+folder = options["folder"]
+os.makedirs(folder, exist_ok=True)
+scenes = [os.path.basename(path) for path in options["rasters"]]
+bad = [name for name in scenes if name[:3] == "bad"]
+failures = [{"scene": name, "reason": "It has no CRS.", "remedy": "Assign one."} for name in bad]
+write(options["roads"], "roads", ogr.wkbLineString, {"length_m": ogr.OFTReal},
+      [("LINESTRING (350001 3059999, 350011 3059999)", {"length_m": 10.0})] * 2)
+index, report = os.path.join(folder, "index.gpkg"), os.path.join(folder, "report.html")
+write(index, "scenes", ogr.wkbPolygon, {"name": ogr.OFTString, "status": ogr.OFTString},
+      [("POLYGON ((350000 3059990, 350010 3059990, 350010 3060000, 350000 3059990))",
+        {"name": name, "status": "failed" if name in bad else "done"}) for name in scenes])
+open(report, "w").close()
+numbers = {"scenes": len(scenes), "done": len(scenes) - len(failures), "failed": len(failures), "count": 2}
+send("result", result={**numbers, "length_m": 20.0, "folder": folder, "index": index, "report": report,
+                       "partial": bool(failures), "failures": failures})
+sys.exit(3 if failures else 0)
+"""
+)
+
 # A road that is lost.
 CHANGES = (
     WRITE

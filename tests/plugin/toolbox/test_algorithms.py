@@ -1,6 +1,7 @@
 """The algorithms through Processing, with a worker that only plays its part: what goes to it, and what comes back."""
 
 import os
+import shutil
 
 import pytest
 from qgis.core import (
@@ -15,7 +16,7 @@ from qgis.core import (
 )
 
 from ..support.acting import Ear, failure, memory_layer, options_in, run, run_in_task, saved_job
-from ..support.parts import ANSWER, FINETUNE, NETWORK, SEGMENT, WRITE
+from ..support.parts import ANSWER, FINETUNE, NETWORK, REGION, SEGMENT, WRITE
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 
@@ -289,6 +290,57 @@ send("result", result={"onnx": job()["options"]["onnx"], "megabytes": 97.9})
     path = str(tmp_path / "Modell ß 2.onnx")
     assert run("exportmodel", {"INPUT": model, "OUTPUT": path, "TILE_PX": 1024}) == {"OUTPUT": path, "MEGABYTES": 97.9}
     assert options_in(job) == {"model": model, "onnx": path, "tile_px": 1024}
+
+
+def region_values(scenes, tmp_path, model):
+    return {
+        "INPUT": list(map(str, scenes)), "MODEL": model, "FOLDER": str(tmp_path / "Bezirk ß"),
+        "OUTPUT": str(tmp_path / "roads.gpkg"),
+    }  # fmt: skip
+
+
+def test_mapregion_tells_its_numbers_its_report_and_its_index(play_runtime, image, tmp_path, model):
+    lines, job = saved_job(REGION, tmp_path)
+    play_runtime(lines)
+    folder, ear = tmp_path / "Bezirk ß", Ear()
+    result = run("mapregion", region_values([image], tmp_path, model), ear)
+    assert (result["SCENES"], result["DONE"], result["FAILED"], result["COUNT"], result["LENGTH_M"]) == (1, 1, 0, 2, 20)
+    assert (result["REPORT"], result["INDEX"]) == (str(folder / "report.html"), str(folder / "index.gpkg"))
+    assert QgsVectorLayer(result["OUTPUT"], "roads", "ogr").featureCount() == 2
+    assert "failed" not in ear.text
+    assert (options_in(job)["rasters"], options_in(job)["folder"]) == ([str(image)], str(folder))
+
+
+def test_mapregion_warns_of_the_scenes_that_failed_the_first_five_by_name(play_runtime, image, tmp_path, model):
+    play_runtime(REGION)
+    bad = [shutil.copyfile(image, tmp_path / f"bad {number}.tif") for number in range(1, 8)]
+    ear = Ear()
+    result = run("mapregion", region_values([image, *bad], tmp_path, model), ear)
+    assert (result["SCENES"], result["DONE"], result["FAILED"]) == (8, 1, 7)
+    assert QgsVectorLayer(result["OUTPUT"], "roads", "ogr").featureCount() == 2
+    (warning,) = [text for text in ear.told if "7 failed" in text]
+    assert all(f"bad {number}.tif: It has no CRS. Assign one." in warning for number in range(1, 6))
+    assert "bad 6.tif" not in warning and "other 2" in warning
+
+
+def test_mapregion_takes_a_source_relative_to_where_qgis_is_and_an_address_as_it_is(
+    play_runtime, tmp_path, model, monkeypatch
+):
+    lines, job = saved_job(REGION, tmp_path)
+    play_runtime(lines)
+    monkeypatch.chdir(tmp_path)
+    values = region_values([], tmp_path, model)
+    sources = {
+        "scenes/*.tif": str(tmp_path / "scenes" / "*.tif"),
+        "https://example.org/items.json": "https://example.org/items.json",
+        "/vsis3/bucket/scenes/*.tif": "/vsis3/bucket/scenes/*.tif",
+    }
+    for given, received in sources.items():
+        run("mapregion", {**values, "SOURCE": given})
+        assert options_in(job)["source"] == received
+        (tmp_path / "Bezirk ß" / "index.gpkg").unlink()
+    assert "No scenes are given" in failure("mapregion", values)
+    assert "tcp://" in failure("mapregion", {**values, "SOURCE": "scenes", "SCHEDULER": "host:8786"})
 
 
 def test_mergemodels(play_runtime, image, tmp_path, model):

@@ -27,7 +27,7 @@ IDS = {
         "createlabellayers", "finetune", "evaluate", "suggestlabels", "exportmodel", "quantize", "mergemodels",
         "makescene",
     },
-    "roads": {"segment", "vectorize", "extractroads"},
+    "roads": {"segment", "vectorize", "extractroads", "mapregion"},
     "network": {"cleannetwork", "scorenetwork", "exportnetwork", "comparenetworks"},
     "workflows": {"maproads", "finetuneandmap", "updateosm"},
 }  # fmt: skip

@@ -17,6 +17,7 @@ from roadseg.algorithms.exportnetwork import ExportNetwork
 from roadseg.algorithms.extractroads import ExtractRoads
 from roadseg.algorithms.finetune import FineTune
 from roadseg.algorithms.makescene import MakeScene
+from roadseg.algorithms.mapregion import MapRegion
 from roadseg.algorithms.mergemodels import MergeModels
 from roadseg.algorithms.profile import Profile
 from roadseg.algorithms.quantize import Quantize
@@ -39,6 +40,7 @@ ALGORITHMS = (
     Segment,
     Vectorize,
     ExtractRoads,
+    MapRegion,
     CleanNetwork,
     ScoreNetwork,
     CompareNetworks,
@@ -163,6 +165,18 @@ def test_a_profile_needs_nothing_but_may_be_of_an_image_and_a_model():
     assert all(each.flags() & optional or each.defaultValue() not in (None, "") for each in found.values())
 
 
+def test_a_region_needs_a_folder_and_takes_scenes_as_layers_or_by_a_source():
+    found, optional = definitions(MapRegion), QgsProcessingParameterDefinition.Flag.FlagOptional
+    types = {"INPUT": "multilayer", "SOURCE": "string", "MODEL": "file", "AOI": "source", "FOLDER": "file",
+             "OUTPUT": "sink", "SCHEDULER": "string", "WORKERS": "number", "BLOCK_PX": "number"}  # fmt: skip
+    assert {name: found[name].type() for name in types} == types
+    assert next(iter(found)) == "INPUT"
+    assert all(found[name].flags() & optional for name in ("INPUT", "SOURCE", "AOI", "SCHEDULER"))
+    assert not any(found[name].flags() & optional for name in ("FOLDER", "MODEL", "OUTPUT"))
+    assert found["FOLDER"].behavior() == QgsProcessingParameterFile.Behavior.Folder
+    assert found["OUTPUT"].dataType() == QgsProcessing.SourceType.TypeVectorLine
+
+
 def test_geometries_and_parents():
     finetune = definitions(FineTune)
     source = QgsProcessing.SourceType
@@ -212,6 +226,7 @@ def test_what_is_written_where_nothing_is_said():
     assert created(Segment) == {"MASK"}
     assert created(Vectorize) == {"OUTPUT"}
     assert created(ExtractRoads) == {"OUTPUT"}
+    assert created(MapRegion) == {"OUTPUT"}
     assert created(CleanNetwork) == {"OUTPUT"}
     assert created(ScoreNetwork) == {"OUTPUT", "REPORT"}
     assert created(ExportNetwork) == {"GRAPHML"}

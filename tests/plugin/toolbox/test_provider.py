@@ -16,6 +16,7 @@ IDS = {
     "segment",
     "vectorize",
     "extractroads",
+    "mapregion",
     "cleannetwork",
     "scorenetwork",
     "exportnetwork",

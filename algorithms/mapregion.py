@@ -1,0 +1,44 @@
+"""Processing algorithm *Map a region*: names of parameters, numeric outputs, further files and styles of the job."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar
+
+from qgis.core import QgsProcessingContext
+
+from ..qgis_roadseg.toolbox.job_algorithm import JobAlgorithm
+from ..training_core import jobs
+
+
+class MapRegion(JobAlgorithm):
+    """Many scenes and a model in; one network of center-lines, masks in a folder, their index and a report out."""
+
+    job_type = jobs.MapRegion
+    group_id = "roads"
+    keywords = "scenes,tiles,mosaic,district,country,cluster,dask,batch,network,center-line,mask,deep learning,road"
+    renamed: ClassVar = {"rasters": "INPUT", "roads": "OUTPUT"}
+    numbers: ClassVar = {
+        "count": "Number of lines",
+        "length_m": "Total length (m)",
+        "components": "Number of connected components",
+        "scenes": "Number of scenes",
+        "done": "Scenes that were mapped",
+        "kept": "Scenes kept from a run before",
+        "failed": "Number of failures",
+        "outside": "Scenes outside of the area of interest",
+        "megapixels": "Megapixels that were mapped",
+        "megapixels_per_s": "Megapixels per second",
+        "seam_mismatches": "Line ends at seams without a counterpart",
+    }
+    pages: ClassVar = {"report": "Report"}
+    layers: ClassVar = {"index": "Index of scenes"}
+    styles: ClassVar = {"roads": "roads", "index": "region_index"}
+
+    def _plain_options(self, parameters: dict[str, Any], context: QgsProcessingContext) -> dict[str, Any]:
+        """See JobAlgorithm; the worker, which has another working directory, gets an absolute path of the source."""
+        options = super()._plain_options(parameters, context)
+        source = options["source"]
+        if source and ":" not in source:  # with a colon: an address, or a path on Windows that is absolute
+            options["source"] = os.path.abspath(source)
+        return options

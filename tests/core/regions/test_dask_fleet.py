@@ -1,0 +1,277 @@
+import os
+import random
+import signal
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import psutil
+import pytest
+
+from support import toy_work
+from support.toy_work import task
+
+pytest.importorskip("distributed.client", reason="Dask (the requirement set fleet) is not there")
+
+import distributed
+
+from support.dask_processes import Processes, end, free_port
+from training_core.errors import Cancelled, JobError, RuntimeEnvironmentError, WorkerError
+from training_core.events import Log, Reporter
+from training_core.regions import dask_fleet, fitness
+from training_core.regions.dask_fleet import DaskFleet
+from training_core.regions.fitness import Needs
+from training_core.regions.fleet import Crew, LocalFleet
+from training_core.regions.fleets import open_fleet
+
+CREW = Crew(toy_work.perform, toy_work.prepare)
+
+
+def worker_processes():
+    """Return the processes of workers that this process has started."""
+    return [each for each in psutil.Process().children(True) if any("spawn_main" in part for part in _command(each))]
+
+
+def _command(process):
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Two processes of this machine."""
+    with closing(DaskFleet(CREW, Needs(str(tmp_path / "region")), Reporter(), workers=2)) as fleet:
+        yield fleet
+    assert worker_processes() == []
+
+
+@pytest.fixture
+def processes(tmp_path):
+    """A scheduler without workers."""
+    with Processes(tmp_path) as started:
+        started.start_scheduler()
+        yield started
+
+
+def results_in(folder):
+    return {path.name: path.read_bytes() for path in (folder / "work").rglob("*.bin")}
+
+
+def undisturbed(folder, count):
+    """Return the bytes that one process writes, by name."""
+    tasks = [task("block", folder=str(folder), seed=seed) for seed in range(count)]
+    list(LocalFleet(CREW).run(tasks, Reporter()))
+    return results_in(folder)
+
+
+def test_two_processes_do_all_tasks_prepared_once_and_seen_by_this_machine_only(two):
+    assert two.workers == 2
+    outcomes = list(two.run([task("echo", value=number) for number in range(60)], Reporter()))
+    assert sorted(outcome.result["value"] for outcome in outcomes) == list(range(60))
+    assert {outcome.result["prepared"] for outcome in outcomes} == {1}
+    processes = {outcome.result["process"] for outcome in outcomes}
+    assert len(processes) == len({outcome.worker for outcome in outcomes}) == 2
+    assert os.getpid() not in processes
+    listening = [
+        connection.laddr.ip
+        for process in (psutil.Process(), *worker_processes())
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert len(listening) >= 3
+    assert set(listening) == {"127.0.0.1"}
+
+
+def test_what_fails_is_an_outcome_and_a_full_disk_is_left_to_another_worker(two, tmp_path):
+    told = []
+    tasks = [
+        task("damaged"),
+        task("full", mark=str(tmp_path / "mark")),
+        task("always_full"),
+        task("puzzling"),
+        *(task("echo", value=number) for number in range(10)),
+    ]
+    outcomes = {outcome.task.key: outcome for outcome in two.run(tasks, Reporter(told.append))}
+    found = [outcomes[each.key] for each in tasks]
+    assert [outcome.code for outcome in found] == ["imagery", "", "output", "unexpected"] + [""] * 10
+    assert found[0].reason == "scene_7.tif cannot be read."
+    assert found[0].remedy == "Repair it."
+    assert found[1].result["process"] != int((tmp_path / "mark").read_text())
+    logs = [event.message for event in told if isinstance(event, Log)]
+    assert any("KeyError: 'nothing'" in text for text in logs)
+    assert sum("tried on another worker" in text for text in logs) == 2
+
+
+def test_a_worker_that_is_killed_costs_nothing(two, tmp_path):
+    expected = undisturbed(tmp_path / "plain", 24)
+    folder = tmp_path / "region"
+    draw = random.Random(7)
+    tasks = [task("block", folder=str(folder), seed=seed, seconds=0.05) for seed in range(24)]
+    victim = draw.choice(worker_processes())
+    killer = threading.Timer(draw.uniform(0.1, 0.4), victim.kill)
+    killer.start()
+    outcomes = list(two.run(tasks, Reporter()))
+    killer.join()
+    assert not victim.is_running()
+    assert sorted(outcome.task.document["seed"] for outcome in outcomes) == list(range(24))
+    assert {outcome.code for outcome in outcomes} == {""}
+    assert results_in(folder) == expected
+
+
+def test_a_task_that_kills_workers_fails_alone(two):
+    tasks = [task("die"), *(task("echo", value=number) for number in range(12))]
+    outcomes = list(two.run(tasks, Reporter()))
+    assert len(outcomes) == 13
+    (killer,) = [outcome for outcome in outcomes if outcome.code]
+    assert killer.task is tasks[0]
+    assert killer.code == "worker"
+    assert killer.reason in ("3 workers have died at it.", "4 workers have died at it.")
+
+
+def test_a_cancelled_job_ends_at_once_with_its_processes(tmp_path):
+    cancelled = threading.Event()
+    fleet = DaskFleet(CREW, Needs(str(tmp_path)), Reporter(), workers=2)
+    before = worker_processes()
+    timer = threading.Timer(0.3, cancelled.set)
+    timer.start()
+    began_s = time.monotonic()
+    with pytest.raises(Cancelled), closing(fleet):
+        list(fleet.run([task("sleep", seconds=30)] * 20, Reporter(is_cancelled=cancelled.is_set)))
+    assert time.monotonic() - began_s < 10
+    assert len(before) == 2
+    assert not any(process.is_running() for process in before)
+    assert list((tmp_path / "work" / "partial").iterdir()) == []
+
+
+def test_a_model_that_no_worker_can_use_is_an_error_before_any_work(tmp_path):
+    crew = Crew(toy_work.perform, toy_work.prepare, {"broken": True})
+    with pytest.raises(RuntimeEnvironmentError, match=r"worker 0 .*The engine openvino cannot be used"):
+        DaskFleet(crew, Needs(str(tmp_path)), Reporter(), workers=2)
+    assert worker_processes() == []
+
+
+def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(dask_fleet, "CONNECT_S", 1.0)
+    address = f"tcp://127.0.0.1:{free_port()}"
+    with pytest.raises(JobError, match=rf"{address} \(scheduler\) cannot be reached.*Connection refused"):
+        open_fleet(CREW, Needs(str(tmp_path)), Reporter(), address)
+    with pytest.raises(JobError, match=r"no-such-host.invalid:8786 \(scheduler\) cannot be reached"):
+        open_fleet(CREW, Needs(str(tmp_path)), Reporter(), "tcp://no-such-host.invalid:8786")
+
+
+def test_a_scheduler_without_workers_and_one_that_wants_certificates_are_named(processes, tmp_path, monkeypatch):
+    monkeypatch.setattr(dask_fleet, "WORKERS_S", 0.5)
+    monkeypatch.setattr(dask_fleet, "CONNECT_S", 2.0)
+    with pytest.raises(WorkerError, match=f"{processes.address} has had no workers"):
+        DaskFleet(CREW, Needs(str(tmp_path)), Reporter(), processes.address)
+    with pytest.raises(JobError, match=r"tls://127.0.0.1:\d+ \(scheduler\) cannot be reached.*(?i:tls)") as why:
+        DaskFleet(CREW, Needs(str(tmp_path)), Reporter(), processes.address.replace("tcp", "tls"))
+    assert "distributed.comm.tls" in why.value.remedy
+
+
+def test_workers_of_a_scheduler_also_those_that_come_late_and_not_those_without_roadseg(processes, tmp_path):
+    only_dask = str(Path(distributed.__file__).parents[1])
+    processes.start_worker(variables={"PYTHONPATH": only_dask})
+    processes.start_worker()
+    processes.wait_for_workers(2)
+    told = Reporter()
+    with closing(DaskFleet(CREW, Needs(str(tmp_path / "region")), told, processes.address)) as fleet:
+        outcomes = []
+        for number, outcome in enumerate(fleet.run([task("sleep", f"s{n}", seconds=0.1) for n in range(60)], told)):
+            if number == 0:
+                processes.start_worker()
+            outcomes.append(outcome)
+        assert {outcome.code for outcome in outcomes} == {""}
+        assert len(outcomes) == 60
+        assert len({outcome.worker for outcome in outcomes}) == 2
+        assert fleet.workers == 2
+    (warning,) = told.warnings
+    assert f"1 workers of {processes.address} do not fit" in warning
+    assert "it has no RoadSeg (No module named 'training_core')" in warning
+
+
+def test_workers_of_other_versions_are_named_before_any_work(processes, tmp_path, monkeypatch):
+    theirs = fitness.own_versions()
+    monkeypatch.setattr(fitness, "own_versions", lambda: {**theirs, "torch": "9.9"})
+    processes.start_worker()
+    words = rf"No worker of {processes.address} fits this job: .*torch is {theirs['torch']}.* there, and 9\.9 here"
+    with pytest.raises(RuntimeEnvironmentError, match=words):
+        DaskFleet(CREW, Needs(str(tmp_path)), Reporter(), processes.address)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_restarted_loses_nothing(tmp_path):
+    expected = undisturbed(tmp_path / "plain", 60)
+    port = free_port()
+    folder = tmp_path / "region"
+    with Processes(tmp_path) as processes:
+        scheduler = processes.start_scheduler(port)
+        processes.start_worker()
+        told = Reporter()
+        with closing(DaskFleet(CREW, Needs(str(folder)), told, processes.address)) as fleet:
+            tasks = [task("block", folder=str(folder), seed=seed, seconds=0.1) for seed in range(60)]
+            outcomes = []
+            for number, outcome in enumerate(fleet.run(tasks, told)):
+                outcomes.append(outcome)
+                if number == 10:
+                    end(scheduler)
+                    processes.start_scheduler(port)
+                    processes.start_worker()
+        assert sorted(outcome.task.document["seed"] for outcome in outcomes) == list(range(60))
+        assert {outcome.code for outcome in outcomes} == {""}
+        assert any("is lost; waiting for it" in text for text in told.warnings)
+    assert results_in(folder) == expected
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_gone_is_the_reason_of_what_is_left_and_a_second_run_does_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(dask_fleet, "LOST_S", 3.0)
+    monkeypatch.setattr(dask_fleet, "CONNECT_S", 2.0)
+    folder = tmp_path / "region"
+    tasks = [task("block", folder=str(folder), seed=seed, seconds=0.05) for seed in range(40)]
+    with Processes(tmp_path) as processes:
+        scheduler = processes.start_scheduler()
+        processes.start_worker()
+        with closing(DaskFleet(CREW, Needs(str(folder)), Reporter(), processes.address)) as fleet:
+            outcomes = []
+            for number, outcome in enumerate(fleet.run(tasks, Reporter())):
+                outcomes.append(outcome)
+                if number == 10:
+                    end(scheduler)
+    assert len(outcomes) == 40
+    failures = [outcome for outcome in outcomes if outcome.code]
+    assert len(failures) > 20
+    assert {outcome.code for outcome in failures} == {"worker"}
+    assert all(outcome.reason.endswith("is gone.") for outcome in failures)
+    again = list(LocalFleet(CREW).run([outcome.task for outcome in failures], Reporter()))
+    assert {outcome.code for outcome in again} == {""}
+    assert results_in(folder) == undisturbed(tmp_path / "plain", 40)
+
+
+@pytest.mark.slow
+def test_kills_at_random_moments_leave_the_bytes_of_an_undisturbed_run(tmp_path):
+    expected = undisturbed(tmp_path / "plain", 60)
+    draw = random.Random(3)
+    for turn in range(3):
+        folder = tmp_path / f"region{turn}"
+        with closing(DaskFleet(CREW, Needs(str(folder)), Reporter(), workers=2)) as fleet:
+            stopped = threading.Event()
+            killer = threading.Thread(target=_kill_now_and_then, args=(draw, stopped))
+            killer.start()
+            tasks = [task("block", folder=str(folder), seed=seed, seconds=0.05) for seed in range(60)]
+            outcomes = list(fleet.run(tasks, Reporter()))
+            stopped.set()
+            killer.join()
+        again = [outcome.task for outcome in outcomes if outcome.code]  # of a task that was hit three times
+        list(LocalFleet(CREW).run(again, Reporter()))
+        assert len(outcomes) == 60
+        assert results_in(folder) == expected
+
+
+def _kill_now_and_then(draw, stopped):
+    while not stopped.wait(draw.uniform(0.5, 3.0)):
+        for process in draw.sample(worker_processes(), 1):
+            os.kill(process.pid, signal.SIGKILL)

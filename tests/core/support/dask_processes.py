@@ -1,0 +1,96 @@
+"""A Dask scheduler and its workers as processes of their own, as on a cluster, but on the loopback interface."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, suppress
+
+PATIENCE_S = 30
+
+
+class Processes:
+    """A scheduler and workers; all of them end with the context.
+
+    Parameters
+    ----------
+    folder : Path
+        For their files.
+    """
+
+    def __init__(self, folder):
+        self._folder, self._stack, self._count = folder, ExitStack(), 0
+        self.address = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def start_scheduler(self, port=0, arguments=()):
+        """Start a scheduler, wait until it listens, and return its process."""
+        file = self._folder / f"scheduler{self._count}.json"
+        self._count += 1
+        process = self._start(
+            "dask_scheduler", "--host", "127.0.0.1", "--port", port, "--dashboard-address", "127.0.0.1:0",
+            "--scheduler-file", file, *arguments,
+        )  # fmt: skip
+        self.address = json.loads(_once(file.read_text))["address"]
+        return process
+
+    def start_worker(self, *arguments, variables=None, folder=None):
+        """Start a worker with its nanny, and return the nanny's process."""
+        self._count += 1
+        return self._start(
+            "dask_worker", self.address, "--host", "127.0.0.1", "--no-dashboard", "--nthreads", 1,
+            "--local-directory", self._folder / "scratch", "--name", f"w{self._count}", *arguments,
+            variables=variables, folder=folder,
+        )  # fmt: skip
+
+    def wait_for_workers(self, count):
+        """Wait until so many workers have joined the scheduler."""
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(count, timeout=PATIENCE_S)
+
+    def _start(self, module, *arguments, variables=None, folder=None):
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **(variables or {})}
+        with (self._folder / f"{module}{self._count}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", f"distributed.cli.{module}", *map(str, arguments)],
+                stdout=log, stderr=log, env=environment, cwd=folder or self._folder, start_new_session=True,
+            )  # fmt: skip
+        self._stack.callback(end, process)
+        return process
+
+
+def end(process):
+    """Kill a process with its children."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def free_port():
+    """Return a port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _once(read):
+    """Return what can be read, as soon as it can."""
+    until_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            text = read()
+            json.loads(text)
+            return text
+        except (OSError, ValueError):
+            assert time.monotonic() < until_s
+            time.sleep(0.05)
