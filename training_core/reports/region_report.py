@@ -20,8 +20,10 @@ from .charts import Series, histogram, line_chart
 from .colors import GRAY, GREEN, INK, ORANGE, SKY, VERMILION
 from .maps import MapAreas, MapLines, line_map
 from .page import ReportRecord, write_page
+from .quantities import number
 
-# What each status means, and its color: that of the index in QGIS. On the map, later ones are on top.
+# What each status means, and its color: that of the index in QGIS. On the map, later ones are on top, failures on the
+# roads.
 STATUSES = {
     OUTSIDE: ("outside of the area of interest", GRAY),
     WAITING: ("not mapped", GRAY),
@@ -32,9 +34,11 @@ STATUSES = {
 }
 _UNFILLED = (OUTSIDE, WAITING)
 # The page has no longer tables and lists; the index of scenes has all rows.
-_MOST_ROWS, _MOST_WORKERS, _MOST_WARNINGS, _MOST_NAMES = 200, 40, 50, 5
+_MOST_ROWS, _MOST_WORKERS, _MOST_WARNINGS, _MOST_NAMES = 200, 24, 50, 5
 # Of more scenes the map shows what they cover together.
 _MOST_OUTLINES = 3000
+# From so many lines on, they are drawn thinner.
+_DENSE = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +96,7 @@ def write_region_report(record: RegionRecord, path: Path) -> None:
         ],
         placeless=sum(scene.outline is None for scene in record.scenes),
         duration=_duration(sum(record.timings_s.values())),
+        number=number,
         workers=workers,
         rows=[
             (scene, *STATUSES[scene.status], record.scene_km.get(scene.name)) for scene in record.scenes[:_MOST_ROWS]
@@ -118,7 +123,10 @@ def _map(record: RegionRecord) -> str:
         if chosen:
             drawn[meaning] = MapAreas(shapes, color, titles, status not in _UNFILLED)
     if len(record.roads):
-        drawn["roads"] = MapLines(record.roads, INK, 1.2)
+        drawn["roads"] = MapLines(record.roads, INK, 1.2 if len(record.roads) < _DENSE else 0.6)
+    failed, _ = STATUSES[FAILED]
+    if failed in drawn:
+        drawn[failed] = drawn.pop(failed)
     return line_map("Scenes by status, and the road network", drawn) if drawn else ""
 
 
@@ -167,5 +175,4 @@ def _duration(seconds: float) -> str:
     """Return a time as people say it."""
     if seconds < 100:
         return f"{seconds:.1f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:,.1f} h"

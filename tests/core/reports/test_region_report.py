@@ -73,8 +73,8 @@ def test_the_page_is_well_formed_and_holds_the_numbers(record, tmp_path):
     for words in (
         "28 of 31 scenes are mapped: 12.35 km² with 123.5 km of roads. 2 failed;", "Mapped in this run 20",
         "There already 8", "Failed 2", "Outside the area 3", "Lines 4,321", "Components 7", "Seam mismatches 0",
-        "Time 2 h 12 min", "torn <i> torn.tif ends <too> early. Copy it again.", "part of the network A worker ended.",
-        "scene 1: the <bands> are unusual.", "4 workers on this machine", "worker 2 20 14.7 28.3 min 0.01",
+        "Time 2.2 h", "torn <i> torn.tif ends <too> early. Copy it again.", "part of the network A worker ended.",
+        "scene 1: the <bands> are unusual.", "4 workers on this machine", "worker 2 20 14.7 28.3 min 0.00865",
         "there already: 8 scenes", "1 scene, of which no place is known, is not on the map.",
         "scene 9 mapped in this run 4 2.0 4.25 km /data/9.tif", "/data/4.tif, and 25 more", "mapping scenes 116.7 min",
     ):  # fmt: skip
@@ -88,7 +88,8 @@ def test_the_map_shows_each_scene_in_the_color_of_its_status_under_the_roads(rec
     map_ = re.search(r'<svg role="img" aria-label="Scenes by status.*?</svg>', page, re.DOTALL)[0]
     colors = {color: map_.count(f'stroke="{color}"') for color in ("#009e73", "#56b4e9", "#d55e00", "#8a9099")}
     assert list(colors.values()) == [20, 8, 1, 1]
-    assert "<title>scene 28: failed</title>" in map_ and map_.rindex("scene 28") < map_.index("<title>roads</title>")
+    titles = re.findall("<title>(.*?)</title>", map_)
+    assert titles[-2:] == ["roads", "scene 28: failed"] and len(titles) == 31
 
 
 def test_names_cannot_break_the_page(record, tmp_path):
@@ -116,7 +117,7 @@ def test_a_region_of_thousands_of_scenes_and_failures_is_a_page_that_opens(recor
     text = page_of(large, tmp_path)
     assert len(text) < 300_000
     page = Page(text)
-    for words in ("4,800 more are in the index", "19,800 more are in the index", "460 workers between them",
+    for words in ("4,800 more are in the index", "19,800 more are in the index", "476 workers between them",
                   "One of 8 lines", "20 more are in the log", "worker 499"):  # fmt: skip
         assert words in page.text, words
 
