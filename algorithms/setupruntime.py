@@ -32,6 +32,7 @@ class SetUpRuntime(RoadSegAlgorithm):
     EXTRA_INDEX_URL = "EXTRA_INDEX_URL"
     WHEELS = "WHEELS"
     PYTHON = "PYTHON"
+    FLEET = "FLEET"
     FORCE = "FORCE"
     VERSION = "VERSION"
 
@@ -62,6 +63,13 @@ class SetUpRuntime(RoadSegAlgorithm):
                 self.WHEELS, self.tr("Folder of wheels"), QgsProcessingParameterFile.Behavior.Folder, optional=True
             ),
             self.tr("Folder with all packages as wheels, for offline installation; no package index is used then."),
+        )
+        self._add(
+            QgsProcessingParameterBoolean(self.FLEET, self.tr("Many machines"), False),
+            self.tr(
+                "Also install the packages of the set fleet, if they are missing: Dask, with which processes and "
+                "machines share the work of a region, and GeoParquet."
+            ),
         )
         self._add(
             QgsProcessingParameterBoolean(self.FORCE, self.tr("Rebuild"), False),
@@ -114,7 +122,8 @@ class SetUpRuntime(RoadSegAlgorithm):
         )
         base = self._path(parameters, self.PYTHON, context)
         force = self.parameterAsBoolean(parameters, self.FORCE, context)
-        python, versions = build.set_up(requirements, sources, Path(base) if base else None, force, feedback)
+        added = [runtime.FLEET] if self.parameterAsBoolean(parameters, self.FLEET, context) else []
+        python, versions = build.set_up(requirements, sources, Path(base) if base else None, force, feedback, added)
         version = ", ".join(f"{name} {number}" for name, number in versions.items() if number)
         feedback.pushInfo(self.tr("RoadSeg's runtime is {python}: {version}").format(python=python, version=version))
         return {self.PYTHON: str(python), self.VERSION: version}

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ from qgis.PyQt.QtCore import QLockFile
 
 from ...training_core.errors import Cancelled, RuntimeEnvironmentError
 from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
-from .runtime import REQUIREMENT_SETS, RequirementSet, check, interpreter, managed_set, named, preferred_sets
+from .runtime import MODULES, REQUIREMENT_SETS, RequirementSet, check, interpreter, managed_set, named, preferred_sets
 from .usage import is_in_use
 
 _PRINT_VERSION = "import sys; print(*sys.version_info[:2])"
@@ -60,6 +60,7 @@ def set_up(
     base: Optional[Path],
     force: bool,
     feedback: QgsProcessingFeedback,
+    added: Sequence[RequirementSet] = (),
 ) -> tuple[Path, dict[str, str]]:
     """Return a Python that works as the runtime, and its packages' versions; build it where there is none.
 
@@ -71,6 +72,8 @@ def set_up(
         See `build`.
     force : bool
         Build in any case.
+    added : sequence of RequirementSet
+        Installed into the same environment, where they are not yet in it.
 
     Returns
     -------
@@ -87,7 +90,8 @@ def set_up(
     named_python = named()
     if named_python is not None and not force:
         feedback.pushInfo(f"{named_python} is named as the runtime's Python; nothing is built.")
-        return named_python, check(named_python, is_cancelled=feedback.isCanceled)
+        modules = [*MODULES, *_modules_of(*added)]
+        return named_python, check(named_python, modules, is_cancelled=feedback.isCanceled)
     if requirements is None:
         installed = None if force else managed_set()
         requirements = installed or choose_set(base, feedback)
@@ -95,18 +99,62 @@ def set_up(
     if python.is_file() and not force:
         try:
             versions = check(python, requirements.modules, feedback.isCanceled)
-            os.utime(requirements.folder)  # the one set up last is the one used
-            return python, versions
         except RuntimeEnvironmentError as error:
             feedback.pushWarning(f"{error.message}\nIt is rebuilt.")
-    versions = build(requirements, sources, base, feedback)
+        else:
+            versions.update(add(python, added, sources, feedback) if added else {})
+            os.utime(requirements.folder)  # the one set up last is the one used
+            return python, versions
+    versions = build(requirements, sources, base, feedback, added)
     if named_python is not None:
         feedback.pushWarning(f"{named_python} is named as the runtime's Python, and takes precedence over this one.")
     return python, versions
 
 
+def add(
+    python: Path, added: Sequence[RequirementSet], sources: Sources, feedback: QgsProcessingFeedback
+) -> dict[str, str]:
+    """Install requirement sets into the environment of a Python, unless they are in it; return their versions.
+
+    Parameters
+    ----------
+    python : Path
+        Of a managed environment.
+    added : sequence of RequirementSet
+    sources, feedback
+        See `build`.
+
+    Returns
+    -------
+    dict of str to str
+        Versions by package, that of Python first.
+
+    Raises
+    ------
+    RuntimeEnvironmentError
+        The installation failed; the environment does what it did before.
+    Cancelled
+        The user stopped it; the same.
+    """
+    modules = _modules_of(*added)
+    try:
+        return check(python, modules, feedback.isCanceled)
+    except RuntimeEnvironmentError:
+        _report(feedback, 10, f"Installing {', '.join(each.name for each in added)}")
+    steps = _uv_steps if _uses_uv() else _pip_steps
+    _, install = steps(python, python.parent.parent, [*sources.arguments(), *_files_of(*added)])
+    with _explaining_wheels(sources, added[0], python):
+        run_to_end(install[0], install[1:], feedback.pushConsoleInfo, feedback.isCanceled)
+    _report(feedback, 90, "Checking")
+    return check(python, modules, feedback.isCanceled)
+
+
 def build(
-    requirements: RequirementSet, sources: Sources, base: Optional[Path], feedback: QgsProcessingFeedback
+    requirements: RequirementSet,
+    sources: Sources,
+    base: Optional[Path],
+    feedback: QgsProcessingFeedback,
+    added: Sequence[RequirementSet] = (),
 ) -> dict[str, str]:
     """Build the environment of a requirement set, in place of one that is there, and return its packages' versions.
 
@@ -120,6 +168,8 @@ def build(
         The Python to build upon; None searches for one.
     feedback : QgsProcessingFeedback
         Receives progress and the tools' output, and can cancel.
+    added : sequence of RequirementSet
+        What to install beside them.
 
     Returns
     -------
@@ -139,13 +189,13 @@ def build(
     with _build_folder(requirements.folder) as folder:
         _report(feedback, 5, f"Making an environment with {base}")
         steps = _uv_steps if _uses_uv() else _pip_steps
-        make, install = steps(base, folder, [*sources.arguments(), "-r", str(requirements.file)])
+        make, install = steps(base, folder, [*sources.arguments(), *_files_of(requirements, *added)])
         run_to_end(make[0], make[1:], feedback.pushConsoleInfo, feedback.isCanceled)
         _report(feedback, 10, "Installing packages; this takes some minutes")
         with _explaining_wheels(sources, requirements, base):
             run_to_end(install[0], install[1:], feedback.pushConsoleInfo, feedback.isCanceled)
         _report(feedback, 90, "Checking")
-        return check(interpreter(folder), requirements.modules, feedback.isCanceled)
+        return check(interpreter(folder), _modules_of(requirements, *added), feedback.isCanceled)
 
 
 def choose_set(base: Optional[Path], feedback: QgsProcessingFeedback) -> RequirementSet:
@@ -224,6 +274,14 @@ def _fits(version: tuple[int, ...], requirements: RequirementSet) -> bool:
 
 def _range(requirements: RequirementSet) -> str:
     return " to ".join(f"{major}.{minor}" for major, minor in requirements.pythons)
+
+
+def _files_of(*sets: RequirementSet) -> list[str]:
+    return [argument for each in sets for argument in ("-r", str(each.file))]
+
+
+def _modules_of(*sets: RequirementSet) -> list[str]:
+    return [module for each in sets for module in each.modules]
 
 
 def _uses_uv() -> bool:

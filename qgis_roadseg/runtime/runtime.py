@@ -81,6 +81,9 @@ REQUIREMENT_SETS = {
     )
 }
 
+# Beside one of these, in the same environment, where it is asked for.
+FLEET = RequirementSet("fleet", ("dask", "distributed", "bokeh", "cryptography", "pyarrow"), ((3, 10), (3, 14)))
+
 
 def preferred_sets() -> list[RequirementSet]:
     """Return the requirement sets that this system can have, the best first; the Python is not looked at."""

@@ -32,6 +32,10 @@
         <translation>Ordner mit Wheel-Paketen</translation>
     </message>
     <message>
+        <source>Many machines</source>
+        <translation>Viele Rechner</translation>
+    </message>
+    <message>
         <source>Rebuild</source>
         <translation>Neu aufbauen</translation>
     </message>

@@ -32,6 +32,10 @@
         <translation>Carpeta de paquetes wheel</translation>
     </message>
     <message>
+        <source>Many machines</source>
+        <translation>Muchas máquinas</translation>
+    </message>
+    <message>
         <source>Rebuild</source>
         <translation>Crear de nuevo</translation>
     </message>

@@ -32,6 +32,10 @@
         <translation>Dossier de paquets wheel</translation>
     </message>
     <message>
+        <source>Many machines</source>
+        <translation>Plusieurs machines</translation>
+    </message>
+    <message>
         <source>Rebuild</source>
         <translation>Recréer</translation>
     </message>

@@ -104,7 +104,7 @@ def _coast() -> np.ndarray:
     return radius_m[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-_OF_AREAS = ("finetune", "segment", "extractroads", "evaluate", "scorenetwork", "comparenetworks")
+_OF_AREAS = ("finetune", "segment", "extractroads", "mapregion", "evaluate", "scorenetwork", "comparenetworks")
 CASES = [
     *(
         Case(

@@ -21,8 +21,9 @@ from cases import EITHER, REFUSED, Case, Place
 
 SEED = 20261122
 # Jobs that read a model, and the field that names it; every spoiled file is given to one of them, in turns.
-_READERS = (("segment", "model"), ("extractroads", "model"), ("evaluate", "model"), ("finetune", "base_model"),
-            ("exportmodel", "model"), ("quantize", "model"), ("mergemodels", "models"))  # fmt: skip
+_READERS = (("segment", "model"), ("extractroads", "model"), ("mapregion", "model"), ("evaluate", "model"),
+            ("finetune", "base_model"), ("exportmodel", "model"), ("quantize", "model"),
+            ("mergemodels", "models"))  # fmt: skip
 _ONNX_READERS = ("segment", "extractroads", "evaluate", "quantize")
 
 # Values of every kind, in place of good ones.

@@ -17,7 +17,7 @@ from affine import Affine
 from cases import DONE, EITHER, REFUSED, Case, Place
 from support.rasters import NORTH_UP, UTM, write_raster
 
-IMAGE_JOBS = ("segment", "extractroads", "evaluate", "finetune", "quantize")
+IMAGE_JOBS = ("segment", "extractroads", "mapregion", "evaluate", "finetune", "quantize")
 MAP_JOBS = ("vectorize", "suggestlabels")
 JOBS = (*IMAGE_JOBS, *MAP_JOBS)
 # Jobs in which a raster alone decides whether they can be done, and quick ones.
@@ -39,7 +39,7 @@ def good_values(place: Place, job: str) -> np.ndarray:
 
 def with_raster(place: Place, job: str, path: str | Path, alone: bool = False) -> dict[str, Any]:
     """Return options with another raster; `alone` without layers that may not fit it."""
-    if job in ("evaluate", "finetune", "quantize"):
+    if job in ("mapregion", "evaluate", "finetune", "quantize"):
         return {"rasters": [str(path)]}
     layers = {"suggestlabels": {"labeled": ""}} | (
         {"segment": {"aoi": ""}, "extractroads": {"aoi": ""}} if alone else {}

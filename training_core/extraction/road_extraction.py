@@ -220,6 +220,11 @@ def attributes(graph: Graph, measures: LineMeasures, classes: Sequence[RoadClass
         Of its lines.
     classes : sequence of RoadClass
         Those that are voted on.
+
+    Returns
+    -------
+    dict of str to ndarray (m,), float64 or object
+        NaN and None where something is not known.
     """
     width_m = cleaning.median_of_lines(graph, measures.width_m)
     columns = {"width_m": width_m, "confidence": _mean_of_lines(graph, measures.probability)}

@@ -20,6 +20,7 @@ from pyproj.exceptions import ProjError
 from shapely.errors import ShapelyError
 
 from ..errors import LabelError, OutputError
+from . import geoparquet
 from .crossings import MOST_CROSSINGS, TooManyCrossings, check_crossings
 from .grid import LARGEST_COORDINATE, LARGEST_DEG
 from .sources import QGIS_PART, require_openable
@@ -30,6 +31,7 @@ FORMATS = {
     ".gpkg": ("GPKG", True),
     ".geojson": ("GeoJSON", False),
     ".fgb": ("FlatGeobuf", False),
+    geoparquet.SUFFIX: ("GeoParquet", False),
 }
 # Older versions of GDAL warn about GeoPackages of version 1.4, which has no advantage here.
 CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
@@ -239,6 +241,8 @@ def check_vector_output(path: str, layer_count: int = 1) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise OutputError(f"{path} is in no format that RoadSeg writes.", f"End its name in {', '.join(FORMATS)}.")
+    if suffix == geoparquet.SUFFIX:
+        geoparquet.require_pyarrow(path)
     if layer_count > 1 and not FORMATS[suffix][1]:
         raise OutputError(f"{path} can hold only one layer.", "Give each output a file of its own, or use .gpkg.")
 
@@ -267,6 +271,10 @@ def write_layers(
     path, types = Path(path), geometry_types or {}
     written = {}
     with _writing(path, len(layers)) as driver:
+        if driver == "GeoParquet":
+            ((name, layer),) = layers.items()
+            geoparquet.write_geoparquet(path, [layer], types.get(name, ""))
+            return
         for number, (name, layer) in enumerate(layers.items()):
             written[name] = _write(path, name, layer, driver, types.get(name), append=number > 0)
     check_written(path, driver, written)
@@ -293,6 +301,9 @@ def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDat
     """
     path, count, extents, empty = Path(path), 0, [], None
     with _writing(path, 1) as driver:
+        if driver == "GeoParquet":
+            geoparquet.write_geoparquet(path, parts, geometry_type)
+            return
         for part in parts:
             if not len(part):
                 empty = part  # of a layer without features some formats keep no fields, to which none could be appended

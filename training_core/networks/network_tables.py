@@ -121,11 +121,11 @@ def to_lines(
     ----------
     graph : Graph
     to_map : callable
-        See `to_tables`.
+        From points of the graph, (n, 2), float64, to map coordinates, (n, 2), float64.
     crs : Any
-        See `to_tables`.
+        The map's CRS, as pyproj takes it.
     columns : mapping of str to array (m,)
-        See `to_tables`.
+        Attributes of the edges; see `to_tables`.
     component : ndarray (m,), int64
         The network's component of each edge, 1 the longest.
 

@@ -31,6 +31,7 @@ from ..regions.fitness import Needs
 from ..regions.fleet import Crew, Fleet
 from ..regions.fleets import open_fleet
 from ..regions.index_layer import IndexedScene, IndexLayer
+from ..regions.index_style import put_style
 from ..regions.mosaic import find_mosaics
 from ..regions.network_tasks import PART_PX, RegionRoads
 from ..regions.prediction import Predicting
@@ -81,6 +82,8 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
         roads_path = outputs.stage(job.roads)
         index_path, report_path = (str(Path(job.folder) / name) for name in ("index.gpkg", "report.html"))
         index = stack.enter_context(IndexLayer(Path(index_path), region.grid.crs, region.indexed(), reporter))
+        put_style(Path(index_path), True, reporter)
+        stack.callback(put_style, Path(index_path), False, reporter)
         fleet = stack.enter_context(closing(open_fleet(crew, needs, reporter, job.scheduler, job.workers, job.threads)))
         if fleet.dashboard:
             reporter.log(f"The work can be watched at {fleet.dashboard}.")

@@ -148,6 +148,7 @@ class Course:
             "outside": self._plan.outside,
             "megapixels": self.pace.megapixels,
             "megapixels_per_s": self.pace.megapixels / max(elapsed_s, 1e-9),
+            "pace": self.pace.by_worker(),
             "partial": bool(failures),
             "failures": failures,
         }

@@ -246,21 +246,22 @@ class DaskFleet:
         for address, found in probed.items():
             if found != _PROBE:
                 self._unfit[address] = [f"it has no RoadSeg ({_in_words(found)})"]
-        able = [address for address in probed if address not in self._unfit]
         with suppress(Exception):  # of workers without RoadSeg; the others have been told all the same
             self._client.register_plugin(
                 FleetPlugin(self._job, self._leader.document, _by_name(self._crew), self._places), name=self._job
             )
-        until_s = time.monotonic() + PREPARE_S
-        while able and time.monotonic() < until_s:
+        began_s = seen_s = time.monotonic()
+        while time.monotonic() - began_s < PREPARE_S and time.monotonic() - seen_s < WORKERS_S:
             self._reporter.check_cancelled()
-            for address, state in self._client.run(state_of, self._job, workers=able, on_error="ignore").items():
+            living = self._client.nthreads()
+            unknown = [each for each in living if each not in self._fit and each not in self._unfit]
+            if living and not unknown:
+                break
+            seen_s = time.monotonic() if living else seen_s  # where one died, another is started
+            for address, state in self._client.run(state_of, self._job, workers=unknown, on_error="ignore").items():
                 if state is not None:
                     self._note(address, state["name"], state["complaints"])
-            living = self._client.nthreads()
-            able = [each for each in able if each in living and each not in self._fit and each not in self._unfit]
-            if able:
-                time.sleep(POLL_S)
+            time.sleep(0.05)
         self._check_answers()
         self._tell()
 
@@ -531,11 +532,22 @@ def _local_cluster(own_places: list[Any], stack: ExitStack) -> Any:
         "distributed.nanny.pre-spawn-environ": variables,
     }
     with dask.config.set(settings):
-        return LocalCluster(
-            n_workers=len(own_places), threads_per_worker=1, host=LOOPBACK, local_directory=scratch, memory_limit=0,
-            dashboard_address=f"{LOOPBACK}:0", silence_logs=logging.CRITICAL,
-            security=Security.temporary() if has_module("cryptography") else Security(require_encryption=False),
-        )  # fmt: skip
+        for attempt in range(MOST_KILLS):
+            try:
+                return LocalCluster(
+                    n_workers=len(own_places), threads_per_worker=1, host=LOOPBACK, local_directory=scratch,
+                    memory_limit=0, dashboard_address=f"{LOOPBACK}:0", silence_logs=logging.CRITICAL,
+                    security=Security.temporary() if has_module("cryptography") else Security(require_encryption=False),
+                )  # fmt: skip
+            except Exception as error:  # one was killed as it began
+                for process in _own_workers():
+                    process.kill()
+                if attempt == MOST_KILLS - 1:
+                    raise WorkerError(
+                        f"The processes of this machine do not start ({_in_words(error)}).",
+                        "Use one (workers), or make room in its memory.",
+                    ) from error
+    raise AssertionError
 
 
 def _own_workers() -> list[Any]:

@@ -11,7 +11,7 @@ from ..system.placement import AUTO, count_processes
 from .fitness import Needs
 from .fleet import Crew, Fleet, LocalFleet, has_module
 
-SET_UP = "Run Set up runtime with Many machines (fleet), or install dask, distributed and bokeh into the runtime."
+SET_UP = "Run Set up runtime with Many machines (FLEET), or install what resources/runtime/fleet.txt lists."
 
 
 def open_fleet(

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 from qgis.core import (
+    Qgis,
     QgsApplication,
     QgsProcessingContext,
     QgsProcessingOutputLayerDefinition,
@@ -72,6 +73,18 @@ def test_a_regions_index_arrives_with_its_roads_colored_by_status(
     assert len({color_of(renderer, status) for status in statuses[:5]}) == 5
     later = QgsVectorLayer(str(folder / "index.gpkg"), "later", "ogr")  # as somebody adds it who looks on
     assert later.renderer().dump() == renderer.dump()
+
+
+def test_an_index_that_is_added_while_a_region_is_mapped_is_read_again_by_itself(tmp_path, play_runtime, image, model):
+    play_runtime(REGION)
+    index = tmp_path / "region" / "index.gpkg"
+    values = {"INPUT": [str(image)], "MODEL": model, "FOLDER": str(index.parent)}
+    run("mapregion", {**values, "OUTPUT": str(tmp_path / "roads.gpkg")})
+    assert QgsVectorLayer(str(index), "done", "ogr").autoRefreshMode() == Qgis.AutoRefreshMode.Disabled
+    shutil.copyfile(RESOURCES / "styles" / "region_index_live.qml", index.with_suffix(".qml"))  # as the worker does
+    live = QgsVectorLayer(str(index), "live", "ogr")
+    assert live.autoRefreshMode() == Qgis.AutoRefreshMode.ReloadData and live.autoRefreshInterval() == 5000
+    assert live.renderer().classAttribute() == "status"
 
 
 def test_a_regions_index_is_not_loaded_where_no_result_is(play_runtime, image, tmp_path, model):

@@ -50,6 +50,27 @@ def test_a_runtime_is_built_from_wheels_and_works_where_it_lies(tiny, tmp_path, 
     assert "rebuilt" in loud.text
 
 
+def test_a_set_is_added_to_a_runtime_that_is_there_or_built_with_it(tiny, tmp_path, ear):
+    more = RequirementSet("more", ("more",), tiny.pythons)
+    more.file.write_text("more==3\n")
+    wheels = make_wheel(tmp_path / "wheels")
+    python, versions = set_up(tiny, Sources(wheels=wheels), None, False, ear)
+    with pytest.raises(RuntimeEnvironmentError, match=r"(?s)No matching distribution.*more") as why:
+        set_up(tiny, Sources(wheels=wheels), None, False, Ear(), [more])
+    assert "-r more.txt -d wheels" in why.value.remedy
+    assert runtime.check(python, ["tiny"]) == versions  # what was there is kept
+
+    make_wheel(tmp_path / "wheels", "__version__ = '3'", name="more", version="3")
+    loud, silent = Ear(), Ear()
+    assert set_up(tiny, Sources(wheels=wheels), None, False, loud, [more]) == (python, {**versions, "more": "3"})
+    assert "Installing more" in loud.text
+    assert "rebuilt" not in loud.text
+    assert set_up(tiny, Sources(), None, False, silent, [more]) == (python, {**versions, "more": "3"})
+    assert "Installing" not in silent.text
+
+    assert set_up(tiny, Sources(wheels=wheels), None, True, Ear(), [more])[1] == {**versions, "more": "3"}
+
+
 def test_a_failing_installation_leaves_nothing(tiny, tmp_path, ear):
     (tmp_path / "empty").mkdir()
     leftover = tiny.folder.with_name(f".{tiny.folder.name}-killed")
@@ -164,9 +185,12 @@ def test_two_builds_at_once(tiny, ear):
 
 def test_a_named_python_is_only_checked(tiny, play_runtime, monkeypatch, ear):
     monkeypatch.setenv(runtime.VARIABLE, sys.executable)
-    monkeypatch.setattr(build, "check", lambda python, **_: {"python": str(python)})
+    monkeypatch.setattr(build, "check", lambda python, *_, **__: {"python": str(python)})
     assert set_up(tiny, Sources(), None, False, ear) == (Path(sys.executable), {"python": sys.executable})
     assert "nothing is built" in ear.text
+    monkeypatch.setattr(build, "check", lambda python, modules, **_: {"modules": modules})
+    _, versions = set_up(tiny, Sources(), None, False, ear, [runtime.FLEET])
+    assert versions["modules"] == [*runtime.MODULES, *runtime.FLEET.modules]
 
 
 def test_where_packages_come_from():

@@ -91,3 +91,9 @@ def test_every_module_that_is_checked_is_required(requirements):
     text = requirements.file.read_text() + requirements.file.with_name("common.txt").read_text()
     for module in requirements.modules:
         assert f"\n{module.replace('_', '-')}" in text
+
+
+def test_every_module_that_many_machines_need_is_required():
+    text = runtime.FLEET.file.read_text()
+    for module in runtime.FLEET.modules:
+        assert f"\n{module}>=" in text

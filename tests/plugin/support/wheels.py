@@ -6,19 +6,20 @@ from roadseg.qgis_roadseg.runtime import runtime
 from roadseg.qgis_roadseg.runtime.runtime import RequirementSet
 
 
-def make_wheel(folder, code="__version__ = '1.2'", extra=()):
+def make_wheel(folder, code="__version__ = '1.2'", extra=(), name="tiny", version="1.2"):
     """Write the wheel into a folder, with further files by their names in the archive; return the folder's path."""
     folder.mkdir(exist_ok=True)
+    info = f"{name}-{version}.dist-info"
     files = {
-        "tiny.py": code,
-        "tiny-1.2.dist-info/METADATA": "Metadata-Version: 2.1\nName: tiny\nVersion: 1.2\n",
-        "tiny-1.2.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{name}.py": code,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         **dict(extra),
     }
-    with zipfile.ZipFile(folder / "tiny-1.2-py3-none-any.whl", "w") as wheel:
-        for name, text in files.items():
-            wheel.writestr(name, text)
-        wheel.writestr("tiny-1.2.dist-info/RECORD", "".join(f"{name},,\n" for name in files))
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        for path, text in files.items():
+            wheel.writestr(path, text)
+        wheel.writestr(f"{info}/RECORD", "".join(f"{path},,\n" for path in files))
     return str(folder)
 
 

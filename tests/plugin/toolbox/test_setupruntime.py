@@ -39,3 +39,13 @@ def test_setupruntime_builds_the_packages_chosen_and_by_default_any_that_fit(val
     monkeypatch.setattr(build, "set_up", lambda requirements, *_: seen.append(requirements) or ("python", {}))
     run("setupruntime", values)
     assert [each and each.name for each in seen] == [name]
+
+
+def test_setupruntime_adds_what_many_machines_need_only_where_it_is_asked_for(no_runtime, monkeypatch):
+    from roadseg.qgis_roadseg.runtime import build
+
+    seen = []
+    monkeypatch.setattr(build, "set_up", lambda *arguments: seen.append(arguments[-1]) or ("python", {}))
+    run("setupruntime", {})
+    run("setupruntime", {"FLEET": True})
+    assert [[each.name for each in added] for added in seen] == [[], ["fleet"]]

@@ -1,0 +1,48 @@
+"""Lines in GeoParquet, as geopandas and others read it."""
+
+import importlib.util
+import json
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+
+from support.rasters import layer
+from training_core.errors import OutputError
+from training_core.geodata import geoparquet
+from training_core.geodata.vectors import check_vector_output, write_in_parts, write_layers
+
+parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow (the requirement set fleet) is not there")
+
+
+def roads(count):
+    points = np.random.default_rng(1).uniform((390000, 5820000), (391000, 5821000), (count, 6, 2))
+    lines = layer(*shapely.linestrings(points), length_m=list(map(float, range(count))), width=[None] * count)
+    return lines.assign(highway=[f"road {number}" for number in range(count)])
+
+
+def test_parts_are_one_layer_with_its_crs(tmp_path):
+    lines, path = roads(7), tmp_path / "roads.parquet"
+    lines["width"] = [None] * 3 + ["3.5"] * 4  # of which the first part knows none
+    write_in_parts(path, "roads", [lines[:0], lines[:3], lines[3:]], "LineString")
+    found = geopandas.read_parquet(path)
+    assert found.crs == lines.crs and found.geometry.geom_equals_exact(lines.geometry, 0).all()
+    assert found["length_m"].tolist() == lines["length_m"].tolist() and found["width"].tolist()[3:] == ["3.5"] * 4
+    document = json.loads(parquet.read_metadata(path).metadata[b"geo"])
+    assert document["columns"]["geometry"]["geometry_types"] == ["LineString"]
+    assert parquet.read_metadata(path).num_row_groups == 2
+
+
+@pytest.mark.parametrize("count", [0, 5])
+def test_a_layer_at_once(tmp_path, count):
+    write_layers(tmp_path / "roads.parquet", {"roads": roads(count)}, {"roads": "LineString"})
+    assert len(geopandas.read_parquet(tmp_path / "roads.parquet")) == count
+
+
+def test_without_pyarrow_it_is_refused_with_what_to_install(monkeypatch):
+    monkeypatch.setattr(
+        geoparquet, "find_spec", lambda name: None if name == "pyarrow" else importlib.util.find_spec(name)
+    )
+    with pytest.raises(OutputError, match="fleet"):
+        check_vector_output("roads.parquet")

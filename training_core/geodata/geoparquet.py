@@ -1,0 +1,97 @@
+"""GeoParquet: tables of lines written part by part, a row group each.
+
+Scope: the format, by pyarrow, which the requirement set fleet brings along. Independent of what the lines mean.
+The file's metadata follow the GeoParquet specification, version 1.1.0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import geopandas
+
+from ..errors import OutputError
+
+SUFFIX = ".parquet"
+_GEOMETRY = "geometry"
+
+
+def require_pyarrow(path: str) -> None:
+    """Check that a GeoParquet file can be written.
+
+    Raises
+    ------
+    OutputError
+        The runtime has no pyarrow.
+    """
+    if find_spec("pyarrow") is None:
+        raise OutputError(
+            f"{path} cannot be written: the runtime has no pyarrow (requirement set fleet).",
+            "Run Set up runtime with Many machines (fleet), or choose a GeoPackage.",
+        )
+
+
+def write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> int:
+    """Write parts of a layer, and return the number of features.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced if it exists.
+    parts : iterable of GeoDataFrame
+        With the same columns and CRS; one at least, which may be empty.
+    geometry_type : str
+        `LineString` or the like.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    OutputError
+        It is not whole: it is read back.
+    """
+    from pyarrow import parquet
+
+    count, writer, empty = 0, None, None
+    try:
+        for part in parts:
+            if not len(part):
+                empty = part
+                continue
+            table = _table(part, geometry_type)
+            writer = writer or parquet.ParquetWriter(path, table.schema, compression="zstd")
+            writer.write_table(table.cast(writer.schema))
+            count += len(part)
+        if writer is None:
+            parquet.write_table(_table(empty, geometry_type), path, compression="zstd")
+    finally:
+        if writer is not None:
+            writer.close()
+    if parquet.read_metadata(path).num_rows != count:
+        raise OutputError(f"{path} cannot be written whole.", "Make room on the disk, or choose another folder.")
+    return count
+
+
+def _table(part: geopandas.GeoDataFrame, geometry_type: str) -> Any:
+    """Return features as a table of pyarrow, shapes as WKB."""
+    import pyarrow
+
+    plain = pyarrow.Table.from_pandas(part.drop(columns=_GEOMETRY), preserve_index=False)
+    # A column of which a part knows no value has no type there.
+    fields = [
+        field.with_type(pyarrow.string()) if pyarrow.types.is_null(field.type) else field for field in plain.schema
+    ]
+    plain = plain.cast(pyarrow.schema(fields))
+    shapes = pyarrow.array(part.geometry.to_wkb().tolist(), type=pyarrow.binary())
+    column = {"encoding": "WKB", "geometry_types": [geometry_type], "crs": part.crs.to_json_dict()}
+    document = {"version": "1.1.0", "primary_column": _GEOMETRY, "columns": {_GEOMETRY: column}}
+    table = plain.append_column(_GEOMETRY, shapes)
+    return table.replace_schema_metadata({"geo": json.dumps(document)})
