@@ -41,7 +41,8 @@ from ..regions.scene_tasks import Planner
 from ..regions.settings import choose_settings
 from ..regions.store import Store
 from ..regions.work import perform, prepare_worker
-from ..reports.region_report import RegionRecord, longest, write_region_report
+from ..reports.region_report import RegionRecord, write_region_report
+from ..reports.road_sketch import RoadSketch
 from ..segmentation.work_plan import plan_image
 from ..system.outputs import Outputs
 from ..system.timing import Stages
@@ -49,8 +50,6 @@ from ..system.versions import versions
 
 # Workers look for so many scenes before they begin; what is missing later is a scene that has failed.
 _LOOKED_AT = 20
-# So many of the longest lines are kept for the report's map.
-_DRAWN = 50_000
 
 
 def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
@@ -82,7 +81,7 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
     with Outputs([*with_sources(paths), job.model, job.aoi]) as outputs, ExitStack() as stack:
         roads_path = outputs.stage(job.roads)
         index_path, report_path = (str(Path(job.folder) / name) for name in ("index.gpkg", "report.html"))
-        index = stack.enter_context(IndexLayer(Path(index_path), region.grid.crs, region.indexed()))
+        index = stack.enter_context(IndexLayer(Path(index_path), region.grid.crs, region.indexed(), reporter))
         put_style(Path(index_path), True, reporter)
         stack.callback(put_style, Path(index_path), False, reporter)
         fleet = stack.enter_context(closing(open_fleet(crew, needs, reporter, job.scheduler, job.workers, job.threads)))
@@ -140,7 +139,7 @@ class _Drawn:
     count: int = 0
     length_m: float = 0.0
     components: int = 0
-    lines: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=object))
+    sketch: RoadSketch = field(default_factory=RoadSketch)
     scene_m: dict[str, float] = field(default_factory=dict)
 
     def noted(self, tables: Iterator[geopandas.GeoDataFrame]) -> Iterator[geopandas.GeoDataFrame]:
@@ -152,7 +151,7 @@ class _Drawn:
                 self.count += len(table)
                 self.length_m += float(table["length_m"].sum())
                 self.components = max(self.components, int(table["component"].max()))
-                self.lines = longest(np.concatenate([self.lines, lines]), _DRAWN)
+                self.sketch.add(lines)
                 middles = shapely.line_interpolate_point(lines, 0.5, normalized=True)
                 line, scene = tree.query(middles, predicate="intersects")
                 for number, length_m in zip(scene.tolist(), table["length_m"].to_numpy()[line].tolist()):
@@ -198,9 +197,12 @@ def _record(
         versions=versions(),
         numbers=result,
         scenes=scenes,
-        roads=np.array([region.grid.to_metric(line) for line in drawn.lines], dtype=object),
+        scene_km={name: length_m / 1000 for name, length_m in drawn.scene_m.items()},
+        roads=np.array([region.grid.to_metric(line) for line in drawn.sketch.lines], dtype=object),
+        roads_every=drawn.sketch.every,
         fleet=fleet,
         pace=course.pace.by_worker(),
+        tasks_s=[task.elapsed_s for task in course.pace.times if task.megapixels],
         course=course.points,
         area_km2=area_m2 / 1e6,
     )

@@ -86,7 +86,10 @@ class Course:
 
     def _note(self, outcome: Outcome) -> None:
         task = outcome.task
-        self.pace.add(outcome.worker, task.megapixels, outcome.elapsed_s)
+        if outcome.result is None:
+            self.pace.skip(task.megapixels)
+        else:
+            self.pace.add(outcome.worker, task.megapixels, outcome.elapsed_s)
         elapsed_s = time.monotonic() - self._began_s
         if elapsed_s >= self.points[-1][0] * (1 + 1 / _POINTS) or len(self.points) < _POINTS:
             self.points.append((elapsed_s, self.pace.megapixels))

@@ -1,55 +1,90 @@
-"""The index of scenes: a GeoPackage of footprints with status and pace, updated while a region is mapped.
+"""The index of a region's scenes: a GeoPackage of their footprints that can be looked at while the work goes on.
 
-Scope: one layer in one file, which others may read at the same time. Independent of how scenes are mapped.
+The file is a plain SQLite database with a rollback journal: readers see the state before or after a change, and nothing
+lies beside the file at the end. It has no spatial index, whose triggers need functions that only GDAL has. Changes are
+gathered, and written by a thread of their own: neither a slow disk nor a reader that holds the file delays the work.
 
-The file is made by GDAL and updated by SQLite, field by field. It has no spatial index: its triggers need functions
-that GDAL alone brings along.
+Scope: rows and their values. Independent of how scenes are mapped. The index can be made anew at any time, so what
+cannot be written to it is a warning.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
-import time
+import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from contextlib import closing
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Optional
 
 import geopandas
-import pyogrio
+import numpy as np
+import pandas
+from rasterio.crs import CRS
 from shapely.geometry.base import BaseGeometry
 
-from ..errors import OutputError
-from ..geodata.vectors import CREATION_OPTIONS
-from ..system.outputs import Outputs
+from ..errors import OutputError, without_passwords
+from ..events import Reporter
+from ..system.staging import StagingFolder, sync
 
 LAYER = "scenes"
-WAITING, RUNNING, DONE, KEPT, FAILED = "waiting", "running", "done", "kept", "failed"
-# How often changes are written, how long a reader that holds the file is waited for each time, and at the end.
-_EVERY_S, _PATIENCE_S, _LAST_PATIENCE_S = 1.0, 0.2, 10.0
-_CHANGING = ("status", "reason", "blocks_done", "mp_per_s", "road_km", "updated")
+WAITING, RUNNING, DONE, KEPT, FAILED, OUTSIDE = "waiting", "running", "done", "kept", "failed", "outside"
+STATUSES = (WAITING, RUNNING, DONE, KEPT, FAILED, OUTSIDE)
+# The layer's fields and their types; those that may be empty are None until they are known.
+FIELDS = {
+    "name": "object", "path": "object", "status": "object", "reason": "object", "blocks": "int32",
+    "blocks_done": "int32", "megapixels": "float64", "mp_per_s": "float64", "road_km": "float64", "mask": "object",
+    "probability": "object", "updated": "datetime64[ms, UTC]",
+}  # fmt: skip
+# Of these, what changes, and the statement that writes it.
+_CHANGING = ("status", "reason", "blocks", "blocks_done", "megapixels", "mp_per_s", "road_km", "mask", "probability")
+_WRITE_ROW = (
+    "UPDATE scenes SET status = :status, reason = :reason, blocks = :blocks, blocks_done = :blocks_done, "
+    "megapixels = :megapixels, mp_per_s = :mp_per_s, road_km = :road_km, mask = :mask, probability = :probability, "
+    "updated = :updated WHERE fid = :fid"
+)
+# What an index that is filled anew must have in common with the new one: tables, triggers and CRS.
+_FORM = (
+    "SELECT type, name, sql FROM {}sqlite_master ORDER BY type, name",
+    "SELECT srs_id, definition FROM {}gpkg_spatial_ref_sys ORDER BY srs_id",
+    "SELECT table_name, geometry_type_name, srs_id FROM {}gpkg_geometry_columns",
+)
+_REFILL = (
+    "DELETE FROM main.scenes",
+    "INSERT INTO main.scenes SELECT * FROM new.scenes",
+    "DELETE FROM main.gpkg_contents",
+    "INSERT INTO main.gpkg_contents SELECT * FROM new.gpkg_contents",
+)
+# Changes are written so often at most.
+PERIOD_S = 1.0
+# How long a reader may hold the file before a change is put off until the next one.
+_PATIENCE_S = 5.0
 
 
 @dataclass(frozen=True)
 class IndexedScene:
-    """A scene in the index.
+    """A scene as it is when the index is made.
 
     Parameters
     ----------
     name, path : str
-    outline : geometry, optional
-        In the CRS of the layer; None for a scene that cannot be placed.
+    outline : Polygon, optional
+        The footprint in the layer's CRS; None where it is not known.
     status : str
-        One of the constants above.
+        One of STATUSES.
     reason : str
         Of a failure.
     blocks : int
         Into which it is divided.
     megapixels : float
+        To predict.
     mask, probability : str
-        Paths of its results.
+        Paths of its results; empty where there are none yet.
     """
 
     name: str
@@ -64,83 +99,199 @@ class IndexedScene:
 
 
 class IndexLayer:
-    """The index of scenes. A context manager, which writes the last changes at its end.
+    """The index while the work goes on.
 
     Parameters
     ----------
     path : Path
-        The file; replaced if it exists.
-    crs : Any
-        As pyproj takes it.
+        The GeoPackage. An index of an earlier run that is there is filled anew, so that who looks at it sees the new
+        one; any other file is replaced as a whole.
+    crs : CRS
+        Of the footprints.
     scenes : sequence of IndexedScene
-        With different names, but for those that have failed.
+        Where several have a name, `update` changes the first.
+    reporter : Reporter, optional
+        Gets one warning if changes cannot be written.
 
     Raises
     ------
     OutputError
-        It cannot be written.
+        The file cannot be written.
     """
 
-    def __init__(self, path: Path, crs: Any, scenes: Sequence[IndexedScene]) -> None:
-        self._path = path
-        self._rows = {scene.name: row for row, scene in enumerate(scenes, 1) if scene.outline is not None}
-        self._changes: dict[int, dict[str, Any]] = {}
-        self._written_s = time.monotonic()
-        _create(path, crs, scenes)
-
-    def __enter__(self) -> "IndexLayer":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._write(_LAST_PATIENCE_S)
+    def __init__(
+        self, path: Path, crs: CRS, scenes: Sequence[IndexedScene], reporter: Optional[Reporter] = None
+    ) -> None:
+        self._path, self._reporter = Path(path), reporter or Reporter()
+        self._values: dict[str, dict[str, Any]] = {}
+        for number, scene in enumerate(scenes, 1):
+            self._values.setdefault(scene.name, {"fid": number, **_first_values(scene)})
+        _make(self._path, crs, scenes)
+        self._changed: set[str] = set()
+        self._lock, self._wake, self._ended = threading.Lock(), threading.Event(), threading.Event()
+        self._warned = False
+        self._writer = threading.Thread(target=self._write_on, name="index layer", daemon=True)
+        self._writer.start()
 
     def update(self, name: str, **values: Any) -> None:
-        """Change fields of a scene; they are written within about a second, together with those of others.
+        """Change values of a scene; they are in the file a second later, or at `close`.
 
         Parameters
         ----------
         name : str
-            A scene that is not in the index is ignored.
+            The scene's; one that is not in the index is ignored.
         **values
-            status, reason, blocks_done, mp_per_s or road_km.
+            By field: status, reason, blocks, blocks_done, megapixels, mp_per_s, road_km, mask, probability. The field
+            updated is set to now.
+
+        Raises
+        ------
+        ValueError
+            There is no such field or status.
         """
-        if name not in self._rows:
+        if not values.keys() <= set(_CHANGING) or values.get("status", DONE) not in STATUSES:
+            raise ValueError(f"{values} are no values of a scene.")
+        if name not in self._values:
             return
-        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        self._changes.setdefault(self._rows[name], {}).update(values, updated=now)
-        if time.monotonic() - self._written_s >= _EVERY_S:
-            self._write(_PATIENCE_S)
+        with self._lock:
+            self._values[name].update({field: _plain(value) for field, value in values.items()}, updated=_now())
+            self._changed.add(name)
+        self._wake.set()
 
-    def _write(self, patience_s: float) -> None:
-        """Write the changes; they stay for the next time where a reader holds the file, or its disk is full."""
-        self._written_s = time.monotonic()
-        changes = [
-            (*(values.get(field) for field in _CHANGING), row) for row, values in self._changes.items()
-        ]  # None leaves a field as it is
-        assignments = ", ".join(f"{field} = coalesce(?, {field})" for field in _CHANGING)
-        with contextlib.suppress(sqlite3.Error):
-            with contextlib.closing(sqlite3.connect(self._path, timeout=patience_s)) as database, database:
-                database.executemany(f"UPDATE {LAYER} SET {assignments} WHERE fid = ?", changes)
-            self._changes.clear()
+    def close(self) -> None:
+        """Write what is left, and end."""
+        if self._ended.is_set():
+            return
+        self._ended.set()
+        self._wake.set()
+        self._writer.join()
+        with contextlib.suppress(OSError):
+            sync(self._path)
+
+    def __enter__(self) -> "IndexLayer":
+        """Return the layer; at the end it is closed."""
+        return self
+
+    def __exit__(
+        self, kind: Optional[type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
+        """See `close`."""
+        self.close()
+
+    def _write_on(self) -> None:
+        """Write what has changed, once a period, until the end."""
+        while not self._ended.is_set():
+            self._wake.wait()
+            self._wake.clear()
+            self._write()
+            self._ended.wait(PERIOD_S)
+        self._write()
+
+    def _write(self) -> None:
+        """Write what has changed; where that fails, it is tried again with the next changes."""
+        with self._lock:
+            changed, self._changed = self._changed, set()
+            rows = [dict(self._values[name]) for name in changed]
+        if not rows:
+            return
+        try:
+            with closing(_connect(self._path)) as database, database:
+                database.executemany(_WRITE_ROW, rows)
+                database.execute("UPDATE gpkg_contents SET last_change = ?", (_now(),))
+        except (sqlite3.Error, OSError) as error:
+            with self._lock:
+                self._changed |= changed
+            if not self._warned:
+                self._warned = True
+                self._reporter.warning(f"The index of scenes {self._path} cannot be kept up to date: {error}.")
 
 
-def _create(path: Path, crs: Any, scenes: Sequence[IndexedScene]) -> None:
-    rows = [{name: value for name, value in asdict(scene).items() if name != "outline"} for scene in scenes]
-    table = geopandas.GeoDataFrame(rows, geometry=[scene.outline for scene in scenes], crs=crs)
-    for name, empty in (("blocks_done", 0), ("mp_per_s", 0.0), ("road_km", 0.0), ("updated", "")):
-        table[name] = empty
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a database that is there, with a rollback journal and without waiting for the disk."""
+    if not path.is_file():
+        raise FileNotFoundError("the file is gone")
+    database = sqlite3.connect(path, timeout=_PATIENCE_S)
     try:
-        with Outputs() as outputs:
-            pyogrio.write_dataframe(
-                table,
-                outputs.stage(str(path)),
-                layer=LAYER,
-                driver="GPKG",
-                geometry_type="Polygon",
-                layer_options={"SPATIAL_INDEX": "NO"},
-                dataset_options=CREATION_OPTIONS["GPKG"],
+        database.execute("PRAGMA journal_mode = DELETE")  # a reader may have set another one
+        database.execute("PRAGMA synchronous = OFF")
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def _make(path: Path, crs: CRS, scenes: Sequence[IndexedScene]) -> None:
+    """Write the whole index.
+
+    Raises
+    ------
+    OutputError
+        That is not possible.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        staging = StagingFolder(path)
+        try:
+            new = staging.add(path.name)
+            _table(crs, scenes).to_file(
+                new, layer=LAYER, driver="GPKG", engine="pyogrio", geometry_type="Polygon", SPATIAL_INDEX="NO"
             )
-    except (RuntimeError, ValueError, OSError) as error:  # pyogrio's are RuntimeErrors
+            if not _refilled(path, new):
+                sync(new)
+                os.replace(new, path)
+                for ending in ("-wal", "-shm", "-journal"):  # of the file that was there
+                    path.with_name(path.name + ending).unlink(missing_ok=True)
+        finally:
+            staging.remove()
+    except (OSError, ValueError, RuntimeError, sqlite3.Error) as error:  # pyogrio's are RuntimeErrors
         raise OutputError(
-            f"{path} cannot be written: {str(error).rstrip('.')}.", "Make room on the disk, or choose another folder."
+            f"The index of scenes {path} cannot be written.",
+            "Choose another folder, make room on its disk, or remove the index from the project that shows it.",
         ) from error
+
+
+def _refilled(path: Path, new: Path) -> bool:
+    """Fill an index that is there with the rows of a new one, and return whether that was possible."""
+    try:
+        with closing(_connect(path)) as database:
+            database.execute("ATTACH ? AS new", (str(new),))
+            with database:
+                database.execute("BEGIN IMMEDIATE")
+                if _form(database, "main.") != _form(database, "new."):
+                    return False
+                for statement in _REFILL:
+                    database.execute(statement)
+            return True
+    except (sqlite3.Error, OSError):
+        return False
+
+
+def _form(database: sqlite3.Connection, name: str) -> list[list[Any]]:
+    return [database.execute(question.format(name)).fetchall() for question in _FORM]
+
+
+def _first_values(scene: IndexedScene) -> dict[str, Any]:
+    """Return the changing values of a scene when the index is made."""
+    unknown = {"blocks_done": 0, "mp_per_s": None, "road_km": None}
+    return {field: unknown[field] if field in unknown else _plain(getattr(scene, field)) for field in _CHANGING}
+
+
+def _table(crs: CRS, scenes: Sequence[IndexedScene]) -> geopandas.GeoDataFrame:
+    now = pandas.Timestamp.now("UTC").floor("ms")
+    values = [
+        {"name": _plain(each.name), "path": _plain(each.path), **_first_values(each), "updated": now} for each in scenes
+    ]
+    columns = {field: pandas.Series([row[field] for row in values], dtype=kind) for field, kind in FIELDS.items()}
+    return geopandas.GeoDataFrame(columns, geometry=[each.outline for each in scenes], crs=crs.to_wkt())
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as the database takes it: without passwords, and without what is no Unicode."""
+    if isinstance(value, (str, Path)):
+        return without_passwords(str(value)).encode("utf-8", "replace").decode("utf-8")
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _now() -> str:
+    """Return the time as GeoPackages have it."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"

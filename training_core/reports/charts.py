@@ -1,6 +1,6 @@
-"""Line charts as inline SVG for HTML pages.
+"""Line charts and histograms as inline SVG for HTML pages.
 
-Scope: matplotlib and series of numbers. Independent of what they measure.
+Scope: matplotlib, series and samples of numbers. Independent of what they measure.
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
 from .colors import AXIS, GRAY
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _RULE = "#e3e7eb"
 _INCHES = (5.6, 3.0)
@@ -87,20 +91,63 @@ def line_chart(
             axes.plot(line.x, line.y, marker=marker, color=line.color, lw=line.width, ms=size, label=line.label or None)
         if marked_x is not None:
             axes.axvline(marked_x[0], color=AXIS, lw=1, ls=(0, (3, 3)), label=marked_x[1])
-        axes.set_xlabel(x_label, color=AXIS)
-        axes.set_ylabel(y_label, color=AXIS)
         axes.margins(x=0.02)
         if y_range is not None:
             axes.set_ylim(*y_range)
-        axes.grid(color=_RULE, lw=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.spines[["left", "bottom"]].set_color(GRAY)
-        axes.tick_params(colors=AXIS, length=3)
+        _dress(axes, x_label, y_label)
         place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderpad": 0, "ncols": len(lines) + 1}
         axes.legend(frameon=False, labelcolor=AXIS, **place)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", transparent=True)
+        return _to_svg(figure, name)
+
+
+def histogram(name: str, values: Sequence[float], x_label: str, y_label: str, color: str) -> str:
+    """Return how often values occur, as an `<svg>` element with their median marked.
+
+    Parameters
+    ----------
+    name : str
+        Unique on the page; read out by screen readers.
+    values : sequence of float
+        At least one, from 0 up.
+    x_label, y_label : str
+        Axis labels, with units.
+    color : str
+        As matplotlib takes it.
+
+    Returns
+    -------
+    str
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    bars = int(np.clip(np.sqrt(len(values)), 5, 40))
+    middle = float(np.median(values))
+    with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):
+        figure = Figure(figsize=_INCHES, layout="constrained")
+        axes = figure.add_subplot()
+        axes.hist(values, bins=bars, range=(0, max(*values, 1e-6)), color=color, rwidth=0.9)
+        axes.axvline(middle, color=AXIS, lw=1, ls=(0, (3, 3)), label=f"median: {middle:.3g}")
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        _dress(axes, x_label, y_label)
+        axes.legend(frameon=False, labelcolor=AXIS, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0)
+        return _to_svg(figure, name)
+
+
+def _dress(axes: Axes, x_label: str, y_label: str) -> None:
+    """Give axes the look of all charts."""
+    axes.set_xlabel(x_label, color=AXIS)
+    axes.set_ylabel(y_label, color=AXIS)
+    axes.grid(color=_RULE, lw=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(GRAY)
+    axes.tick_params(colors=AXIS, length=3)
+
+
+def _to_svg(figure: Figure, name: str) -> str:
+    text = io.StringIO()
+    figure.savefig(text, format="svg", transparent=True)
     svg = _NOT_FOR_HTML.sub("", text.getvalue()).strip()
     return _SIZE.sub(f'<svg role="img" aria-label="{name}"', svg, count=1)
 

@@ -1,12 +1,13 @@
-"""Maps of lines as inline SVG for HTML pages.
+"""Maps of lines and areas as inline SVG for HTML pages.
 
-Scope: lines in meters and their colors. Independent of what they mean.
+Scope: lines and polygons in meters, and their colors. Independent of what they mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 import shapely
@@ -35,17 +36,39 @@ class MapLines:
     width_px: float = 2.0
 
 
-def line_map(name: str, drawn: Mapping[str, MapLines]) -> str:
+@dataclass(frozen=True)
+class MapAreas:
+    """Polygons of one color.
+
+    Parameters
+    ----------
+    shapes : ndarray (n,), object
+        Polygons of one part or several, in meters, x east and y north.
+    color : str
+        As CSS takes it; inside it is lighter.
+    titles : sequence of str
+        Of each, shown where the pointer rests; without any, all are one shape with the title of the layer.
+    is_filled : bool
+    """
+
+    shapes: np.ndarray
+    color: str
+    titles: Sequence[str] = ()
+    is_filled: bool = True
+
+
+def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
     """Return a map as an `<svg>` element, north up, with a scale bar.
 
     Parameters
     ----------
     name : str
         Read out by screen readers.
-    drawn : mapping of str to MapLines
-        By title, later ones on top; at least one line in all.
+    drawn : mapping of str to MapLines or MapAreas
+        By title, later ones on top; at least one shape in all.
     """
-    west, south, east, north = shapely.total_bounds(np.concatenate([each.lines for each in drawn.values()]))
+    shapes = [each.lines if isinstance(each, MapLines) else each.shapes for each in drawn.values()]
+    west, south, east, north = shapely.total_bounds(np.concatenate(shapes))
     span_m = max(east - west, (north - south) / _TALLEST, 1.0)
     scale = (_WIDTH_PX - 2 * _MARGIN_PX) / span_m
     left_px = (_WIDTH_PX - (east - west) * scale) / 2
@@ -54,7 +77,12 @@ def line_map(name: str, drawn: Mapping[str, MapLines]) -> str:
     def to_picture(points: np.ndarray) -> np.ndarray:
         return np.column_stack([left_px + (points[:, 0] - west) * scale, _MARGIN_PX + (north - points[:, 1]) * scale])
 
-    paths = "".join(_path(title, each, to_picture, scale) for title, each in drawn.items())
+    paths = "".join(
+        _path(title, each, to_picture, scale)
+        if isinstance(each, MapLines)
+        else "".join(_areas(title, each, to_picture, scale))
+        for title, each in drawn.items()
+    )
     bar = _scale_bar(span_m, scale, height_px - _MARGIN_PX)
     size = f'viewBox="0 0 {_WIDTH_PX:.0f} {height_px:.0f}" style="max-width: none"'
     return f'<svg role="img" aria-label="{name}" {size}>{paths}{bar}</svg>'
@@ -73,6 +101,24 @@ def _path(title: str, drawn: MapLines, to_picture: Callable[[np.ndarray], np.nda
     steps = [f"{'ML'[not begin]}{x:.1f} {y:.1f}" for begin, (x, y) in zip(begins, to_picture(points))]
     style = f'fill="none" stroke="{drawn.color}" stroke-width="{drawn.width_px:g}" stroke-linecap="round"'
     return f'<path {style} stroke-linejoin="round" d="{"".join(steps)}"><title>{title}</title></path>'
+
+
+def _areas(title: str, drawn: MapAreas, to_picture: Callable[[np.ndarray], np.ndarray], scale: float) -> Iterator[str]:
+    """Yield areas as paths, simplified to a third of a pixel."""
+    simple = shapely.simplify(drawn.shapes, 0.3 / scale, preserve_topology=True)
+    fill = f'fill="{drawn.color if drawn.is_filled else "none"}" fill-opacity="0.25"'
+    style = f'{fill} fill-rule="evenodd" stroke="{drawn.color}" stroke-width="1" stroke-linejoin="round"'
+    steps = []
+    for shape in simple:
+        rings = shapely.get_rings(shapely.get_parts(shape)) if shape is not None else ()
+        steps.append("".join(_ring(to_picture(shapely.get_coordinates(ring)[:-1])) for ring in rings))
+    for own, way in zip(drawn.titles, steps) if drawn.titles else [(title, "".join(steps))]:
+        if way:
+            yield f'<path {style} d="{way}"><title>{escape(own)}</title></path>'
+
+
+def _ring(points: np.ndarray) -> str:
+    return f"M{'L'.join(f'{x:.1f} {y:.1f}' for x, y in points)}Z"
 
 
 def _scale_bar(span_m: float, scale: float, bottom_px: float) -> str:

@@ -6,7 +6,7 @@ Scope: what it shows, and how. Independent of how scenes are mapped; what all re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +14,31 @@ import numpy as np
 import shapely
 
 from ..jobs import MapRegion
-from ..regions.index_layer import DONE, FAILED, KEPT, WAITING, IndexedScene
-from .charts import Series, line_chart
-from .colors import BLUE, GRAY, GREEN, INK, PALE, VERMILION
-from .maps import MapLines, line_map
+from ..regions.index_layer import DONE, FAILED, KEPT, OUTSIDE, RUNNING, WAITING, IndexedScene
+from ..regions.pace import WorkerPace
+from .charts import Series, histogram, line_chart
+from .colors import GRAY, GREEN, INK, ORANGE, SKY, VERMILION
+from .maps import MapAreas, MapLines, line_map
 from .page import ReportRecord, write_page
+from .quantities import number
 
-# What each status means, and its color.
+# What each status means, and its color: that of the index in QGIS. On the map, later ones are on top, failures on the
+# roads.
 STATUSES = {
-    DONE: ("mapped in this run", GREEN),
-    KEPT: ("there already", BLUE),
-    FAILED: ("failed", VERMILION),
+    OUTSIDE: ("outside of the area of interest", GRAY),
     WAITING: ("not mapped", GRAY),
+    RUNNING: ("mapped in part", ORANGE),
+    KEPT: ("there already", SKY),
+    DONE: ("mapped in this run", GREEN),
+    FAILED: ("failed", VERMILION),
 }
-# The page has no longer tables, and no more lines on its map; the index and the network have all of them.
-_MOST_ROWS, _MOST_LINES = 200, 50_000
+_UNFILLED = (OUTSIDE, WAITING)
+# The page has no longer tables and lists; the index of scenes has all rows.
+_MOST_ROWS, _MOST_WORKERS, _MOST_WARNINGS, _MOST_NAMES = 200, 24, 50, 5
+# Of more scenes the map shows what they cover together.
+_MOST_OUTLINES = 3000
+# From so many lines on, they are drawn thinner.
+_DENSE = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,12 +51,18 @@ class RegionRecord(ReportRecord):
         The job's result; see `pipelines.mapregion`.
     scenes : sequence of IndexedScene
         With their status; outlines in meters.
+    scene_km : mapping of str to float
+        Kilometers of road by name of the scene.
     roads : ndarray (n,), object
-        `LineString`s in meters, on the same plane.
+        `LineString`s in meters, on the same plane: all, or one of so many.
+    roads_every : int
+        Of how many lines one is among them.
     fleet : str
         Who did the work.
-    pace : mapping of str to float
-        Megapixels a second while it was busy, by worker.
+    pace : mapping of str to WorkerPace
+        By worker.
+    tasks_s : sequence of float
+        How long each of the tasks took that are blocks of scenes.
     course : sequence of (float, float)
         Seconds since the beginning and megapixels done by then.
     area_km2 : float
@@ -55,63 +71,108 @@ class RegionRecord(ReportRecord):
 
     numbers: Mapping[str, Any]
     scenes: Sequence[IndexedScene]
+    scene_km: Mapping[str, float]
     roads: np.ndarray
+    roads_every: int
     fleet: str
-    pace: Mapping[str, float]
+    pace: Mapping[str, WorkerPace]
+    tasks_s: Sequence[float]
     course: Sequence[tuple[float, float]]
     area_km2: float
 
 
 def write_region_report(record: RegionRecord, path: Path) -> None:
     """Write the report of a region as one self-contained HTML file without scripts."""
-    drawn = {
-        meaning: MapLines(_borders(record.scenes, status), color, 1.2) for status, (meaning, color) in STATUSES.items()
-    }
-    roads = longest(record.roads, _MOST_LINES)
-    shown = {title: each for title, each in {**drawn, "roads": MapLines(roads, INK, 1.0)}.items() if len(each.lines)}
-    fastest = max(record.pace.values(), default=0.0)
+    failures = record.numbers["failures"]
+    workers, workers_left_out = _workers(record.pace)
     write_page(
         "mapregion.html.j2",
         path,
         MapRegion,
-        record,
-        charts={
-            "map": line_map("Scenes by status, and the road network", shown) if shown else "",
-            "course": _course_chart(record.course),
-        },
+        replace(record, options=_short_options(record.options), warnings=_other_warnings(record)),
+        charts={"map": _map(record), "course": _course_chart(record.course), "tasks": _task_chart(record.tasks_s)},
         kinds=[
-            (meaning, color, sum(scene.status == status for scene in record.scenes))
-            for status, (meaning, color) in STATUSES.items()
+            (*STATUSES[status], sum(scene.status == status for scene in record.scenes)) for status in reversed(STATUSES)
         ],
-        roads_left_out=len(record.roads) - len(roads),
-        workers=[
-            (worker, pace, pace / fastest if fastest else 0.0)
-            for worker, pace in list(record.pace.items())[:_MOST_ROWS]
+        placeless=sum(scene.outline is None for scene in record.scenes),
+        duration=_duration(sum(record.timings_s.values())),
+        number=number,
+        workers=workers,
+        rows=[
+            (scene, *STATUSES[scene.status], record.scene_km.get(scene.name)) for scene in record.scenes[:_MOST_ROWS]
         ],
-        rows=[(scene, STATUSES.get(scene.status, ("", PALE))) for scene in record.scenes[:_MOST_ROWS]],
-        failures=record.numbers["failures"][:_MOST_ROWS],
+        failures=failures[:_MOST_ROWS],
         left_out={
             "rows": max(0, len(record.scenes) - _MOST_ROWS),
-            "failures": max(0, len(record.numbers["failures"]) - _MOST_ROWS),
+            "failures": max(0, len(failures) - _MOST_ROWS),
+            "workers": workers_left_out,
         },
     )
 
 
-def longest(lines: np.ndarray, count: int) -> np.ndarray:
-    """Return the longest of some lines, (n,), object, in their order."""
-    if len(lines) <= count:
-        return lines
-    return lines[np.sort(np.argsort(-shapely.length(lines), kind="stable")[:count])]
+def _map(record: RegionRecord) -> str:
+    """Return the map of the scenes by status and of the roads; empty where no place is known."""
+    placed = [scene for scene in record.scenes if scene.outline is not None]
+    drawn: dict[str, MapLines | MapAreas] = {}
+    for status, (meaning, color) in STATUSES.items():
+        chosen = [scene for scene in placed if scene.status == status]
+        shapes = np.array([scene.outline for scene in chosen], dtype=object)
+        titles = [f"{scene.name}: {meaning}" for scene in chosen]
+        if len(placed) > _MOST_OUTLINES and chosen:
+            shapes, titles = shapely.get_parts(shapely.union_all(shapes)), []
+        if chosen:
+            drawn[meaning] = MapAreas(shapes, color, titles, status not in _UNFILLED)
+    if len(record.roads):
+        drawn["roads"] = MapLines(record.roads, INK, 1.2 if len(record.roads) < _DENSE else 0.6)
+    failed, _ = STATUSES[FAILED]
+    if failed in drawn:
+        drawn[failed] = drawn.pop(failed)
+    return line_map("Scenes by status, and the road network", drawn) if drawn else ""
 
 
-def _borders(scenes: Sequence[IndexedScene], status: str) -> np.ndarray:
-    shapes = [scene.outline for scene in scenes if scene.status == status and scene.outline is not None]
-    return shapely.get_exterior_ring(np.array(shapes, dtype=object)) if shapes else np.zeros(0, dtype=object)
+def _workers(pace: Mapping[str, WorkerPace]) -> tuple[list[tuple[str, WorkerPace, float]], int]:
+    """Return (name, pace, share of the best), the best first, without the middle of many, and how many that is."""
+    ranked = sorted(pace.items(), key=lambda item: -item[1].megapixels_per_s)
+    fastest = max((each.megapixels_per_s for each in pace.values()), default=0.0) or 1.0
+    rows = [(name, each, each.megapixels_per_s / fastest) for name, each in ranked]
+    if len(rows) <= _MOST_WORKERS:
+        return rows, 0
+    return rows[: _MOST_WORKERS // 2] + rows[-_MOST_WORKERS // 2 :], len(rows) - _MOST_WORKERS
+
+
+def _short_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options without all names of a long list of scenes."""
+    scenes = options["rasters"]
+    if len(scenes) <= _MOST_NAMES:
+        return dict(options)
+    return {**options, "rasters": (*scenes[:_MOST_NAMES], f"and {len(scenes) - _MOST_NAMES:,} more")}
+
+
+def _other_warnings(record: RegionRecord) -> list[str]:
+    """Return the warnings that are no failures, which have a table of their own."""
+    told = tuple(failure["reason"] for failure in record.numbers["failures"])
+    others = [warning for warning in record.warnings if not (told and warning.endswith(told))]
+    if len(others) <= _MOST_WARNINGS:
+        return others
+    return [*others[:_MOST_WARNINGS], f"{len(others) - _MOST_WARNINGS:,} more are in the log."]
 
 
 def _course_chart(course: Sequence[tuple[float, float]]) -> str:
-    if len(course) < 2:
+    if len(course) < 3:
         return ""
     times_min = [seconds / 60 for seconds, _ in course]
-    done = Series("mapped", times_min, [megapixels for _, megapixels in course], BLUE)
+    done = Series("mapped", times_min, [megapixels for _, megapixels in course], GREEN)
     return line_chart("Megapixels mapped by time", [done], "minutes since the start", "megapixels")
+
+
+def _task_chart(tasks_s: Sequence[float]) -> str:
+    if len(tasks_s) < 3:
+        return ""
+    return histogram("Time of a block", tasks_s, "seconds", "blocks", SKY)
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:,.1f} h"

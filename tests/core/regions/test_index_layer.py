@@ -1,85 +1,238 @@
-"""The index of scenes, while it is written and read."""
+"""The index of a region's scenes, read as QGIS reads it, also while it is written."""
+
+from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
+import time
 from contextlib import closing
+from datetime import datetime, timedelta, timezone
 
+import geopandas
+import numpy as np
 import pyogrio
 import pytest
+from rasterio.crs import CRS
 from shapely.geometry import box
 
 from support.disks import no_more_than
-from support.rasters import UTM
 from training_core.errors import OutputError
+from training_core.events import Reporter, Warning
 from training_core.regions import index_layer
-from training_core.regions.index_layer import DONE, FAILED, LAYER, RUNNING, WAITING, IndexedScene, IndexLayer
+from training_core.regions.index_layer import FAILED, IndexedScene, IndexLayer
+
+UTM = CRS.from_epsg(32633)
+FIELDS = [
+    "name", "path", "status", "reason", "blocks", "blocks_done", "megapixels", "mp_per_s", "road_km", "mask",
+    "probability", "updated",
+]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    """Write each change at once."""
-    monkeypatch.setattr(index_layer, "_EVERY_S", 0.0)
-
-
-def scenes(count=3):
-    good = [
-        IndexedScene(f"s{number}", f"/data/s{number}.tif", box(number, 0, number + 1, 1), blocks=2, megapixels=1.5)
+def rows_of(count):
+    return [
+        IndexedScene(
+            f"s{number}", f"/data/s{number}.tif", box(10 * number, 0, 10 * number + 8, 8), blocks=4, megapixels=2.5
+        )
         for number in range(count)
     ]
-    return [*good, IndexedScene("bad 'one'", "/data/bad.tif", None, FAILED, 'no "CRS"')]
 
 
-def table(path):
-    return pyogrio.read_dataframe(path, layer=LAYER).set_index("name")
+def read(path):
+    return geopandas.read_file(path, layer="scenes").set_index("name")
 
 
-def test_it_shows_all_scenes_from_the_start(tmp_path):
-    with IndexLayer(tmp_path / "index.gpkg", UTM, scenes()):
-        found = table(tmp_path / "index.gpkg")
-        assert found["status"].tolist() == [WAITING] * 3 + [FAILED] and found.crs == UTM
-        assert found.loc["bad 'one'", "reason"] == 'no "CRS"' and found.loc["bad 'one'", "geometry"] is None
-        assert found.loc["s1", "geometry"].equals(box(1, 0, 2, 1)) and found.loc["s1", "blocks"] == 2
+def live(path):
+    """Each scene's status while the index is written: by this process' own SQLite, which knows of its locks."""
+    with closing(sqlite3.connect(path)) as database:
+        return dict(database.execute("SELECT name, status FROM scenes"))
 
 
-def test_changes_are_seen_while_it_is_open(tmp_path):
-    with IndexLayer(tmp_path / "index.gpkg", UTM, scenes()) as index:
-        index.update("s1", status=RUNNING, blocks_done=1)
-        assert table(tmp_path / "index.gpkg").loc["s1", ["status", "blocks_done"]].tolist() == [RUNNING, 1]
-        index.update("s1", status=DONE, mp_per_s=0.5)
-        index.update("nobody", status=DONE)
-        found = table(tmp_path / "index.gpkg")
-        assert found.loc["s1", ["status", "blocks_done", "mp_per_s"]].tolist() == [DONE, 1, 0.5]
-        assert found["status"].tolist() == [WAITING, DONE, WAITING, FAILED] and found.loc["s1", "updated"]
+def files(folder):
+    return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_reader_that_holds_the_file_delays_changes_and_loses_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(index_layer, "_PATIENCE_S", 0.01)
-    path = tmp_path / "index.gpkg"
-    with IndexLayer(path, UTM, scenes()) as index:
-        with closing(sqlite3.connect(path)) as reader:
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "index.gpkg"
+
+
+def until(condition, limit_s=5.0):
+    """Wait for a condition, and return whether it has come true."""
+    end_s = time.monotonic() + limit_s
+    while time.monotonic() < end_s:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_the_index_shows_all_scenes_as_soon_as_it_is_there(path):
+    rows = [*rows_of(2), IndexedScene("torn", "/data/torn.tif", None, FAILED, "torn.tif ends too early.")]
+    with IndexLayer(path, UTM, rows, Reporter()):
+        table = read(path)
+        assert list(geopandas.read_file(path).columns) == [*FIELDS, "geometry"]
+        assert table.crs == UTM
+        assert table["status"].to_dict() == {"s0": "waiting", "s1": "waiting", "torn": "failed"}
+        assert table.loc["s1"].geometry.equals(box(10, 0, 18, 8)) and table.loc["torn"].geometry is None
+        assert table.loc["torn", "reason"] == "torn.tif ends too early."
+        assert table["blocks"].tolist() == [4, 4, 0] and table["road_km"].isna().all()
+        assert pyogrio.read_info(path, layer="scenes")["geometry_type"] == "Polygon"
+
+
+def test_changes_are_there_a_moment_later_and_at_the_end_nothing_but_the_file(path):
+    before = datetime.now(timezone.utc) - timedelta(seconds=1)
+    with IndexLayer(path, UTM, rows_of(3), Reporter()) as index:
+        index.update("s1", status="running", blocks_done=np.int64(1))
+        assert until(lambda: live(path)["s1"] == "running")
+        index.update("s1", status="done", blocks_done=4, mp_per_s=1.25, road_km=3.5, mask="/out/s1_mask.tif")
+        index.update("s2", status="failed", reason="No room.")
+    row, other, last = (read(path).loc[name] for name in ("s1", "s0", "s2"))
+    assert (row["status"], row["blocks_done"], row["mp_per_s"], row["road_km"]) == ("done", 4, 1.25, 3.5)
+    assert row["mask"] == "/out/s1_mask.tif" and row["path"] == "/data/s1.tif"
+    assert before < row["updated"] <= datetime.now(timezone.utc) + timedelta(seconds=1)
+    assert (other["status"], other["blocks_done"], last["reason"]) == ("waiting", 0, "No room.")
+    assert files(path.parent) == ["index.gpkg"]
+
+
+def test_thousands_of_changes_cost_little_and_none_is_lost(path):
+    with IndexLayer(path, UTM, rows_of(3000), Reporter()) as index:
+        began_s = time.perf_counter()
+        for number in range(3000):
+            index.update(f"s{number}", status="running")
+            index.update(f"s{number}", status="done", blocks_done=4)
+        assert time.perf_counter() - began_s < 1.0
+    table = read(path)
+    assert (table["status"] == "done").all() and (table["blocks_done"] == 4).all()
+
+
+# Reads an index again and again until its input ends, and prints what it saw. In a process of its own, as QGIS is: GDAL
+# and Python have each their own SQLite, and the locks of a file are those of a process.
+READER = """
+import sys, threading
+import pyogrio
+ended = threading.Event()
+threading.Thread(target=lambda: (sys.stdin.read(), ended.set())).start()
+while not ended.is_set():
+    done = pyogrio.raw.read(sys.argv[1], columns=["blocks_done"])[3][0]
+    print(len(done), done.min(), done.max(), flush=True)
+"""
+
+
+def test_it_can_be_read_at_any_time_while_it_is_written(path, monkeypatch):
+    monkeypatch.setattr(index_layer, "PERIOD_S", 0.02)
+    with IndexLayer(path, UTM, rows_of(200), Reporter()) as index:
+        reader = subprocess.Popen(
+            [sys.executable, "-c", READER, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        seen = [reader.stdout.readline()]
+        for step in range(1, 61):
+            for number in range(200):
+                index.update(f"s{number}", blocks_done=step)
+            time.sleep(0.02)
+        printed, errors = reader.communicate("")
+    assert reader.returncode == 0 and not errors
+    counts = np.array([line.split() for line in [*seen, *printed.splitlines()]], dtype=int)
+    assert len(counts) > 5 and (counts[:, 0] == 200).all() and counts[-1, 2] > counts[0, 2]
+    assert (read(path)["blocks_done"] == 60).all() and files(path.parent) == ["index.gpkg"]
+
+
+def test_who_looks_at_the_index_of_an_earlier_run_sees_the_new_one(path):
+    with IndexLayer(path, UTM, rows_of(5), Reporter()) as index:
+        index.update("s0", status="done")
+    with closing(sqlite3.connect(path)) as open_before:  # as QGIS keeps it open
+        open_before.execute("SELECT count(*) FROM scenes").fetchall()
+        with IndexLayer(path, UTM, rows_of(7), Reporter()) as index:
+            assert open_before.execute("SELECT count(*), max(status) FROM scenes").fetchall() == [(7, "waiting")]
+            index.update("s6", status="done")
+    assert read(path)["status"].tolist() == ["waiting"] * 6 + ["done"]
+    assert pyogrio.read_info(path, layer="scenes")["features"] == 7
+    assert pyogrio.read_info(path, layer="scenes")["total_bounds"] == (0, 0, 68, 8)
+
+
+@pytest.mark.parametrize("there", ["another layer", "another crs", "no database", "write-ahead log"])
+def test_whatever_else_is_there_is_replaced(path, there):
+    if there == "another layer":
+        geopandas.GeoDataFrame({"a": [1]}, geometry=[box(0, 0, 1, 1)], crs=3857).to_file(path, layer="scenes")
+    elif there == "another crs":
+        IndexLayer(path, CRS.from_epsg(3857), rows_of(2), Reporter()).close()
+    elif there == "no database":
+        path.write_text("none")
+    else:
+        IndexLayer(path, UTM, rows_of(1), Reporter()).close()
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("PRAGMA journal_mode = WAL")
+    IndexLayer(path, UTM, rows_of(3), Reporter()).close()
+    assert len(read(path)) == 3 and read(path).crs == UTM
+    assert files(path.parent) == ["index.gpkg"]
+
+
+def test_a_reader_that_holds_the_file_delays_neither_the_work_nor_loses_a_change(path, monkeypatch):
+    monkeypatch.setattr(index_layer, "_PATIENCE_S", 0.1)
+    monkeypatch.setattr(index_layer, "PERIOD_S", 0.05)
+    told = []
+    with IndexLayer(path, UTM, rows_of(2), Reporter(told.append)) as index:
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
             reader.execute("BEGIN EXCLUSIVE")
-            index.update("s0", status=DONE)
-            index.update("s1", status=DONE)
-            reader.rollback()
-        assert table(path)["status"].tolist()[:3] == [WAITING] * 3
-        index.update("s2", status=DONE)
-        assert table(path)["status"].tolist()[:3] == [DONE] * 3
+            began_s = time.perf_counter()
+            index.update("s0", status="done")
+            assert time.perf_counter() - began_s < 0.1
+            assert until(lambda: told)
+        index.update("s1", status="done")
+    assert (read(path)["status"] == "done").all()
+    assert len(told) == 1 and isinstance(told[0], Warning) and "index.gpkg" in told[0].message
 
 
-def test_nothing_but_the_file_is_left(tmp_path):
-    with IndexLayer(tmp_path / "index.gpkg", UTM, scenes()) as index:
-        index.update("s0", status=DONE)
-    assert [path.name for path in tmp_path.iterdir()] == ["index.gpkg"]
-
-
-def test_many_scenes_take_moments(tmp_path, monkeypatch):
-    monkeypatch.setattr(index_layer, "_EVERY_S", 1.0)
-    with IndexLayer(tmp_path / "index.gpkg", UTM, scenes(20_000)) as index:
-        for number in range(20_000):
-            index.update(f"s{number}", status=DONE)
-    assert (table(tmp_path / "index.gpkg")["status"] == DONE).sum() == 20_000
-
-
-def test_a_full_disk_is_named_and_leaves_no_file(tmp_path):
+def test_a_full_disk_is_named_and_leaves_no_file(path):
     with pytest.raises(OutputError, match="index.gpkg"), no_more_than(20_000):
-        IndexLayer(tmp_path / "index.gpkg", UTM, scenes(2000))
-    assert not list(tmp_path.iterdir())
+        IndexLayer(path, UTM, rows_of(2000))
+    assert files(path.parent) == []
+
+
+def test_a_scene_that_is_not_in_the_index_is_ignored(path):
+    with IndexLayer(path, UTM, rows_of(1)) as index:
+        index.update("nobody", status="done")
+    assert read(path)["status"].tolist() == ["waiting"]
+
+
+def test_an_index_that_was_removed_is_a_warning(path):
+    told = []
+    with IndexLayer(path, UTM, rows_of(1), Reporter(told.append)) as index:
+        path.unlink()
+        index.update("s0", status="done")
+    assert len(told) == 1 and "gone" in told[0].message and not path.exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_named_with_a_remedy(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="index.gpkg") as caught:
+        IndexLayer(tmp_path / "file" / "index.gpkg", UTM, rows_of(1), Reporter())
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("values", [{"status": "lost"}, {"path": "x"}, {"color": 1}])
+def test_what_is_no_value_of_a_scene_is_refused(path, values):
+    with IndexLayer(path, UTM, rows_of(1), Reporter()) as index, pytest.raises(ValueError, match="no values"):
+        index.update("s0", **values)
+
+
+def test_names_and_paths_of_any_kind_are_kept_but_no_passwords(path):
+    rows = [
+        IndexedScene("straße '; DROP", "PG:dbname=x password=hush", box(0, 0, 1, 1)),
+        IndexedScene("odd\udcff", "/odd\udcff.tif", None),
+    ]
+    with IndexLayer(path, UTM, rows, Reporter()) as index:
+        index.update("straße '; DROP", status="done")
+        index.update("odd\udcff", status="failed", reason="odd\udcff.tif is damaged.")
+    table = geopandas.read_file(path)
+    assert table["name"].tolist() == ["straße '; DROP", "odd?"] and table["status"].tolist() == ["done", "failed"]
+    assert "hush" not in path.read_bytes().decode("latin-1")
+
+
+def test_without_scenes_it_is_an_empty_layer(path):
+    IndexLayer(path, UTM, [], Reporter()).close()
+    assert len(geopandas.read_file(path)) == 0

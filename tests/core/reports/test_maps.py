@@ -1,4 +1,4 @@
-"""Lines on a map, as SVG."""
+"""Lines and areas on a map, as SVG."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 
 import numpy as np
 import pytest
-from shapely import LineString
+from shapely import LineString, MultiPolygon, Point, box
 
 from support.browser import Page
-from training_core.reports.maps import MapLines, line_map
+from training_core.reports.maps import MapAreas, MapLines, line_map
 
 
 def map_of(*lines, color="#123456"):
@@ -48,3 +48,22 @@ def test_a_map_of_one_tall_line_stays_on_the_page():
 def test_bends_that_nobody_sees_are_left_out():
     wiggle = [(step, 0.01 * (step % 2)) for step in range(1000)]
     assert len(places(map_of(wiggle))) == 2
+
+
+def test_areas_lie_in_their_places_with_their_own_titles_escaped():
+    shapes = np.array([box(0, 0, 400, 500), box(500, 0, 1000, 500)], dtype=object)
+    svg = line_map("scenes", {"done": MapAreas(shapes, "#123456", ["a <b>", "c"])})
+    Page(svg)
+    assert re.findall(r"<title>(.*?)</title>", svg) == ["a &lt;b&gt;", "c"]
+    corners = [[tuple(map(float, each.split())) for each in re.findall(r"[\d.]+ [\d.]+", way)]
+               for way in re.findall(r' d="(M[^"]*Z)"', svg)]  # fmt: skip
+    assert set(corners[0]) == {(24, 24), (404.8, 24), (404.8, 500), (24, 500)}
+    assert min(corners[1])[0] == 500 and "#123456" in svg
+
+
+def test_areas_without_titles_are_one_shape_with_its_holes():
+    ring = Point(50, 50).buffer(50).difference(box(40, 40, 60, 60))
+    shapes = np.array([MultiPolygon([ring, box(200, 0, 300, 100)]), box(400, 0, 500, 100)], dtype=object)
+    svg = line_map("scenes", {"done": MapAreas(shapes, "#123456", is_filled=False)})
+    assert svg.count("<title>done</title>") == 1 and svg.count("Z") == 4
+    assert 'fill="none"' in svg and 'fill-rule="evenodd"' in svg
