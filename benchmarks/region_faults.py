@@ -32,6 +32,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 BLOCKS, BLOCK_S = 60, 0.1
 RESULTS = ("work", "masks")
+# What is not whole, and what was chosen by timing.
+NO_RESULTS = {"partial", "settings"}
 TOY = "--toy"
 
 
@@ -130,12 +132,12 @@ def workers_of(leader: int) -> list[psutil.Process]:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """Return the hash of each result by its path; what is not whole lies in work/partial."""
+    """Return the hash of each result by its path."""
     files = [path for name in RESULTS for path in (folder / name).rglob("*") if path.is_file()]
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in files
-        if "partial" not in path.relative_to(folder).parts
+        if not NO_RESULTS & set(path.relative_to(folder).parts)
     }
 
 

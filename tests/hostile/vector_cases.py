@@ -28,6 +28,7 @@ ROLES = {
     ("exportnetwork", "lines"): LINES, ("scorenetwork", "truth"): LINES, ("scorenetwork", "proposal"): LINES,
     ("comparenetworks", "before"): LINES, ("comparenetworks", "after"): LINES,
     ("evaluate", "aoi"): AREAS, ("finetune", "aoi"): AREAS, ("segment", "aoi"): AREAS, ("extractroads", "aoi"): AREAS,
+    ("mapregion", "aoi"): AREAS,
     ("suggestlabels", "labeled"): AREAS, ("scorenetwork", "aoi"): AREAS, ("comparenetworks", "aoi"): AREAS,
     ("comparenetworks", "damage"): AREAS, ("comparenetworks", "places"): POINTS, ("comparenetworks", "origins"): POINTS,
 }  # fmt: skip

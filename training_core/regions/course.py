@@ -20,6 +20,8 @@ from .scene_tasks import ScenePlan, rounds
 from .tasks import Outcome, Task
 from .work import ASSEMBLE, MAP
 
+# So many failures are warnings; the others are in the log, the index and the report.
+_WARNED = 20
 # So many points of the course of time are kept, about.
 _POINTS = 200
 
@@ -33,7 +35,7 @@ class Course:
     index : IndexLayer
         Is kept up to date.
     reporter : Reporter
-        Is warned of each failure.
+        Is warned of failures.
     """
 
     def __init__(self, plan: RegionPlan, index: IndexLayer, reporter: Reporter) -> None:
@@ -119,7 +121,8 @@ class Course:
             self._failures[name, problem.path] = problem
             if not problem.path:  # those with a path are in the index already
                 self._index.update(name, status=FAILED, reason=problem.reason)
-            self._reporter.warning(f"{name or 'A part of the network'}: {problem.reason}")
+            tell = self._reporter.warning if len(self._failures) <= _WARNED else self._reporter.log
+            tell(f"{name or 'A part of the network'}: {problem.reason}")
 
     def do(self, tasks: Sequence[Task], fleet: Fleet, message: str, reporter: Reporter) -> list[Outcome]:
         """Do tasks on the whole region, and return what came of those that failed.
