@@ -30,7 +30,7 @@ from ..regions.course import Course
 from ..regions.fitness import Needs
 from ..regions.fleet import Crew, Fleet
 from ..regions.fleets import open_fleet
-from ..regions.index_layer import IndexedScene, IndexLayer
+from ..regions.index_layer import FAILED, IndexedScene, IndexLayer
 from ..regions.index_style import put_style
 from ..regions.mosaic import find_mosaics
 from ..regions.network_tasks import PART_PX, RegionRoads
@@ -165,7 +165,7 @@ def _write_roads(
     """Extract the roads of all scenes that are mapped, and write them; return what was written, and mismatches."""
     scenes = course.mapped
     if not scenes:
-        raise nothing_to_map(list(course.failures.values()))
+        raise nothing_to_map(course.failures)
     threshold, classes = region.planner.predicting.threshold, region.planner.card.classes
     roads = RegionRoads(job.folder, scenes, region.grid, job, threshold, job.block_px or PART_PX, classes)
     borders = partial(course.do, fleet=fleet, message="Looking at borders", reporter=reporter.part(0, 0.2))
@@ -210,4 +210,5 @@ def _record(
 
 def _in_meters(scene: IndexedScene, grid: Grid, status: str) -> IndexedScene:
     outline = None if scene.outline is None else grid.to_metric(scene.outline)
-    return replace(scene, outline=outline, status=status or scene.status)
+    # One that is a problem stays one, even if another scene of its name was mapped.
+    return replace(scene, outline=outline, status=scene.status if scene.status == FAILED else status or scene.status)

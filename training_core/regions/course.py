@@ -44,7 +44,8 @@ class Course:
         self._blocks: dict[str, int] = {}
         self._busy_s: dict[str, float] = {}
         self._began_s = time.monotonic()
-        self.failures: dict[str, Problem] = {}
+        # By name and path: of two scenes of a name, one is mapped, and the other is a problem.
+        self._failures: dict[tuple[str, str], Problem] = {}
         self.pace = RegionPace(sum(each.megapixels for each in plan.missing))
         self.points: list[tuple[float, float]] = [(0.0, 0.0)]
         for problem in plan.problems:
@@ -56,9 +57,17 @@ class Course:
         names = {*self._done, *self._plan.kept}
         return [self._plan.mapped(each) for each in self._plan.plans if each.scene.name in names]
 
+    @property
+    def failures(self) -> list[Problem]:
+        """What could not be made: scenes, and parts of the network, which have no name."""
+        return list(self._failures.values())
+
     def status_of(self, name: str) -> str:
         """Return the status of a scene that was to be mapped in this run: as it was planned, done or failed."""
-        return FAILED if name in self.failures else DONE if name in self._done else ""
+        return FAILED if self._has_failed(name) else DONE if name in self._done else ""
+
+    def _has_failed(self, name: str) -> bool:
+        return (name, "") in self._failures
 
     def map_scenes(self, fleet: Fleet, reporter: Reporter) -> None:
         """Map the scenes that are missing, round by round: the blocks of some scenes, and those before assembled.
@@ -82,7 +91,7 @@ class Course:
                 reporter.progress(
                     self.pace.share, f"{len(self._done):,} of {len(missing):,} scenes mapped", self.pace.eta_s()
                 )
-            waiting = [plan for plan in group if len(plan.blocks) > 1 and plan.scene.name not in self.failures]
+            waiting = [plan for plan in group if len(plan.blocks) > 1 and not self._has_failed(plan.scene.name)]
 
     def _note(self, outcome: Outcome) -> None:
         task = outcome.task
@@ -108,10 +117,11 @@ class Course:
     def fail(self, problem: Problem) -> None:
         """Take down that a scene, or a part of the network, could not be made; the first reason counts."""
         name = problem.name
-        if name not in self.failures:
-            self.failures[name] = problem
-            self._index.update(name, status=FAILED, reason=problem.reason)
-            tell = self._reporter.warning if len(self.failures) <= _WARNED else self._reporter.log
+        if (name, problem.path) not in self._failures:
+            self._failures[name, problem.path] = problem
+            if not problem.path:  # those with a path are in the index already
+                self._index.update(name, status=FAILED, reason=problem.reason)
+            tell = self._reporter.warning if len(self._failures) <= _WARNED else self._reporter.log
             tell(f"{name or 'A part of the network'}: {problem.reason}")
 
     def do(self, tasks: Sequence[Task], fleet: Fleet, message: str, reporter: Reporter) -> list[Outcome]:
@@ -140,9 +150,7 @@ class Course:
     def numbers(self) -> dict[str, Any]:
         """Return what a job's result says of the scenes."""
         elapsed_s = time.monotonic() - self._began_s
-        failures = [
-            {"scene": each.name, "reason": each.reason, "remedy": each.remedy} for each in self.failures.values()
-        ]
+        failures = [{"scene": each.name, "reason": each.reason, "remedy": each.remedy} for each in self.failures]
         return {
             "scenes": len(self._plan.plans) + len(self._plan.problems),
             "done": len(self._done),

@@ -9,6 +9,7 @@ from rasterio.warp import calculate_default_transform, reproject
 from rasterio.windows import Window
 from shapely.geometry import box
 
+from support.browser import Page
 from support.cities import same_lines
 from support.rasters import NORTH_UP, write_layer, write_raster
 from support.towns import image_of, true_roads
@@ -141,6 +142,19 @@ def test_scenes_that_cannot_be_mapped_do_not_stop_the_others(land, learned, tmp_
     assert all(each["remedy"] for each in result["failures"])
     assert len([event for event in told if isinstance(event, Warning)]) == 4
     assert result["count"] > 3
+
+
+def test_of_two_scenes_of_a_name_the_first_is_mapped_whole_and_both_are_shown(land, learned, tmp_path):
+    first = cut(land, tmp_path / "a", {"twin": (0, 0, 192, 192)})
+    second = cut(land, tmp_path / "b", {"twin": (192, 0, 192, 192)})
+    rasters = (f"{first}/twin.tif", f"{second}/twin.tif")
+    result = map_region(tmp_path / "out", rasters=rasters, model=learned.model, block_px=128, halo="32")
+    assert (counts(result), result["failed"]) == ((1, 0), 1)
+    index = geopandas.read_file(result["index"])
+    assert index[["path", "status"]].to_numpy().tolist() == [[rasters[0], "done"], [rasters[1], "failed"]]
+    assert index.loc[0, "blocks"] == index.loc[0, "blocks_done"] == 4 and index.loc[0, "road_km"] > 0.1
+    report = Page((tmp_path / "out" / "report.html").read_text()).text
+    assert "mapped in this run: 1 scene" in report and "failed: 1 scene" in report and rasters[0] in report
 
 
 def test_without_any_scene_that_can_be_mapped_there_is_no_output(learned, tmp_path):

@@ -74,7 +74,7 @@ def test_the_page_is_well_formed_and_holds_the_numbers(record, tmp_path):
         "28 of 31 scenes are mapped: 12.35 km² with 123.5 km of roads. 2 failed;", "Mapped in this run 20",
         "There already 8", "Failed 2", "Outside the area 3", "Lines 4,321", "Components 7", "Seam mismatches 0",
         "Time 2.2 h", "torn <i> torn.tif ends <too> early. Copy it again.", "part of the network A worker ended.",
-        "scene 1: the <bands> are unusual.", "4 workers on this machine", "worker 2 20 14.7 28.3 min 0.00865",
+        "scene 1: the <bands> are unusual.", "4 workers on this machine", "worker 2 20 14.7 28.3 min 0.0086",
         "there already: 8 scenes", "1 scene, of which no place is known, is not on the map.",
         "scene 9 mapped in this run 4 2.0 4.25 km /data/9.tif", "/data/4.tif, and 25 more", "mapping scenes 116.7 min",
     ):  # fmt: skip
