@@ -42,7 +42,7 @@ class Course:
         self._plan, self._index, self._reporter = plan, index, reporter
         self._done: dict[str, None] = {}
         self._blocks: dict[str, int] = {}
-        self._busy_s: dict[str, float] = {}
+        self._work: dict[str, tuple[float, float]] = {}  # megapixels and seconds of a scene's blocks
         self._began_s = time.monotonic()
         # By name and path: of two scenes of a name, one is mapped, and the other is a problem.
         self._failures: dict[tuple[str, str], Problem] = {}
@@ -107,8 +107,9 @@ class Course:
             return
         if task.megapixels:
             self._blocks[task.scene] += 1
-            self._busy_s[task.scene] = self._busy_s.get(task.scene, 0.0) + outcome.elapsed_s / task.megapixels
-            pace = self._blocks[task.scene] / max(self._busy_s[task.scene], 1e-9)
+            megapixels, busy_s = self._work.get(task.scene, (0.0, 0.0))
+            self._work[task.scene] = megapixels + task.megapixels, busy_s + outcome.elapsed_s
+            pace = self._work[task.scene][0] / max(self._work[task.scene][1], 1e-9)
             self._index.update(task.scene, blocks_done=self._blocks[task.scene], mp_per_s=pace)
         if task.work in (MAP, ASSEMBLE):
             self._done[task.scene] = None
@@ -159,7 +160,7 @@ class Course:
             "outside": self._plan.outside,
             "megapixels": self.pace.megapixels,
             "megapixels_per_s": self.pace.megapixels / max(elapsed_s, 1e-9),
-            "pace": self.pace.by_worker(),
+            "pace": {worker: each.megapixels_per_s for worker, each in self.pace.by_worker().items()},
             "partial": bool(failures),
             "failures": failures,
         }

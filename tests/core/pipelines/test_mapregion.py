@@ -1,5 +1,7 @@
 """Regions mapped in this process: scenes in, masks and one network out."""
 
+import json
+
 import geopandas
 import numpy as np
 import pytest
@@ -216,3 +218,14 @@ def test_a_job_that_is_stopped_keeps_what_is_done(land, learned, tmp_path):
         map_region(tmp_path / "out", Reporter(is_cancelled=lambda: len(list(masks.glob("*_mask.tif"))) >= 2), **options)
     assert not (tmp_path / "out" / "roads.gpkg").exists()
     assert map_region(tmp_path / "out", **options)["kept"] >= 2
+
+
+def test_the_result_is_of_json_types_and_the_index_and_the_report_say_the_same(mapped):
+    base, result = mapped
+    assert json.loads(json.dumps(result)) == result
+    index = geopandas.read_file(result["index"])
+    assert set(index["status"]) <= {"done", "kept"} and index["road_km"].sum() > result["length_m"] / 1000
+    assert sorted(path.name for path in (base / "out").iterdir()) == [
+        "index.gpkg", "index.qml", "masks", "report.html", "roads.gpkg", "work",
+    ]  # fmt: skip
+    assert f"{result['length_m'] / 1000:.1f} km" in (base / "out" / "report.html").read_text()
