@@ -191,4 +191,4 @@ def rounds(plans: Sequence[ScenePlan], workers: int) -> Iterator[list[ScenePlan]
         yield group
 
 
-_BLOCKS_A_WORKER = 16
+_BLOCKS_A_WORKER = 64
