@@ -25,11 +25,13 @@ from typing import Any, Optional
 import geopandas
 import numpy as np
 import pandas
+import pyogrio
 from rasterio.crs import CRS
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import OutputError, without_passwords
 from ..events import Reporter
+from ..geodata.vectors import CREATION_OPTIONS
 from ..system.staging import StagingFolder, sync
 
 LAYER = "scenes"
@@ -233,8 +235,14 @@ def _make(path: Path, crs: CRS, scenes: Sequence[IndexedScene]) -> None:
         staging = StagingFolder(path)
         try:
             new = staging.add(path.name)
-            _table(crs, scenes).to_file(
-                new, layer=LAYER, driver="GPKG", engine="pyogrio", geometry_type="Polygon", SPATIAL_INDEX="NO"
+            pyogrio.write_dataframe(
+                _table(crs, scenes),
+                new,
+                layer=LAYER,
+                driver="GPKG",
+                geometry_type="Polygon",
+                layer_options={"SPATIAL_INDEX": "NO"},
+                dataset_options=CREATION_OPTIONS["GPKG"],
             )
             if not _refilled(path, new):
                 sync(new)

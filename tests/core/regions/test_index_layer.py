@@ -78,6 +78,8 @@ def test_the_index_shows_all_scenes_as_soon_as_it_is_there(path):
         assert table.loc["torn", "reason"] == "torn.tif ends too early."
         assert table["blocks"].tolist() == [4, 4, 0] and table["road_km"].isna().all()
         assert pyogrio.read_info(path, layer="scenes")["geometry_type"] == "Polygon"
+        with closing(sqlite3.connect(path)) as database:
+            assert database.execute("PRAGMA user_version").fetchone() == (10300,)  # what all versions of QGIS read
 
 
 def test_changes_are_there_a_moment_later_and_at_the_end_nothing_but_the_file(path):
