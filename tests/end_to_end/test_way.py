@@ -209,3 +209,25 @@ def test_real_suburb_with_one_band_of_11_bits(real_data, tmp_path):
     headless.run("roadseg:segment", {"INPUT": image, "MODEL": model, "MASK": mask})
     result, source = gdal.Open(mask), gdal.Open(image)
     assert result.GetGeoTransform() == source.GetGeoTransform() and result.RasterXSize == source.RasterXSize
+
+
+def test_a_region_becomes_one_network_with_masks_an_index_and_a_report(ground, tmp_path):
+    folder = tmp_path / "region"
+    folder.mkdir()
+    result = headless.run(
+        "roadseg:mapregion",
+        {
+            "INPUT": [str(ground.image)],
+            "MODEL": str(ground.model),
+            "FOLDER": str(folder),
+            "OUTPUT": str(tmp_path / "roads.gpkg"),
+        },
+    )
+    assert (result["SCENES"], result["DONE"], result["FAILED"], result["SEAM_MISMATCHES"]) == (1, 1, 0, 0)
+    _, lines = lines_of(result["OUTPUT"])
+    assert len(lines) == result["COUNT"] > 0
+    mask = folder / "masks" / f"{ground.image.stem}_mask.tif"
+    assert share_on_mask(lines, str(mask)) > 0.9
+    _, scenes = lines_of(str(folder / "index.gpkg"))
+    assert [fields["status"] for fields, _ in scenes] == ["done"]
+    HTMLParser().feed((folder / "report.html").read_text(encoding="utf-8"))
