@@ -84,6 +84,7 @@ class Course:
             for plan in group:
                 found = list(planner.missing(plan))
                 self._blocks[plan.scene.name] = len(plan.blocks) - len(found)
+                self.pace.skip(plan.megapixels - sum(task.megapixels for task in found))
                 self._index.update(plan.scene.name, status=RUNNING, blocks_done=self._blocks[plan.scene.name])
                 tasks += found
             for outcome in fleet.run(tasks, reporter):
