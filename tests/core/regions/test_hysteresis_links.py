@@ -44,7 +44,7 @@ def test_a_likely_road_without_a_sure_one_is_not_linked():
     assert [len(each) for each in linked(values, 10)[1][:2]] == [0, 0]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(arrays(np.uint8, (17, 23), elements=st.sampled_from([NONE, NONE, LIKELY, LIKELY, SURE])), st.integers(3, 9))
 def test_links_are_those_of_the_undivided_image(values, step):
     labels, _ = ndimage.label(values >= LIKELY, EIGHT)
