@@ -14,7 +14,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ..extraction.run_lengths import Frame, components, runs_of
+from ..extraction.run_lengths import Frame, Runs, components, joined, runs_of
 from ..geodata.road_raster import RoadRaster
 from ..networks.graph import connected
 from .part_grid import Part
@@ -54,21 +54,39 @@ def border_patches(raster: RoadRaster, core: Part, hysteresis: float) -> BorderP
     -------
     BorderPatches
     """
-    values, known = raster.read(0, core.height)
-    likely, sure = raster.road(values, known, hysteresis), raster.road(values, known)
     frame = Frame(core.height, core.width)
-    runs = runs_of(likely, 0, frame)
-    patch = components(runs, frame, diagonal=True)
-    labels = np.full(likely.shape, -1, dtype=np.int64)
-    labels[likely] = np.repeat(patch, runs.sizes)
+    likely, sure = (_runs(raster, share, frame) for share in (hysteresis, 1.0))
+    patch = components(likely, frame, diagonal=True)
     is_sure = np.zeros(patch.max(initial=-1) + 1, dtype=bool)
-    is_sure[labels[sure]] = True
-    is_border = np.zeros(likely.shape, dtype=bool)
-    is_border[[0, -1]] = is_border[:, [0, -1]] = True
-    rows, columns = np.nonzero(is_border & likely)
-    found, number = np.unique(labels[rows, columns], return_inverse=True)
-    pixels = np.column_stack([columns + core.column, rows + core.row]).astype(np.int64)
+    is_sure[patch[_run_at(likely, sure.starts)]] = True
+    columns, rows = _border(core.width, core.height)
+    at = frame.row(rows) + columns
+    run = _run_at(likely, at)
+    is_likely = (run >= 0) & (at < likely.stops[run]) if len(likely) else np.zeros(len(at), dtype=bool)
+    found, number = np.unique(patch[run[is_likely]], return_inverse=True)
+    pixels = np.column_stack([columns + core.column, rows + core.row])[is_likely]
     return BorderPatches(pixels, number.ravel().astype(np.int64), is_sure[found])
+
+
+def _runs(raster: RoadRaster, share: float, frame: Frame) -> Runs:
+    """Return the runs of pixels above a share of the threshold, read by strips."""
+    found = []
+    for first_row, count in raster.strips():
+        found.append(runs_of(raster.road(*raster.read(first_row, count), share), first_row, frame))
+    return joined(*found)
+
+
+def _run_at(runs: Runs, places: np.ndarray) -> np.ndarray:
+    """Return the last run that begins at or before each place: (n,), int64; -1 where there is none."""
+    return np.searchsorted(runs.starts, places, side="right") - 1
+
+
+def _border(width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns and rows of the pixels at the border of an image, row by row: (n,), int64 each."""
+    is_border = np.zeros((height, width), dtype=bool)
+    is_border[[0, -1]] = is_border[:, [0, -1]] = True
+    rows, columns = np.nonzero(is_border)
+    return columns, rows
 
 
 def linked_pixels(cores: Sequence[Part], read: Callable[[int], BorderPatches]) -> Iterator[np.ndarray]:
