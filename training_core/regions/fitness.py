@@ -31,7 +31,7 @@ PACKAGES = (
 )  # fmt: skip
 # So long another machine may not see a new file on a network disk.
 SEEN_WITHIN_S = 10.0
-_TOKEN = "token"
+_LEADER_FILE = "leader"
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Leader:
         with ExitStack() as stack:
             try:
                 self._folder = stack.enter_context(Store(needs.folder).private_folder())
-                (self._folder / _TOKEN).write_text(self._folder.name, "ascii")
+                (self._folder / _LEADER_FILE).write_text(self._folder.name, "ascii")
             except OSError as error:
                 raise OutputError(
                     f"{needs.folder} cannot be written to ({error.strerror}).", "Choose another folder, or make room."
@@ -161,7 +161,7 @@ def _unreachable(folder: str, token: Path, answer: str) -> list[str]:
     until_s = time.monotonic() + SEEN_WITHIN_S
     while True:
         try:
-            text = (token / _TOKEN).read_text("ascii")
+            text = (token / _LEADER_FILE).read_text("ascii")
             break
         except OSError as error:
             if not os.path.isdir(folder):
