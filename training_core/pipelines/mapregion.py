@@ -128,13 +128,10 @@ class _Drawn:
 
     Parameters
     ----------
-    grid : Grid
-        Of the region.
     outlines : mapping of str to geometry
         Of the scenes, by name.
     """
 
-    grid: Grid
     outlines: dict[str, Any]
     count: int = 0
     length_m: float = 0.0
@@ -172,7 +169,7 @@ def _write_roads(
     extraction = partial(course.do, fleet=fleet, message="Extracting roads", reporter=reporter.part(0.2, 0.8))
     found = roads.extract(extraction, borders)
     reporter.progress(0.8, "Joining the network")
-    drawn = _Drawn(region.grid, {plan.scene.name: region.outline(plan) for plan in region.plans})
+    drawn = _Drawn({plan.scene.name: region.outline(plan) for plan in region.plans})
     write_in_parts(path, "roads", drawn.noted(found.tables), "LineString")
     return drawn, found.mismatches
 

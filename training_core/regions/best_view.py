@@ -9,7 +9,7 @@ distance from a probability of one half. Where the first has no data, the next o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Optional
@@ -78,27 +78,54 @@ def read_best(grid: Grid, window: Part, views: Sequence[RegionView]) -> tuple[np
     probability = np.full((window.height, window.width), NO_DATA, dtype=np.uint8)
     classes = np.full_like(probability, NO_DATA) if has_classes else None
     with ExitStack() as stack:
-        opened = [
-            (
-                _Source(stack.enter_context(open_raster(view.probability)), grid, Resampling.bilinear),
-                _Source(stack.enter_context(open_raster(view.classes)), grid, Resampling.nearest)
-                if has_classes
-                else None,
-            )
-            for view in seen
-        ]
+        sources = [_opened(view, grid, has_classes, stack) for view in seen]
         for top in range(0, window.height, CELL_PX):
-            rows = slice(top, min(top + CELL_PX, window.height))
-            strip = Part(window.row + top, window.column, rows.stop - top, window.width)
-            there = [pair for view, pair in zip(seen, opened) if view.touches(strip)]
-            if not there:
-                continue
-            found = np.stack([source.read(strip) for source, _ in there])
-            order = _order(found)
-            probability[rows] = _first_known(found, found, order)
-            if classes is not None:
-                classes[rows] = _first_known(np.stack([source.read(strip) for _, source in there]), found, order)
+            strip = Part(window.row + top, window.column, min(CELL_PX, window.height - top), window.width)
+            there = [number for number, view in enumerate(seen) if view.touches(strip)]
+            shown = {seen[number]: [source.read(strip) for source in sources[number]] for number in there}
+            _fill([each[top : top + CELL_PX] for each in (probability, classes) if each is not None], strip, shown)
     return probability, classes
+
+
+def _opened(view: RegionView, grid: Grid, has_classes: bool, stack: ExitStack) -> list["_Source"]:
+    """Return the probability of a scene, and its classes if they are wanted."""
+    wanted = [(view.probability, Resampling.bilinear), *([(view.classes, Resampling.nearest)] if has_classes else [])]
+    return [_Source(stack.enter_context(open_raster(path)), grid, resampling) for path, resampling in wanted]
+
+
+def _fill(targets: Sequence[np.ndarray], strip: Part, shown: Mapping[RegionView, Sequence[np.ndarray]]) -> None:
+    """Fill in what is seen in a strip, cell by cell.
+
+    Parameters
+    ----------
+    targets : sequence of ndarray (height, width), uint8
+        Probability and, if there are any, classes of the strip.
+    strip : Part
+    shown : mapping of RegionView to sequence of ndarray (height, width), uint8
+        The same as each scene shows it.
+    """
+    for left in range(0, strip.width, CELL_PX):
+        columns = slice(left, min(left + CELL_PX, strip.width))
+        cell = Part(strip.row, strip.column + left, strip.height, columns.stop - left)
+        values = [[each[:, columns] for each in layers] for view, layers in shown.items() if view.touches(cell)]
+        is_open = np.ones((cell.height, cell.width), dtype=bool)
+        for layers in _ranked(values):
+            takes = is_open & (layers[0] != NO_DATA)
+            for target, layer in zip(targets, layers):
+                target[:, columns][takes] = layer[takes]
+            is_open &= ~takes
+
+
+def _ranked(values: list[list[np.ndarray]]) -> list[list[np.ndarray]]:
+    """Return the scenes that show a cell, the one that counts first; of equal ones the first."""
+    if len(values) < 2:
+        return values
+
+    def rank(layers: list[np.ndarray]) -> tuple[int, float]:
+        known = layers[0][layers[0] != NO_DATA].astype(np.int16)
+        return -len(known), -float(np.abs(known - CERTAIN // 2).mean()) if len(known) else 0.0
+
+    return sorted(values, key=rank)
 
 
 class _Source:
@@ -142,37 +169,3 @@ class _Source:
             nodata=NO_DATA,
         ) as warped:
             return warped.read(1)
-
-
-def _order(found: np.ndarray) -> np.ndarray:
-    """Return which scene comes first, second and so on in each cell: (scenes, cells), int64.
-
-    Parameters
-    ----------
-    found : ndarray (scenes, rows, width), uint8
-        Probability of a row of cells.
-    """
-    scenes, _, width = found.shape
-    padded = np.pad(found, ((0, 0), (0, 0), (0, -width % CELL_PX)), constant_values=NO_DATA)
-    cells = padded.reshape(scenes, found.shape[1], -1, CELL_PX)
-    is_known = cells != NO_DATA
-    known_px = is_known.sum(axis=(1, 3))
-    certainty = np.where(is_known, np.abs(cells.astype(np.int16) - CERTAIN // 2), 0).sum(axis=(1, 3), dtype=np.int64)
-    mean = certainty / np.maximum(known_px, 1)
-    number = np.broadcast_to(np.arange(scenes)[:, None], known_px.shape)
-    return np.lexsort((number, -mean, -known_px), axis=0)
-
-
-def _first_known(values: np.ndarray, probability: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return the values of the first scene in order that has data at each pixel: (rows, width), uint8."""
-    width = values.shape[2]
-    best = np.full(values.shape[1:], NO_DATA, dtype=np.uint8)
-    is_open = np.ones(best.shape, dtype=bool)
-    for scene_of_cell in order:
-        scene = np.repeat(scene_of_cell, CELL_PX)[:width]
-        at = scene, slice(None), np.arange(width)
-        chosen, known = values[at].T, probability[at].T != NO_DATA
-        takes = is_open & known
-        best[takes] = chosen[takes]
-        is_open &= ~known
-    return best

@@ -40,7 +40,7 @@ class Course:
 
     def __init__(self, plan: RegionPlan, index: IndexLayer, reporter: Reporter) -> None:
         self._plan, self._index, self._reporter = plan, index, reporter
-        self._done: dict[str, None] = {}
+        self._done: set[str] = set()
         self._blocks: dict[str, int] = {}
         self._work: dict[str, tuple[float, float]] = {}  # megapixels and seconds of a scene's blocks
         self._began_s = time.monotonic()
@@ -113,7 +113,7 @@ class Course:
             pace = self._work[task.scene][0] / max(self._work[task.scene][1], 1e-9)
             self._index.update(task.scene, blocks_done=self._blocks[task.scene], mp_per_s=pace)
         if task.work in (MAP, ASSEMBLE):
-            self._done[task.scene] = None
+            self._done.add(task.scene)
             self._index.update(task.scene, status=DONE)
 
     def fail(self, problem: Problem) -> None:

@@ -14,13 +14,9 @@ Scope: the process that leads the job. Dask is imported when a fleet is made. In
 from __future__ import annotations
 
 import json
-import logging
-import multiprocessing
 import pkgutil
 import queue
 import secrets
-import socket
-import tempfile
 import threading
 import time
 from collections import Counter, deque
@@ -31,16 +27,17 @@ from itertools import count
 from typing import Any, Optional
 
 from .. import events
-from ..errors import JobError, OutputError, RoadSegError, RuntimeEnvironmentError, WorkerError
+from ..errors import OutputError, RoadSegError, RuntimeEnvironmentError, WorkerError
 from ..events import Reporter
 from ..system.placement import places
+from .dask_cluster import connect, in_words, own_processes, start_processes
 from .fitness import Leader, Needs
 from .fleet import Crew, failed, has_module
 from .tasks import Outcome, Task
 
 # Tasks submitted for each worker beside the one it is doing.
 AHEAD = 4
-CONNECT_S, WORKERS_S, PREPARE_S = 15.0, 30.0, 300.0
+WORKERS_S, PREPARE_S = 30.0, 300.0
 # How long to wait for a scheduler that has gone away, and for workers when all are lost.
 LOST_S = 120.0
 POLL_S, CENSUS_S, CLOSE_S = 0.2, 2.0, 5.0
@@ -49,9 +46,6 @@ MOST_KILLS = 3
 # A task that fails for want of room or rights on a worker is tried on another one.
 RETRIED_CODES = (OutputError.code,)
 MOST_SHOWN = 5
-LOOPBACK = "127.0.0.1"
-# How Dask names the processes that it starts.
-_NAME_OF_PROCESSES = "Dask Worker"
 _PROBE = f"{__package__}.dask_worker:PROBE"
 
 
@@ -165,7 +159,7 @@ class DaskFleet:
             stack.callback(self._leader.close)
             stack.callback(self._close_client)
             if not scheduler:
-                self._cluster = _local_cluster(self._places, stack)
+                self._cluster = start_processes(self._places, MOST_KILLS, stack)
             self._join()
             self._stack = stack.pop_all()
 
@@ -202,7 +196,7 @@ class DaskFleet:
         RoadSegError
             See the class.
         """
-        self._client = _connect(self._cluster or self._address, self.name)
+        self._client = connect(self._cluster or self._address, self.name)
         self.dashboard = self._client.dashboard_link if self._has_dashboard() else ""
         self._client.subscribe_topic(self._job, self._hear)
         self._check_scheduler()
@@ -223,7 +217,7 @@ class DaskFleet:
             self._client.run_on_scheduler(pkgutil.resolve_name, _PROBE)
         except Exception as error:
             raise RuntimeEnvironmentError(
-                f"The scheduler at {self.name} has no RoadSeg ({_in_words(error)}).",
+                f"The scheduler at {self.name} has no RoadSeg ({in_words(error)}).",
                 "Start it with the runtime's Python from RoadSeg's folder, as its workers.",
             ) from error
 
@@ -245,7 +239,7 @@ class DaskFleet:
         probed = self._client.run(pkgutil.resolve_name, _PROBE, on_error="return")
         for address, found in probed.items():
             if found != _PROBE:
-                self._unfit[address] = [f"it has no RoadSeg ({_in_words(found)})"]
+                self._unfit[address] = [f"it has no RoadSeg ({in_words(found)})"]
         with suppress(Exception):  # of workers without RoadSeg; the others have been told all the same
             self._client.register_plugin(
                 FleetPlugin(self._job, self._leader.document, _by_name(self._crew), self._places), name=self._job
@@ -438,7 +432,7 @@ class DaskFleet:
     def _killed(self, job: _Job, error: BaseException) -> Optional[Outcome]:
         """Return the outcome of a task whose worker died; None if it is to be tried again."""
         if type(error).__name__ != "KilledWorker":
-            return failed(job.task, _worker_error(f"Dask could not have it done ({_in_words(error)})."))
+            return failed(job.task, _worker_error(f"Dask could not have it done ({in_words(error)})."))
         job.kills += 1
         kills = self._begun[job.number] - job.retries
         if kills < MOST_KILLS and job.kills < MOST_KILLS:
@@ -509,84 +503,13 @@ class DaskFleet:
         for nanny in cluster.workers.values():
             nanny.close_gracefully()  # and no other process instead of it
         # What they are at is not waited for: what is whole is in the store.
-        for process in _own_workers():
+        for process in own_processes():
             process.kill()
         with suppress(Exception):
             cluster.close(timeout=CLOSE_S)
-        for process in _own_workers():  # such as were being started meanwhile
+        for process in own_processes():  # such as were being started meanwhile
             process.kill()
             process.join(CLOSE_S)
-
-
-def _local_cluster(own_places: list[Any], stack: ExitStack) -> Any:
-    """Return processes of this machine that only this machine reaches."""
-    import dask
-    from distributed import LocalCluster, Security
-
-    _silence()
-    scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="roadseg_", ignore_cleanup_errors=True))
-    threads = str(own_places[0].threads)
-    variables = {name: threads for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    settings = {
-        "distributed.scheduler.allowed-failures": MOST_KILLS - 1,
-        "distributed.nanny.pre-spawn-environ": variables,
-    }
-    with dask.config.set(settings):
-        for attempt in range(MOST_KILLS):
-            try:
-                return LocalCluster(
-                    n_workers=len(own_places), threads_per_worker=1, host=LOOPBACK, local_directory=scratch,
-                    memory_limit=0, dashboard_address=f"{LOOPBACK}:0", silence_logs=logging.CRITICAL,
-                    security=Security.temporary() if has_module("cryptography") else Security(require_encryption=False),
-                )  # fmt: skip
-            except Exception as error:  # one was killed as it began
-                for process in _own_workers():
-                    process.kill()
-                if attempt == MOST_KILLS - 1:
-                    raise WorkerError(
-                        f"The processes of this machine do not start ({_in_words(error)}).",
-                        "Use one (workers), or make room in its memory.",
-                    ) from error
-    raise AssertionError
-
-
-def _own_workers() -> list[Any]:
-    """Return the worker processes that this process has started."""
-    return [each for each in multiprocessing.active_children() if each.name.startswith(_NAME_OF_PROCESSES)]
-
-
-def _connect(target: Any, name: str) -> Any:
-    """Return a client of a scheduler, or of a cluster of this machine.
-
-    Raises
-    ------
-    JobError
-        It cannot be reached, or does not accept the certificates.
-    """
-    from distributed import Client
-
-    _silence()
-    try:
-        if isinstance(target, str):  # at once, where Dask tries until its time is over
-            host, _, port = target.partition("://")[2].rpartition(":")
-            socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
-        # Dask's own configuration says which certificates to use.
-        return Client(target, timeout=CONNECT_S, set_as_default=False)
-    except Exception as error:
-        raise JobError(
-            f"The Dask scheduler at {name} (scheduler) cannot be reached: {_in_words(error)}.",
-            "Start it, or correct its address; for tls://, name the certificates in Dask's configuration "
-            "(distributed.comm.tls).",
-        ) from error
-
-
-def _silence() -> None:
-    """Keep Dask's log from the terminal: what matters is reported."""
-    import distributed  # sets up its loggers
-
-    for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] == distributed.__name__:
-            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _id_of_worker(dask_worker: Any) -> str:
@@ -618,15 +541,3 @@ def _killer(job: _Job, kills: int) -> Outcome:
 
 def _worker_error(why: str) -> events.Error:
     return events.Error(WorkerError.code, why, "The same job run again does what is missing.")
-
-
-def _in_words(error: BaseException) -> str:
-    """Return why something failed, with the first cause, in one line."""
-    texts = []
-    cause: Optional[BaseException] = error
-    while cause is not None and len(texts) < 4:
-        text = " ".join(str(cause).split())
-        if text and text not in texts:
-            texts.append(text)
-        cause = cause.__cause__ or cause.__context__
-    return "; ".join(texts)[:500] or type(error).__name__

@@ -9,14 +9,16 @@ With these, parts decide alike, and as the undivided region would, however far a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import groupby
+from pathlib import Path
 
 import numpy as np
 
 from ..extraction.run_lengths import Frame, Runs, components, joined, runs_of
 from ..geodata.road_raster import RoadRaster
 from ..networks.graph import connected
+from .array_file import read_arrays, write_arrays
 from .part_grid import Part
 
 
@@ -87,6 +89,24 @@ def _border(width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
     is_border[[0, -1]] = is_border[:, [0, -1]] = True
     rows, columns = np.nonzero(is_border)
     return columns, rows
+
+
+def write_patches(path: Path, patches: BorderPatches) -> None:
+    """Write patches to a file; see `array_file`."""
+    write_arrays(path, {each.name: getattr(patches, each.name) for each in fields(patches)})
+
+
+def read_patches(path: Path) -> BorderPatches:
+    """Return the patches that a file holds.
+
+    Raises
+    ------
+    OutputError
+        The file is missing, or damaged.
+    """
+    names = [each.name for each in fields(BorderPatches)]
+    held = read_arrays(path, names)
+    return BorderPatches(*(held[name] for name in names))
 
 
 def linked_pixels(cores: Sequence[Part], read: Callable[[int], BorderPatches]) -> Iterator[np.ndarray]:

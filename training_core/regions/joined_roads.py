@@ -24,6 +24,9 @@ from ..networks.network_tables import rank, to_lines
 from .part_roads import PartRoads
 from .seams import Joining, PartOutline
 
+# The ends of a ring that was cut are the same place, but for rounding; no other line is so short.
+_RING_PX = 1e-3
+
 
 @dataclass(frozen=True, eq=False)
 class _Line:
@@ -112,10 +115,6 @@ def _joined(pieces: list[_Line]) -> _Line:
     nodes = pieces[0].nodes[0], pieces[-1].nodes[1]
     is_ring = last > 0 and np.hypot(*(points[0] - points[-1])) < _RING_PX
     return _Line((nodes[0], nodes[0]) if is_ring else nodes, points, width_m, probability, votes)
-
-
-# The ends of a ring that was cut are the same place, but for rounding; no other line is so short.
-_RING_PX = 1e-3
 
 
 def _table(

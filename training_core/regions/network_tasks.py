@@ -15,8 +15,9 @@ import shapely
 from ..geodata.grid import Grid
 from ..geodata.road_classes import RoadClass, to_document
 from ..jobs import NetworkOptions
+from ..system.versions import roadseg_version
 from .best_view import RegionView
-from .hysteresis_links import BorderPatches, linked_pixels
+from .hysteresis_links import BorderPatches, linked_pixels, read_patches
 from .joined_roads import joined_roads
 from .mosaic_view import grid_document
 from .part_grid import Part, divide, margin_px
@@ -25,9 +26,9 @@ from .region_grid import outline_on
 from .seams import join_parts, outline
 from .store import Store, content_key
 from .tasks import Outcome, Task
-from .work import BORDERS, EXTRACT, part_pixel_m, read_borders
+from .work import BORDERS, EXTRACT, part_pixel_m
 
-# The side of a part in pixels, unless a job says otherwise: some ten seconds of work in half a gigabyte.
+# The side of a part in pixels, unless a job says otherwise: some seconds of work, in 0.6 GB for a city.
 PART_PX = 8192
 
 # Does tasks, and returns what came of those that failed.
@@ -96,15 +97,16 @@ class RegionRoads:
         self._folder, self._store, self._classes = folder, Store(folder), tuple(classes)
         self._options = NetworkOptions(**{each.name: getattr(options, each.name) for each in fields(NetworkOptions)})
         self._threshold = threshold
-        self.grid = grid
-        shapes = [outline_on(self.grid, scene.grid) for scene in scenes]
+        self._version = roadseg_version()  # another one may extract otherwise
+        self._grid = grid
+        shapes = [outline_on(self._grid, scene.grid) for scene in scenes]
         self._keys = {scene.name: scene.key for scene in scenes}
         self._views = [
             RegionView(scene.name, scene.probability, scene.classes, shape.bounds)
             for scene, shape in zip(scenes, shapes)
         ]
         self._tree = shapely.STRtree([shapely.box(*view.bounds) for view in self._views])
-        self.parts = list(divide(self.grid, part_px, shapes))
+        self._parts = list(divide(self._grid, part_px, shapes))
 
     def extract(self, do: Do, do_borders: Do) -> Roads:
         """Extract all parts, and join those that could be.
@@ -119,34 +121,34 @@ class RegionRoads:
         Roads
         """
         linked = self._linked(do_borders)
-        tasks = [self._extraction(part, linked) for part in self.parts]
+        tasks = [self._extraction(part, linked) for part in self._parts]
         failed = do([task for task in tasks if not self._store.has(EXTRACT, task.key, ".npz")])
         lost = {outcome.task.key for outcome in failed}
         paths = [self._store.path(EXTRACT, task.key, ".npz") for task in tasks if task.key not in lost]
         outlines = [outline(read_part(path)) for path in paths]
         joining = join_parts(outlines)
         parts = (read_part(path) for path in paths)
-        tables = joined_roads(parts, outlines, joining, self.grid, self._options, self._classes)
+        tables = joined_roads(parts, outlines, joining, self._grid, self._options, self._classes)
         return Roads(tables, joining.mismatches)
 
     def _linked(self, do: Do) -> Links:
         """Return the pixels at borders that are connected with sure road, by window; see `hysteresis_links`."""
-        if self._options.hysteresis == 1 or len(self.parts) == 1:
+        if self._options.hysteresis == 1 or len(self._parts) == 1:
             return _links([], [])
         hysteresis = {"hysteresis": self._options.hysteresis}
-        tasks = [self._task(BORDERS, part, part, hysteresis) for part in self.parts]
+        tasks = [self._task(BORDERS, part, part, hysteresis) for part in self._parts]
         failed = do([task for task in tasks if not self._store.has(BORDERS, task.key, ".npz")])
         lost = {outcome.task.key for outcome in failed}
 
         def read(number: int) -> BorderPatches:
             if tasks[number].key in lost:
                 return BorderPatches(np.zeros((0, 2), np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
-            return read_borders(self._store.path(BORDERS, tasks[number].key, ".npz"))
+            return read_patches(self._store.path(BORDERS, tasks[number].key, ".npz"))
 
-        return _links(self.parts, list(linked_pixels(self.parts, read)))
+        return _links(self._parts, list(linked_pixels(self._parts, read)))
 
     def _extraction(self, part: Part, linked: Links) -> Task:
-        window = part.grown(margin_px(self._options, part_pixel_m(self.grid, part)), self.grid)
+        window = part.grown(margin_px(self._options, part_pixel_m(self._grid, part)), self._grid)
         content = {
             "window": asdict(window),
             "options": asdict(self._options),
@@ -156,10 +158,10 @@ class RegionRoads:
         return self._task(EXTRACT, part, window, content)
 
     def _task(self, work: str, core: Part, window: Part, content: dict[str, object]) -> Task:
-        content = {**content, "core": asdict(core), "grid": grid_document(self.grid), "threshold": self._threshold}
+        content = {**content, "core": asdict(core), "grid": grid_document(self._grid), "threshold": self._threshold}
         views = [self._views[number] for number in sorted(self._tree.query(_box(window)).tolist())]
         seen = [[view.name, self._keys[view.name], view.bounds] for view in views]
-        key = content_key(work, content, seen)
+        key = content_key(work, content, seen, self._version)
         document = {**content, "views": [asdict(view) for view in views], "folder": self._folder, "key": key}
         return Task(key, work, document, core.width * core.height / 1e6)
 

@@ -6,15 +6,12 @@ from, and of how parts are joined.
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
-from zipfile import BadZipFile
 
 import numpy as np
 
-from ..errors import OutputError
 from ..events import Reporter
 from ..extraction.road_extraction import LineMeasures, measure_lines, trace_roads
 from ..geodata.class_raster import ClassRaster
@@ -22,6 +19,7 @@ from ..geodata.road_raster import RoadRaster
 from ..jobs import NetworkOptions
 from ..networks.cutting import WITHIN, cut_to_box
 from ..networks.graph import Graph, scaled
+from .array_file import read_arrays, write_arrays
 from .part_grid import Part
 
 # Cores are cut beside the borders of their pixels, and not in the middle of pixels either: no road that lies even on
@@ -105,19 +103,15 @@ def _moved(graph: Graph, by: np.ndarray) -> Graph:
     return Graph(graph.nodes + by, graph.edges, graph.points + by, graph.offsets, graph.origin)
 
 
-def to_bytes(roads: PartRoads) -> bytes:
-    """Return roads as the content of a file: an archive of arrays, without any pickled object."""
+_GRAPH, _MEASURES = ("nodes", "edges", "points", "offsets"), ("width_m", "probability")
+
+
+def write_part(path: Path, roads: PartRoads) -> None:
+    """Write roads to a file; see `array_file`."""
     graph, measures = roads.graph, roads.measures
-    arrays = {
-        **{"nodes": graph.nodes, "edges": graph.edges, "points": graph.points, "offsets": graph.offsets},
-        **{"side": roads.side, "width_m": measures.width_m, "probability": measures.probability},
-        "pixel_m": roads.pixel_m,
-    }
-    if measures.votes is not None:
-        arrays["votes"] = measures.votes
-    stream = io.BytesIO()
-    np.savez_compressed(stream, **arrays)
-    return stream.getvalue()
+    arrays = {name: getattr(graph, name) for name in _GRAPH} | {name: getattr(measures, name) for name in _MEASURES}
+    arrays |= {"side": roads.side, "pixel_m": roads.pixel_m}
+    write_arrays(path, arrays if measures.votes is None else {**arrays, "votes": measures.votes})
 
 
 def read_part(path: Path) -> PartRoads:
@@ -128,11 +122,6 @@ def read_part(path: Path) -> PartRoads:
     OutputError
         The file is missing, or damaged.
     """
-    try:
-        with np.load(path, allow_pickle=False) as held:
-            graph = Graph(*(held[name] for name in ("nodes", "edges", "points", "offsets")))
-            votes = held["votes"] if "votes" in held.files else None
-            measures = LineMeasures(held["width_m"], held["probability"], votes)
-            return PartRoads(graph, held["side"], measures, held["pixel_m"])
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise OutputError(f"{path} cannot be read: {error}.", "Delete it, and run the job again.") from error
+    held = read_arrays(path, (*_GRAPH, *_MEASURES, "side", "pixel_m"))
+    measures = LineMeasures(*(held[name] for name in _MEASURES), held.get("votes"))
+    return PartRoads(Graph(*(held[name] for name in _GRAPH)), held["side"], measures, held["pixel_m"])

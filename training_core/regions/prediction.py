@@ -1,6 +1,6 @@
-"""Prediction of blocks: what a worker needs to know of the model, the bytes of a block, and a scene's result rasters.
+"""Prediction of blocks: what a worker needs to know of the model, and the bytes of a block.
 
-Scope: models, mosaics and result files. Independent of who computes what, and when. The engine, its precision and the
+Scope: models, mosaics and blocks' files. Independent of who computes what, and when. The engine, its precision and the
 halo are chosen once, in the job's process; a worker takes them as they are, so that blocks fit each other. With an
 exact halo in FP32 a block has the same bytes as that part of the undivided mosaic.
 """
@@ -20,36 +20,28 @@ import numpy as np
 import rasterio
 import shapely
 import torch
-from rasterio._err import CPLE_BaseError
-from rasterio.errors import RasterioError
 from torch import nn
 
 from ..errors import JobError, ModelFileError, OutputError
 from ..geodata.geotiff import named_errors
 from ..geodata.grid import Grid, grid_at
-from ..geodata.pixel_codes import NO_DATA, ROAD
+from ..geodata.pixel_codes import NO_DATA
 from ..geodata.rasterize import burn_area
 from ..geodata.rasters import Band, open_raster
-from ..geodata.road_classes import RoadClass, from_document, to_document
 from ..geodata.tiling import Tile, tile_grid
 from ..jobs import SegmentOptions
 from ..models.engines import make_engine, why_not
 from ..models.model_file import weights_sha256
 from ..models.onnx_file import OnnxModel, load_runnable
 from ..segmentation.inference import Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
-from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter
 from ..segmentation.symmetries import ALL
-from ..segmentation.work_plan import Results
-from ..system.outputs import Outputs
 from ..system.prefetch import ahead
 from .catalog import Scene
 from .mosaic import Mosaic
-from .mosaic_view import View, ViewImage, grid_document, grid_from_document, view_from_document
+from .mosaic_view import View, ViewImage, view_from_document
 from .scene_blocks import Block, MosaicArea
 
-# The tag of a result raster that says from which content it was made.
-KEY_TAG = "ROADSEG_KEY"
 # What of `Predicting` does not change the bytes of a block.
 _ONLY_HOW = ("model", "threads", "threshold")
 
@@ -355,105 +347,3 @@ def block_grid(document: dict[str, Any], resolution_m: float) -> Grid:
     block = Block(**document["block"])
     view = view_from_document(document["view"])
     return grid_at(view.grid, resolution_m).window(*block.window)
-
-
-def assembly_document(
-    mosaic: Mosaic,
-    scene: Scene,
-    resolution_m: float,
-    blocks: list[tuple[Block, str]],
-    results: Results,
-    key: str,
-    threshold: float,
-    classes: tuple[RoadClass, ...] = (),
-) -> dict[str, Any]:
-    """Return the document of a scene's result rasters, as `assemble` takes it.
-
-    Parameters
-    ----------
-    mosaic : Mosaic
-    scene : Scene
-    resolution_m : float
-        Ground size of the model's pixels in meters; 0 means the mosaic's own.
-    blocks : list of (Block, str)
-        The scene's, with the files of their bytes.
-    results : Results
-        The files to write.
-    key : str
-        Says from which content they are made.
-    threshold : float
-        Probability from which a pixel is road.
-    classes : tuple of RoadClass
-        Those that the model predicts.
-
-    Returns
-    -------
-    dict
-        Of JSON types.
-    """
-    window = mosaic.window_at(scene, resolution_m)
-    return {
-        "scene": scene.name,
-        "grid": grid_document(mosaic.grid_at(resolution_m).window(*window)),
-        "corner": list(window[:2]),
-        "blocks": [{**asdict(block), "path": path} for block, path in blocks],
-        "results": results.named(),
-        "key": key,
-        "threshold": threshold,
-        "classes": to_document(classes),
-    }
-
-
-def assemble(document: dict[str, Any]) -> dict[str, Any]:
-    """Write a scene's result rasters from the bytes of its blocks; the scene's pixels in no block have no data.
-
-    Parameters
-    ----------
-    document : dict
-        Of `assembly_document`.
-
-    Returns
-    -------
-    dict
-        px, known_px and road_px of the scene, and the paths of its results by name.
-
-    Raises
-    ------
-    ImageryError
-        A block's file is missing or damaged.
-    OutputError
-        The results cannot be written.
-    """
-    grid = grid_from_document(document["grid"])
-    classes = from_document(document["classes"])
-    left, top = document["corner"]
-    counts = {"px": grid.width * grid.height, "known_px": 0, "road_px": 0}
-    with Outputs([each["path"] for each in document["blocks"]]) as outputs:
-        staged = Results(**{name: str(outputs.stage(path)) for name, path in document["results"].items()})
-        with ResultWriter(grid, staged, document["threshold"], classes, {KEY_TAG: document["key"]}) as writer:
-            for each in document["blocks"]:
-                place = Tile(each["column"] - left, each["row"] - top, each["width"], each["height"], 0, 0, 0, 0)
-                mask = writer.write(place, read_block(each["path"]))
-                counts["known_px"] += int((mask != NO_DATA).sum())
-                counts["road_px"] += int((mask == ROAD).sum())
-    return {**document["results"], **counts}
-
-
-def is_assembled(path: str, key: str) -> bool:
-    """Whether a result raster is there that was made from this content.
-
-    Parameters
-    ----------
-    path : str
-    key : str
-        See `assembly_document`.
-
-    Returns
-    -------
-    bool
-    """
-    try:
-        with rasterio.open(path) as dataset:
-            return dataset.tags().get(KEY_TAG) == key
-    except (RasterioError, CPLE_BaseError):
-        return False

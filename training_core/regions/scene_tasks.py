@@ -6,7 +6,7 @@ Scope: which work there is, under which names, and what of it is done. Independe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Optional
 
@@ -18,13 +18,16 @@ from ..models.model_card import ModelCard
 from ..segmentation.work_plan import Results
 from .catalog import Scene
 from .mosaic import Mosaic
-from .prediction import Predicting, assembly_document, block_document, content_of, is_assembled
+from .prediction import Predicting, block_document, content_of
+from .scene_assembly import assembly_document, is_assembled
 from .scene_blocks import Block, MosaicArea, mosaic_area, scene_blocks
 from .store import Store, content_key
 from .tasks import Task
 from .work import ASSEMBLE, MAP, PREDICT
 
 _MASKS = "masks"
+# Blocks of a round: at its end, workers wait for the last ones.
+_BLOCKS_A_WORKER = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +95,11 @@ class Planner:
     card: ModelCard
     block_px: int
     aoi: Optional[geopandas.GeoDataFrame] = None
-    store: Store = field(init=False)
 
-    def __post_init__(self) -> None:
-        """Open the folder's store."""
-        object.__setattr__(self, "store", Store(self.folder))
+    @property
+    def store(self) -> Store:
+        """The results in the folder."""
+        return Store(self.folder)
 
     def plan(self, mosaic: Mosaic, bands: tuple[Band, ...]) -> list[ScenePlan]:
         """Return what is to be done for the scenes of a mosaic; one that no block shows is left out.
@@ -189,6 +192,3 @@ def rounds(plans: Sequence[ScenePlan], workers: int) -> Iterator[list[ScenePlan]
             group, blocks = [], 0
     if group:
         yield group
-
-
-_BLOCKS_A_WORKER = 64

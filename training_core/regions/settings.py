@@ -30,6 +30,8 @@ _BLOCK_S = 60.0
 _SIDES_PX = (1024, 2048, 4096, 8192)
 # Of the options of prediction, these are taken as the job has them.
 _OWN = ("threads", "memory_gb", "threshold")
+# What is kept, and of which type.
+_KEPT = {"engine": str, "precision": str, "halo_px": int, "core_px": int, "block_px": int}
 
 
 def choose_settings(
@@ -74,7 +76,7 @@ def choose_settings(
         predicting = predicting_of(segmenter, model, job)
         chosen = {**asdict(predicting), "block_px": _side_px(seconds_per_px(segmenter))}
         content = json.dumps({name: chosen[name] for name in _KEPT}).encode("ascii")
-        store.write(_KIND, key, ".json", lambda path: _write(path, content))
+        store.write(_KIND, key, ".json", lambda path: path.write_bytes(content))
         return predicting, job.block_px or chosen["block_px"]
     predicting = Predicting(
         model=job.model,
@@ -90,9 +92,6 @@ def choose_settings(
         f"{predicting.halo_px} px, tiles of {predicting.core_px} px."
     )
     return predicting, job.block_px or kept["block_px"]
-
-
-_KEPT = {"engine": str, "precision": str, "halo_px": int, "core_px": int, "block_px": int}
 
 
 def _read(store: Store, key: str) -> Optional[dict[str, Any]]:
@@ -115,7 +114,3 @@ def _read(store: Store, key: str) -> Optional[dict[str, Any]]:
 def _side_px(seconds_a_px: float) -> int:
     """Return the side of the largest block that takes no more than its time; the smallest side at least."""
     return max((side for side in _SIDES_PX if side * side * seconds_a_px <= _BLOCK_S), default=_SIDES_PX[0])
-
-
-def _write(path: Any, content: bytes) -> None:
-    path.write_bytes(content)

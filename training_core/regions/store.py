@@ -112,7 +112,7 @@ class Store:
         """
         return self.path(kind, key, suffix).is_file()
 
-    def write(self, kind: str, key: str, suffix: str, writer: Callable[[Path], None]) -> Path:
+    def write(self, kind: str, key: str, suffix: str, writer: Callable[[Path], object]) -> Path:
         """Write a result whole, in place of one that is there.
 
         Parameters

@@ -7,15 +7,12 @@ result is a file under a name from its content (`store.py`), so that work done t
 from __future__ import annotations
 
 import contextlib
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
-from ..errors import OutputError
 from ..events import Reporter
 from ..geodata.class_raster import class_array
 from ..geodata.grid import Grid
@@ -24,11 +21,12 @@ from ..geodata.road_classes import from_document
 from ..geodata.road_raster import byte_raster
 from ..jobs import NetworkOptions
 from .best_view import RegionView, read_best
-from .hysteresis_links import BorderPatches, border_patches
+from .hysteresis_links import border_patches, write_patches
 from .mosaic_view import grid_from_document
 from .part_grid import Part
-from .part_roads import extract_part, to_bytes
-from .prediction import assemble, block_grid, predict_block, prepare, write_block
+from .part_roads import extract_part, write_part
+from .prediction import block_grid, predict_block, prepare, write_block
+from .scene_assembly import assemble
 from .store import Store
 
 PREDICT, MAP, ASSEMBLE, BORDERS, EXTRACT = "predict", "map", "assemble", "borders", "extract"
@@ -77,7 +75,7 @@ def _map(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _assemble(document: dict[str, Any]) -> dict[str, Any]:
-    """Assemble a scene; see `prediction.assembly_document`. Its blocks are removed, since the results hold them."""
+    """Assemble a scene; see `scene_assembly.assembly_document`. Its blocks are removed, since the results hold them."""
     result = assemble(document)
     for block in document["blocks"]:
         with contextlib.suppress(OSError):
@@ -94,26 +92,8 @@ def _borders(document: dict[str, Any]) -> dict[str, Any]:
     probability, _ = read_best(grid, core, views_of(document))
     raster = byte_raster(probability, CERTAIN, NO_DATA, document["threshold"])
     patches = border_patches(raster, core, document["hysteresis"])
-    stream = io.BytesIO()
-    np.savez_compressed(stream, pixels=patches.pixels, patch=patches.patch, is_sure=patches.is_sure)
-    content = stream.getvalue()
-    Store(document["folder"]).write(BORDERS, document["key"], ".npz", lambda path: _write(path, content))
+    Store(document["folder"]).write(BORDERS, document["key"], ".npz", lambda path: write_patches(path, patches))
     return {"patches": len(patches.is_sure)}
-
-
-def read_borders(path: Path) -> BorderPatches:
-    """Return the patches that a file holds.
-
-    Raises
-    ------
-    OutputError
-        It is missing, or damaged.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as held:
-            return BorderPatches(held["pixels"], held["patch"], held["is_sure"])
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise OutputError(f"{path} cannot be read: {error}.", "Delete it, and run the job again.") from error
 
 
 def _extract(document: dict[str, Any]) -> dict[str, Any]:
@@ -130,8 +110,7 @@ def _extract(document: dict[str, Any]) -> dict[str, Any]:
     linked = np.array(document["linked"], dtype=np.int64).reshape(-1, 2)
     options = NetworkOptions(**document["options"])
     roads = extract_part(raster, window, core, part_pixel_m(grid, core), options, Reporter(), classes, linked)
-    content = to_bytes(roads)
-    Store(document["folder"]).write(EXTRACT, document["key"], ".npz", lambda path: _write(path, content))
+    Store(document["folder"]).write(EXTRACT, document["key"], ".npz", lambda path: write_part(path, roads))
     return {"lines": len(roads.graph.edges)}
 
 
@@ -143,10 +122,6 @@ def part_pixel_m(grid: Grid, core: Part) -> tuple[float, float]:
 def views_of(document: dict[str, Any]) -> list[RegionView]:
     """Return the views that a document names."""
     return [RegionView(**{**each, "bounds": tuple(each["bounds"])}) for each in document["views"]]
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
 
 
 _WORKS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {

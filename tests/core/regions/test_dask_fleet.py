@@ -20,7 +20,7 @@ import distributed
 from support.dask_processes import Processes, end, free_port
 from training_core.errors import Cancelled, JobError, RuntimeEnvironmentError, WorkerError
 from training_core.events import Log, Reporter
-from training_core.regions import dask_fleet, fitness
+from training_core.regions import dask_cluster, dask_fleet, fitness
 from training_core.regions.dask_fleet import DaskFleet
 from training_core.regions.fitness import Needs
 from training_core.regions.fleet import Crew, LocalFleet
@@ -155,7 +155,7 @@ def test_a_model_that_no_worker_can_use_is_an_error_before_any_work(tmp_path):
 
 
 def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_fleet, "CONNECT_S", 1.0)
+    monkeypatch.setattr(dask_cluster, "CONNECT_S", 1.0)
     address = f"tcp://127.0.0.1:{free_port()}"
     with pytest.raises(JobError, match=rf"{address} \(scheduler\) cannot be reached.*Connection refused"):
         open_fleet(CREW, Needs(str(tmp_path)), Reporter(), address)
@@ -165,7 +165,7 @@ def test_a_scheduler_that_cannot_be_reached_is_named(tmp_path, monkeypatch):
 
 def test_a_scheduler_without_workers_and_one_that_wants_certificates_are_named(processes, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_fleet, "WORKERS_S", 0.5)
-    monkeypatch.setattr(dask_fleet, "CONNECT_S", 2.0)
+    monkeypatch.setattr(dask_cluster, "CONNECT_S", 2.0)
     with pytest.raises(WorkerError, match=f"{processes.address} has had no workers"):
         DaskFleet(CREW, Needs(str(tmp_path)), Reporter(), processes.address)
     with pytest.raises(JobError, match=r"tls://127.0.0.1:\d+ \(scheduler\) cannot be reached.*(?i:tls)") as why:
@@ -233,7 +233,7 @@ def test_a_scheduler_that_is_restarted_loses_nothing(tmp_path):
 @pytest.mark.slow
 def test_a_scheduler_that_is_gone_is_the_reason_of_what_is_left_and_a_second_run_does_it(tmp_path, monkeypatch):
     monkeypatch.setattr(dask_fleet, "LOST_S", 3.0)
-    monkeypatch.setattr(dask_fleet, "CONNECT_S", 2.0)
+    monkeypatch.setattr(dask_cluster, "CONNECT_S", 2.0)
     folder = tmp_path / "region"
     tasks = [task("block", folder=str(folder), seed=seed, seconds=0.05) for seed in range(40)]
     with Processes(tmp_path) as processes:

@@ -16,7 +16,7 @@ from training_core.geodata.road_classes import RoadClass
 from training_core.jobs import NetworkOptions
 from training_core.regions.joined_roads import joined_roads
 from training_core.regions.part_grid import CELL_PX, Part, divide, margin_px
-from training_core.regions.part_roads import extract_part, read_part, to_bytes
+from training_core.regions.part_roads import extract_part, read_part, write_part
 from training_core.regions.seams import join_parts, outline
 
 OPTIONS = NetworkOptions()
@@ -145,7 +145,7 @@ def test_a_part_without_roads_is_no_trouble():
 
 def test_roads_of_a_part_survive_their_file(city, tmp_path):
     roads = extracted(city, cut_at([640], [640]))[0]
-    (tmp_path / "part.npz").write_bytes(to_bytes(roads))
+    write_part(tmp_path / "part.npz", roads)
     read = read_part(tmp_path / "part.npz")
     for name in ("nodes", "edges", "points", "offsets"):
         assert (getattr(read.graph, name) == getattr(roads.graph, name)).all()

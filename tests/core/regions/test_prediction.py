@@ -28,18 +28,16 @@ from training_core.pipelines import segment
 from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics, normalized_bands
 from training_core.regions.prediction import (
-    assemble,
-    assembly_document,
     block_document,
     block_grid,
     content_of,
-    is_assembled,
     predict_block,
     predicting_of,
     prepare,
     read_block,
     write_block,
 )
+from training_core.regions.scene_assembly import assemble, assembly_document, is_assembled
 from training_core.regions.scene_blocks import mosaic_area, scene_blocks
 from training_core.segmentation.inference import Prediction
 from training_core.segmentation.segmenter import prepare_segmenter
