@@ -14,6 +14,7 @@ from .option import (
     FIELD,
     FOLDER,
     HTML_OUTPUT,
+    IMAGENET,
     JSON_OUTPUT,
     MODEL,
     MODEL_OUTPUT,
@@ -59,8 +60,9 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     base_model: str = option(
         STARTER,
         "Base model",
-        f"Model to start from: a file, or {STARTER} for the pretrained model that comes with RoadSeg. Leave empty to "
-        "train from random weights.",
+        f"Model to start from: a file, {STARTER} for the pretrained model that comes with RoadSeg, or {IMAGENET} for "
+        "an encoder pretrained on ImageNet, which is fetched from the internet once. A U-Net or encoder of "
+        "segmentation_models_pytorch in a safetensors file will do as well. Leave empty to train from random weights.",
         kind=MODEL,
     )
     model: str = option("", "Model", "Model file to write.", kind=MODEL_OUTPUT, required=True)

@@ -31,6 +31,8 @@ HTML_OUTPUT, JSON_OUTPUT = "html output", "json output"
 GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT = "graphml output", "geopackage output"
 # In place of a model file: the model that is shipped with RoadSeg.
 STARTER = "starter"
+# In place of a base model: an encoder pretrained on ImageNet, fetched from the internet.
+IMAGENET = "imagenet"
 # Layers come first in a dialog, then their fields, then all else.
 _LAYERS = (RASTER, RASTERS, VECTOR)
 # Files that only the worker writes.

@@ -148,6 +148,25 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
     return weights, card
 
 
+def is_made_elsewhere(path: str) -> bool:
+    """Whether a file is a safetensors file without a model card; of one that cannot be read, `load_weights` says why.
+
+    Raises
+    ------
+    ModelFileError
+        It is no file, or of another kind.
+    """
+    _refuse_other_kinds(path)
+    try:
+        with Path(path).open("rb") as file:
+            header_bytes = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(header_bytes)) if header_bytes <= LARGEST_HEADER_BYTES else None
+    except (OSError, ValueError, RecursionError):
+        return False
+    metadata = header.get("__metadata__", {}) if isinstance(header, dict) else None
+    return isinstance(metadata, dict) and _HEADER_KEY not in metadata
+
+
 def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
     """Return the tensors of a safetensors file, and the texts in its header.
 
@@ -201,6 +220,22 @@ def check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) 
     ModelFileError
         They are not.
     """
+    check_numbers(weights, path)
+    bands, classes = card.architecture.in_channels, card.architecture.classes
+    for name, axis, size, dimensions in ((_FIRST, 1, bands, 4), (_LAST, 0, classes, 4), (_LAST_BIAS, 0, classes, 1)):
+        shape = weights[name].shape if name in weights else ()
+        if len(shape) != dimensions or shape[axis] != size:
+            raise _mismatched(path, f"{name} is {list(shape) if name in weights else 'missing'}")
+
+
+def check_numbers(weights: dict[str, torch.Tensor], path: str) -> None:
+    """Check that all weights, (...) of any dtype by name, are numbers.
+
+    Raises
+    ------
+    ModelFileError
+        They are not.
+    """
     for name, tensor in weights.items():
         is_sound = not tensor.is_floating_point() or not tensor.numel() or _is_within(tensor, name)
         if not is_sound:
@@ -208,11 +243,6 @@ def check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) 
                 f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
                 "Copy the model anew, train it again, or choose another.",
             )
-    bands, classes = card.architecture.in_channels, card.architecture.classes
-    for name, axis, size, dimensions in ((_FIRST, 1, bands, 4), (_LAST, 0, classes, 4), (_LAST_BIAS, 0, classes, 1)):
-        shape = weights[name].shape if name in weights else ()
-        if len(shape) != dimensions or shape[axis] != size:
-            raise _mismatched(path, f"{name} is {list(shape) if name in weights else 'missing'}")
 
 
 def _is_within(tensor: torch.Tensor, name: str) -> bool:

@@ -58,9 +58,10 @@ from ..learning.training_loop import Training
 from ..learning.training_memory import MemoryPlan
 from ..learning.validation import Validation
 from ..learning.whole_images import ImageSampler, draw_images
+from ..models.base_model import BaseModel, read_base_model
 from ..models.engines import Engine, NativeEngine, why_not_ipex
 from ..models.model_card import ModelCard
-from ..models.model_file import load_into, load_weights, save_model, weights_sha256
+from ..models.model_file import load_into, save_model, weights_sha256
 from ..models.unet import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_unet
 from ..reports.panels import COMPUTED_PX as PANEL_COMPUTED_PX
 from ..reports.panels import make_panels
@@ -220,8 +221,8 @@ def _result(setup: Setup, training: Training, card: ModelCard, is_stopped: bool)
 def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Training]:
     """Return what the job works with, and the training that is to begin or to be resumed, the same on all ranks."""
     with agreed(group):
-        base = load_weights(job.base_model) if job.base_model else None
-        images, classes = _read_images(job, base[1] if base else None, reporter)
+        base = read_base_model(job.base_model, reporter)
+        images, classes = _read_images(job, base.card if base else None, reporter)
         identity = identify(job, images)
         former = _read_former(job, identity, reporter) if group.leads else None
     model, architecture = _start_model(job, images, classes, base)
@@ -232,7 +233,7 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     engine, fit, memory = chosen.engine, chosen.fit, chosen.memory
     job = dataclasses.replace(job, **fit.options)
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)  # a checkpoint may say nothing of it
-    base_halo_px, base_sha256 = (base[1].halo_px, weights_sha256(base[0])) if base else (0, "")
+    base_halo_px, base_sha256 = (base.halo_px, weights_sha256(base.weights)) if base else (0, "")
     setup = Setup(
         job,
         images,
@@ -386,17 +387,16 @@ def _start_model(
     job: FineTune,
     images: list[LabeledImage],
     classes: tuple[RoadClass, ...],
-    base: Optional[tuple[dict[str, torch.Tensor], ModelCard]],
+    base: Optional[BaseModel],
 ) -> tuple[nn.Module, Architecture]:
     """Return the model to train, with the weights of the base model if there is one, and its architecture."""
     names = tuple(band.name for band in images[0].bands)
     shape = {"in_channels": len(names), "classes": 1 + len(classes)}
-    architecture = dataclasses.replace(base[1].architecture if base else Architecture(), **shape)
+    architecture = dataclasses.replace(base.architecture if base else Architecture(), **shape)
     model = build_unet(architecture)
     if base:
-        weights, card = base
-        weights = adapt_first_layer(weights, card.band_names, names)
-        old, new = (tuple(each.name for each in them) for them in (card.classes, classes))
+        weights = adapt_first_layer(base.weights, base.band_names, names)
+        old, new = (tuple(each.name for each in them) for them in (base.classes, classes))
         load_into(model, adapt_head(weights, model.state_dict(), old, new), job.base_model)
     return model, architecture
 

@@ -1,0 +1,204 @@
+"""What fine-tuning starts from: files of RoadSeg and of segmentation_models_pytorch, and encoders to be fetched."""
+
+import hashlib
+import http.server
+import threading
+
+import pytest
+import segmentation_models_pytorch as smp
+import torch
+from safetensors.torch import save_file
+
+from training_core.errors import ModelFileError, RuntimeEnvironmentError
+from training_core.events import Log, Progress, Reporter
+from training_core.geodata.rasters import Band
+from training_core.jobs import IMAGENET
+from training_core.models.base_model import read_base_model
+from training_core.models.imagenet import encoder_file, fetch_encoder
+from training_core.models.model_card import ModelCard
+from training_core.models.model_file import save_model
+from training_core.models.unet import Architecture, build_unet
+
+README = b"---\nlibrary_name: segmentation-models-pytorch\nlicense: bsd-3-clause\n---\n# An encoder\n"
+
+
+def encoder_weights(name="resnet34", seed=0):
+    """Return weights of an encoder as ImageNet's come: with its classifier, without counters."""
+    torch.manual_seed(seed)
+    weights = smp.encoders.get_encoder(name).state_dict()
+    weights = {key: each for key, each in weights.items() if not key.endswith("num_batches_tracked")}
+    return {**weights, "fc.weight": torch.zeros(1000, 512), "fc.bias": torch.zeros(1000)}
+
+
+def read(path):
+    return read_base_model(str(path), Reporter())
+
+
+def test_without_a_model_weights_are_random():
+    assert read("") is None
+
+
+def test_a_model_of_roadseg_comes_with_its_card(tmp_path):
+    card = ModelCard(Architecture(encoder="resnet18", in_channels=1), (Band("gray", 1.0, 2.0),), 0.3, halo_px=64)
+    model = build_unet(card.architecture)
+    save_model(tmp_path / "a.safetensors", model.state_dict(), card)
+    base = read(tmp_path / "a.safetensors")
+    assert (base.card, base.architecture, base.band_names, base.halo_px) == (card, card.architecture, ("gray",), 64)
+
+
+@pytest.mark.parametrize("prefix", ["", "encoder."])
+def test_an_encoder_becomes_part_of_a_model_with_a_random_decoder(tmp_path, prefix):
+    weights = encoder_weights()
+    save_file({prefix + name: each for name, each in weights.items()}, tmp_path / "encoder.safetensors")
+    base = read(tmp_path / "encoder.safetensors")
+    assert base.architecture == Architecture(encoder="resnet34") and base.card is None
+    assert base.band_names == ("red", "green", "blue")
+    build_unet(base.architecture).load_state_dict(base.weights)
+    torch.testing.assert_close(base.weights["encoder.layer3.2.conv1.weight"], weights["layer3.2.conv1.weight"])
+
+
+@pytest.mark.parametrize("encoder", ["resnet18", "resnet50"])
+def test_a_unet_of_the_library_gives_the_same_probability(tmp_path, encoder):
+    torch.manual_seed(1)
+    unet = smp.Unet(encoder, encoder_weights=None, in_channels=4, classes=1).eval()
+    save_file(unet.state_dict(), tmp_path / "unet.safetensors")
+    base = read(tmp_path / "unet.safetensors")
+    assert base.architecture == Architecture(encoder=encoder, in_channels=4)
+    ours = build_unet(base.architecture)
+    ours.load_state_dict(base.weights)
+    image = torch.randn(1, 4, 64, 64)
+    with torch.inference_mode():
+        torch.testing.assert_close(ours.eval()(image), unet(image), rtol=1e-3, atol=1e-4)
+
+
+def test_a_unet_for_other_classes_keeps_all_but_its_head(tmp_path):
+    unet = smp.Unet("resnet18", encoder_weights=None, in_channels=3, classes=7)
+    save_file(unet.state_dict(), tmp_path / "unet.safetensors")
+    base = read(tmp_path / "unet.safetensors")
+    assert base.architecture.classes == 1
+    build_unet(base.architecture).load_state_dict(base.weights)
+    name = "decoder.blocks.4.conv2.0.weight"
+    torch.testing.assert_close(base.weights[name], unet.state_dict()[name])
+
+
+def spoiled(weights):
+    return {**weights, "layer1.0.conv1.weight": torch.full_like(weights["layer1.0.conv1.weight"], torch.nan)}
+
+
+def lacking(weights):
+    return {name: each for name, each in weights.items() if name != "layer2.0.conv1.weight"}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (spoiled, "no numbers"),
+        (lacking, "no model that RoadSeg knows"),
+        (lambda weights: {**weights, "attention.weight": torch.zeros(3)}, "no model that RoadSeg knows"),
+        (lambda weights: {"conv1.weight": torch.zeros(64, 3, 7, 7)}, "no model that RoadSeg knows"),
+        (lambda weights: {"conv1.weight": torch.zeros(())}, "no model that RoadSeg knows"),
+        (lambda weights: {}, "no model that RoadSeg knows"),
+    ],
+)
+def test_other_weights_are_refused(tmp_path, change, reason):
+    save_file(change(encoder_weights()), tmp_path / "odd.safetensors")
+    with pytest.raises(ModelFileError, match=reason):
+        read(tmp_path / "odd.safetensors")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x80\x04pickle", b"PK\x03\x04 zip", b"\x08" + b"\0" * 7 + b"{}      "[:5]])
+def test_files_that_are_no_safetensors_are_refused(tmp_path, content):
+    (tmp_path / "a.safetensors").write_bytes(content)
+    with pytest.raises(ModelFileError):
+        read(tmp_path / "a.safetensors")
+
+
+def go_to(monkeypatch, address):
+    """Have the hub at another address."""
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
+    for module in ("constants", "file_download"):
+        name = f"huggingface_hub.{module}.HUGGINGFACE_CO_URL_TEMPLATE"
+        monkeypatch.setattr(name, address + "/{repo_id}/resolve/{revision}/{filename}", raising=False)
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    """Serve an encoder on the loopback interface as the hub does; yield what is asked for and what is served."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    save_file(encoder_weights(), tmp_path / "model.safetensors")
+    content = (tmp_path / "model.safetensors").read_bytes()
+    served = {"model.safetensors": content, "README.md": README}
+    told = {"sha256": hashlib.sha256(content).hexdigest()}
+    asked = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_HEAD(self):
+            self._answer(has_body=False)
+
+        def do_GET(self):
+            self._answer(has_body=True)
+
+        def log_message(self, *_):
+            pass
+
+        def _answer(self, has_body):
+            asked.append(self.path)
+            name = self.path.rpartition("/")[2]
+            body = served[name]
+            self.send_response(200)
+            etag = told["sha256"] if name == "model.safetensors" else "readme"
+            for header, value in {
+                "ETag": f'"{etag}"',
+                "X-Linked-ETag": f'"{etag}"',
+                "X-Repo-Commit": self.path.split("/resolve/")[1].split("/")[0],
+                "Content-Length": str(len(body)),
+            }.items():
+                self.send_header(header, value)
+            self.end_headers()
+            if has_body:
+                self.wfile.write(body)
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        go_to(monkeypatch, f"http://127.0.0.1:{server.server_port}")
+        yield told, asked
+        server.shutdown()
+
+
+def test_imagenet_is_fetched_once_with_progress_checksum_and_license(hub):
+    asked = hub[1]
+    events = []
+    base = read_base_model(IMAGENET, Reporter(events.append))
+    assert base.architecture == Architecture() and base.card is None
+    torch.testing.assert_close(base.weights["encoder.conv1.weight"], encoder_weights()["conv1.weight"])
+    assert any("license of these weights: bsd-3-clause" in each.message for each in events if isinstance(each, Log))
+    assert max(each.fraction for each in events if isinstance(each, Progress)) == 1
+    assert all("/smp-hub/resnet34.imagenet/resolve/" in path for path in asked)
+    count = len(asked)
+    read_base_model(IMAGENET, Reporter())
+    assert len(asked) == count
+    assert [path.name for path in encoder_file("resnet34").parent.iterdir()] == ["resnet34-imagenet.safetensors"]
+
+
+def test_damaged_weights_are_not_kept(hub):
+    hub[0]["sha256"] = "0" * 64
+    with pytest.raises(RuntimeEnvironmentError, match="checksum"):
+        fetch_encoder("resnet34", Reporter())
+    assert list(encoder_file("resnet34").parent.iterdir()) == []
+
+
+def test_without_a_connection_the_message_says_what_to_put_where(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    go_to(monkeypatch, "http://127.0.0.1:9")
+    with pytest.raises(RuntimeEnvironmentError) as caught:
+        fetch_encoder("resnet18", Reporter())
+    assert str(encoder_file("resnet18")) in caught.value.remedy
+
+
+def test_a_file_put_there_by_hand_is_taken(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    path = encoder_file("resnet34")
+    path.parent.mkdir(parents=True)
+    save_file(encoder_weights(seed=3), path)
+    base = read_base_model(IMAGENET, Reporter())
+    torch.testing.assert_close(base.weights["encoder.conv1.weight"], encoder_weights(seed=3)["conv1.weight"])

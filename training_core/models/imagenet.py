@@ -1,0 +1,101 @@
+"""Encoders pretrained on ImageNet: fetched once from where segmentation_models_pytorch has them, then from a file.
+
+Scope: the file of an encoder. Independent of the model that it becomes a part of. Nothing is fetched unless a job asks
+for `imagenet`. Only safetensors are taken; the library would fall back on a pickle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ..errors import RuntimeEnvironmentError
+from ..events import Reporter
+from ..system.data_folder import data_folder
+
+# The registry of the library: which repository, at which revision.
+_REGISTRY = "segmentation_models_pytorch.encoders"
+_FILE, _README = "model.safetensors", "README.md"
+_TIMEOUT_S = 20.0
+
+
+def encoder_file(encoder: str) -> Path:
+    """Return where the weights of an encoder lie, or are put by hand."""
+    return data_folder() / "weights" / f"{encoder}-imagenet.safetensors"
+
+
+def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
+    """Return the file of an encoder pretrained on ImageNet, fetched if it is not there yet.
+
+    Parameters
+    ----------
+    encoder : str
+        One of `unet.ENCODERS`.
+    reporter : Reporter
+        Gets the progress, and the license.
+
+    Raises
+    ------
+    RuntimeEnvironmentError
+        It cannot be fetched, is damaged on its way, or cannot be written.
+    """
+    path = encoder_file(encoder)
+    if path.is_file():
+        return path
+    settings = importlib.import_module(_REGISTRY).encoders[encoder]["pretrained_settings"]["imagenet"]
+    place = {"repo_id": settings["repo_id"], "revision": settings["revision"]}
+    hub = importlib.import_module("huggingface_hub")
+    hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # it would tell its makers who asks
+    url = hub.hf_hub_url(filename=_FILE, **place)
+    reporter.log(f"Fetching {encoder}, pretrained on ImageNet, from {url}.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            options = {**place, "local_dir": folder, "etag_timeout": _TIMEOUT_S}
+            expected = hub.get_hf_file_metadata(url, timeout=_TIMEOUT_S).etag
+            fetched = Path(hub.hf_hub_download(filename=_FILE, tqdm_class=_progress_class(reporter), **options))
+            found = hashlib.sha256(fetched.read_bytes()).hexdigest()
+            if found != expected:
+                raise OSError(f"its checksum is {found}, not {expected}")
+            reporter.log(f"The license of these weights: {_license(hub, options)} ({settings['repo_id']}).")
+            beside = path.with_suffix(f".{os.getpid()}.part")
+            shutil.move(fetched, beside)
+            os.replace(beside, path)
+    except (OSError, ValueError, RuntimeError, hub.errors.HTTPError) as error:
+        raise RuntimeEnvironmentError(
+            f"The weights of {encoder}, pretrained on ImageNet, cannot be fetched: {error}.",
+            f"Connect to the internet; or fetch {url} elsewhere, and put it here as {path}.",
+        ) from error
+    return path
+
+
+def _license(hub: Any, options: dict[str, Any]) -> str:
+    """Return the license that the weights' page names."""
+    try:
+        text = Path(hub.hf_hub_download(filename=_README, **options)).read_text("utf-8")
+    except (OSError, ValueError, RuntimeError, hub.errors.HTTPError):
+        return "not stated"
+    lines = (line.partition(":") for line in text.splitlines())
+    return next((value.strip() for name, _, value in lines if name.strip() == "license"), "not stated")
+
+
+def _progress_class(reporter: Reporter) -> type:
+    """Return a class of progress bars, as the hub takes it, that tells a reporter, and ends where it is cancelled."""
+    base = importlib.import_module("huggingface_hub.utils").tqdm
+
+    class Progress(base):  # type: ignore[misc, valid-type]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **{**options, "disable": True})  # nothing on the terminal
+
+        def update(self, n: float = 1) -> None:
+            reporter.check_cancelled()
+            self.n += n
+            if self.total:
+                reporter.progress(min(1.0, self.n / self.total), "Fetching the encoder")
+
+    return Progress
