@@ -78,6 +78,7 @@ class FleetPlugin(distributed.WorkerPlugin):
         """See `distributed.WorkerPlugin`."""
         place = self._place_of(worker) or Place((), await _share(worker))
         settle(place)
+        processor.limit_waiting()
         state = await asyncio.to_thread(self._prepare, _name_of(worker), worker.id, place.threads)
         _STATES[self.name] = state
         worker.log_event(self.name, {"worker": worker.address, "name": state.name, "complaints": state.complaints})

@@ -15,6 +15,8 @@ from . import allocator, cpu_features, limits
 GDAL_CACHE_MB = 256
 # Where another program's copies of GDAL and PROJ have their data and plugins. The runtime's packages bring their own.
 FOREIGN_DATA = ("PROJ_LIB", "PROJ_DATA", "GDAL_DATA", "GDAL_DRIVER_PATH")
+# Otherwise GDAL waits without end for a server that says nothing. Who wants other limits sets these variables.
+HTTP_LIMITS = {"GDAL_HTTP_CONNECTTIMEOUT": "30", "GDAL_HTTP_LOW_SPEED_TIME": "60", "GDAL_HTTP_LOW_SPEED_LIMIT": "1"}
 
 
 def instruction_sets() -> tuple[str, ...]:
@@ -63,8 +65,14 @@ def core_count() -> int:
     return min(available, limits.threads() or available)
 
 
+def limit_waiting() -> None:
+    """Have GDAL give up servers that do not answer, or stop sending."""
+    for variable, value in HTTP_LIMITS.items():
+        os.environ.setdefault(variable, value)
+
+
 def prepare_process(threads: int = 0) -> None:
-    """Set threads, allocator, GDAL's cache and data; call it before torch, numpy or rasterio is loaded.
+    """Set threads, allocator, GDAL's cache, limits and data; call it before torch, numpy or rasterio is loaded.
 
     Without this, glibc returns every large activation to the system after use, and page faults at the next step take a
     third of the training time.
@@ -78,6 +86,7 @@ def prepare_process(threads: int = 0) -> None:
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ[variable] = str(count)
     os.environ["GDAL_CACHEMAX"] = str(GDAL_CACHE_MB)
+    limit_waiting()
     for variable in FOREIGN_DATA:
         os.environ.pop(variable, None)
     allocator.keep_freed_memory()

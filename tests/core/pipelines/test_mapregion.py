@@ -13,6 +13,7 @@ from shapely.geometry import box
 
 from support.browser import Page
 from support.cities import same_lines
+from support.http_files import serving
 from support.rasters import NORTH_UP, write_layer, write_raster
 from support.towns import image_of, true_roads
 from training_core.errors import Cancelled, ImageryError, JobError, OutputError
@@ -104,6 +105,21 @@ def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learne
     assert (again["kept"], again["done"], again["failed"], again["partial"]) == (4, 0, 0, False)
     one, other = (geopandas.read_file(each["roads"]) for each in (first, again))
     assert one.geometry.geom_equals_exact(other.geometry, 0).all() and one["width_m"].equals(other["width_m"])
+
+
+def test_scenes_behind_addresses_are_mapped_as_those_on_the_disk(mapped, learned, tmp_path):
+    base, _ = mapped
+    options = {"model": learned.model, "block_px": 256, **EXACT}
+    with serving(base / "scenes") as address:
+        scenes = tuple(f"/vsicurl/{address}/{name}.tif" for name in (*FOUR, "missing"))
+        result = map_region(tmp_path / "out", rasters=scenes, **options)
+    assert (result["done"], result["failed"], result["partial"]) == (4, 1, True)
+    (failure,) = result["failures"]
+    assert "missing" in failure["scene"]
+    for name in FOUR:
+        with rasterio.open(tmp_path / "out" / "masks" / f"{name}_mask.tif") as remote:
+            with rasterio.open(base / "out" / "masks" / f"{name}_mask.tif") as local:
+                assert np.array_equal(remote.read(1), local.read(1))
 
 
 def test_only_what_has_changed_is_mapped_again(land, learned, tmp_path):

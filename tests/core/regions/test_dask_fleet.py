@@ -15,9 +15,10 @@ from support.toy_work import task
 
 pytest.importorskip("distributed.client", reason="Dask (the requirement set fleet) is not there")
 
+import dask
 import distributed
 
-from support.dask_processes import Processes, end, free_port
+from support.dask_processes import Processes, as_variables, end, free_port, write_certificates
 from training_core.errors import Cancelled, JobError, RuntimeEnvironmentError, WorkerError
 from training_core.events import Log, Reporter
 from training_core.regions import dask_cluster, dask_fleet, fitness
@@ -171,6 +172,26 @@ def test_a_scheduler_without_workers_and_one_that_wants_certificates_are_named(p
     with pytest.raises(JobError, match=r"tls://127.0.0.1:\d+ \(scheduler\) cannot be reached.*(?i:tls)") as why:
         DaskFleet(CREW, Needs(str(tmp_path)), Reporter(), processes.address.replace("tcp", "tls"))
     assert "distributed.comm.tls" in why.value.remedy
+
+
+@pytest.mark.slow
+def test_a_scheduler_with_certificates_of_ones_own_wants_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(dask_cluster, "CONNECT_S", 5.0)
+    for name in ("own", "other"):
+        (tmp_path / name).mkdir()
+    own, other = (write_certificates(tmp_path / name) for name in ("own", "other"))
+    with Processes(tmp_path) as processes:
+        processes.start_scheduler(arguments=("--protocol", "tls"), variables=as_variables(own))
+        assert processes.address.startswith("tls://")
+        processes.start_worker(variables=as_variables(own))
+        with (
+            dask.config.set(own),
+            closing(DaskFleet(CREW, Needs(str(tmp_path / "region")), Reporter(), processes.address)) as fleet,
+        ):
+            outcomes = list(fleet.run([task("sleep", "a", seconds=0.01)], Reporter()))
+        assert [outcome.code for outcome in outcomes] == [""]
+        with dask.config.set(other), pytest.raises(JobError, match=r"cannot be reached.*(?i:certificate|ssl)"):
+            DaskFleet(CREW, Needs(str(tmp_path / "region")), Reporter(), processes.address)
 
 
 @pytest.mark.slow

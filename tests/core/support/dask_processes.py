@@ -31,13 +31,13 @@ class Processes:
     def __exit__(self, *_):
         self._stack.close()
 
-    def start_scheduler(self, port=0, arguments=()):
+    def start_scheduler(self, port=0, arguments=(), variables=None):
         """Start a scheduler, wait until it listens, and return its process."""
         file = self._folder / f"scheduler{self._count}.json"
         self._count += 1
         process = self._start(
             "dask_scheduler", "--host", "127.0.0.1", "--port", port, "--dashboard-address", "127.0.0.1:0",
-            "--scheduler-file", file, *arguments,
+            "--scheduler-file", file, *arguments, variables=variables,
         )  # fmt: skip
         self.address = json.loads(_once(file.read_text))["address"]
         return process
@@ -74,6 +74,24 @@ def end(process):
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def write_certificates(folder):
+    """Write a certificate and its key; return what names them in Dask's configuration."""
+    from distributed.security import Security
+
+    made, settings = Security.temporary(), {"ca-file": folder / "ca.pem"}
+    settings["ca-file"].write_text(made.tls_ca_file)
+    for role in ("scheduler", "worker", "client"):
+        for part in ("cert", "key"):
+            path = settings[f"{role}.{part}"] = folder / f"{role}_{part}.pem"
+            path.write_text(getattr(made, f"tls_{role}_{part}"))
+    return {f"distributed.comm.tls.{name}": str(path) for name, path in settings.items()}
+
+
+def as_variables(settings):
+    """Return the variables that say the same as settings of Dask's configuration."""
+    return {"DASK_" + name.upper().replace(".", "__").replace("-", "_"): value for name, value in settings.items()}
 
 
 def free_port():

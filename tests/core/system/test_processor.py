@@ -1,5 +1,6 @@
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -94,3 +95,23 @@ import pyproj, rasterio
 print("[%d, %d]" % (pyproj.CRS("EPSG:32633").to_epsg(), rasterio.CRS.from_string("EPSG:32633").to_epsg()))
 """
     assert in_fresh_process(code) == [32633, 32633]
+
+
+@pytest.mark.slow
+def test_a_server_that_says_nothing_is_not_waited_for_without_end(monkeypatch):
+    monkeypatch.setenv("GDAL_HTTP_LOW_SPEED_TIME", "1")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"/vsicurl/http://127.0.0.1:{server.getsockname()[1]}/a.tif"
+        code = f"""
+import json
+from training_core.system.processor import prepare_process
+prepare_process()
+from training_core.errors import ImageryError
+from training_core.geodata.rasters import open_raster
+try:
+    with open_raster({address!r}):
+        pass
+except ImageryError as error:
+    print(json.dumps(error.message))
+"""
+        assert "too slow" in in_fresh_process(code)
