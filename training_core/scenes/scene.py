@@ -22,6 +22,7 @@ from .picture.sensor import BANDS, BLOCK_PX, Camera, compressed, take
 from .picture.view import Look, View
 from .plan.land import plan_land
 from .plan.layouts import LAYOUTS
+from .plan.lookalikes import no_lookalikes, plan_lookalikes
 from .plan.pavement import lay_pavement
 from .plan.regions import choose_region
 from .plan.streets import plan_streets
@@ -78,6 +79,7 @@ def plan_scene(
     bands: str = "rgb",
     bit_depth: int = 8,
     conditions: str = "fair",
+    lookalikes: float = 0.0,
 ) -> ScenePlan:
     """Return the plan of a square scene; the same arguments give the same plan.
 
@@ -99,6 +101,8 @@ def plan_scene(
         8, in uint8, or 11, in uint16.
     conditions : str
         fair, a summer's day and a good camera straight above, or varied: any season, climate, sun and camera.
+    lookalikes : float
+        Share of the open blocks that hold what looks like a road and is none.
 
     Returns
     -------
@@ -113,7 +117,8 @@ def plan_scene(
     place = choose_region(region, rng)
     land, look = plan_land(side_m, streets, place, rng), look_for(rng)
     camera = camera_for(rng, bands, bit_depth, look.seed)
-    scenery = Scenery(streets, lay_pavement(streets), land, place, look, camera)
+    strips = plan_lookalikes(side_m, streets, land.covers, lookalikes, rng) if lookalikes else no_lookalikes()
+    scenery = Scenery(streets, lay_pavement(streets), land, strips, place, look, camera)
     west, south = _CORNER
     transform = Affine(resolution_m, 0, west, 0, -resolution_m, south + side_m)
     return ScenePlan(size_px, resolution_m, transform, _true_roads(streets.roads, side_m), scenery)

@@ -21,6 +21,7 @@ from ..plan.pavement import Pavement
 from ..plan.placing import moved
 from ..plan.regions import BLOCK, COVERS, HALL, HOUSE, SHED, Palette, Region
 from ..plan.streets import StreetPlan
+from .lookalike_painting import lookalike_layers, tree_rows
 from .noise import hashed, smooth_noise
 from .rail_painting import bed_layer, rail_layer
 from .sensor import Camera
@@ -40,7 +41,7 @@ _CAR_COLORS = spectra(
 _CLUTTER_COLORS = spectra(
     (0.20, 0.20, 0.22), (0.82, 0.82, 0.80), (0.50, 0.48, 0.45), (0.62, 0.58, 0.52), (0.35, 0.45, 0.55)
 )
-_HEDGE_TREES = 0.3
+_HEDGE_TREES, _ROW_TREES = 0.3, 0.6
 _SURFACES = ("asphalt", "concrete", "gravel", "dirt")
 (_LINE,) = spectra((0.88, 0.88, 0.85))
 _TURNED = spectra((0.60, 0.50, 0.20), (0.53, 0.36, 0.19), (0.47, 0.29, 0.19), (0.48, 0.47, 0.21), leaves=True)
@@ -59,6 +60,7 @@ class Scenery:
     streets: StreetPlan
     pavement: Pavement
     land: Land
+    lookalikes: gpd.GeoDataFrame
     region: Region
     look: Look
     camera: Camera
@@ -135,6 +137,8 @@ def paint(scenery: Scenery, view: View) -> np.ndarray:
     texture = Texture(view, look.seed)
     cover, image = _ground(scenery, view, texture)
     _parch(image, look, texture)
+    for color, thick in lookalike_layers(scenery.lookalikes, scenery.palette, view, texture):
+        _blend(image, color, thick)
     for color, thick in yard_layers(land.yards, scenery.palette, look, view, texture):
         _blend(image, color, thick)
     water = _paint_river(image, scenery, view, texture)
@@ -262,6 +266,7 @@ def _plant(
     density *= scenery.region.trees
     hedge = view.burn(scenery.land.yards.hedges) >= 0
     density = np.where(hedge, np.maximum(density, _HEDGE_TREES * scenery.region.trees), density)
+    density = np.where(tree_rows(scenery.lookalikes, view), np.maximum(density, _ROW_TREES), density)
     density[bare] = 0
     look, lean = scenery.look, scenery.camera.lean
     density *= np.float32(1 - 0.85 * look.aridity)
