@@ -26,6 +26,7 @@ sys.path.insert(0, str(ROOT))
 
 import geopandas
 import numpy as np
+import pandas
 import rasterio
 from safetensors.torch import load_file
 from shapely.geometry import box
@@ -94,6 +95,7 @@ def make_scenes(folder: Path) -> list[Scene]:
     scenes = [
         Scene("banepa", str(DATA / "banepa_rgb.tif"), str(DATA / "banepa_northwest_roads.geojson"), *banepa, fields)
     ]
+    scenes.append(apart(scenes[0], fields, folder))
     for name, raster, roads in (
         ("vegas", "vegas_pan.tif", "vegas_pan_roads.geojson"),
         ("car_parks", "vegas_img0_rgb.tif", "vegas_img0_roads.geojson"),
@@ -102,6 +104,15 @@ def make_scenes(folder: Path) -> list[Scene]:
             areas = halves(name, image.bounds, image.crs, folder)
         scenes.append(Scene(name, str(DATA / raster), str(DATA / roads), *areas, {}))
     return scenes
+
+
+def apart(banepa: Scene, fields: dict[str, str], folder: Path) -> Scene:
+    """Return the scene that is trained on all of Banepa's northwest, and scored in another part of the town."""
+    roads = str(folder / "banepa_roads.gpkg")
+    drawn = [geopandas.read_file(path) for path in (banepa.roads, DATA / "banepa_south_roads.geojson")]
+    pandas.concat(drawn).to_file(roads)
+    areas = (str(DATA / f"banepa_{part}_aoi.geojson") for part in ("northwest", "south"))
+    return Scene("south", banepa.raster, roads, *areas, fields)
 
 
 def halves(name: str, bounds: tuple[float, ...], crs: object, folder: Path) -> tuple[str, str]:

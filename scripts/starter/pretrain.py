@@ -1,8 +1,9 @@
-"""Train the starter model: a ResNet34-UNet trained on generated scenes alone.
+"""Train the starter model, a ResNet34-UNet: on generated scenes, then on scenes and real ground.
 
-Run as `make starter`. It takes half an hour on two cores with AMX, and longer without; an interrupted run
-resumes from its checkpoint, as long as the recipe is the same but for the number of steps. See recipe.py for all
-hyperparameters, and resources/starter/CARD.md for the scores.
+Run as `make starter`. The first part takes half an hour on two cores with AMX, the second an hour and more; without AMX
+both take longer. An interrupted run resumes from its checkpoint, as long as the recipe is the same but for the number
+of steps. See recipe.py for all hyperparameters, and resources/starter/CARD.md for the scores. Real ground is read from
+the folder named with --ground; what is missing there is said, and done without.
 """
 
 from __future__ import annotations
@@ -19,52 +20,82 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from recipe import Recipe
+from chips import draw_batch
+from held_out import BANDS as NORMALIZED
+from held_out import SCENES, ground_images, scene_images, score
+from real_ground import ATTRIBUTION, SOURCES, Ground, read_ground
+from recipe import ON_GROUND, ON_SCENES, Recipe
 from training_core.geodata.model_input import IMAGE
-from training_core.geodata.pixel_codes import IGNORE
 from training_core.geodata.rasters import Band
 from training_core.jobs import RecipeOptions
-from training_core.labels.labeled_images import LabeledImage
-from training_core.learning.history import Trained, best_at_threshold
+from training_core.learning.history import best_at_threshold
 from training_core.learning.optimizers import rate_at
 from training_core.learning.trainer import Trainer
-from training_core.learning.validation import held_out_blocks, validate
 from training_core.models.engines import NativeEngine, choose_precision
 from training_core.models.model_card import ModelCard
-from training_core.models.model_file import save_compact_model, save_model
+from training_core.models.model_file import load_model, save_compact_model, save_model
 from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation.halo import middles, sufficient_halo_px
 from training_core.segmentation.inference import Predictor
 from training_core.system import processor
 from training_core.system.versions import versions
-from worlds import World, draw_batch, make_worlds
+from worlds import World, make_worlds
 
 LOG_STEPS = 50
-LICENSE = "CC0-1.0"  # so that models fine-tuned from it are their makers'; no real image went into it
+# Attribution is all that the data ask for of what is learned from them; see CARD.md.
+LICENSE = "CC-BY-4.0"
 # Typical of 8-bit images; each image is normalized by its own statistics.
 BANDS = tuple(Band(name, 110.0, 45.0) for name in ("red", "green", "blue"))
+_HEAD = "segmentation_head.0."
+_BEST = "best."
 
 
 def main() -> None:
     """Train, or resume, and write the model."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, help="where to write the model as it was trained")
     parser.add_argument("compact", type=Path, help="where to write the model that is shipped")
-    for name in ("steps", "scenes", "scene_px", "chip_px"):
-        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=getattr(Recipe, name))
+    parser.add_argument("--start", default="", help="the model file to start from; none: random weights")
+    parser.add_argument("--ground", type=Path, help="folder of real ground to train on, beside scenes")
+    for name in ("steps", "scenes", "scene_px", "chip_px", "seed"):
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int)
+    parser.add_argument("--threads", type=int, default=0)
     arguments = vars(parser.parse_args())
-    model, compact = arguments.pop("model"), arguments.pop("compact")
-    train(replace(Recipe(), **arguments), model, compact)
+    model, compact, start, ground = (arguments.pop(name) for name in ("model", "compact", "start", "ground"))
+    if threads := arguments.pop("threads"):
+        torch.set_num_threads(threads)
+    changed = {name: value for name, value in arguments.items() if value is not None}
+    recipe = replace(ON_GROUND if ground else ON_SCENES, **changed)
+    grounds = learned_ground(ground) if ground else {}
+    train(
+        Run(recipe, model.with_suffix(".checkpoint"), start, grounds, held_out_images(recipe, ground)), model, compact
+    )
 
 
-def train(recipe: Recipe, model: Path, compact: Path) -> None:
+def learned_ground(folder: Path) -> dict[str, list[Ground]]:
+    """Return the real ground to learn from by source; say what there is."""
+    found: dict[str, list[Ground]] = {}
+    for each in read_ground(folder, is_held_out=False):
+        found.setdefault(each.source, []).append(each)
+    for source in SOURCES:
+        print(f"{source}: {len(found.get(source, []))} images", flush=True)
+    return found
+
+
+def held_out_images(recipe: Recipe, ground: Path | None) -> dict[str, list]:
+    """Return the images to validate on, by source."""
+    images = ground_images(read_ground(ground, is_held_out=True), recipe.resolution_m) if ground else {}
+    return {SCENES: scene_images(make_worlds(recipe, range(-recipe.scenes, 0))), **images}
+
+
+def train(run: "Run", model: Path, compact: Path) -> None:
     """Train as the recipe says, or resume, and write the model as it was trained and as it is shipped."""
-    run = Run(recipe, model.with_suffix(".checkpoint"))
     run.to_the_end()
-    unseen = [as_labeled(world) for world in make_worlds(recipe, range(-recipe.scenes, 0))]
-    with run.trainer.validating(unseen[0].bands) as predictor:
-        best = best_at_threshold(run.trainer.weights(), validate(predictor, held_out_blocks(unseen, 0)).confusion)
-    weights, described = best.weights, card(run, best, unseen)
+    weights = dict(run.chosen())
+    scale, shift = score(run.predictor(weights), run.held_out).calibration()
+    weights[_HEAD + "weight"] = weights[_HEAD + "weight"] * scale
+    weights[_HEAD + "bias"] = weights[_HEAD + "bias"] * scale + shift
+    described = card(run, weights, (scale, shift))
     save_model(model, weights, described)
     save_compact_model(compact, weights, described)
 
@@ -77,14 +108,25 @@ class Run:
     recipe : Recipe
     checkpoint : Path
         File of the state, which is resumed from if it is there and of the same recipe.
+    start : str
+        Model file to start from; empty for random weights.
+    grounds : dict of str to list of Ground
+        Real ground to learn from, by source.
+    held_out : dict of str to list of LabeledImage
+        What it is scored on, by source.
     """
 
-    def __init__(self, recipe: Recipe, checkpoint: Path) -> None:
+    def __init__(
+        self, recipe: Recipe, checkpoint: Path, start: str, grounds: dict[str, list[Ground]], held_out: dict[str, list]
+    ) -> None:
         torch.manual_seed(recipe.seed)
         self.recipe, self.step, self.elapsed_s, self._checkpoint = recipe, 0, 0.0, checkpoint
+        self.grounds, self.held_out = grounds, held_out
+        self.best_step, self._best_score, self._best = 0, -1.0, {}
         self.engine = NativeEngine(choose_precision("auto", print))
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px, averaging=recipe.averaging)
-        self.trainer = Trainer(build_unet(Architecture()), self.engine, options)
+        model = load_model(start)[0] if start else build_unet(Architecture())
+        self.trainer = Trainer(model, self.engine, options)
         if checkpoint.exists():
             self._resume()
 
@@ -96,15 +138,38 @@ class Run:
                 # Scenes are not painted during steps: a step's threads would wait for the one whose core is busy.
                 worlds = self._worlds()
                 until = min(recipe.steps, (self.step // recipe.steps_per_world + 1) * recipe.steps_per_world)
-                batch = drawer.submit(draw_batch, recipe, worlds, self.step)
+                batch = drawer.submit(draw_batch, recipe, worlds, self.grounds, self.step)
                 while self.step < until:
                     chips, labels = batch.result()
-                    batch = drawer.submit(draw_batch, recipe, worlds, self.step + 1)
+                    batch = drawer.submit(draw_batch, recipe, worlds, self.grounds, self.step + 1)
                     losses.append(self._train_step(chips, labels))
                     if self.step % LOG_STEPS == 0:
                         print(f"step {self.step}, {self.elapsed_s / 60:.1f} min: "
                               f"loss {np.mean(losses[-LOG_STEPS:]):.4f}", flush=True)  # fmt: skip
+                if recipe.validation_steps and self.step % recipe.validation_steps == 0:
+                    self._validate()
                 self._keep()
+
+    def chosen(self) -> dict[str, torch.Tensor]:
+        """Return the weights that scored best, or the last ones where none were scored."""
+        return self._best or self.trainer.weights()
+
+    def predictor(self, weights: dict[str, torch.Tensor]) -> Predictor:
+        """Return what predicts with some weights."""
+        network = build_unet(Architecture())
+        network.load_state_dict(weights)
+        return Predictor(self.engine.prepare_inference(network), self.engine, NORMALIZED)
+
+    def _validate(self) -> None:
+        """Score the model, and keep its weights if they are the best so far."""
+        with self.trainer.validating(NORMALIZED) as predictor:
+            found = score(predictor, self.held_out)
+        by_source = ", ".join(f"{source} {value:.3f}" for source, value in found.f1().items())
+        print(f"step {self.step}: score {found.score:.4f} (F1 {by_source}; false road {found.false_share():.4f})",
+              flush=True)  # fmt: skip
+        if found.score > self._best_score:
+            self.best_step, self._best_score = self.step, found.score
+            self._best = self.trainer.weights()
 
     def _worlds(self) -> list[World]:
         """Return the worlds of the present step."""
@@ -120,51 +185,50 @@ class Run:
         return loss
 
     def _keep(self) -> None:
-        told = {"step": str(self.step), "elapsed_s": str(self.elapsed_s), "recipe": json.dumps(asdict(self.recipe))}
+        told = {"step": self.step, "elapsed_s": self.elapsed_s, "recipe": asdict(self.recipe),
+                "best_step": self.best_step, "best_score": self._best_score}  # fmt: skip
+        tensors = {**self.trainer.state_dict(), **{_BEST + name: tensor for name, tensor in self._best.items()}}
         beside = self._checkpoint.with_suffix(".part")
-        save_file(self.trainer.state_dict(), beside, metadata=told)
+        save_file(tensors, beside, metadata={"told": json.dumps(told)})
         beside.replace(self._checkpoint)
 
     def _resume(self) -> None:
         with safe_open(self._checkpoint, framework="pt") as file:
-            told = file.metadata()
-            former = Recipe(**{**json.loads(told["recipe"]), "steps": self.recipe.steps})
-            if json.dumps(asdict(former)) != json.dumps(asdict(self.recipe)):
+            told = json.loads(file.metadata()["told"])
+            if {**told["recipe"], "steps": 0} != json.loads(json.dumps({**asdict(self.recipe), "steps": 0})):
                 raise SystemExit(f"{self._checkpoint} is of another recipe; move it away to start afresh.")
-            self.trainer.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
-        self.step, self.elapsed_s = int(told["step"]), float(told["elapsed_s"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        self._best = {name[len(_BEST) :]: tensor for name, tensor in tensors.items() if name.startswith(_BEST)}
+        self.trainer.load_state_dict({name: each for name, each in tensors.items() if not name.startswith(_BEST)})
+        self.step, self.elapsed_s = told["step"], told["elapsed_s"]
+        self.best_step, self._best_score = told["best_step"], told["best_score"]
         print(f"resuming from step {self.step}", flush=True)
 
 
-def as_labeled(world: World) -> LabeledImage:
-    """Return a world as a labeled image, all of it held out for validation."""
-    labels = world.labels
-    ignored = np.full_like(labels, IGNORE)
-    bands = tuple(Band(band.name, 0.0, 1.0) for band in BANDS)
-    known = np.ones(labels.shape, dtype=bool)
-    return LabeledImage("a scene", None, world.image.astype(np.float32), known, ignored, labels, bands)
-
-
-def card(run: Run, best: Trained, unseen: list[LabeledImage]) -> ModelCard:
-    """Return what is known of the model, with its scores on scenes that it has not learned from."""
-    network = build_unet(Architecture())
-    network.load_state_dict(best.weights)
-    predictor = Predictor(run.engine.prepare_inference(network), run.engine, unseen[0].bands)
+def card(run: Run, weights: dict[str, torch.Tensor], calibration: tuple[float, float]) -> ModelCard:
+    """Return what is known of the model, with its scores on scenes and ground that it has not learned from."""
+    predictor = run.predictor(weights)
+    found = score(predictor, run.held_out)
+    best = best_at_threshold(weights, found.joint)
+    seen = [images[0] for images in run.held_out.values()]
     return ModelCard(
         architecture=Architecture(),
         bands=BANDS,
         resolution_m=run.recipe.resolution_m,
         threshold=best.threshold,
         chip_px=run.recipe.chip_px,
-        halo_px=sufficient_halo_px(predictor, middles((each.values, each.known) for each in unseen), best.threshold),
+        halo_px=sufficient_halo_px(predictor, middles((each.values, each.known) for each in seen), best.threshold),
         training={
-            "images": "generated scenes",
+            "images": ", ".join(("generated scenes", *run.grounds)),
+            "attribution": {source: ATTRIBUTION[source] for source in run.grounds},
             "minutes": round(run.elapsed_s / 60, 1),
-            "steps": run.step,
+            "steps": run.best_step or run.step,
             "recipe": asdict(run.recipe),
             "engine": run.engine.name,
             "precision": run.engine.precision,
             "processor": processor.name(),
+            "calibration": {"scale": round(calibration[0], 3), "shift": round(calibration[1], 3)},
+            "held_out_f1": {source: round(value, 4) for source, value in found.f1().items()},
         },
         metrics=asdict(best.scores),
         versions=versions(),

@@ -1,8 +1,11 @@
-"""Hyperparameters of the starter model's training, and of its scenes and augmentation."""
+"""Hyperparameters of the starter model's training, of its scenes and real ground, and of their augmentation.
+
+It is trained twice: on scenes alone from random weights, then on scenes and real ground from what that gave.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,22 @@ class Recipe:
     conditions_share : float
         Share of the varied scenes seen in any season, light and camera; the others on a summer's day from straight
         above.
+    lookalike_share : float
+        Share of the open blocks of varied scenes that hold what looks like a road and is none.
     plain_steps : int
         Until then the share of varied scenes and chips rises from none to all. Before that they are of one region, on a
         summer's day: what random weights learn fastest from.
     gray_share, mixed_share : float
         Shares of chips whose bands are all the same gray, or mixed at random, so that the model does not rely on color.
     disturbed_share, detail_range : float, tuple of float
-        Share of the chips that are blurred or sharpened, with what is left of their finest detail, 0 to beyond 1, and
-        share of those with noise added.
+        Share of the chips that are blurred or sharpened, with what is left of their finest detail, 0 to beyond 1.
+    noisy_share, haze_share, jpeg_share : float
+        Shares of the chips with noise added, under haze, and compressed.
+    jpeg_qualities : tuple of int
+    ground_shares : dict of str to float
+        Share of the chips from each source of real ground; the others are of scenes.
+    validation_steps : int
+        After how many steps the model is scored on held-out ground; 0 never.
     seed : int
     """
 
@@ -61,9 +72,36 @@ class Recipe:
     coarse_range: tuple[float, float] = (0.5, 1.0)
     road_share: float = 0.6
     conditions_share: float = 0.6
+    lookalike_share: float = 0.0
     plain_steps: int = 1200
     gray_share: float = 0.3
     mixed_share: float = 0.25
     disturbed_share: float = 0.2
     detail_range: tuple[float, float] = (0.0, 2.5)
+    noisy_share: float = 0.2
+    haze_share: float = 0.0
+    jpeg_share: float = 0.0
+    jpeg_qualities: tuple[int, int] = (25, 90)
+    ground_shares: dict[str, float] = field(default_factory=dict)
+    validation_steps: int = 0
     seed: int = 0
+
+
+ON_SCENES = Recipe()
+ON_GROUND = Recipe(
+    steps=6000,
+    schedule_steps=6000,
+    learning_rate=4e-4,
+    plain_steps=0,
+    scenes=24,
+    steps_per_world=500,
+    coarse_share=0.2,
+    coarse_range=(0.5, 1.2),
+    disturbed_share=0.3,
+    haze_share=0.15,
+    jpeg_share=0.25,
+    lookalike_share=0.6,
+    ground_shares={"massachusetts": 0.22, "dubai": 0.14, "roadless": 0.1},
+    validation_steps=1000,
+    seed=1,
+)

@@ -4,29 +4,74 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rasterio
 from safetensors.torch import load_file
 
+from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.models.model_file import load_model, load_weights
+from training_core.segmentation.pixel_metrics import Confusion
 
 ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "scripts" / "starter"))
 
-from pretrain import Run, train  # noqa: E402
-from recipe import Recipe  # noqa: E402
-from worlds import draw_batch, make_world, make_worlds, varied  # noqa: E402
+from appearance import coarse, varied  # noqa: E402
+from chips import draw_batch, resample  # noqa: E402
+from held_out import HeldOut, calibration, ground_images  # noqa: E402
+from pretrain import Run, held_out_images, learned_ground, train  # noqa: E402
+from real_ground import Ground, displaced_lines, drawn_areas, read_ground  # noqa: E402
+from recipe import ON_GROUND, Recipe  # noqa: E402
+from roadless_tiles import roadless_tiles  # noqa: E402
+from worlds import make_world, make_worlds  # noqa: E402
 
 pytestmark = pytest.mark.slow  # the starter is trained anew once in a while
 
 SMALL = Recipe(scene_px=256, chip_px=64, batch_size=6, scenes=2)
-
-
 TINY = Recipe(steps=2, scenes=1, scene_px=96, chip_px=64, batch_size=2)
+TINY_ON_GROUND = replace(TINY, steps=4, steps_per_world=2, validation_steps=2, ground_shares=ON_GROUND.ground_shares)
+
+
+def write(path, bands):
+    """Write bands of 8 bits in the format that the file's name says."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    driver = "PNG" if path.suffix == ".png" else "JPEG"
+    shape = {"count": len(bands), "height": bands.shape[1], "width": bands.shape[2]}
+    with rasterio.open(path, "w", driver=driver, dtype="uint8", **shape) as dataset:
+        dataset.write(bands)
+
+
+@pytest.fixture(scope="module")
+def ground_folder(tmp_path_factory):
+    """Return a folder as that of real ground: of each source, a striped image to learn from and one held out."""
+    folder, rng = tmp_path_factory.mktemp("ground"), np.random.default_rng(0)
+    mask = np.zeros((1, 200, 220), dtype=np.uint8)
+    mask[0, 97:104] = 255
+    mask[0, :, 200:] = 127
+    for source, names in (("massachusetts", ("10078735_15", "18778720_15")), ("dubai", ("t1_001", "t3_001"))):
+        for name in names:
+            image = rng.integers(60, 120, (3, 200, 220), dtype=np.uint8) + mask // 4
+            image[:, :, 200:] = 255
+            write(folder / source / "images" / f"{name}.jpg", image)
+            write(folder / source / "masks" / f"{name}.png", mask)
+    for kind, number in roadless_tiles():
+        if kind == "river" and number in (7, 83):
+            tile = rng.integers(0, 255, (3, 256, 256), dtype=np.uint8)
+            write(folder / "ucmerced" / kind / f"{kind}{number:02}.jpg", tile)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def few_tiles():
+    """Have but two of the tiles without roads."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("real_ground.roadless_tiles", lambda: [("river", 7), ("river", 83)])
+        yield
 
 
 @pytest.fixture(scope="module")
 def pretrained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("starter")
-    train(TINY, folder / "model.safetensors", folder / "compact.safetensors")
+    run = Run(TINY, folder / "model.checkpoint", "", {}, held_out_images(TINY, None))
+    train(run, folder / "model.safetensors", folder / "compact.safetensors")
     return folder
 
 
@@ -35,7 +80,6 @@ def test_the_script_makes_a_model_of_any_image_and_a_compact_one(pretrained):
     weights, compact = load_weights(str(pretrained / "compact.safetensors"))
     assert card == compact
     assert (card.band_names, card.scaling, card.resolution_m) == (("red", "green", "blue"), "image", 0.3)
-    assert card.license == "CC0-1.0"
     assert card.training["recipe"]["steps"] == card.training["steps"] == 2
     full = load_file(pretrained / "model.safetensors")
     assert weights.keys() == full.keys()
@@ -46,10 +90,109 @@ def test_the_script_makes_a_model_of_any_image_and_a_compact_one(pretrained):
 
 def test_a_run_goes_on_from_its_checkpoint_only_with_the_same_recipe(pretrained):
     checkpoint = pretrained / "model.checkpoint"
-    assert Run(TINY, checkpoint).step == 2
-    assert Run(replace(TINY, steps=3), checkpoint).step == 2
+    assert Run(TINY, checkpoint, "", {}, {}).step == 2
+    assert Run(replace(TINY, steps=3), checkpoint, "", {}, {}).step == 2
     with pytest.raises(SystemExit, match="another recipe"):
-        Run(replace(TINY, scenes=2), checkpoint)
+        Run(replace(TINY, scenes=2), checkpoint, "", {}, {})
+
+
+def test_training_goes_on_with_real_ground_and_names_where_it_is_from(
+    pretrained, ground_folder, few_tiles, tmp_path, capsys
+):
+    grounds = learned_ground(ground_folder)
+    assert "massachusetts: 1 images" in capsys.readouterr().out
+    held_out = held_out_images(TINY_ON_GROUND, ground_folder)
+    assert held_out.keys() == {"scenes", "massachusetts", "dubai", "roadless"}
+    start = str(pretrained / "model.safetensors")
+    run = Run(TINY_ON_GROUND, tmp_path / "model.checkpoint", start, grounds, held_out)
+    train(run, tmp_path / "model.safetensors", tmp_path / "compact.safetensors")
+    weights, card = load_weights(str(tmp_path / "model.safetensors"))
+    assert card.training["steps"] in (2, 4) and "OpenStreetMap" in card.training["attribution"]["massachusetts"]
+    resumed = Run(TINY_ON_GROUND, tmp_path / "model.checkpoint", start, grounds, held_out)
+    assert (resumed.step, resumed.best_step) == (4, run.best_step)
+    name, scale = "segmentation_head.0.weight", card.training["calibration"]["scale"]
+    np.testing.assert_allclose(resumed.chosen()[name] * scale, weights[name], rtol=0.01, atol=1e-4)
+
+
+def test_real_ground_is_held_out_by_neighborhood_group_and_tile(ground_folder, few_tiles):
+    learned, held_out = ([each.name for each in read_ground(ground_folder, is_held_out=flag)] for flag in (False, True))
+    assert learned == ["10078735_15", "t1_001", "river07"] and held_out == ["18778720_15", "t3_001", "river83"]
+    assert read_ground(ground_folder / "nowhere", is_held_out=False) == []
+
+
+def test_statistics_and_labels_are_of_what_is_known(ground_folder, few_tiles):
+    tile = read_ground(ground_folder, is_held_out=False)[0]
+    assert not tile.known[:, 202:].any() and tile.known[:, :198].all()
+    assert tile.mean.max() < 120 and (tile.labels[:, 200:] == IGNORE).all()
+    assert (tile.truth[97:104, :198] == ROAD).all() and (tile.truth[:, 200:] == IGNORE).all()
+
+
+def test_labels_forgive_displaced_lines():
+    mask = np.zeros((40, 30), dtype=np.uint8)
+    mask[15:22] = 255
+    mask[:, 25:] = 127
+    labels = displaced_lines(mask)[:, 10]
+    assert np.flatnonzero(labels == ROAD).tolist() == [17, 18, 19]
+    assert np.flatnonzero(labels != BACKGROUND).tolist() == list(range(10, 27))
+    assert (displaced_lines(mask)[:, 25:] == IGNORE).all()
+    assert (displaced_lines(np.zeros((5, 5), dtype=np.uint8)) == BACKGROUND).all()
+
+
+def test_edges_of_drawn_areas_are_ignored():
+    mask = np.zeros((40, 30), dtype=np.uint8)
+    mask[15:22] = 255
+    labels = drawn_areas(mask)[:, 10]
+    assert np.flatnonzero(labels == ROAD).tolist() == list(range(16, 21))
+    assert np.flatnonzero(labels == IGNORE).tolist() == [14, 15, 21, 22]
+
+
+def gradient_ground():
+    """Return ground whose bands are row, column and their sum, and which is unknown on its right."""
+    rows, columns = np.mgrid[:60, :80].astype(np.uint8)
+    known = columns < 70
+    labels = np.where(rows < 30, ROAD, BACKGROUND).astype(np.uint8)
+    image, unit = np.stack([rows, columns, rows + columns]), np.ones(3, dtype=np.float32)
+    return Ground("dubai", "a", image, 0 * unit, unit, labels, labels, known, 0.5, np.flatnonzero(labels))
+
+
+def test_a_square_of_ground_is_where_and_as_large_as_it_should_be():
+    ground = gradient_ground()
+    unit = np.ones(3, dtype=np.float32)
+    image, labels = resample(ground, (20.0, 30.0), 1.0, 0.0, 16, 0 * unit, unit)
+    np.testing.assert_allclose(image, ground.image[:, 12:28, 22:38], atol=1e-3)
+    assert np.array_equal(labels, ground.labels[12:28, 22:38])
+    finer, _ = resample(ground, (20.0, 30.0), 0.5, 0.0, 16, 0 * unit, unit)
+    np.testing.assert_allclose(np.diff(finer[0], axis=0), 0.5, atol=1e-3)
+    turned, _ = resample(ground, (20.0, 30.0), 1.0, np.pi / 2, 16, 0 * unit, unit)
+    np.testing.assert_allclose(np.abs(np.diff(turned[0], axis=1)), 1, atol=1e-3)
+    beyond, unknown = resample(ground, (20.0, 75.0), 1.0, 0.0, 16, 0 * unit, unit)
+    assert (unknown[:, 3:] == IGNORE).all() and not beyond[:, :, 3:].any() and (unknown[:, :3] != IGNORE).all()
+
+
+def test_held_out_squares_have_the_models_resolution():
+    images = ground_images([gradient_ground()], 0.25)["dubai"]
+    assert all(each.values.shape == (3, 96, 96) for each in images)
+    assert (images[0].training == IGNORE).all() and (images[0].validation != IGNORE).any()
+
+
+def test_scale_and_shift_of_the_logits_are_found():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0, 2, 200_000)
+    truth = (rng.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.uint8)
+    for scale, shift in ((1.0, 0.0), (0.5, 1.0), (1.5, -0.5)):
+        confusion = Confusion()
+        said = 1 / (1 + np.exp(-(logits - shift) / scale))
+        confusion.add(np.rint(254 * said).astype(np.uint8), truth)
+        assert calibration([confusion]) == pytest.approx((scale, shift), abs=0.06)
+
+
+def test_false_road_on_roadless_tiles_counts_against_a_model():
+    road, roadless = Confusion(), Confusion()
+    road.add(np.array([250] * 90 + [10] * 110, np.uint8), np.array([ROAD] * 100 + [BACKGROUND] * 100, np.uint8))
+    roadless.add(np.array([250] * 25 + [10] * 75, np.uint8), np.full(100, BACKGROUND, np.uint8))
+    found = HeldOut({"dubai": road, "roadless": roadless})
+    assert found.f1() == {"dubai": pytest.approx(180 / 190)}
+    assert found.false_share() == 0.25 and found.score == pytest.approx(180 / 190 - 0.25)
 
 
 def test_a_world_is_its_number_and_its_labels_lie_on_roads():
@@ -79,9 +222,9 @@ def test_first_worlds_are_plain_and_later_ones_varied():
 
 def test_a_batch_is_decided_by_its_number():
     worlds = make_worlds(SMALL, range(2))
-    images, labels = draw_batch(SMALL, worlds, 7)
-    again, _ = draw_batch(SMALL, worlds, 7)
-    other, _ = draw_batch(SMALL, worlds, 8)
+    images, labels = draw_batch(SMALL, worlds, {}, 7)
+    again, _ = draw_batch(SMALL, worlds, {}, 7)
+    other, _ = draw_batch(SMALL, worlds, {}, 8)
     assert images.shape == (6, 3, 64, 64) and labels.shape == (6, 64, 64)
     assert images.dtype == np.float32 and set(np.unique(labels)) <= {0, 1}
     assert np.array_equal(images, again) and not np.array_equal(images, other)
@@ -95,3 +238,19 @@ def test_gray_chips_are_gray_and_colors_are_mixed():
     assert np.array_equal(gray[0], gray[1]) and np.array_equal(gray[0], gray[2])
     mixed = varied(image, Recipe(gray_share=0.0, mixed_share=1.0), rng)
     assert mixed.shape == image.shape and not np.allclose(mixed, image, atol=0.1)
+
+
+def test_haze_and_compression_leave_an_image_of_that_size():
+    image = make_world(SMALL, 1).image.astype(np.float32)[:, :100]
+    plain = Recipe(gray_share=0.0, mixed_share=0.0, disturbed_share=0.0, noisy_share=0.0)
+    for change in ({"haze_share": 1.0}, {"jpeg_share": 1.0}):
+        first, again = (varied(image, replace(plain, **changes), np.random.default_rng(3)) for changes in ({}, change))
+        assert first.shape == again.shape == image.shape
+        assert 0.02 < np.abs(first - again).mean() < 1
+
+
+def test_coarse_pixels_show_less():
+    image = make_world(SMALL, 1).image.astype(np.float32)
+    rough = [np.abs(np.diff(each, axis=2)).mean() for each in (image, coarse(image, 1.5), coarse(image, 4.0))]
+    assert rough[0] > 1.2 * rough[1] > 1.5 * rough[2]
+    assert coarse(image[:, :90, :90], 3.7).shape == (3, 90, 90)

@@ -1,0 +1,123 @@
+"""How a starter scores on held-out scenes and real ground, and how far its probability can be believed.
+
+Scope: labeled images, and a predictor. Independent of training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from chips import known_place, resample
+from real_ground import MASSACHUSETTS, ROADLESS, Ground
+from training_core.geodata.pixel_codes import IGNORE
+from training_core.geodata.rasters import Band
+from training_core.labels.labeled_images import LabeledImage
+from training_core.learning.validation import held_out_blocks, validate
+from training_core.segmentation.inference import Predictor
+from training_core.segmentation.pixel_metrics import Confusion
+from worlds import World
+
+SCENES = "scenes"
+BANDS = tuple(Band(name, 0.0, 1.0) for name in ("red", "green", "blue"))
+# Squares of real ground that are scored, of each source, and their side.
+_SQUARES, _SIDE_PX = 32, 512
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Scores of a model by source.
+
+    Parameters
+    ----------
+    confusions : dict of str to Confusion
+    """
+
+    confusions: dict[str, Confusion]
+
+    @property
+    def joint(self) -> Confusion:
+        """That of all sources."""
+        return sum(self.confusions.values(), Confusion())
+
+    def f1(self) -> dict[str, float]:
+        """Return F1 by source, at the one threshold that is best for all of them together."""
+        threshold = self.joint.best_threshold()
+        return {source: found.scores(threshold).f1 for source, found in self.confusions.items() if found.road_share}
+
+    def false_share(self) -> float:
+        """Return the share of the pixels of roadless tiles that are taken for road at that threshold."""
+        if ROADLESS not in self.confusions:
+            return 0.0
+        _, other = self.confusions[ROADLESS].counts()
+        level = round(self.joint.best_threshold() * (len(other) - 1))
+        return sum(other[level:]) / max(1, sum(other))
+
+    def calibration(self) -> tuple[float, float]:
+        """Return scale and shift of the logits, without lines: what is ignored beside them is mostly road."""
+        return calibration(found for source, found in self.confusions.items() if source != MASSACHUSETTS)
+
+    @property
+    def score(self) -> float:
+        """What training is stopped by: the mean F1 of the sources with roads, less the share of false road."""
+        return float(np.mean(list(self.f1().values()))) - self.false_share()
+
+
+def scene_images(worlds: Iterable[World]) -> list[LabeledImage]:
+    """Return scenes as labeled images, all of each held out."""
+    return [_as_labeled(world.image.astype(np.float32), world.labels) for world in worlds]
+
+
+def ground_images(grounds: Iterable[Ground], resolution_m: float, seed: int = 0) -> dict[str, list[LabeledImage]]:
+    """Return squares of real ground as labeled images by source, at the resolution of the model, all held out."""
+    rng, found = np.random.default_rng(seed), {}
+    of_source: dict[str, list[Ground]] = {}
+    for ground in grounds:
+        of_source.setdefault(ground.source, []).append(ground)
+    for source, there in of_source.items():
+        images = []
+        for number in range(_SQUARES):
+            ground = there[number * len(there) // _SQUARES]
+            side = min(_SIDE_PX, int(min(ground.labels.shape) * ground.pixel_m / resolution_m) // 32 * 32)
+            center = known_place(ground, rng)
+            step_px = resolution_m / ground.pixel_m
+            inner = np.minimum(side * step_px, ground.labels.shape) / 2
+            center = np.clip(center, inner, ground.labels.shape - inner)
+            images.append(_as_labeled(*resample(ground, center, step_px, 0.0, side, ground.mean, ground.deviation)))
+        found[source] = images
+    return found
+
+
+def _as_labeled(image: np.ndarray, labels: np.ndarray) -> LabeledImage:
+    ignored, known = np.full_like(labels, IGNORE), np.ones(labels.shape, dtype=bool)
+    return LabeledImage("held-out ground", None, image, known, ignored, labels, BANDS)
+
+
+def score(predictor: Predictor, images: dict[str, list[LabeledImage]]) -> HeldOut:
+    """Score a model on held-out images of each source."""
+    return HeldOut({name: validate(predictor, held_out_blocks(each, 0)).confusion for name, each in images.items()})
+
+
+def calibration(confusions: Iterable[Confusion]) -> tuple[float, float]:
+    """Return scale and shift of the logits with which the probability fits best (Platt scaling).
+
+    They minimize the cross-entropy, by bytes of probability; each confusion has the same weight.
+
+    Parameters
+    ----------
+    confusions : iterable of Confusion
+    """
+    shares = [np.array(each.counts(), dtype=float) / max(1, each.count) for each in confusions]
+    road, other = np.sum(shares, axis=0)
+    probability = np.clip(np.arange(len(road)) / (len(road) - 1), 1e-3, 1 - 1e-3)
+    logits = np.log(probability / (1 - probability))
+
+    def cross_entropy(line: np.ndarray) -> float:
+        scaled = logits * line[0] + line[1]
+        return float((road * np.logaddexp(0, -scaled) + other * np.logaddexp(0, scaled)).sum())
+
+    scale, shift = minimize(cross_entropy, [1.0, 0.0]).x
+    return float(scale), float(shift)

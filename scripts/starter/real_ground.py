@@ -1,0 +1,185 @@
+"""Real ground to train the starter on: images with road labels, and tiles without any road.
+
+Scope: files of images and masks, how their labels are taken, and which are held out. Independent of the model.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import rasterio
+from rasterio.errors import NotGeoreferencedWarning
+from scipy.ndimage import distance_transform_edt
+
+from roadless_tiles import roadless_tiles
+from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+
+MASSACHUSETTS, DUBAI, ROADLESS = "massachusetts", "dubai", "roadless"
+SOURCES = (MASSACHUSETTS, DUBAI, ROADLESS)
+ATTRIBUTION = {
+    MASSACHUSETTS: "Images: MassGIS, Commonwealth of Massachusetts (public domain); lines: OpenStreetMap contributors "
+    "(ODbL 1.0); compiled by V. Mnih, Machine Learning for Aerial Image Labeling, 2013",
+    DUBAI: "Mohammed Bin Rashid Space Centre and Humans in the Loop (CC0)",
+    ROADLESS: "USGS National Map Urban Area Imagery (public domain), selected by Y. Yang and S. Newsam, UC Merced Land "
+    "Use, 2010",
+}
+_MASK_ROAD, _MASK_UNKNOWN = 255, 127
+# Lines of OpenStreetMap, drawn 7 px wide at 1 m, lie up to 3 px beside the road: so the middle of a line is road, and
+# what the road may be is ignored.
+_CORE_PX, _BESIDE_PX = 3.0, 5.0
+# Easting of neighborhoods held out, in hundreds of meters: no tile of another one adjoins them.
+_HELD_OUT_EASTINGS = range(1877, 2000)
+_HELD_OUT_GROUPS = ("t3", "t8")
+_HELD_OUT_TILES = range(80, 100)
+# Of groups whose labels are incomplete, only chips near a labeled road are learned from.
+_INCOMPLETE_GROUPS = ("t1", "t5", "t6")
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """An image of real ground, with its labels.
+
+    Parameters
+    ----------
+    source : str
+        One of SOURCES.
+    name : str
+    image : ndarray (3, height, width), uint8
+    mean, deviation : ndarray (3,), float32
+        Of the bands, over the pixels that are known.
+    labels : ndarray (height, width), uint8
+        BACKGROUND, ROAD or IGNORE, to learn from.
+    truth : ndarray (height, width), uint8
+        The same as it was drawn, to score on.
+    known : ndarray (height, width), bool
+        Where there is an image.
+    pixel_m : float
+    roads : ndarray (N,), int
+        Flat indexes of the road pixels.
+    is_complete : bool
+        Whether pixels far from labeled roads are known to be no road.
+    """
+
+    source: str
+    name: str
+    image: np.ndarray
+    mean: np.ndarray
+    deviation: np.ndarray
+    labels: np.ndarray
+    truth: np.ndarray
+    known: np.ndarray
+    pixel_m: float
+    roads: np.ndarray
+    is_complete: bool = True
+
+
+def read_ground(folder: Path, is_held_out: bool) -> list[Ground]:
+    """Return the images of real ground in a folder, those to learn from or those held out; none where it is absent.
+
+    Parameters
+    ----------
+    folder : Path
+        With a folder for each source, see its README.
+    is_held_out : bool
+    """
+    found: list[Ground] = []
+    for name, read in (("massachusetts", _massachusetts), ("dubai", _dubai), ("ucmerced", _roadless)):
+        if (folder / name).is_dir():
+            found.extend(read(folder / name, is_held_out))
+    return found
+
+
+def _massachusetts(folder: Path, is_held_out: bool) -> Iterator[Ground]:
+    for path in sorted((folder / "images").glob("*.jpg")):
+        if (int(path.stem[:4]) in _HELD_OUT_EASTINGS) == is_held_out:
+            yield _read(MASSACHUSETTS, path, 1.0, displaced_lines)
+
+
+def _dubai(folder: Path, is_held_out: bool) -> Iterator[Ground]:
+    for path in sorted((folder / "images").glob("*.jpg")):
+        group = path.stem.partition("_")[0]
+        if (group in _HELD_OUT_GROUPS) == is_held_out:
+            yield _read(DUBAI, path, 0.7, drawn_areas, group not in _INCOMPLETE_GROUPS)
+
+
+def _roadless(folder: Path, is_held_out: bool) -> Iterator[Ground]:
+    for kind, number in roadless_tiles():
+        if (number in _HELD_OUT_TILES) == is_held_out:
+            yield _read(ROADLESS, folder / kind / f"{kind}{number:02}.jpg", 0.305, None)
+
+
+def _read(
+    source: str,
+    path: Path,
+    pixel_m: float,
+    to_labels: Callable[[np.ndarray], np.ndarray] | None,
+    is_complete: bool = True,
+) -> Ground:
+    """Return an image with the labels that its mask is taken for; without any road where there is no mask."""
+    image = _bands(path)[:3]
+    known = np.ones(image.shape[1:], dtype=bool)
+    labels = truth = np.full(image.shape[1:], BACKGROUND, dtype=np.uint8)
+    if to_labels:
+        mask = _bands(path.parents[1] / "masks" / f"{path.stem}.png")[0]
+        known = ~((mask == _MASK_UNKNOWN) & (image.min(0) > 240))  # white where there is no image
+        labels = to_labels(mask)
+        truth = np.choose(mask // 127, (BACKGROUND, IGNORE, ROAD)).astype(np.uint8)
+    values = image[:, known].astype(np.float32)
+    mean, deviation = values.mean(1), values.std(1) + np.float32(1e-3)
+    roads = np.flatnonzero(labels == ROAD)
+    return Ground(source, path.stem, image, mean, deviation, labels, truth, known, pixel_m, roads, is_complete)
+
+
+def _bands(path: Path) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotGeoreferencedWarning)
+        with rasterio.open(path) as dataset:
+            return dataset.read()
+
+
+def displaced_lines(mask: np.ndarray) -> np.ndarray:
+    """Return labels that forgive displaced lines: road along their middle, and nothing known beside them.
+
+    Parameters
+    ----------
+    mask : ndarray (height, width), uint8
+        255 on lines 7 px wide, 127 where nothing is known.
+
+    Returns
+    -------
+    ndarray (height, width), uint8
+        ROAD along the middle 3 px; IGNORE up to 5 px beside the line.
+    """
+    is_line = mask == _MASK_ROAD
+    labels = np.where(_distance_px(is_line) <= _BESIDE_PX, IGNORE, BACKGROUND).astype(np.uint8)
+    labels[_distance_px(~is_line) >= _CORE_PX] = ROAD
+    labels[mask == _MASK_UNKNOWN] = IGNORE
+    return labels
+
+
+def drawn_areas(mask: np.ndarray) -> np.ndarray:
+    """Return labels of drawn areas, whose outermost pixels, on both sides of the edge, are ignored.
+
+    Parameters
+    ----------
+    mask : ndarray (height, width), uint8
+        255 on roads, 127 where nothing is known.
+
+    Returns
+    -------
+    ndarray (height, width), uint8
+    """
+    is_road = mask == _MASK_ROAD
+    labels = np.where(is_road, ROAD, BACKGROUND).astype(np.uint8)
+    labels[(_distance_px(is_road) <= 1) ^ (_distance_px(~is_road) > 1)] = IGNORE
+    labels[mask == _MASK_UNKNOWN] = IGNORE
+    return labels
+
+
+def _distance_px(where: np.ndarray) -> np.ndarray:
+    """Return the distance of each pixel to the nearest one of a kind; infinite where there is none."""
+    return distance_transform_edt(~where) if where.any() else np.full(where.shape, np.inf)
