@@ -60,16 +60,17 @@ def main() -> None:
     for name in ("steps", "scenes", "scene_px", "chip_px", "seed"):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int)
     parser.add_argument("--threads", type=int, default=0)
+    parser.add_argument("--precision", choices=("auto", "bf16", "fp32"), default="auto")
     arguments = vars(parser.parse_args())
     model, compact, start, ground = (arguments.pop(name) for name in ("model", "compact", "start", "ground"))
     if threads := arguments.pop("threads"):
         torch.set_num_threads(threads)
+    engine = NativeEngine(choose_precision(arguments.pop("precision"), print))
     changed = {name: value for name, value in arguments.items() if value is not None}
     recipe = replace(ON_GROUND if ground else ON_SCENES, **changed)
     grounds = learned_ground(ground) if ground else {}
-    train(
-        Run(recipe, model.with_suffix(".checkpoint"), start, grounds, held_out_images(recipe, ground)), model, compact
-    )
+    held_out = held_out_images(recipe, ground)
+    train(Run(recipe, model.with_suffix(".checkpoint"), start, grounds, held_out, engine), model, compact)
 
 
 def learned_ground(folder: Path) -> dict[str, list[Ground]]:
@@ -114,16 +115,23 @@ class Run:
         Real ground to learn from, by source.
     held_out : dict of str to list of LabeledImage
         What it is scored on, by source.
+    engine : NativeEngine
     """
 
     def __init__(
-        self, recipe: Recipe, checkpoint: Path, start: str, grounds: dict[str, list[Ground]], held_out: dict[str, list]
+        self,
+        recipe: Recipe,
+        checkpoint: Path,
+        start: str,
+        grounds: dict[str, list[Ground]],
+        held_out: dict[str, list],
+        engine: NativeEngine,
     ) -> None:
         torch.manual_seed(recipe.seed)
         self.recipe, self.step, self.elapsed_s, self._checkpoint = recipe, 0, 0.0, checkpoint
         self.grounds, self.held_out = grounds, held_out
         self.best_step, self._best_score, self._best = 0, -1.0, {}
-        self.engine = NativeEngine(choose_precision("auto", print))
+        self.engine = engine
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px, averaging=recipe.averaging)
         model = load_model(start)[0] if start else build_unet(Architecture())
         self.trainer = Trainer(model, self.engine, options)

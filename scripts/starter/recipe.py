@@ -89,8 +89,8 @@ class Recipe:
 
 ON_SCENES = Recipe()
 ON_GROUND = Recipe(
-    steps=6000,
-    schedule_steps=6000,
+    steps=3000,
+    schedule_steps=3000,
     learning_rate=4e-4,
     plain_steps=0,
     scenes=24,
@@ -102,6 +102,6 @@ ON_GROUND = Recipe(
     jpeg_share=0.25,
     lookalike_share=0.6,
     ground_shares={"massachusetts": 0.22, "dubai": 0.14, "roadless": 0.1},
-    validation_steps=1000,
+    validation_steps=500,
     seed=1,
 )

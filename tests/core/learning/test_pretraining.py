@@ -8,6 +8,7 @@ import rasterio
 from safetensors.torch import load_file
 
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from training_core.models.engines import FP32, NativeEngine
 from training_core.models.model_file import load_model, load_weights
 from training_core.segmentation.pixel_metrics import Confusion
 
@@ -25,6 +26,7 @@ from worlds import make_world, make_worlds  # noqa: E402
 
 pytestmark = pytest.mark.slow  # the starter is trained anew once in a while
 
+ENGINE = NativeEngine(FP32)
 SMALL = Recipe(scene_px=256, chip_px=64, batch_size=6, scenes=2)
 TINY = Recipe(steps=2, scenes=1, scene_px=96, chip_px=64, batch_size=2)
 TINY_ON_GROUND = replace(TINY, steps=4, steps_per_world=2, validation_steps=2, ground_shares=ON_GROUND.ground_shares)
@@ -70,7 +72,7 @@ def few_tiles():
 @pytest.fixture(scope="module")
 def pretrained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("starter")
-    run = Run(TINY, folder / "model.checkpoint", "", {}, held_out_images(TINY, None))
+    run = Run(TINY, folder / "model.checkpoint", "", {}, held_out_images(TINY, None), ENGINE)
     train(run, folder / "model.safetensors", folder / "compact.safetensors")
     return folder
 
@@ -90,10 +92,10 @@ def test_the_script_makes_a_model_of_any_image_and_a_compact_one(pretrained):
 
 def test_a_run_goes_on_from_its_checkpoint_only_with_the_same_recipe(pretrained):
     checkpoint = pretrained / "model.checkpoint"
-    assert Run(TINY, checkpoint, "", {}, {}).step == 2
-    assert Run(replace(TINY, steps=3), checkpoint, "", {}, {}).step == 2
+    assert Run(TINY, checkpoint, "", {}, {}, ENGINE).step == 2
+    assert Run(replace(TINY, steps=3), checkpoint, "", {}, {}, ENGINE).step == 2
     with pytest.raises(SystemExit, match="another recipe"):
-        Run(replace(TINY, scenes=2), checkpoint, "", {}, {})
+        Run(replace(TINY, scenes=2), checkpoint, "", {}, {}, ENGINE)
 
 
 def test_training_goes_on_with_real_ground_and_names_where_it_is_from(
@@ -104,11 +106,11 @@ def test_training_goes_on_with_real_ground_and_names_where_it_is_from(
     held_out = held_out_images(TINY_ON_GROUND, ground_folder)
     assert held_out.keys() == {"scenes", "massachusetts", "dubai", "roadless"}
     start = str(pretrained / "model.safetensors")
-    run = Run(TINY_ON_GROUND, tmp_path / "model.checkpoint", start, grounds, held_out)
+    run = Run(TINY_ON_GROUND, tmp_path / "model.checkpoint", start, grounds, held_out, ENGINE)
     train(run, tmp_path / "model.safetensors", tmp_path / "compact.safetensors")
     weights, card = load_weights(str(tmp_path / "model.safetensors"))
     assert card.training["steps"] in (2, 4) and "OpenStreetMap" in card.training["attribution"]["massachusetts"]
-    resumed = Run(TINY_ON_GROUND, tmp_path / "model.checkpoint", start, grounds, held_out)
+    resumed = Run(TINY_ON_GROUND, tmp_path / "model.checkpoint", start, grounds, held_out, ENGINE)
     assert (resumed.step, resumed.best_step) == (4, run.best_step)
     name, scale = "segmentation_head.0.weight", card.training["calibration"]["scale"]
     np.testing.assert_allclose(resumed.chosen()[name] * scale, weights[name], rtol=0.01, atol=1e-4)
