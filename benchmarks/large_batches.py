@@ -54,10 +54,10 @@ from training_core.learning.optimizers import USUAL_RATES, peak_rate
 from training_core.learning.trainer import Trainer
 from training_core.learning.training_loop import Training
 from training_core.learning.validation import held_out_blocks
+from training_core.models.architectures import adapt_first_layer, build_network
 from training_core.models.decoder import DecoderBlock
 from training_core.models.engines import NativeEngine
 from training_core.models.model_file import load_into, load_weights
-from training_core.models.unet import adapt_first_layer, build_unet
 
 REAL = ("banepa", "vegas", "car_parks")
 # What random weights learn in some minutes, and what the starter hardly knows.
@@ -202,8 +202,10 @@ def begin_starter(recipe: FineTune) -> tuple[list[LabeledImage], nn.Module]:
     weights, card = load_weights(recipe.base_model)
     images = read_images(recipe, card.resolution_m)
     names = tuple(band.name for band in images[0].bands)
-    network = build_unet(replace(card.architecture, in_channels=len(names)))
-    load_into(network, adapt_first_layer(weights, card.band_names, names), recipe.base_model)
+    network = build_network(replace(card.architecture, in_channels=len(names)))
+    load_into(
+        network, adapt_first_layer(weights, card.architecture.first_layer, card.band_names, names), recipe.base_model
+    )
     return images, network
 
 

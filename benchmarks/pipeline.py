@@ -292,12 +292,12 @@ def built(case: Case) -> Any:
     import segmentation_models_pytorch
     import torch
 
+    from training_core.models.architectures import Architecture, build_network
     from training_core.models.decoder import DecoderBlock
     from training_core.models.recompute import recompute_activations
-    from training_core.models.unet import Architecture, build_unet
 
     if case.network == PLAIN:
-        model = build_unet(Architecture())
+        model = build_network(Architecture())
     else:
         model = segmentation_models_pytorch.Unet("resnet101", encoder_weights=None, decoder_channels=DEEP_WIDTHS)
         model.decoder.blocks = torch.nn.ModuleList(map(DecoderBlock, model.decoder.blocks))

@@ -35,9 +35,9 @@ from training_core.events import Reporter
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune
 from training_core.labels.labeled_images import read_drawing, read_labeled_images
+from training_core.models.architectures import Architecture
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_model
-from training_core.models.unet import Architecture
 
 DATA = ROOT.parent / "shared" / "data"
 NO_LIMITS: Mapping[str, str] = MappingProxyType({})

@@ -55,9 +55,9 @@ def time_exchange(case: dict[str, Any], group: Group) -> dict[str, Any]:
     import torch
 
     from training_core.distributed.gradient_exchange import GradientExchange
-    from training_core.models.unet import Architecture, build_unet
+    from training_core.models.architectures import Architecture, build_network
 
-    parameters = list(build_unet(Architecture()).parameters())[: case["parameters"]]
+    parameters = list(build_network(Architecture()).parameters())[: case["parameters"]]
     gradients = [torch.ones_like(each) for each in parameters]
 
     def make_gradients() -> None:
@@ -86,13 +86,13 @@ def time_steps(case: dict[str, Any], group: Group, wait: Callable[[], None]) -> 
 
     from training_core.jobs import FineTune
     from training_core.learning.trainer import Trainer
+    from training_core.models.architectures import Architecture, build_network
     from training_core.models.engines import make_engine
-    from training_core.models.unet import Architecture, build_unet
 
     precision, size_px, batches = case["precision"], case["size_px"], case["batches"]
     torch.manual_seed(0)
     recipe = FineTune(batch_size=BATCH, chip_px=size_px, accumulation=batches, frozen_stages=0)
-    trainer = Trainer(build_unet(Architecture()), make_engine("native", precision), recipe, group, case["sharing"])
+    trainer = Trainer(build_network(Architecture()), make_engine("native", precision), recipe, group, case["sharing"])
     chips, labels = chips_of_step(BATCH * batches, size_px)
     chips, labels = chips[trainer.own_chips], labels[trainer.own_chips]
     seconds, busy_s = timed(lambda: trainer.step(chips, labels, 1e-4), case["repeats"], wait)

@@ -98,16 +98,16 @@ def measure(configuration: Configuration) -> dict[str, float]:
     from training_core.jobs import FineTune
     from training_core.learning.trainer import Trainer
     from training_core.learning.training_memory import BATCHES_OF_CHIPS, measure_footprint
+    from training_core.models.architectures import Architecture, build_network
     from training_core.models.engines import make_engine
     from training_core.models.recompute import recompute_activations
-    from training_core.models.unet import Architecture, build_unet
 
     batch_size, chip_px, accumulation = configuration.batch_size, configuration.chip_px, configuration.accumulation
     engine = make_engine(configuration.engine, configuration.precision)
     architecture = Architecture(encoder=configuration.encoder)
     recipe = FineTune(batch_size=batch_size, accumulation=accumulation, optimizer=configuration.optimizer)
     footprint = measure_footprint(architecture, engine, recipe, configuration.is_recomputing)
-    network = build_unet(architecture)
+    network = build_network(architecture)
     trainer = Trainer(recompute_activations(network) if configuration.is_recomputing else network, engine, recipe)
     shape = (BATCHES_OF_CHIPS, batch_size * accumulation, 3, chip_px, chip_px)
     chips, labels = np.ones(shape, dtype=np.float32), np.ones((shape[0], shape[1], chip_px, chip_px), dtype=np.uint8)

@@ -167,9 +167,9 @@ def speed_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> 
     from training_core.learning.chips import ChipSampler, prefetch
     from training_core.learning.trainer import Trainer
     from training_core.learning.training_loop import Training
+    from training_core.models.architectures import Architecture, build_network
     from training_core.models.engines import make_engine
     from training_core.models.recompute import recompute_activations
-    from training_core.models.unet import Architecture, build_unet
 
     is_same = options.pop("same_chips", False)
     size_px, random = 2 * arguments.size_px, np.random.default_rng(0)
@@ -187,7 +187,7 @@ def speed_of_loop(arguments: argparse.Namespace, options: dict[str, object]) -> 
     )
     recipe = FineTune(batch_size=arguments.batch_size, chip_px=arguments.size_px, steps=arguments.steps, **options)
     torch.manual_seed(0)
-    network = build_unet(Architecture())
+    network = build_network(Architecture())
     if recipe.recompute == "yes":
         recompute_activations(network)
     training = Training(

@@ -184,10 +184,10 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     from training_core.learning.image_tiles import TilePlan, image_halo_px, plan_tiles
     from training_core.learning.optimizers import build_optimizer
     from training_core.learning.whole_images import ImageSample
+    from training_core.models.architectures import adapt_first_layer, build_network, set_training_mode
     from training_core.models.engines import make_engine
     from training_core.models.model_file import load_weights
     from training_core.models.recompute import recompute_activations
-    from training_core.models.unet import adapt_first_layer, build_unet, set_training_mode
 
     torch.set_num_threads(case.threads)
     group = join(case, rank)
@@ -205,8 +205,8 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
             sharing = {"ranks": case.processes, "processes": case.processes}
             plan = plan_tiles(architecture, engine, recipe, [shape], lambda _: None, **sharing)
     plan = TilePlan(**group.broadcast_document(dataclasses.asdict(plan) if group.leads else None))
-    model = build_unet(architecture)
-    model.load_state_dict(adapt_first_layer(weights, card.band_names, names))
+    model = build_network(architecture)
+    model.load_state_dict(adapt_first_layer(weights, card.architecture.first_layer, card.band_names, names))
     model, optimizer = engine.prepare_training(model, build_optimizer(model, "adamw", 0.01))
     set_training_mode(model, 0, "frozen")
     if plan.is_recomputing:

@@ -31,10 +31,10 @@ from training_core.jobs import RecipeOptions
 from training_core.learning.history import best_at_threshold
 from training_core.learning.optimizers import rate_at
 from training_core.learning.trainer import Trainer
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import NativeEngine, choose_precision
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, save_compact_model, save_model
-from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation.halo import middles, sufficient_halo_px
 from training_core.segmentation.inference import Predictor
 from training_core.system import processor
@@ -133,7 +133,7 @@ class Run:
         self.best_step, self._best_score, self._best = 0, -1.0, {}
         self.engine = engine
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px, averaging=recipe.averaging)
-        model = load_model(start)[0] if start else build_unet(Architecture())
+        model = load_model(start)[0] if start else build_network(Architecture())
         self.trainer = Trainer(model, self.engine, options)
         if checkpoint.exists():
             self._resume()
@@ -164,7 +164,7 @@ class Run:
 
     def predictor(self, weights: dict[str, torch.Tensor]) -> Predictor:
         """Return what predicts with some weights."""
-        network = build_unet(Architecture())
+        network = build_network(Architecture())
         network.load_state_dict(weights)
         return Predictor(self.engine.prepare_inference(network), self.engine, NORMALIZED)
 

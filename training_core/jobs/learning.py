@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
+from .architectures import ARCHITECTURES, AS_BASE, ENCODERS, IMPOSSIBLE, MIT
 from .option import (
     BANDS,
     FIELD,
@@ -108,6 +109,22 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         maximum=0.5,
         advanced=True,
     )
+    architecture: str = option(
+        AS_BASE,
+        "Architecture",
+        f"Architecture of the model: {AS_BASE} is that of the base model, or {ARCHITECTURES[0]} without one. Another "
+        f"one needs {IMAGENET} as base model, or none. With FPN and DeepLabV3Plus no halo is exact.",
+        choices=(AS_BASE, *ARCHITECTURES),
+        advanced=True,
+    )
+    encoder: str = option(
+        AS_BASE,
+        "Encoder",
+        f"Encoder of the model: {AS_BASE} is that of the base model, or resnet34 without one. With {MIT} no halo is "
+        "exact; NVIDIA licenses its code and weights for non-commercial use.",
+        choices=(AS_BASE, *ENCODERS),
+        advanced=True,
+    )
     resume: bool = option(
         False,
         "Resume",
@@ -143,6 +160,11 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
             live batch normalization, or there are more processes than they have to share.
         """
         super().validate()
+        if (self.architecture, self.encoder) in IMPOSSIBLE:
+            raise JobError(
+                f"There is no {self.architecture} (architecture) with {self.encoder} (encoder).",
+                "Choose another architecture or encoder.",
+            )
         self._check_processes()
         if self.sample == IMAGE and self.batch_norm != "frozen":
             raise JobError(

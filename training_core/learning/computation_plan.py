@@ -18,8 +18,8 @@ from ..events import Reporter
 from ..jobs import FineTune
 from ..jobs.recipe import CHIPS, IMAGE
 from ..labels.labeled_images import LabeledImage
+from ..models.architectures import Architecture
 from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, make_engine
-from ..models.unet import Architecture
 from .checkpoint import Checkpoint
 from .fitted_recipe import Fit, fit_recipe, has_choice
 from .image_tiles import TilePlan, plan_tiles
@@ -87,10 +87,11 @@ def plan_computation(
     Raises
     ------
     JobError
-        The engine asked for cannot be used, or the ranks make no pipelines.
+        The engine asked for cannot be used, the ranks make no pipelines, or the network cannot be computed like that.
     ResourceError
         There is too little memory.
     """
+    _require_possible(job, architecture)
     document = None
     if group.leads:
         precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
@@ -116,6 +117,16 @@ def plan_computation(
         chosen["tiles"] and TilePlan(**chosen["tiles"]),
         tuple(chosen["balance"]),
     )
+
+
+def _require_possible(job: FineTune, architecture: Architecture) -> None:
+    """Raise JobError if a way of computing is asked for that only some networks have."""
+    if job.sample == IMAGE:
+        architecture.require_resnet_unet("Whole images (sample)")
+    if job.pipeline_stages > 1:
+        architecture.require_resnet_unet("The stages of a pipeline (pipeline_stages)")
+    if job.recompute == "yes":
+        architecture.require_resnet_unet("Recomputed activations (recompute)")
 
 
 def _plan_image(

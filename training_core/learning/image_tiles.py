@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from ..errors import JobError, ResourceError
 from ..geodata.tiling import STRIDE_PX, Tile, round_up, tile_count, tile_grid
 from ..jobs import StepOptions
+from ..models.architectures import Architecture, build_network
 from ..models.engines import Engine
-from ..models.unet import Architecture, build_unet
 from ..segmentation.halo import exact_halo_px
 from .cldice_loss import REACH_PX
 from .training_memory import Footprint, exchange_bytes, measure_footprint, most_bytes
@@ -140,7 +140,7 @@ def plan_tiles(
 
 def image_halo_px(architecture: Architecture, centerline_weight: float) -> int:
     """Return the narrowest halo, in pixels, with which tiles give exactly the gradients of the undivided image."""
-    halo_px = exact_halo_px(build_unet(architecture).eval(), architecture.in_channels)
+    halo_px = exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
     return round_up(halo_px + REACH_PX) if centerline_weight else halo_px
 
 

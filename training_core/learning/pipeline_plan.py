@@ -15,8 +15,8 @@ from torch.optim import SGD
 from ..errors import JobError
 from ..jobs import StepOptions
 from ..jobs.processes import MEMORY, TIME
+from ..models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from ..models.engines import NativeEngine
-from ..models.unet import Architecture, build_unet, freeze_stages, set_training_mode
 from .optimizers import MOMENTS
 from .pipeline_costs import PartCost, measure_parts
 from .pipeline_cuts import place_cuts
@@ -87,7 +87,7 @@ def plan_pipeline(
         With so many frozen stages of the encoder, too few parts are left that learn.
     """
     with torch.random.fork_rng(devices=[]):  # what is tried must not change what is trained
-        model = build_unet(architecture)
+        model = build_network(architecture)
         if is_recomputing:
             from ..models.recompute import recompute_activations  # loads the library of the U-Net
 

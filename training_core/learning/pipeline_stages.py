@@ -41,7 +41,7 @@ class Part:
 
 
 def parts_of(model: nn.Module) -> list[Part]:
-    """Return the parts of a U-Net, as `build_unet` returns it, in the order in which they compute."""
+    """Return the parts of a U-Net, as `build_network` returns it, in the order in which they compute."""
     parts = [Part(_STEM)]
     for level in (1, 2, 3, 4):
         for number in range(len(model.get_submodule(f"encoder.layer{level}"))):

@@ -23,8 +23,8 @@ from ..errors import JobError
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band
 from ..jobs import StepOptions
+from ..models.architectures import freeze_stages
 from ..models.engines import FP32, NativeEngine
-from ..models.unet import freeze_stages
 from ..segmentation.inference import Predictor
 from ..system.allocator import give_free_blocks_back
 from .following import Command, command

@@ -25,8 +25,8 @@ from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band
 from ..jobs import StepOptions
 from ..jobs.recipe import BATCHES, SPLIT
+from ..models.architectures import freeze_stages, set_training_mode
 from ..models.engines import BF16, FP32, NativeEngine
-from ..models.unet import freeze_stages, set_training_mode
 from ..segmentation.inference import Predictor
 from .history import PARTS_OF_A_STEP
 from .joint_sums import only_part

@@ -23,8 +23,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from ..errors import ResourceError
 from ..geodata.tiling import STRIDE_PX
 from ..jobs import StepOptions
+from ..models.architectures import Architecture, build_network, weights_without_memory
 from ..models.engines import IPEX, Engine
-from ..models.unet import Architecture, build_unet
 from ..system import limits
 from ..system.allocator import give_free_blocks_back
 from ..system.memory import available_bytes
@@ -39,8 +39,8 @@ BATCHES_OF_CHIPS = 5
 LIBRARY_BYTES = 115_000_000
 # Copies of the weights that the extension makes outside of any recorded operation.
 EXTENSION_COPIES = 3
-# Bounds of what a training takes, twice what was measured for the largest encoder: for each pixel of a batch, and in
-# copies of the weights. Where as much is free, nothing is measured, which would take seconds.
+# Bounds of what a training of a U-Net takes, twice what was measured for the largest ResNet: for each pixel of a batch,
+# and in copies of the weights. Where as much is free, nothing is measured, which would take seconds.
 MOST_BYTES_PER_PX, MOST_COPIES = 7000, 20
 # Copies of the weights that the exchange of gradients between processes takes.
 EXCHANGE_COPIES = 3
@@ -152,7 +152,7 @@ def _measure_step(architecture: Architecture, engine: Engine, recipe: StepOption
     from ..models.recompute import RecomputingUnet  # loads the library of the U-Net
 
     with torch.random.fork_rng(devices=[]), Ledger() as ledger:
-        model = build_unet(architecture)
+        model = build_network(architecture)
         if is_recomputing:  # without `recompute_activations`, which would slow this process down from here on
             model.__class__ = RecomputingUnet
         trainer = Trainer(model, engine, recipe)
@@ -237,14 +237,15 @@ def plan_memory(
     """
     each = f" for each of {processes} processes" if processes > 1 else ""
     limit_bytes, bound_bytes = most_bytes(processes), _bound_bytes(architecture, recipe, chip_px)
-    if bound_bytes <= limit_bytes:
+    if architecture.is_resnet_unet and bound_bytes <= limit_bytes:
         log(
             f"Training needs less than {bound_bytes / 1e9:.1f} GB of memory{each}; {limit_bytes / 1e9:.1f} GB are "
             "available."
         )
         return MemoryPlan(recipe.recompute == "yes", 0)
     sent_bytes = exchange_bytes(architecture, processes)
-    for is_recomputing in {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]:
+    ways = {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]
+    for is_recomputing in ways if architecture.is_resnet_unet else (False,):
         footprint = measure_footprint(architecture, engine, recipe, is_recomputing)
         limit_bytes = most_bytes(processes) - sent_bytes
         peak_bytes = footprint.peak_bytes(recipe.batch_size, chip_px, recipe.accumulation)
@@ -274,8 +275,7 @@ def exchange_bytes(architecture: Architecture, ranks: int) -> int:
 
 
 def _weights_bytes(architecture: Architecture) -> int:
-    with torch.device("meta"):
-        return sum(tensor.nbytes for tensor in build_unet(architecture).state_dict().values())
+    return sum(tensor.nbytes for tensor in weights_without_memory(architecture).values())
 
 
 def most_bytes(processes: int = 1) -> int:

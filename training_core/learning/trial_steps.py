@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from ..jobs import StepOptions
+from ..models.architectures import Architecture, build_network
 from ..models.engines import Engine
-from ..models.unet import Architecture, build_unet
 from .trainer import Trainer
 
 
@@ -52,7 +52,7 @@ class TrialSteps:
 
     def _new_trainer(self, engine: Engine) -> Trainer:
         with torch.random.fork_rng(devices=[]):  # what is tried must not change what is trained
-            model = build_unet(self._architecture)
+            model = build_network(self._architecture)
         if self._is_recomputing:
             from ..models.recompute import recompute_activations  # loads the library of the U-Net
 

@@ -1,33 +1,36 @@
-"""What fine-tuning starts from: a RoadSeg model, a U-Net of segmentation_models_pytorch, or an encoder of ImageNet.
+"""What fine-tuning starts from: a RoadSeg model, a model of segmentation_models_pytorch, or an encoder of ImageNet.
 
-Scope: files of weights to the weights of a U-Net. Independent of images and training. A file is untrusted input.
+Scope: files of weights to the weights of a network. Independent of images and training. A file is untrusted input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Optional
 
 import torch
 from safetensors import SafetensorError
 
-from ..errors import ModelFileError
+from ..errors import JobError, ModelFileError
 from ..events import Reporter
 from ..geodata.road_classes import RoadClass
 from ..jobs import IMAGENET
+from ..jobs.architectures import ARCHITECTURES, AS_BASE, ENCODERS, IMPOSSIBLE, USUAL
+from .architectures import Architecture, build_network, weights_without_memory
 from .imagenet import fetch_encoder
 from .model_card import ModelCard
 from .model_file import check_file, check_numbers, is_made_elsewhere, load_weights, read_safetensors
-from .unet import ENCODERS, Architecture, build_unet
 
 # Of what weights made elsewhere were trained on, if they have three.
 _COLORS = ("red", "green", "blue")
 _ENCODER, _HEAD = "encoder.", "segmentation_head."
-_FIRST = "encoder.conv1.weight"
 # Of the classifier that an encoder was trained with, and counters that some files lack.
-_CLASSIFIER, _COUNTER = "fc.", ".num_batches_tracked"
+_CLASSIFIERS, _COUNTER = ("encoder.fc.", "encoder.classifier.", "encoder.head."), ".num_batches_tracked"
+# What the library puts around the encoders of timm.
+_WRAPPED = "tu-"
 
 Weights = dict[str, torch.Tensor]
 
@@ -63,14 +66,20 @@ class BaseModel:
         return self.card.halo_px if self.card else 0
 
 
-def read_base_model(model: str, reporter: Reporter) -> Optional[BaseModel]:
+def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> Optional[BaseModel]:
     """Return what to start from; None for random weights.
 
     Parameters
     ----------
     model : str
-        A file; IMAGENET for the default encoder pretrained on ImageNet; or empty.
+        A file; IMAGENET for an encoder pretrained on ImageNet; or empty.
+    name, encoder : str
+        Architecture and encoder that are asked for; AS_BASE for those of the base model.
     reporter : Reporter
+
+    Returns
+    -------
+    BaseModel, optional
 
     Raises
     ------
@@ -78,14 +87,32 @@ def read_base_model(model: str, reporter: Reporter) -> Optional[BaseModel]:
         The file is no model that RoadSeg knows, or damaged.
     RuntimeEnvironmentError
         The encoder cannot be fetched.
+    JobError
+        The model has another architecture or encoder.
     """
     if not model:
         return None
-    path = str(fetch_encoder(Architecture().encoder, reporter)) if model == IMAGENET else model
+    usual = wanted(name, encoder)
+    path = str(fetch_encoder(usual.encoder, reporter)) if model == IMAGENET else model
     if is_made_elsewhere(path):
-        return _made_elsewhere(_read(path), path, reporter)
-    weights, card = load_weights(path)
-    return BaseModel(weights, card.architecture, card.band_names, card)
+        base = _made_elsewhere(_read(path), usual, path, reporter)
+    else:
+        weights, card = load_weights(path)
+        base = BaseModel(weights, card.architecture, card.band_names, card)
+    found = base.architecture
+    if name not in (AS_BASE, found.name) or encoder not in (AS_BASE, found.encoder):
+        raise JobError(
+            f"The base model (base_model) {path} is a {found.name} with {found.encoder}; it cannot become a "
+            f"{found.name if name == AS_BASE else name} with {found.encoder if encoder == AS_BASE else encoder}.",
+            f"Choose {IMAGENET} as base model, or none; or leave architecture (architecture) and encoder (encoder) at "
+            f"{AS_BASE}.",
+        )
+    return base
+
+
+def wanted(name: str, encoder: str) -> Architecture:
+    """Return what to build without a base model: what is asked for, or the usual in its place."""
+    return Architecture(*(usual if each == AS_BASE else each for each, usual in zip((name, encoder), USUAL)))
 
 
 def _read(path: str) -> Weights:
@@ -99,36 +126,50 @@ def _read(path: str) -> Weights:
     return {name: each.float() if each.is_floating_point() else each for name, each in weights.items()}
 
 
-def _made_elsewhere(found: Weights, path: str, reporter: Reporter) -> BaseModel:
-    """Return a whole U-Net, or an encoder in a U-Net with otherwise random weights."""
+def _made_elsewhere(found: Weights, usual: Architecture, path: str, reporter: Reporter) -> BaseModel:
+    """Return a whole network, or an encoder in a network with otherwise random weights."""
     is_whole = any(name.startswith(_HEAD) for name in found)
-    named = found if is_whole else {_ENCODER + name.removeprefix(_ENCODER): each for name, each in found.items()}
-    named = {name: each for name, each in named.items() if not name.startswith(_ENCODER + _CLASSIFIER)}
-    first = named.get(_FIRST)
-    bands = first.shape[1] if first is not None and first.ndim == 4 else 0
-    for encoder in ENCODERS if bands else ():
-        architecture = Architecture(encoder=encoder, in_channels=bands)
-        expected = _shapes(architecture)
+    for name, encoder in _candidates(usual, is_whole):
+        kind = Architecture(name, encoder)
+        named = found if is_whole else _as_encoder(found, kind)
+        dropped = (*_CLASSIFIERS, *kind.unused)
+        named = {each: tensor for each, tensor in named.items() if not each.startswith(dropped)}
+        first = named.get(f"{kind.first_layer}.weight")
+        if first is None or first.ndim != 4 or not first.shape[1]:
+            continue
+        architecture = replace(kind, in_channels=first.shape[1])
+        expected = {each: tensor.shape for each, tensor in weights_without_memory(architecture).items()}
         if _fits(named, expected, is_whole):
             break
     else:
         raise ModelFileError(
-            f"{path} is a safetensors file, but no model that RoadSeg knows: neither one of its own, nor a U-Net or an "
-            f"encoder of segmentation_models_pytorch ({', '.join(ENCODERS)}).",
+            f"{path} is a safetensors file, but no model that RoadSeg knows: neither one of its own, nor a model or an "
+            f"encoder of segmentation_models_pytorch ({', '.join(ARCHITECTURES)}; {', '.join(ENCODERS)}).",
             "Choose a model made by Fine-tune a model.",
         )
-    fresh = build_unet(architecture).state_dict()
+    fresh = build_network(architecture).state_dict()
     taken = {name: each for name, each in named.items() if name in expected and each.shape == expected[name]}
-    part = "a U-Net" if is_whole else "an encoder, whose decoder begins with random weights"
+    part = f"a {architecture.name}" if is_whole else "an encoder, whose decoder begins with random weights"
+    bands = architecture.in_channels
     reporter.log(f"{path} holds the weights of {part}: {architecture.encoder}, {bands} bands.")
     names = _COLORS if bands == len(_COLORS) else tuple(f"band {number}" for number in range(1, bands + 1))
     return BaseModel({**fresh, **taken}, architecture, names)
 
 
-def _shapes(architecture: Architecture) -> dict[str, torch.Size]:
-    """Return the shapes of a U-Net's weights by name."""
-    with torch.device("meta"):
-        return {name: each.shape for name, each in build_unet(architecture).state_dict().items()}
+def _candidates(usual: Architecture, is_whole: bool) -> Iterator[tuple[str, str]]:
+    """Yield what a file may hold, the usual first."""
+    names = ARCHITECTURES if is_whole else (usual.name,)
+    for pair in sorted(itertools.product(names, ENCODERS), key=lambda pair: pair != (usual.name, usual.encoder)):
+        if pair not in IMPOSSIBLE:
+            yield pair
+
+
+def _as_encoder(found: Weights, kind: Architecture) -> Weights:
+    """Return the weights of an encoder under their names in the network."""
+    within = f"{_ENCODER}model." if kind.library_name.startswith(_WRAPPED) else _ENCODER
+    plain = {name.removeprefix(_ENCODER).removeprefix("model."): each for name, each in found.items()}
+    kept = {name: each for name, each in plain.items() if not f"{_ENCODER}{name}".startswith(_CLASSIFIERS)}
+    return {within + name: each for name, each in kept.items()}
 
 
 def _fits(found: Weights, expected: Mapping[str, torch.Size], is_whole: bool) -> bool:

@@ -59,7 +59,7 @@ class DecoderBlock(nn.Module):
         # Split, not sliced: the gradients of slices are as large as the whole, and mostly zeros to be added up.
         own, of_skip = first.weight.split([features.shape[1], first.in_channels - features.shape[1]], dim=1)
         upsampled = convolve_repeated(features, own)
-        if skip_connection is not None:
+        if of_skip.shape[1]:
             upsampled = upsampled + functional.conv2d(skip_connection, of_skip, padding=1)
         return self.conv2(activate(normalize(upsampled)))
 

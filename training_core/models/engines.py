@@ -21,11 +21,14 @@ from torch.optim import Optimizer
 
 from ..errors import JobError
 from ..system import processor
+from .bf16_pace import bf16_pace
 from .folding import folded
 from .onnx_file import OnnxModel, export_onnx, serialized
 from .openvino_model import CLEAR_WIN, OpenvinoModel, why_not_openvino
 
 AUTO = "auto"
+# Below this share of the pace in FP32, BF16 is not chosen.
+CLEAR_LOSS = 0.85
 NATIVE, IPEX, OPENVINO = "native", "ipex", "openvino"
 BF16, FP32, INT8 = "bf16", "fp32", "int8"
 TRAINING = (NATIVE, IPEX)
@@ -360,17 +363,20 @@ def _why_only_first(others: list[str], is_tried: bool) -> Optional[str]:
 
 
 def choose_precision(precision: str, log: Callable[[str], None]) -> str:
-    """Return the precision asked for, or fp32 where this processor is slow in it; int8 stays int8."""
+    """Return the precision asked for, or fp32 where this processor is slow in BF16; int8 stays int8."""
     if processor.limit():
         sets = " ".join(processor.instruction_sets()) or "none of those that speed up models"
         log(f"The instruction sets are limited by {processor.limit()}, to {sets}.")
-    if precision == INT8:
-        return INT8
-    if precision == FP32 or processor.has_bf16_unit():
-        return FP32 if precision == FP32 else BF16
-    if precision == BF16:
-        log("This processor has no BF16 unit, and would be far slower in BF16 than in FP32; FP32 is used.")
-    return FP32
+    if precision in (INT8, FP32):
+        return precision
+    if not processor.has_bf16_unit():
+        if precision == BF16:
+            log("This processor has no BF16 unit, and would be far slower in BF16 than in FP32; FP32 is used.")
+        return FP32
+    if precision == AUTO and not processor.has_amx() and bf16_pace() < CLEAR_LOSS:
+        log(f"This processor computes in BF16 at {bf16_pace():.0%} of its pace in FP32, as measured; FP32 is used.")
+        return FP32
+    return BF16
 
 
 def _fastest(engines: list[Engine], trial: Callable[[Engine], None], log: Callable[[str], None]) -> Engine:

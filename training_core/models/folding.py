@@ -1,4 +1,4 @@
-"""A U-Net for inference alone: batch normalization folded into the convolutions, filters summed and converted once.
+"""A network for inference alone: batch normalization folded into the convolutions, filters summed and converted once.
 
 What training computes anew at every step is the same for every tile: the constants by which batch
 normalization scales and shifts, the sums of the decoder's filters for repeated pixels, and the rounding to BF16.
@@ -20,17 +20,18 @@ from .decoder import DecoderBlock, repeated_filters
 
 
 def folded(model: nn.Module, dtype: torch.dtype, is_exact: bool = False) -> nn.Module:
-    """Return a copy of a U-Net for inference with constant weights.
+    """Return a copy of a network for inference with constant weights.
 
     Parameters
     ----------
     model : Module
-        As `build_unet` makes it.
+        As `build_network` makes it.
     dtype : torch.dtype
         Number format of the convolutions.
     is_exact : bool
         Whether the logits of a pixel must not vary with the size of the image around it. In float32, decoder blocks
-        then upsample as in the library, which takes a seventh longer: the rounding of a transposed convolution varies.
+        of a U-Net then upsample as in the library, which takes a seventh longer: the rounding of a transposed
+        convolution varies.
 
     Returns
     -------
@@ -42,11 +43,11 @@ def folded(model: nn.Module, dtype: torch.dtype, is_exact: bool = False) -> nn.M
         _fold_within(module)
     for convolution in [each for each in model.modules() if isinstance(each, nn.Conv2d)]:
         convolution.to(dtype)
-    if not (is_exact and dtype == torch.float32):
+    blocks = list(getattr(model.decoder, "blocks", ()))
+    if blocks and isinstance(blocks[0], DecoderBlock) and not (is_exact and dtype == torch.float32):
         # Of each block, from the deepest on: the encoder's features, and none at full size.
         of_skips = (*model.encoder.out_channels[-2:0:-1], 0)
-        blocks = map(ConstantDecoderBlock, model.decoder.blocks, of_skips)
-        model.decoder.blocks = nn.ModuleList(blocks)
+        model.decoder.blocks = nn.ModuleList(map(ConstantDecoderBlock, blocks, of_skips))
     return model
 
 
@@ -64,7 +65,8 @@ def _fold_within(module: nn.Module) -> None:
                 normalization.weight,
                 normalization.bias,
             )
-            setattr(module, name, nn.Identity())
+            # Some of timm's layers have the activation in them.
+            setattr(module, name, getattr(normalization, "act", nn.Identity()))
 
 
 class ConstantDecoderBlock(nn.Module):

@@ -17,9 +17,11 @@ from typing import Any
 from ..errors import RuntimeEnvironmentError
 from ..events import Reporter
 from ..system.data_folder import data_folder
+from .architectures import Architecture
 
 # The registry of the library: which repository, at which revision.
 _REGISTRY = "segmentation_models_pytorch.encoders"
+_TIMM = "tu-"
 _FILE, _README = "model.safetensors", "README.md"
 _TIMEOUT_S = 20.0
 
@@ -35,7 +37,7 @@ def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
     Parameters
     ----------
     encoder : str
-        One of `unet.ENCODERS`.
+        One of ENCODERS.
     reporter : Reporter
         Gets the progress, and the license.
 
@@ -47,8 +49,7 @@ def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
     path = encoder_file(encoder)
     if path.is_file():
         return path
-    settings = importlib.import_module(_REGISTRY).encoders[encoder]["pretrained_settings"]["imagenet"]
-    place = {"repo_id": settings["repo_id"], "revision": settings["revision"]}
+    place = _place(Architecture(encoder=encoder).library_name)
     hub = importlib.import_module("huggingface_hub")
     hub.constants.HF_HUB_DISABLE_TELEMETRY = True  # it would tell its makers who asks
     url = hub.hf_hub_url(filename=_FILE, **place)
@@ -62,7 +63,7 @@ def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
             found = hashlib.sha256(fetched.read_bytes()).hexdigest()
             if found != expected:
                 raise OSError(f"its checksum is {found}, not {expected}")
-            reporter.log(f"The license of these weights: {_license(hub, options)} ({settings['repo_id']}).")
+            reporter.log(f"The license of these weights: {_license(hub, options)} ({place['repo_id']}).")
             beside = path.with_suffix(f".{os.getpid()}.part")
             shutil.move(fetched, beside)
             os.replace(beside, path)
@@ -72,6 +73,15 @@ def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
             f"Connect to the internet; or fetch {url} elsewhere, and put it here as {path}.",
         ) from error
     return path
+
+
+def _place(library_name: str) -> dict[str, str]:
+    """Return where the library, or timm, which it takes some encoders from, has the weights."""
+    if library_name.startswith(_TIMM):
+        timm = importlib.import_module("timm")
+        return {"repo_id": timm.get_pretrained_cfg(library_name.removeprefix(_TIMM)).hf_hub_id, "revision": "main"}
+    settings = importlib.import_module(_REGISTRY).encoders[library_name]["pretrained_settings"]["imagenet"]
+    return {"repo_id": settings["repo_id"], "revision": settings["revision"]}
 
 
 def _license(hub: Any, options: dict[str, Any]) -> str:

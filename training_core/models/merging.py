@@ -21,13 +21,13 @@ from torch import Tensor
 from ..errors import ModelFileError, shown
 from ..geodata.model_input import IMAGE
 from ..geodata.rasters import Band
+from .architectures import Architecture
 from .model_card import ModelCard
 
 # Ground resolutions may differ by this share: grids have whole pixels.
 RESOLUTION_TOLERANCE = 0.02
 # Deviations of a band may differ from the common one by this factor, and means by so many deviations.
 FURTHEST_SCALING = 4.0
-_FIRST, _FIRST_MEAN = "encoder.conv1.weight", "encoder.bn1.running_mean"
 
 
 def check_mergeable(first: tuple[str, ModelCard], other: tuple[str, ModelCard]) -> str:
@@ -76,8 +76,11 @@ def _base(card: ModelCard) -> tuple[str, str]:
 
 def _differences(first: ModelCard, other: ModelCard) -> Iterable[tuple[str, str, str]]:
     """Yield what two models differ in, as messages say it."""
-    if first.architecture.encoder != other.architecture.encoder:
-        yield "encoders", first.architecture.encoder, other.architecture.encoder
+    names = (
+        ("architectures", first.architecture.name, other.architecture.name),
+        ("encoders", first.architecture.encoder, other.architecture.encoder),
+    )
+    yield from (each for each in names if each[1] != each[2])
     pairs = (
         ("bands", first.band_names, other.band_names),
         ("classes", *([f"{each.name} {each.speed_kmh:g} km/h" for each in card.classes] for card in (first, other))),
@@ -153,15 +156,18 @@ def _is_near(own: Band, common: Band) -> bool:
     return 1 / FURTHEST_SCALING <= ratio <= FURTHEST_SCALING and abs(shift) <= FURTHEST_SCALING
 
 
-def rescaled(weights: dict[str, Tensor], old: tuple[Band, ...], new: tuple[Band, ...]) -> dict[str, Tensor]:
+def rescaled(
+    weights: dict[str, Tensor], architecture: Architecture, old: tuple[Band, ...], new: tuple[Band, ...]
+) -> dict[str, Tensor]:
     """Return weights that compute the same of values with another normalization, but at the image's border.
 
-    The first convolution takes on the other scale, and the batch normalization after it the other mean.
+    The first convolution takes on the other scale, and the batch normalization after it, or its bias, the other mean.
 
     Parameters
     ----------
     weights : dict of Tensor of any shape (...), float32 or int64
         By name.
+    architecture : Architecture
     old, new : tuple of Band
         How values were normalized, and will be.
 
@@ -173,12 +179,14 @@ def rescaled(weights: dict[str, Tensor], old: tuple[Band, ...], new: tuple[Band,
         return weights
     ratios = torch.tensor([after.std / before.std for before, after in zip(old, new)], dtype=torch.float64)
     shifts = torch.tensor([(after.mean - before.mean) / before.std for before, after in zip(old, new)]).double()
-    filters = weights[_FIRST].double()
+    first, normalization = f"{architecture.first_layer}.weight", architecture.first_normalization
+    filters = weights[first].double()
     constant = (filters.sum(dim=(2, 3)) * shifts).sum(dim=1)
+    offset, sign = (f"{normalization}.running_mean", -1) if normalization else (f"{architecture.first_layer}.bias", 1)
     return {
         **weights,
-        _FIRST: (filters * ratios[:, None, None]).float(),
-        _FIRST_MEAN: (weights[_FIRST_MEAN].double() - constant).float(),
+        first: (filters * ratios[:, None, None]).float(),
+        offset: (weights[offset].double() + sign * constant).float(),
     }
 
 

@@ -14,8 +14,8 @@ from ..geodata.rasters import LARGEST_VALUE, LEAST_STD, Band
 from ..geodata.road_classes import FASTEST_KMH, MOST_CLASSES, SLOWEST_KMH, RoadClass, to_document
 from ..geodata.tiling import STRIDE_PX
 from ..jobs.untrusted_json import parse
+from .architectures import MOST_BANDS, Architecture
 from .card_fields import Fields
-from .unet import MOST_BANDS, Architecture
 
 FORMAT = "roadseg-model-1"
 LARGEST_HALO_PX = 4096

@@ -18,9 +18,9 @@ from safetensors.torch import load, save
 from torch import nn
 
 from ..errors import ModelFileError, shown
+from .architectures import build_network
 from .compact_weights import STORAGE, compact, expand
 from .model_card import ModelCard, card_from_text
-from .unet import build_unet
 
 # A U-Net on the largest encoder has 250 MB; the header of some hundred tensors takes some 50 kB.
 LARGEST_BYTES, LARGEST_HEADER_BYTES = 1 << 30, 10_000_000
@@ -28,8 +28,8 @@ LARGEST_BYTES, LARGEST_HEADER_BYTES = 1 << 30, 10_000_000
 LARGEST_WEIGHT = 1e15
 _HEADER_KEY, _STORAGE_KEY = "roadseg", "roadseg:storage"
 _VARIANCE = ".running_var"
-# The first and the last layer, which are adapted to other bands and classes.
-_FIRST, _LAST, _LAST_BIAS = "encoder.conv1.weight", "segmentation_head.0.weight", "segmentation_head.0.bias"
+# The last layer, which is adapted to other classes.
+_LAST, _LAST_BIAS = "segmentation_head.0.weight", "segmentation_head.0.bias"
 
 
 def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) -> None:
@@ -78,7 +78,7 @@ def load_model(path: str) -> tuple[nn.Module, ModelCard]:
         See `load_weights`; or the weights do not match the architecture.
     """
     weights, card = load_weights(path)
-    model = build_unet(card.architecture)
+    model = build_network(card.architecture)
     load_into(model, weights, path)
     return model.eval(), card
 
@@ -205,7 +205,7 @@ def weights_sha256(weights: dict[str, torch.Tensor]) -> str:
 def check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) -> None:
     """Check that all weights are numbers, and that the first and last layer are those of the architecture.
 
-    So no U-Net is built that is much larger than the file.
+    So no network is built that is much larger than the file.
 
     Parameters
     ----------
@@ -222,7 +222,8 @@ def check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) 
     """
     check_numbers(weights, path)
     bands, classes = card.architecture.in_channels, card.architecture.classes
-    for name, axis, size, dimensions in ((_FIRST, 1, bands, 4), (_LAST, 0, classes, 4), (_LAST_BIAS, 0, classes, 1)):
+    first = f"{card.architecture.first_layer}.weight"
+    for name, axis, size, dimensions in ((first, 1, bands, 4), (_LAST, 0, classes, 4), (_LAST_BIAS, 0, classes, 1)):
         shape = weights[name].shape if name in weights else ()
         if len(shape) != dimensions or shape[axis] != size:
             raise _mismatched(path, f"{name} is {list(shape) if name in weights else 'missing'}")

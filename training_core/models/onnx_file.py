@@ -1,4 +1,4 @@
-"""The ONNX file of a model: the U-Net as a graph that any program can run, and the model card in the metadata.
+"""The ONNX file of a model: the network as a graph that any program can run, and the model card in the metadata.
 
 Scope: export, reading, checks of the graph, metadata for Deepness. Independent of what runs it. An ONNX file is
 untrusted input: it must be self-contained, and have only the layer types of RoadSeg's models.
@@ -38,7 +38,10 @@ _TRIED_PX, _MOST_PER_PX = 64, 1024
 _CARD_KEY = "roadseg"
 _QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear"})
 _LAYERS = _QUANTIZING | {
-    "Add", "BatchNormalization", "Concat", "Constant", "Conv", "Identity", "MaxPool", "Relu", "Resize", "Sigmoid",
+    "Add", "BatchNormalization", "Cast", "Clip", "Concat", "Constant", "ConstantOfShape", "Conv", "Div", "Equal", "Erf",
+    "Expand", "Gather", "GlobalAveragePool", "Identity", "InstanceNormalization", "LayerNormalization", "MatMul",
+    "MaxPool", "Mod", "Mul", "ReduceSum", "Relu", "Reshape", "Resize", "Shape", "Sigmoid", "Slice", "Softmax",
+    "Transpose", "Unsqueeze", "Where",
 }  # fmt: skip
 
 
@@ -256,6 +259,8 @@ def _check_weights(model: ModelProto, path: str) -> None:
     for name, tensor in [*((each.name, each) for each in model.graph.initializer), *constants]:
         try:
             values = onnx.numpy_helper.to_array(tensor)
+            if values.dtype.kind in "iu":  # of shapes, which are checked as such
+                continue
             low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise _damaged(path) from error

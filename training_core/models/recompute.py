@@ -78,7 +78,7 @@ def recompute_activations(model: nn.Module) -> nn.Module:
     Parameters
     ----------
     model : Module
-        As `build_unet` returns it, or as an engine has prepared it for training.
+        As `build_network` returns it, or as an engine has prepared it for training.
     """
     model.__class__ = RecomputingUnet
     give_large_blocks_back()

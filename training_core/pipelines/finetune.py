@@ -1,4 +1,4 @@
-"""The job finetune: train a U-Net on images with drawn roads; writes a model file and a report.
+"""The job finetune: train a model on images with drawn roads; writes a model file and a report.
 
 Scope: the order of the steps, each in a module of its own. Independent of how they work.
 """
@@ -58,11 +58,11 @@ from ..learning.training_loop import Training
 from ..learning.training_memory import MemoryPlan
 from ..learning.validation import Validation
 from ..learning.whole_images import ImageSampler, draw_images
-from ..models.base_model import BaseModel, read_base_model
+from ..models.architectures import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_network
+from ..models.base_model import BaseModel, read_base_model, wanted
 from ..models.engines import Engine, NativeEngine, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, save_model, weights_sha256
-from ..models.unet import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_unet
 from ..reports.panels import COMPUTED_PX as PANEL_COMPUTED_PX
 from ..reports.panels import make_panels
 from ..reports.training_report import TrainingRecord, summary_of, write_training_report
@@ -221,7 +221,7 @@ def _result(setup: Setup, training: Training, card: ModelCard, is_stopped: bool)
 def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Training]:
     """Return what the job works with, and the training that is to begin or to be resumed, the same on all ranks."""
     with agreed(group):
-        base = read_base_model(job.base_model, reporter)
+        base = read_base_model(job.base_model, job.architecture, job.encoder, reporter)
         images, classes = _read_images(job, base.card if base else None, reporter)
         identity = identify(job, images)
         former = _read_former(job, identity, reporter) if group.leads else None
@@ -392,10 +392,11 @@ def _start_model(
     """Return the model to train, with the weights of the base model if there is one, and its architecture."""
     names = tuple(band.name for band in images[0].bands)
     shape = {"in_channels": len(names), "classes": 1 + len(classes)}
-    architecture = dataclasses.replace(base.architecture if base else Architecture(), **shape)
-    model = build_unet(architecture)
+    known = base.architecture if base else wanted(job.architecture, job.encoder)
+    architecture = dataclasses.replace(known, **shape)
+    model = build_network(architecture)
     if base:
-        weights = adapt_first_layer(base.weights, base.band_names, names)
+        weights = adapt_first_layer(base.weights, architecture.first_layer, base.band_names, names)
         old, new = (tuple(each.name for each in them) for them in (base.classes, classes))
         load_into(model, adapt_head(weights, model.state_dict(), old, new), job.base_model)
     return model, architecture
@@ -403,7 +404,7 @@ def _start_model(
 
 def _best_predictor(setup: Setup, training: Training) -> Predictor:
     """Return the best model, ready to infer in the precision in which it was trained."""
-    model = build_unet(setup.architecture)
+    model = build_network(setup.architecture)
     model.load_state_dict(training.best.weights)
     native = NativeEngine(setup.engine.precision, setup.engine.reason)
     return Predictor(native.prepare_inference(model), native, setup.images[0].bands)

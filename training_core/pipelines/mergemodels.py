@@ -19,10 +19,10 @@ from ..geodata.raster_files import with_sources
 from ..geodata.rasters import Band
 from ..geodata.sources import source_name
 from ..jobs import MergeModels
+from ..models.architectures import LIBRARY
 from ..models.merging import average_weights, check_mergeable, common_bands, learned_px, merged_card, rescaled
 from ..models.model_card import ModelCard
 from ..models.model_file import check_weights, load_into, load_model, load_weights, save_model, weights_sha256
-from ..models.unet import LIBRARY
 from ..segmentation.batch_statistics import measure_statistics
 from ..system.outputs import Outputs
 from ..system.prefetch import preload
@@ -118,7 +118,7 @@ def _shared_weights(
         reporter.progress(number / len(sources.paths), "Averaging the weights")
         weights, _ = load_weights(path)
         load_into(sources.model, weights, path)  # which it may not fit any more: somebody else may have written it
-        yield share, weights if card.scaling == IMAGE else rescaled(weights, card.bands, bands)
+        yield share, weights if card.scaling == IMAGE else rescaled(weights, card.architecture, card.bands, bands)
 
 
 def _measure(model: nn.Module, card: ModelCard, job: MergeModels, reporter: Reporter) -> int:

@@ -25,6 +25,7 @@ from ..geodata.raster_files import with_sources
 from ..geodata.rasters import Band, choose_bands, open_raster
 from ..geodata.tiling import round_up
 from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile
+from ..models.architectures import LIBRARY, Architecture, build_network
 from ..models.engines import (
     AUTO,
     BF16,
@@ -39,7 +40,6 @@ from ..models.engines import (
 )
 from ..models.engines import TRAINING as TRAINING_ENGINES
 from ..models.onnx_file import OnnxModel, load_runnable
-from ..models.unet import LIBRARY, Architecture, build_unet
 from ..profiling.advice import advise
 from ..profiling.breakdown import Roof, roof_of
 from ..profiling.limits import measure_limits
@@ -223,7 +223,7 @@ def _workload(job: Profile, reporter: Reporter) -> Iterator[Workload]:
                 model, architecture = loaded[0], loaded[1].architecture
             else:
                 architecture = Architecture(in_channels=len(bands))
-                model = build_unet(architecture)
+                model = build_network(architecture)
             yield Workload(job, model, architecture, image, bands)
 
 

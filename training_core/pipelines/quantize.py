@@ -38,13 +38,6 @@ WITHOUT_VNNI = (
     "This processor has no VNNI, which multiplies 8-bit integers. Expect the quantized model to be about twice as fast "
     "here as in FP32; with VNNI it is nearly four times as fast."
 )
-# Groups of layers to keep in full precision, one more at a time until the roads are the same: the ends first, which are
-# most sensitive and cost almost no speed (benchmarks/README.md). With more, little speed would be gained.
-FULL_PRECISION_LAYERS = (
-    ("encoder/conv1", "segmentation_head", "decoder/blocks.4"),
-    ("encoder/layer4", "encoder/layer1"),
-    ("decoder/blocks.3", "decoder/blocks.2"),
-)
 
 
 @dataclass(frozen=True)
@@ -134,10 +127,11 @@ def _quantize(
         It does not find the same roads, with any number of layers in full precision.
     """
     before = _predict(model, OpenvinoEngine(FP32), checked, reporter)
-    rounds = len(FULL_PRECISION_LAYERS) + 1
+    groups = card.architecture.sensitive_layers
+    rounds = len(groups) + 1
     for count in range(rounds):
         part = reporter.part(0.05 + 0.94 * count / rounds, 0.05 + 0.94 * (count + 1) / rounds)
-        full_precision = tuple(name for group in FULL_PRECISION_LAYERS[:count] for name in group)
+        full_precision = tuple(name for group in groups[:count] for name in group)
         quantized = quantize_layers(model, [sample.images for sample in measured], full_precision, part)
         after = _predict(quantized, OpenvinoEngine(INT8), checked, part)
         comparison = compare(before, after, checked, card, part)

@@ -27,9 +27,9 @@ from ..jobs import INFERENCE, Profile
 from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.labeled_images import LabeledImage
 from ..learning.training_memory import plan_memory
+from ..models.architectures import Architecture
 from ..models.engines import Engine, make_engine
 from ..models.onnx_file import OnnxModel
-from ..models.unet import Architecture
 from ..segmentation.inference import Predictor
 from .profile import Run
 from .subjects import InferenceSteps, Subject, TrainingSteps

@@ -21,11 +21,11 @@ from ..events import Reporter
 from ..geodata.model_input import LEAST_KNOWN, open_for_model
 from ..geodata.tiling import USUAL_HALO_PX, Tile, round_up
 from ..jobs import SegmentOptions
+from ..models.architectures import Architecture, build_network
 from ..models.engines import INT8, Engine, choose_engine, engines_for
 from ..models.model_card import ModelCard
 from ..models.onnx_file import OnnxModel
 from ..models.openvino_model import OpenvinoModel
-from ..models.unet import Architecture, build_unet
 from ..system.prefetch import ahead
 from . import tile_memory
 from .halo import SAMPLE_PX, exact_halo_px, sufficient_halo_px
@@ -184,7 +184,7 @@ def _known_halo_px(card: ModelCard, options: SegmentOptions) -> Optional[int]:
 
 @lru_cache
 def _exact_halo_px(architecture: Architecture) -> int:
-    return exact_halo_px(build_unet(architecture).eval(), architecture.in_channels)
+    return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
 
 
 def _measured_halo_px(

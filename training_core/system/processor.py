@@ -29,6 +29,11 @@ def has_bf16_unit() -> bool:
     return not cpu_features.WITH_BF16.isdisjoint(instruction_sets())
 
 
+def has_amx() -> bool:
+    """Whether this process may use instructions that multiply matrices of BF16."""
+    return "amx_bf16" in instruction_sets()
+
+
 def has_vnni() -> bool:
     """Whether this process may use instructions that multiply and add INT8 at once (VNNI, or AMX)."""
     return not cpu_features.WITH_VNNI.isdisjoint(instruction_sets())

@@ -188,7 +188,11 @@ def test_every_part_of_the_house_is_read():
         ("training_core/events.py", "from qgis.core import QgsPoint", "qgis.core"),
         ("training_core/geodata/grid.py", "import qgis.core", "qgis.core"),
         ("training_core/geodata/grid.py", "from ...qgis_roadseg import paths", "qgis_roadseg.paths"),
-        ("training_core/geodata/grid.py", "from ..models.unet import Architecture", "training_core.models.unet"),
+        (
+            "training_core/geodata/grid.py",
+            "from ..models.architectures import Architecture",
+            "training_core.models.architectures",
+        ),
         ("training_core/networks/gaps.py", "from ..extraction import tracing", "training_core.extraction.tracing"),
         ("training_core/pipelines/extractroads.py", "from . import segment", "training_core.pipelines.segment"),
         ("training_core/pipelines/extractroads.py", "from .segment import run", "training_core.pipelines.segment"),

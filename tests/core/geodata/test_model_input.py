@@ -15,9 +15,9 @@ from training_core.events import Reporter, Warning
 from training_core.geodata.model_input import IMAGE, MODEL, ModelInput, find_bands, measure_scaling, open_for_model
 from training_core.geodata.rasters import Band, Image, open_raster
 from training_core.jobs import Evaluate, ExportModel, FineTune, Quantize, Segment
+from training_core.models.architectures import adapt_first_layer, build_network
 from training_core.models.model_file import load_model, load_weights, save_model
 from training_core.models.onnx_file import read_onnx
-from training_core.models.unet import adapt_first_layer, build_unet
 from training_core.pipelines import evaluate, exportmodel, finetune, quantize, segment
 
 COLORS = tuple(map(Band, RGB))
@@ -215,10 +215,10 @@ def test_alpha_is_no_band_of_a_gray_image(tmp_path):
 
 def test_a_first_layer_of_one_band_answers_as_that_of_colors_to_gray(tmp_path):
     weights, card = load_weights(plant_model(tmp_path / "model.safetensors"))
-    color = build_unet(card.architecture)
+    color = build_network(card.architecture)
     color.load_state_dict(weights)
-    gray = build_unet(dataclasses.replace(card.architecture, in_channels=1))
-    gray.load_state_dict(adapt_first_layer(weights, card.band_names, ("band 1",)))
+    gray = build_network(dataclasses.replace(card.architecture, in_channels=1))
+    gray.load_state_dict(adapt_first_layer(weights, card.architecture.first_layer, card.band_names, ("band 1",)))
     image = torch.randn(2, 1, 64, 64)
     with torch.inference_mode():
         torch.testing.assert_close(gray.encoder.conv1(image), color.encoder.conv1(image.expand(-1, 3, -1, -1)))

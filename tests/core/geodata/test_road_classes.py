@@ -22,9 +22,9 @@ from training_core.jobs import ExtractRoads, FineTune, LabelOptions, Segment, Ve
 from training_core.labels.label_raster import burn_labels
 from training_core.learning.class_loss import class_loss, without_classes
 from training_core.learning.losses import road_loss
+from training_core.models.architectures import Architecture, adapt_head, build_network
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, save_model
-from training_core.models.unet import Architecture, adapt_head, build_unet
 from training_core.pipelines import extractroads, finetune, segment, vectorize
 from training_core.segmentation.result_rasters import CLASSES_TAG
 
@@ -103,8 +103,8 @@ def test_the_loss_of_classes_counts_only_roads_of_known_class(seed):
 
 
 def test_a_head_keeps_the_classes_that_stay():
-    old = build_unet(Architecture(encoder="resnet18", classes=3)).state_dict()
-    fresh = build_unet(Architecture(encoder="resnet18", classes=4)).state_dict()
+    old = build_network(Architecture(encoder="resnet18", classes=3)).state_dict()
+    fresh = build_network(Architecture(encoder="resnet18", classes=4)).state_dict()
     adapted = adapt_head(old, fresh, ("track", "primary"), ("primary", "service", "track"))
     for part in ("segmentation_head.0.weight", "segmentation_head.0.bias"):
         for new, source in enumerate([old[part][0], old[part][2], fresh[part][2], old[part][1]]):
@@ -120,7 +120,7 @@ def two_classes(tmp_path_factory):
     path = tmp_path_factory.mktemp("classes") / "model.safetensors"
     torch.manual_seed(0)
     architecture = Architecture(encoder="resnet18", classes=3)
-    unet = build_unet(architecture).eval()
+    unet = build_network(architecture).eval()
     save_model(path, unet.state_dict(), ModelCard(architecture, tuple(Band(n, 80.0, 40.0) for n in RGB), 1.0,
                                                      classes=CLASSES))  # fmt: skip
     return str(path), unet

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from training_core.geodata.pixel_codes import NO_DATA
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import overhead, tile_count, tile_grid
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import NativeEngine
-from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation.halo import exact_halo_px
 from training_core.segmentation.inference import Predictor, padded_size, predict_pieces, predict_tiles, read_piece
 from training_core.segmentation.symmetries import ALL, turned, turned_back
@@ -69,7 +69,7 @@ class Reader:
 
 def predictor_of(encoder):
     torch.manual_seed(0)
-    unet = build_unet(Architecture(encoder=encoder, in_channels=1)).eval()
+    unet = build_network(Architecture(encoder=encoder, in_channels=1)).eval()
     return Predictor(unet, NativeEngine("fp32"), (Band("gray", 128.0, 60.0),))
 
 

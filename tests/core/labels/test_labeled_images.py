@@ -22,7 +22,7 @@ from training_core.jobs import LabelOptions
 from training_core.labels.labeled_images import read_drawing, read_labeled_images
 from training_core.labels.validation_split import split_for_validation
 from training_core.learning.chips import ChipSampler
-from training_core.models.unet import Architecture, adapt_first_layer, build_unet
+from training_core.models.architectures import Architecture, adapt_first_layer, build_network
 
 ROOT = Path(__file__).parents[3]
 
@@ -95,15 +95,15 @@ def test_the_first_layer_is_adapted_from_three_bands_to_any_number(tmp_path, ban
     names = tuple(band.name for band in images[0].bands)
     assert len(names) == bands
     torch.manual_seed(0)
-    weights = build_unet(Architecture(encoder="resnet18", in_channels=3)).state_dict()
-    adapted = adapt_first_layer(weights, RGB, names)["encoder.conv1.weight"]
+    weights = build_network(Architecture(encoder="resnet18", in_channels=3)).state_dict()
+    adapted = adapt_first_layer(weights, "encoder.conv1", RGB, names)["encoder.conv1.weight"]
     old = weights["encoder.conv1.weight"]
     for index, name in enumerate(names):
         expected = old[:, RGB.index(name)] if name in RGB else old.mean(dim=1)
         torch.testing.assert_close(adapted[:, index], expected * 3 / bands)
     if bands == 1:  # an image that is gray all over excites the same
         torch.testing.assert_close(adapted.sum(dim=1), old.sum(dim=1))
-    network = build_unet(Architecture(encoder="resnet18", in_channels=bands))
+    network = build_network(Architecture(encoder="resnet18", in_channels=bands))
     network.load_state_dict({**weights, "encoder.conv1.weight": adapted})
     chips, _ = ChipSampler(images, 64, 0).batch(0, 2)
     with torch.inference_mode():

@@ -17,9 +17,9 @@ from training_core.errors import JobError
 from training_core.geodata.pixel_codes import BACKGROUND, ROAD
 from training_core.learning.image_gradients import add_image_gradients
 from training_core.learning.image_tiles import TilePlan
+from training_core.models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from training_core.models.engines import make_engine, why_not_ipex
 from training_core.models.recompute import recompute_activations
-from training_core.models.unet import Architecture, build_unet, freeze_stages, set_training_mode
 
 SHAPE = 120, 200
 EXACT = TilePlan(64, 32)
@@ -137,7 +137,7 @@ def test_a_unet_is_exact_to_the_precision_of_its_engine(name, precision, toleran
         pytest.skip(why_not_ipex())
     torch.manual_seed(0)
     model, engine, image = (
-        build_unet(Architecture("Unet", "resnet18", 4)),
+        build_network(Architecture("Unet", "resnet18", 4)),
         make_engine(name, precision),
         sample(32, 704),
     )

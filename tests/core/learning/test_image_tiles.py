@@ -6,8 +6,8 @@ from training_core.jobs import StepOptions
 from training_core.learning import image_tiles
 from training_core.learning.image_tiles import TilePlan, image_halo_px, plan_tiles
 from training_core.learning.training_memory import Footprint, most_bytes
+from training_core.models.architectures import Architecture
 from training_core.models.engines import FP32, NativeEngine
-from training_core.models.unet import Architecture
 from training_core.system.tensor_memory import GAPS
 
 ARCHITECTURE = Architecture(encoder="resnet18")

@@ -2,11 +2,11 @@ import torch
 
 from training_core.learning.pipeline_costs import measure_parts
 from training_core.learning.pipeline_stages import parts_of
-from training_core.models.unet import Architecture, build_unet, freeze_stages
+from training_core.models.architectures import Architecture, build_network, freeze_stages
 
 
 def test_parts_are_measured_as_they_train():
-    model = build_unet(Architecture(encoder="resnet18"))
+    model = build_network(Architecture(encoder="resnet18"))
     freeze_stages(model, 2)
     before = {name: parameter.clone() for name, parameter in model.named_parameters()}
     costs = measure_parts(model, parts_of(model), torch.float32, (2, 3, 64, 64))

@@ -4,8 +4,8 @@ from training_core.errors import JobError
 from training_core.jobs import FineTune
 from training_core.learning.pipeline_costs import PartCost
 from training_core.learning.pipeline_plan import plan_pipeline, plan_stages
+from training_core.models.architectures import Architecture
 from training_core.models.engines import make_engine
-from training_core.models.unet import Architecture
 
 # Seconds forward and backward, and bytes of weights, of what is kept and of what is received.
 COSTS = [PartCost(1, 2, 0, 40, 5), PartCost(2, 4, 10, 30, 8), PartCost(1, 2, 80, 2, 9), PartCost(1, 2, 90, 1, 9)]

@@ -2,13 +2,13 @@ import pytest
 import torch
 
 from training_core.learning.pipeline_stages import Stage, fewest_first, handed_over, parts_of, without_memory
-from training_core.models.unet import Architecture, build_unet, freeze_stages
+from training_core.models.architectures import Architecture, build_network, freeze_stages
 
 
 @pytest.mark.parametrize(("encoder", "blocks"), [("resnet18", 8), ("resnet34", 16), ("resnet101", 33)])
 def test_parts_are_all_of_the_model_under_its_names(encoder, blocks):
     with torch.device("meta"):
-        model = build_unet(Architecture(encoder=encoder))
+        model = build_network(Architecture(encoder=encoder))
     parts = parts_of(model)
     assert len(parts) == 1 + blocks + 5 + 1
     for cuts in ([0, 4, 9, len(parts)], [0, *range(1, len(parts) + 1)]):
@@ -20,7 +20,7 @@ def test_parts_are_all_of_the_model_under_its_names(encoder, blocks):
 
 
 def test_what_is_handed_over_shrinks_and_grows_with_the_skip_connections():
-    model = without_memory(build_unet(Architecture(encoder="resnet18", classes=3)))
+    model = without_memory(build_network(Architecture(encoder="resnet18", classes=3)))
     between = handed_over(model, parts_of(model), (2, 3, 64, 96), torch.bfloat16)
     shapes = [[tuple(each.shape) for each in tensors] for tensors in between]
     stem, first, second, third = (2, 32, 48, 64), (2, 16, 24, 64), (2, 8, 12, 128), (2, 4, 6, 256)
@@ -38,7 +38,7 @@ def test_what_is_handed_over_shrinks_and_grows_with_the_skip_connections():
 
 
 def test_frozen_parts_are_in_the_first_stage_and_what_they_send_needs_no_gradient():
-    model = build_unet(Architecture(encoder="resnet18"))
+    model = build_network(Architecture(encoder="resnet18"))
     parts = parts_of(model)
     assert fewest_first(model, parts) == 1
     freeze_stages(model, 3)  # the stem, two residual blocks, and two more

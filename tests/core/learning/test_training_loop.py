@@ -20,8 +20,8 @@ from training_core.learning.optimizers import peak_rate
 from training_core.learning.trainer import PARTS, Trainer
 from training_core.learning.training_loop import VALIDATION_SHARE, Training
 from training_core.learning.validation import held_out_blocks, validate
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import IpexEngine, NativeEngine, why_not_ipex
-from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation.pixel_metrics import Scores
 
 ARCHITECTURE = Architecture(encoder="resnet18", in_channels=1)
@@ -55,7 +55,7 @@ def recipe(**options):
 
 def new_trainer(engine=NATIVE_FP32, **options):
     torch.manual_seed(0)
-    return Trainer(build_unet(ARCHITECTURE), engine, recipe(**options))
+    return Trainer(build_network(ARCHITECTURE), engine, recipe(**options))
 
 
 def validated(trainer, image):
@@ -250,7 +250,7 @@ def test_no_step_is_taken_on_a_nan_or_infinite_loss(image, value):
 
 def gradient_norm(image, **options):
     torch.manual_seed(0)
-    network, (chips, labels) = build_unet(ARCHITECTURE), next(batches(image))
+    network, (chips, labels) = build_network(ARCHITECTURE), next(batches(image))
     Trainer(network, NATIVE_FP32, recipe(accumulation=2, batch_size=1, **options)).step(chips, labels, 0.01)
     return torch.stack([parameter.grad.norm() for parameter in network.parameters()]).norm().item()
 
@@ -341,7 +341,7 @@ def test_weights_trained_with_ipex_are_those_of_a_plain_network(image, precision
     trainer, (chips, labels) = new_trainer(IpexEngine(precision), averaging=0.0), next(batches(image))
     for _ in range(8):
         trainer.step(chips, labels, 0.001)
-    plain = build_unet(ARCHITECTURE)
+    plain = build_network(ARCHITECTURE)
     plain.load_state_dict(trainer.weights())
     assert all(tensor.dtype in (torch.float32, torch.int64) for tensor in trainer.weights().values())
     others = (trainer, Trainer(plain, NATIVE_FP32, recipe()))

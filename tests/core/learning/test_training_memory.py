@@ -12,8 +12,8 @@ from training_core.errors import ResourceError
 from training_core.jobs import FineTune
 from training_core.learning import training_memory
 from training_core.learning.training_memory import measure_footprint, plan_memory
+from training_core.models.architectures import Architecture
 from training_core.models.engines import FP32, NativeEngine
-from training_core.models.unet import Architecture
 from training_core.system import allocator
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "training_memory.py"

@@ -3,8 +3,8 @@ import torch
 
 from training_core.jobs import FineTune
 from training_core.learning.trial_steps import TrialSteps
+from training_core.models.architectures import Architecture
 from training_core.models.engines import NativeEngine
-from training_core.models.unet import Architecture
 
 ARCHITECTURE = Architecture(encoder="resnet18")
 

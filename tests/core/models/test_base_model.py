@@ -13,11 +13,12 @@ from training_core.errors import ModelFileError, RuntimeEnvironmentError
 from training_core.events import Log, Progress, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import IMAGENET
+from training_core.jobs.architectures import AS_BASE
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.base_model import read_base_model
 from training_core.models.imagenet import encoder_file, fetch_encoder
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_model
-from training_core.models.unet import Architecture, build_unet
 
 README = b"---\nlibrary_name: segmentation-models-pytorch\nlicense: bsd-3-clause\n---\n# An encoder\n"
 
@@ -31,7 +32,7 @@ def encoder_weights(name="resnet34", seed=0):
 
 
 def read(path):
-    return read_base_model(str(path), Reporter())
+    return read_base_model(str(path), AS_BASE, AS_BASE, Reporter())
 
 
 def test_without_a_model_weights_are_random():
@@ -40,7 +41,7 @@ def test_without_a_model_weights_are_random():
 
 def test_a_model_of_roadseg_comes_with_its_card(tmp_path):
     card = ModelCard(Architecture(encoder="resnet18", in_channels=1), (Band("gray", 1.0, 2.0),), 0.3, halo_px=64)
-    model = build_unet(card.architecture)
+    model = build_network(card.architecture)
     save_model(tmp_path / "a.safetensors", model.state_dict(), card)
     base = read(tmp_path / "a.safetensors")
     assert (base.card, base.architecture, base.band_names, base.halo_px) == (card, card.architecture, ("gray",), 64)
@@ -53,7 +54,7 @@ def test_an_encoder_becomes_part_of_a_model_with_a_random_decoder(tmp_path, pref
     base = read(tmp_path / "encoder.safetensors")
     assert base.architecture == Architecture(encoder="resnet34") and base.card is None
     assert base.band_names == ("red", "green", "blue")
-    build_unet(base.architecture).load_state_dict(base.weights)
+    build_network(base.architecture).load_state_dict(base.weights)
     torch.testing.assert_close(base.weights["encoder.layer3.2.conv1.weight"], weights["layer3.2.conv1.weight"])
 
 
@@ -64,7 +65,7 @@ def test_a_unet_of_the_library_gives_the_same_probability(tmp_path, encoder):
     save_file(unet.state_dict(), tmp_path / "unet.safetensors")
     base = read(tmp_path / "unet.safetensors")
     assert base.architecture == Architecture(encoder=encoder, in_channels=4)
-    ours = build_unet(base.architecture)
+    ours = build_network(base.architecture)
     ours.load_state_dict(base.weights)
     image = torch.randn(1, 4, 64, 64)
     with torch.inference_mode():
@@ -76,7 +77,7 @@ def test_a_unet_for_other_classes_keeps_all_but_its_head(tmp_path):
     save_file(unet.state_dict(), tmp_path / "unet.safetensors")
     base = read(tmp_path / "unet.safetensors")
     assert base.architecture.classes == 1
-    build_unet(base.architecture).load_state_dict(base.weights)
+    build_network(base.architecture).load_state_dict(base.weights)
     name = "decoder.blocks.4.conv2.0.weight"
     torch.testing.assert_close(base.weights[name], unet.state_dict()[name])
 
@@ -168,14 +169,14 @@ def hub(monkeypatch, tmp_path):
 def test_imagenet_is_fetched_once_with_progress_checksum_and_license(hub):
     asked = hub[1]
     events = []
-    base = read_base_model(IMAGENET, Reporter(events.append))
+    base = read_base_model(IMAGENET, AS_BASE, AS_BASE, Reporter(events.append))
     assert base.architecture == Architecture() and base.card is None
     torch.testing.assert_close(base.weights["encoder.conv1.weight"], encoder_weights()["conv1.weight"])
     assert any("license of these weights: bsd-3-clause" in each.message for each in events if isinstance(each, Log))
     assert max(each.fraction for each in events if isinstance(each, Progress)) == 1
     assert all("/smp-hub/resnet34.imagenet/resolve/" in path for path in asked)
     count = len(asked)
-    read_base_model(IMAGENET, Reporter())
+    read_base_model(IMAGENET, AS_BASE, AS_BASE, Reporter())
     assert len(asked) == count
     assert [path.name for path in encoder_file("resnet34").parent.iterdir()] == ["resnet34-imagenet.safetensors"]
 
@@ -200,5 +201,5 @@ def test_a_file_put_there_by_hand_is_taken(monkeypatch, tmp_path):
     path = encoder_file("resnet34")
     path.parent.mkdir(parents=True)
     save_file(encoder_weights(seed=3), path)
-    base = read_base_model(IMAGENET, Reporter())
+    base = read_base_model(IMAGENET, AS_BASE, AS_BASE, Reporter())
     torch.testing.assert_close(base.weights["encoder.conv1.weight"], encoder_weights(seed=3)["conv1.weight"])

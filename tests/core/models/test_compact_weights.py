@@ -10,10 +10,10 @@ from training_core.errors import ModelFileError
 from training_core.events import Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import JOBS, from_options
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.compact_weights import STORAGE, compact, expand
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, load_weights, save_compact_model, save_model
-from training_core.models.unet import Architecture, build_unet
 
 CONVOLUTION, HEAD = "encoder.conv1.weight", "segmentation_head.0.weight"
 LARGEST_BYTES = 24_700_000  # of the model that fine-tuning builds: room for it in the plugin's zip
@@ -52,7 +52,7 @@ def test_what_is_no_convolution_stays_as_it_is(stored):
 
 
 def test_a_compact_file_is_a_quarter_as_large_and_says_so(stored, tmp_path):
-    unet = build_unet(Architecture())
+    unet = build_network(Architecture())
     card = ModelCard(Architecture(), tuple(map(Band, ("red", "green", "blue"))), 0.3)
     path = tmp_path / "large.safetensors"
     save_compact_model(path, unet.state_dict(), card)

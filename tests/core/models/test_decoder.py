@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.decoder import convolve_repeated
-from training_core.models.unet import Architecture, build_unet
 
 
 @settings(max_examples=25, deadline=None)
@@ -28,7 +28,7 @@ def test_repeating_pixels_and_convolving_is_one_operation(features, filters, hei
 @pytest.mark.parametrize("encoder", ["resnet18", pytest.param("resnet50", marks=pytest.mark.slow)])
 def test_the_model_is_that_of_the_library(encoder):
     torch.manual_seed(0)
-    ours = build_unet(Architecture(encoder=encoder, in_channels=4)).double()
+    ours = build_network(Architecture(encoder=encoder, in_channels=4)).double()
     plain = segmentation_models_pytorch.Unet(encoder, encoder_weights=None, in_channels=4).double()
     plain.load_state_dict(ours.state_dict())
     images = torch.randn(2, 4, 64, 96, dtype=torch.float64)

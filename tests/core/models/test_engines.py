@@ -10,6 +10,8 @@ from torch.optim import AdamW
 from training_core.errors import JobError
 from training_core.learning.losses import road_loss
 from training_core.models import engines
+from training_core.models.architectures import Architecture, build_network
+from training_core.models.bf16_pace import bf16_pace
 from training_core.models.engines import (
     BF16,
     FP32,
@@ -22,7 +24,6 @@ from training_core.models.engines import (
     make_engine,
     why_not_ipex,
 )
-from training_core.models.unet import Architecture, build_unet
 from training_core.system import processor
 
 ARCHITECTURE = Architecture(encoder="resnet18", in_channels=2)
@@ -52,7 +53,7 @@ needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this proc
 
 def new_unet():
     torch.manual_seed(0)
-    return build_unet(ARCHITECTURE)
+    return build_network(ARCHITECTURE)
 
 
 @pytest.fixture
@@ -121,10 +122,24 @@ def test_without_a_bf16_unit_fp32_is_used(old_processor, asked):
     assert [("no BF16 unit" in line and "FP32 is used" in line) for line in said] == [True] * (asked == BF16)
 
 
-@pytest.mark.parametrize("flag", ["amx_bf16", "avx512_bf16"])
-def test_with_a_bf16_unit_bf16_is_used_unless_asked_otherwise(monkeypatch, flag):
+@pytest.mark.parametrize(
+    ("flag", "pace", "expected"), [("amx_bf16", 0.5, BF16), ("avx512_bf16", 1.9, BF16), ("avx512_bf16", 0.6, FP32)]
+)
+def test_bf16_is_used_where_it_is_fast_unless_asked_otherwise(monkeypatch, flag, pace, expected):
+    """With AMX it is; else it is measured: some processors take BF16 instructions at half of the pace of FP32."""
     monkeypatch.setattr(processor, "instruction_sets", lambda: (flag,))
-    assert [choose_engine(NATIVE, asked).precision for asked in ("auto", BF16, FP32)] == [BF16, BF16, FP32]
+    monkeypatch.setattr(engines, "bf16_pace", lambda: pace)
+    said = []
+    assert choose_engine(NATIVE, "auto", log=said.append).precision == expected
+    assert any("60% of its pace in FP32" in line for line in said) == (expected == FP32)
+    assert [choose_engine(NATIVE, asked).precision for asked in (BF16, FP32)] == [BF16, FP32]
+
+
+def test_the_pace_of_bf16_is_measured_once():
+    before = torch.random.get_rng_state()
+    pace = bf16_pace()
+    assert 0.01 < pace < 100 and bf16_pace() == pace
+    assert torch.equal(torch.random.get_rng_state(), before)
 
 
 @pytest.mark.parametrize(("slow", "fast"), [(NATIVE, IPEX), (IPEX, NATIVE)])
@@ -210,7 +225,7 @@ def test_a_step_with_the_extension_is_the_native_one(ipex, batch, precision):
 def test_what_the_extension_trained_a_plain_model_can_load(ipex, batch, precision):
     unet, _ = trained(IpexEngine(precision), batch, 2)
     expected = logits(unet, IpexEngine(precision), batch[0])
-    plain = build_unet(ARCHITECTURE)
+    plain = build_network(ARCHITECTURE)
     weights = unet.state_dict()
     assert {name: tensor.shape for name, tensor in weights.items()} == {
         name: tensor.shape for name, tensor in plain.state_dict().items()

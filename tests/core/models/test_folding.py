@@ -4,14 +4,14 @@ import pytest
 import torch
 from torch import nn
 
+from training_core.models.architectures import ENCODERS, Architecture, build_network
 from training_core.models.folding import folded
-from training_core.models.unet import ENCODERS, Architecture, build_unet
 
 
 def unet(encoder):
     """A U-Net in evaluation mode whose batch normalization is no identity."""
     torch.manual_seed(1)
-    model = build_unet(Architecture(encoder=encoder, classes=2)).eval()
+    model = build_network(Architecture(encoder=encoder, classes=2)).eval()
     for module in model.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.running_mean.normal_(0, 0.1)

@@ -8,6 +8,7 @@ from training_core.errors import ModelFileError
 from training_core.geodata.model_input import IMAGE
 from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import RoadClass
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.merging import (
     average_weights,
     check_mergeable,
@@ -17,7 +18,6 @@ from training_core.models.merging import (
     rescaled,
 )
 from training_core.models.model_card import ModelCard
-from training_core.models.unet import Architecture, build_unet
 
 BANDS = (Band("red", 80.0, 40.0), Band("nir", 300.0, 100.0))
 BASE = {"base_model": "base.safetensors", "base_sha256": "ab" * 32}
@@ -126,7 +126,7 @@ def test_values_of_another_kind_are_refused_unless_each_image_is_normalized_by_i
 
 def test_rescaled_weights_compute_the_same_of_other_numbers():
     torch.manual_seed(0)
-    network = build_unet(CARD.architecture).eval()
+    network = build_network(CARD.architecture).eval()
     network.encoder.bn1.running_mean.normal_()
     weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
     new = (Band("red", 100.0, 55.0), Band("nir", 250.0, 80.0))
@@ -138,9 +138,9 @@ def test_rescaled_weights_compute_the_same_of_other_numbers():
             return network.encoder.bn1(network.encoder.conv1(normalized))[..., 2:-2, 2:-2]  # beyond the padding
 
     before = first_layer(BANDS)
-    network.load_state_dict(rescaled(weights, BANDS, new))
+    network.load_state_dict(rescaled(weights, Architecture(), BANDS, new))
     torch.testing.assert_close(first_layer(new), before, rtol=1e-4, atol=1e-4)
-    assert rescaled(weights, BANDS, BANDS) is weights
+    assert rescaled(weights, Architecture(), BANDS, BANDS) is weights
 
 
 def test_the_merged_card_says_whence_it_came_and_claims_no_score():

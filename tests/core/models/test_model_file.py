@@ -9,9 +9,9 @@ from safetensors.torch import load_file, save_file
 
 from training_core.errors import ModelFileError
 from training_core.geodata.rasters import Band
+from training_core.models.architectures import Architecture, adapt_first_layer, build_network
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, load_weights, save_model
-from training_core.models.unet import Architecture, adapt_first_layer, build_unet
 
 CARD = ModelCard(
     architecture=Architecture(encoder="resnet18", in_channels=2),
@@ -26,7 +26,7 @@ CARD = ModelCard(
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "roads.safetensors"
-    unet = build_unet(CARD.architecture)
+    unet = build_network(CARD.architecture)
     save_model(path, unet.state_dict(), CARD)
     return path, unet.eval()
 
@@ -248,7 +248,7 @@ def test_a_model_of_many_bands_is_not_built_where_its_weights_have_few(tmp_path,
 def test_bands_keep_their_filters_and_new_ones_get_the_mean():
     filters = torch.randn(64, 3, 7, 7)
     adapted = adapt_first_layer(
-        {"encoder.conv1.weight": filters}, ("red", "green", "blue"), ("nir", "red", "green", "blue")
+        {"encoder.conv1.weight": filters}, "encoder.conv1", ("red", "green", "blue"), ("nir", "red", "green", "blue")
     )["encoder.conv1.weight"]
     torch.testing.assert_close(adapted[:, 1:], filters * 3 / 4)
     torch.testing.assert_close(adapted[:, 0], filters.mean(dim=1) * 3 / 4)

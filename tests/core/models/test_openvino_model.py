@@ -9,6 +9,7 @@ from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, ExtractRoads, FineTune, Segment, from_options
 from training_core.models import openvino_model
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import (
     BF16,
     FP32,
@@ -21,7 +22,6 @@ from training_core.models.engines import (
     engines_for,
 )
 from training_core.models.onnx_file import OnnxModel, export_onnx, serialized
-from training_core.models.unet import Architecture, build_unet
 from training_core.pipelines import evaluate, extractroads, segment
 from training_core.system import processor
 
@@ -37,7 +37,7 @@ def without_openvino(monkeypatch):
 @pytest.fixture(scope="module")
 def unet():
     torch.manual_seed(0)
-    unet = build_unet(Architecture(encoder="resnet18", in_channels=2)).eval()
+    unet = build_network(Architecture(encoder="resnet18", in_channels=2)).eval()
     with torch.no_grad():
         unet.segmentation_head[0].weight.mul_(5)
     return unet

@@ -4,8 +4,8 @@ from torch import nn
 from torch.nn import functional
 
 from training_core.errors import JobError
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.receptive_field import ReceptiveField, measure_receptive_field
-from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation.halo import exact_halo_px
 
 
@@ -39,7 +39,7 @@ def test_wider_strips_show_what_lies_farther_away():
 
 @pytest.mark.parametrize(("encoder", "expected"), [("resnet18", (311, 280, 288)), ("resnet34", (543, 512, 544))])
 def test_the_receptive_field_of_our_models(encoder, expected):
-    model = build_unet(Architecture(encoder=encoder)).eval()
+    model = build_network(Architecture(encoder=encoder)).eval()
     assert measure_receptive_field(model, 3) == ReceptiveField(*expected)
 
 

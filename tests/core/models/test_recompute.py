@@ -5,9 +5,9 @@ import torch
 from torch.optim import SGD
 
 from training_core.learning.losses import road_loss
+from training_core.models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from training_core.models.engines import BF16, FP32, IPEX, NATIVE, NativeEngine, make_engine, why_not_ipex
 from training_core.models.recompute import recompute_activations
-from training_core.models.unet import Architecture, build_unet, freeze_stages, set_training_mode
 from training_core.system import processor
 
 needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this processor has no BF16 unit")
@@ -22,7 +22,7 @@ def batch():
 
 def new_unet(encoder="resnet18"):
     torch.manual_seed(0)
-    return build_unet(Architecture(encoder=encoder))
+    return build_network(Architecture(encoder=encoder))
 
 
 def trained(unet, engine, batch, frozen_stages=0, batch_norm="live"):

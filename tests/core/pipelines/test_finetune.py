@@ -18,8 +18,8 @@ from training_core.errors import Cancelled, ImageryError, LabelError, OutputErro
 from training_core.events import Log, Metric, Progress, Reporter, Warning
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune
+from training_core.models.architectures import Architecture
 from training_core.models.model_file import load_model
-from training_core.models.unet import Architecture
 from training_core.pipelines import finetune
 
 pytestmark = pytest.mark.usefixtures("enough_memory")

@@ -17,12 +17,12 @@ from training_core.events import Log, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_options
 from training_core.labels.samples import Sample, collect_samples
+from training_core.models.architectures import Architecture
 from training_core.models.engines import INT8, OPENVINO, OpenvinoEngine
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model
 from training_core.models.onnx_file import OnnxModel, export_onnx, load_runnable, read_onnx
 from training_core.models.quantization import quantize_layers
-from training_core.models.unet import Architecture
 from training_core.pipelines import evaluate, exportmodel, quantize, segment
 from training_core.pipelines.quantize import Comparison, compare
 from training_core.system import processor
@@ -124,7 +124,7 @@ def test_layers_in_full_precision_stay_as_they_were(planted, samples):
 
 def test_where_the_roads_do_not_stay_the_same_there_is_no_file(town, tmp_path, monkeypatch):
     """A model that has learned nothing says almost 0.5 everywhere, so that any rounding turns pixels over."""
-    monkeypatch.setattr(quantize, "FULL_PRECISION_LAYERS", (("segmentation_head",),))
+    monkeypatch.setattr(Architecture, "sensitive_layers", (("segmentation_head",),))
     model = plant_model(tmp_path / "model.safetensors")
     events = []
     with pytest.raises(ModelFileError, match="does not find the same roads.*segmentation_head") as caught:

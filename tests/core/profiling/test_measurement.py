@@ -17,9 +17,9 @@ from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
 from training_core.jobs import Profile as ProfileJob
 from training_core.labels.labeled_images import LabeledImage
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine
 from training_core.models.folding import folded
-from training_core.models.unet import Architecture, build_unet
 from training_core.profiling.breakdown import Roof
 from training_core.profiling.measurement import implementations, measure
 from training_core.profiling.onednn_log import OnednnPrimitive
@@ -38,7 +38,7 @@ BANDS = tuple(Band(name, 127.0, 74.0) for name in ("red", "green", "blue"))
 
 def small_unet():
     torch.manual_seed(0)
-    return build_unet(Architecture(encoder="resnet18"))
+    return build_network(Architecture(encoder="resnet18"))
 
 
 @pytest.fixture(scope="module")

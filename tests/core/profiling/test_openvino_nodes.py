@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine, why_not
-from training_core.models.unet import Architecture, build_unet
 from training_core.profiling.openvino_nodes import Node, nodes_of, with_nodes
 from training_core.profiling.operation_costs import Implementation, OperationCost
 from training_core.profiling.step_trace import Piece, TracedStep
@@ -14,7 +14,7 @@ from training_core.profiling.step_trace import Piece, TracedStep
 
 @pytest.mark.skipif(bool(why_not("openvino")), reason="OpenVINO is not installed")
 def test_nodes_have_the_layers_and_the_operations_of_the_model():
-    model = build_unet(Architecture(encoder="resnet18")).eval()
+    model = build_network(Architecture(encoder="resnet18")).eval()
     images = np.zeros((1, 3, 64, 96), dtype=np.float32)
     nodes = nodes_of(make_engine("openvino", "fp32").prepare_inference(model).timed_graph(images, 1))
     with FlopCounterMode(display=False) as counter, torch.no_grad():

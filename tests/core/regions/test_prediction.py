@@ -20,10 +20,10 @@ from training_core.geodata.pixel_codes import NO_DATA
 from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import CLASSES_TAG, RoadClass
 from training_core.jobs import Segment
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, save_model
 from training_core.models.onnx_file import load_runnable
-from training_core.models.unet import Architecture, build_unet
 from training_core.pipelines import segment
 from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics, normalized_bands
@@ -189,7 +189,7 @@ def test_outside_the_area_of_interest_there_are_no_data(tmp_path, models):
 def test_classes_are_those_of_the_undivided_image(tmp_path):
     torch.manual_seed(0)
     architecture = Architecture(encoder="resnet18", in_channels=3, classes=3)
-    network = build_unet(architecture)
+    network = build_network(architecture)
     with torch.no_grad():
         network.segmentation_head[0].weight.mul_(5)
     classes = (RoadClass("primary", 80.0), RoadClass("residential", 30.0))

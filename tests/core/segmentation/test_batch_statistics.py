@@ -8,7 +8,7 @@ from training_core.errors import Cancelled, ImageryError
 from training_core.events import Progress, Reporter
 from training_core.geodata.model_input import ModelInput, open_for_model
 from training_core.geodata.rasters import Band
-from training_core.models.unet import Architecture, build_unet
+from training_core.models.architectures import Architecture, build_network
 from training_core.segmentation.batch_statistics import BATCH_SIZE, CHIPS, batches, measure_statistics, read_chips
 
 INPUT = ModelInput((Band("band 1", 100.0, 50.0),), 1.0)
@@ -17,7 +17,7 @@ RAW = ModelInput((Band("band 1", 0.0, 1.0),), 1.0)
 
 def network():
     torch.manual_seed(0)
-    return build_unet(Architecture(encoder="resnet18", in_channels=1)).eval()
+    return build_network(Architecture(encoder="resnet18", in_channels=1)).eval()
 
 
 def noise(path, height=64, width=64, seed=0, **profile):

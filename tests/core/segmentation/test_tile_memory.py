@@ -5,14 +5,14 @@ import torch
 
 from training_core.errors import ResourceError
 from training_core.geodata.rasters import Band
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import NativeEngine, OpenvinoEngine
-from training_core.models.unet import Architecture, build_unet
 from training_core.segmentation import tile_memory
 from training_core.segmentation.inference import Predictor
 
 
 def predictor_of(encoder, precision="fp32", bands=1):
-    unet = build_unet(Architecture(encoder=encoder, in_channels=bands)).eval()
+    unet = build_network(Architecture(encoder=encoder, in_channels=bands)).eval()
     return Predictor(unet, NativeEngine(precision), tuple(Band(str(number)) for number in range(bands)))
 
 

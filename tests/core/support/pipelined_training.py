@@ -9,8 +9,8 @@ from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
 from training_core.learning.pipeline_trainer import PipelineTrainer
 from training_core.learning.trainer import Trainer
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine
-from training_core.models.unet import Architecture, build_unet
 
 BANDS = tuple(Band(name, 0.0, 1.0) for name in ("red", "green", "blue"))
 RECIPE = FineTune(batch_size=2, accumulation=2, chip_px=SIDE_PX, frozen_stages=0, averaging=0.5)
@@ -18,7 +18,7 @@ RECIPE = FineTune(batch_size=2, accumulation=2, chip_px=SIDE_PX, frozen_stages=0
 
 def trainer_of(group, balance=()):
     torch.manual_seed(1)
-    model, engine = build_unet(Architecture(encoder="resnet18")), make_engine("native", "fp32")
+    model, engine = build_network(Architecture(encoder="resnet18")), make_engine("native", "fp32")
     if balance:
         return PipelineTrainer(model, engine, RECIPE, group, balance), model
     return Trainer(model, engine, RECIPE), model

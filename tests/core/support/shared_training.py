@@ -12,9 +12,9 @@ from training_core.jobs import FineTune
 from training_core.learning.following import Command, command, follow, leading
 from training_core.learning.pipeline_trainer import PipelineTrainer
 from training_core.learning.trainer import Trainer
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine
 from training_core.models.recompute import recompute_activations
-from training_core.models.unet import Architecture, build_unet
 
 SIDE_PX = 32
 
@@ -40,7 +40,7 @@ def train(group, sharing, steps, options, classes=1, engine="native", precision=
     """
     torch.manual_seed(1)
     recipe = FineTune(**{"batch_size": 2, "accumulation": 4, "chip_px": SIDE_PX, "frozen_stages": 0, **options})
-    model = build_unet(Architecture(encoder="resnet18", classes=classes))
+    model = build_network(Architecture(encoder="resnet18", classes=classes))
     if is_double:
         model = model.double()
     if is_recomputing:
@@ -68,7 +68,7 @@ def train(group, sharing, steps, options, classes=1, engine="native", precision=
 def stop_a_follower(group):
     """Return the steps that rank 0 has taken when rank 1, which is stopped, has ended; of that, what it says."""
     recipe = FineTune(batch_size=2, accumulation=2, chip_px=SIDE_PX, frozen_stages=0)
-    trainer = Trainer(build_unet(Architecture(encoder="resnet18")), make_engine("native", "fp32"), recipe, group)
+    trainer = Trainer(build_network(Architecture(encoder="resnet18")), make_engine("native", "fp32"), recipe, group)
     chips, labels = (each[trainer.own_chips] for each in chips_of(0, 4, 1))
     if not group.leads:
         try:

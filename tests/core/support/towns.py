@@ -17,9 +17,9 @@ from support.rasters import NORTH_UP, write_layer, write_raster
 from training_core.events import Event, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
+from training_core.models.architectures import Architecture, build_network
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import save_model
-from training_core.models.unet import Architecture, build_unet
 from training_core.pipelines import finetune
 
 SIDE_PX, ROAD_M = 192, 10.0
@@ -81,7 +81,7 @@ def plant_model(
 ) -> str:
     """Write a model with random weights: quick to make, and what it says varies over an image."""
     torch.manual_seed(0)
-    network = build_unet(Architecture(encoder="resnet18", in_channels=len(bands)))
+    network = build_network(Architecture(encoder="resnet18", in_channels=len(bands)))
     with torch.no_grad():
         network.segmentation_head[0].bias.zero_()
         network.segmentation_head[0].weight.mul_(5)

@@ -23,7 +23,7 @@ _FOIL, _CONCRETE, _ASPHALT, _SHADED = spectra(
 def lookalike_layers(
     lookalikes: gpd.GeoDataFrame, palette: Palette, view: View, texture: Texture
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield layers: (4, H, W) colors and (H, W) opacities from 0 to 1, from the ground up.
+    """Yield the layers of what looks like a road, from the ground up.
 
     Parameters
     ----------
@@ -34,6 +34,12 @@ def lookalike_layers(
     view : View
     texture : Texture
         Of that view.
+
+    Yields
+    ------
+    color : ndarray (4, H, W), float32
+    thickness : ndarray (H, W), float32
+        Opacity from 0 to 1.
     """
     strip = view.burn(lookalikes)
     if (strip < 0).all():

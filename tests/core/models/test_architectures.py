@@ -1,0 +1,263 @@
+"""Architectures and encoders: all are built, trained, tiled, stored, exported and quantized, or say why not."""
+
+import itertools
+
+import numpy as np
+import pytest
+import segmentation_models_pytorch as smp
+import torch
+from safetensors.torch import save_file
+
+from training_core.errors import JobError, ModelFileError
+from training_core.events import Reporter
+from training_core.geodata.rasters import Band
+from training_core.jobs import FineTune, StepOptions
+from training_core.jobs.architectures import (
+    ARCHITECTURES,
+    AS_BASE,
+    DEEPLAB,
+    ENCODERS,
+    FPN,
+    IMPOSSIBLE,
+    MIT,
+    RESNETS,
+    SEGFORMER,
+    UNET,
+    UNET_PLUS_PLUS,
+)
+from training_core.learning.trainer import Trainer
+from training_core.models.architectures import (
+    Architecture,
+    adapt_first_layer,
+    build_network,
+    encoder_stages,
+    freeze_stages,
+)
+from training_core.models.base_model import read_base_model
+from training_core.models.engines import NativeEngine, OpenvinoEngine, make_engine, why_not_ipex
+from training_core.models.folding import folded
+from training_core.models.merging import rescaled
+from training_core.models.model_card import ModelCard
+from training_core.models.model_file import load_model, save_model
+from training_core.models.onnx_file import export_onnx, read_onnx, save_onnx, serialized
+from training_core.models.quantization import quantize_layers
+from training_core.segmentation.halo import exact_halo_px
+
+PAIRS = [pair for pair in itertools.product(ARCHITECTURES, ENCODERS) if pair not in IMPOSSIBLE]
+SMALL = ("resnet18", "mobilenet_v2", "efficientnet_lite0", "regnetx_004", MIT)
+# One of each architecture and of each encoder in `make test`, all pairs in `make test-slow`.
+FAST = [
+    (UNET, "mobilenet_v2"),
+    (UNET_PLUS_PLUS, "resnet18"),
+    (FPN, "efficientnet_lite0"),
+    (DEEPLAB, "regnetx_004"),
+    (SEGFORMER, MIT),
+]
+each_pair = pytest.mark.parametrize(
+    ("name", "encoder"), [pytest.param(*pair, marks=[] if pair in FAST else pytest.mark.slow) for pair in PAIRS]
+)
+small_pairs = pytest.mark.parametrize(
+    ("name", "encoder"),
+    [pytest.param(*pair, marks=[] if pair in FAST else pytest.mark.slow) for pair in PAIRS if pair[1] in SMALL],
+)
+BANDS = tuple(Band(name, 10.0, 5.0) for name in ("red", "green", "blue"))
+
+
+def network(name, encoder, **shape):
+    torch.manual_seed(0)
+    return build_network(Architecture(name, encoder, **shape))
+
+
+@each_pair
+def test_every_pair_learns_a_road_of_any_number_of_bands(name, encoder):
+    model = network(name, encoder, in_channels=2, classes=2)
+    trainer = Trainer(model, NativeEngine("fp32"), StepOptions(batch_size=2, chip_px=64))
+    images, labels = np.zeros((2, 2, 64, 64), np.float32), np.zeros((2, 64, 64), np.uint8)
+    images[:, :, 24:40], labels[:, 24:40] = 2.0, 1
+    losses = [trainer.step(images, labels, 1e-3) for _ in range(8)]
+    assert np.isfinite(losses).all() and losses[-1] < losses[0]
+    assert all(each.grad is not None for each in model.parameters() if each.requires_grad)
+
+
+@each_pair
+def test_a_step_is_not_a_matter_of_chance(name, encoder):
+    """Or the loss would depend on the number of processes."""
+    model = network(name, encoder).train()
+    images = torch.randn(2, 3, 64, 64)
+    torch.testing.assert_close(model(images), model(images), rtol=0, atol=0)
+
+
+@each_pair
+def test_freezing_all_stages_freezes_the_encoder(name, encoder):
+    model = network(name, encoder)
+    assert len(encoder_stages(model)) == 5
+    freeze_stages(model, 2)
+    frozen = {key for key, each in model.encoder.named_parameters() if not each.requires_grad}
+    assert 0 < len(frozen) < len(list(model.encoder.parameters()))
+    freeze_stages(model, 5)
+    assert not any(each.requires_grad for each in model.encoder.parameters())
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_networks_compute_what_those_of_the_library_do(name):
+    """But where they upsample with aligned corners, which is compared at the center, where both sample the same."""
+    torch.manual_seed(0)
+    encoder = "resnet18"
+    library = getattr(smp, name)(encoder, encoder_weights=None).eval()
+    model = build_network(Architecture(name, encoder)).eval()
+    model.load_state_dict(library.state_dict())
+    images = torch.randn(1, 3, 128, 128)
+    with torch.inference_mode():
+        expected, found = library(images), model(images)
+    if name in (UNET, UNET_PLUS_PLUS):
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    else:
+        correlation = np.corrcoef(found.flatten(), expected.flatten())[0, 1]
+        assert correlation > 0.9
+
+
+def test_attention_computes_what_that_of_the_library_does():
+    library = smp.Unet(MIT, encoder_weights=None).eval()
+    model = build_network(Architecture(UNET, MIT)).eval()
+    model.load_state_dict(library.state_dict())
+    images = torch.randn(1, 3, 96, 128)
+    with torch.inference_mode():
+        torch.testing.assert_close(model(images), library(images), rtol=1e-4, atol=1e-5)
+
+
+@small_pairs
+def test_the_halo_is_exact_or_refused(name, encoder):
+    model = network(name, encoder).eval()
+    if name in (FPN, DEEPLAB) or encoder == MIT:
+        with pytest.raises(JobError, match="depends on the whole image"):
+            exact_halo_px(model, 3)
+        return
+    halo = exact_halo_px(model, 3)
+    images = torch.randn(1, 3, 32, 2 * halo + 96)
+    with torch.inference_mode():
+        whole, part = model(images), model(images[..., 32:])
+    difference = (whole[..., 32 + halo :] - part[..., halo:]).abs().max()
+    assert difference < 1e-4 * whole.std()
+
+
+@small_pairs
+def test_constant_weights_compute_the_same(name, encoder):
+    model = network(name, encoder).double().eval()
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.running_mean.normal_(0, 0.1)
+            module.running_var.uniform_(0.5, 2)
+    images = torch.randn(1, 3, 64, 96, dtype=torch.float64)
+    with torch.inference_mode():
+        expected, found = model(images), folded(model, torch.float64)(images)
+    assert (found - expected).abs().max() < 1e-9 * expected.abs().max()
+
+
+@small_pairs
+def test_a_model_is_stored_exported_and_run(name, encoder, tmp_path):
+    card = ModelCard(Architecture(name, encoder), BANDS, 0.5)
+    model = network(name, encoder).eval()
+    save_model(tmp_path / "model.safetensors", model.state_dict(), card)
+    loaded, found_card = load_model(str(tmp_path / "model.safetensors"))
+    assert found_card == card
+    save_onnx(tmp_path / "model.onnx", export_onnx(loaded), card, 0)
+    graph, _ = read_onnx(str(tmp_path / "model.onnx"))
+    engine, images = OpenvinoEngine("fp32"), torch.randn(1, 3, 96, 160)
+    with torch.inference_mode():
+        expected = torch.sigmoid(model(images))
+    found = engine.probability(engine.prepare_inference(serialized(graph)), images)
+    assert (found - expected).abs().max() < 1e-3
+
+
+@pytest.mark.slow
+@small_pairs
+def test_a_model_is_quantized(name, encoder):
+    architecture = Architecture(name, encoder)
+    graph, images = export_onnx(network(name, encoder).eval()), [np.random.default_rng(0).normal(0, 1, (1, 3, 64, 64))]
+    images = [each.astype(np.float32) for each in images]
+    for count in (0, 1, 3):
+        kept = tuple(part for group in architecture.sensitive_layers[:count] for part in group)
+        made = quantize_layers(graph, images, kept, Reporter())
+        quantized = {name for node in made.graph.node if node.op_type == "DequantizeLinear" for name in node.output}
+        own = [
+            node
+            for node in made.graph.node
+            if node.op_type == "Conv" and any(f"/{part}/" in node.name for part in kept)
+        ]
+        assert len(own) >= count and not any(node.input[0] in quantized for node in own)
+
+
+@pytest.mark.skipif(why_not_ipex() is not None, reason=f"Without IPEX: {why_not_ipex()}")
+@small_pairs
+def test_the_extension_trains_and_runs_them(name, encoder):
+    engine = make_engine("ipex", "bf16", "")
+    trainer = Trainer(network(name, encoder), engine, StepOptions(batch_size=1, chip_px=64))
+    images, labels = np.zeros((1, 3, 64, 64), np.float32), np.ones((1, 64, 64), np.uint8)
+    assert np.isfinite(trainer.step(images, labels, 1e-3))
+    prepared = engine.prepare_inference(network(name, encoder))
+    images = torch.randn(1, 3, 64, 64)
+    expected = torch.sigmoid(network(name, encoder).eval()(images))
+    assert (engine.probability(prepared, images) - expected).abs().max() < 0.1
+
+
+@pytest.mark.parametrize("encoder", [each for each in SMALL if each != MIT])
+def test_the_first_layer_takes_other_bands_and_another_normalization(encoder):
+    architecture = Architecture(UNET, encoder)
+    model = network(UNET, encoder).eval()
+    new = (Band("red", 20.0, 8.0), *BANDS[1:])
+    values = torch.rand(1, 3, 64, 64) * 30
+
+    def first(bands):
+        normalized = torch.stack([(values[:, at] - band.mean) / band.std for at, band in enumerate(bands)], dim=1)
+        modules = dict(model.named_modules())
+        result = modules[architecture.first_layer](normalized)
+        return modules[architecture.first_normalization](result)[..., 2:-2, 2:-2]
+
+    with torch.inference_mode():
+        before = first(BANDS)
+        model.load_state_dict(rescaled(model.state_dict(), architecture, BANDS, new))
+        torch.testing.assert_close(first(new), before, rtol=1e-4, atol=1e-4)
+    adapted = adapt_first_layer(model.state_dict(), architecture.first_layer, ("red", "green", "blue"), ("gray",))
+    network(UNET, encoder, in_channels=1).load_state_dict(adapted)
+
+
+@pytest.mark.parametrize(("name", "encoder"), FAST)
+def test_a_model_made_elsewhere_is_recognized(name, encoder, tmp_path):
+    smp_name = Architecture(name, encoder).library_name
+    torch.manual_seed(3)
+    library = getattr(smp, name)(smp_name, encoder_weights=None).eval()
+    save_file({key: each.contiguous() for key, each in library.state_dict().items()}, tmp_path / "own.safetensors")
+    base = read_base_model(str(tmp_path / "own.safetensors"), AS_BASE, AS_BASE, Reporter())
+    assert base.architecture == Architecture(name, encoder)
+    build_network(base.architecture).load_state_dict(base.weights)
+    encoder_only = {key: each.contiguous() for key, each in library.encoder.state_dict().items()}
+    save_file({**encoder_only, "head.weight": torch.zeros(1000, 3)}, tmp_path / "encoder.safetensors")
+    base = read_base_model(str(tmp_path / "encoder.safetensors"), name, AS_BASE, Reporter())
+    assert base.architecture == Architecture(name, encoder)
+
+
+def test_a_base_model_does_not_change_its_architecture(tmp_path):
+    card = ModelCard(Architecture(UNET, "resnet18"), BANDS, 0.5)
+    path = str(tmp_path / "model.safetensors")
+    save_model(tmp_path / "model.safetensors", network(UNET, "resnet18").state_dict(), card)
+    assert read_base_model(path, UNET, "resnet18", Reporter()).architecture == card.architecture
+    for name, encoder in ((FPN, AS_BASE), (AS_BASE, "resnet34")):
+        with pytest.raises(JobError, match="is a Unet with resnet18; it cannot become") as caught:
+            read_base_model(path, name, encoder, Reporter())
+        assert "imagenet" in caught.value.remedy
+
+
+def test_what_cannot_be_built_is_refused_before_the_work():
+    job = FineTune(rasters=("a.tif",), roads="a.gpkg", model="m", architecture=UNET_PLUS_PLUS, encoder=MIT)
+    with pytest.raises(JobError, match="no UnetPlusPlus .architecture. with mit_b0"):
+        job.validate()
+    with pytest.raises(ModelFileError, match="does not know the architecture Linknet with encoder resnet34"):
+        build_network(Architecture("Linknet"))
+
+
+@pytest.mark.parametrize(("name", "encoder"), [(FPN, "resnet18"), (UNET, "mobilenet_v2")])
+def test_only_a_unet_on_a_resnet_is_cut_or_recomputed(name, encoder):
+    with pytest.raises(JobError, match=f"Whole images .sample. need a Unet with a ResNet.*{name} with {encoder}"):
+        Architecture(name, encoder).require_resnet_unet("Whole images (sample)")
+    for each in RESNETS:
+        Architecture(UNET, each).require_resnet_unet("Whole images (sample)")

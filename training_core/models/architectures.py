@@ -1,0 +1,324 @@
+"""The network: architectures and encoders, freezing of stages, and transfer of weights to other bands or classes.
+
+Scope: architectures and weights. Independent of files, images and training.
+"""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..errors import JobError, ModelFileError
+from ..jobs.architectures import ARCHITECTURES, ENCODERS, IMPOSSIBLE, MIT, RESNETS, UNET, UNET_PLUS_PLUS, USUAL
+from .decoder import DecoderBlock
+from .tileable import make_tileable
+
+# The library that builds it. Loading it takes seconds, in which a job can read its images; see `preload`.
+LIBRARY = "segmentation_models_pytorch"
+# As many as a GeoTIFF holds.
+MOST_BANDS = 65535
+_HEAD = "segmentation_head.0"
+_COLORS = 3
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """How the library calls an encoder, and what is where in it.
+
+    Parameters
+    ----------
+    library_name : str
+    stages : tuple of tuple of str
+        Modules of its five stages, each of which halves the resolution.
+    first : str
+        The convolution that sees the image.
+    normalization : str
+        The batch normalization after it; empty where there is none.
+    unused : tuple of str
+        Modules that a U-Net does not use.
+    """
+
+    library_name: str
+    stages: tuple[tuple[str, ...], ...]
+    first: str
+    normalization: str = ""
+    unused: tuple[str, ...] = ()
+
+
+_RESNET_STAGES = (("conv1", "bn1"), ("layer1",), ("layer2",), ("layer3",), ("layer4",))
+_KNOWN = {
+    **{name: Encoder(name, _RESNET_STAGES, "conv1", "bn1") for name in RESNETS},
+    "mobilenet_v2": Encoder(
+        "mobilenet_v2",
+        tuple(
+            tuple(f"features.{number}" for number in range(*ends))
+            for ends in ((0, 2), (2, 4), (4, 7), (7, 14), (14, 19))
+        ),
+        "features.0.0",
+        "features.0.1",
+    ),
+    "efficientnet_lite0": Encoder(
+        "timm-tf_efficientnet_lite0",
+        (
+            ("conv_stem", "bn1"),
+            ("blocks.0", "blocks.1"),
+            ("blocks.2",),
+            ("blocks.3", "blocks.4"),
+            ("blocks.5", "blocks.6"),
+        ),
+        "conv_stem",
+        "bn1",
+        ("conv_head", "bn2", "global_pool"),
+    ),
+    "regnetx_004": Encoder(
+        "tu-regnetx_004",
+        tuple((f"model.{name}",) for name in ("stem", "s1", "s2", "s3", "s4")),
+        "model.stem.conv",
+        "model.stem.bn",
+    ),
+    MIT: Encoder(
+        MIT,
+        ((), *(tuple(f"{name}{number}" for name in ("patch_embed", "block", "norm")) for number in (1, 2, 3, 4))),
+        "patch_embed1.proj",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What the model is built from.
+
+    Parameters
+    ----------
+    name : str
+        One of ARCHITECTURES.
+    encoder : str
+        One of ENCODERS.
+    in_channels, classes : int
+        Bands of the input, channels of the logits: road and classes.
+    """
+
+    name: str = USUAL[0]
+    encoder: str = USUAL[1]
+    in_channels: int = 3
+    classes: int = 1
+
+    def validate(self) -> None:
+        """Check that RoadSeg can build this.
+
+        Raises
+        ------
+        ModelFileError
+            Name, encoder or a number of channels is not supported.
+        """
+        pair = self.name, self.encoder
+        if self.name not in ARCHITECTURES or self.encoder not in ENCODERS or pair in IMPOSSIBLE:
+            raise ModelFileError(f"RoadSeg does not know the architecture {self.name} with encoder {self.encoder}.")
+        if not (1 <= self.in_channels <= MOST_BANDS and 1 <= self.classes <= 256):
+            raise ModelFileError(f"A model cannot have {self.in_channels} bands and {self.classes} classes.")
+
+    @property
+    def is_resnet_unet(self) -> bool:
+        """Whether it is what activations can be recomputed of, and what can be cut into the stages of a pipeline."""
+        return self.name == UNET and self.encoder in RESNETS
+
+    @property
+    def first_layer(self) -> str:
+        """The convolution that sees the image."""
+        return f"encoder.{_KNOWN[self.encoder].first}"
+
+    @property
+    def first_normalization(self) -> str:
+        """The batch normalization after it; empty where there is none."""
+        name = _KNOWN[self.encoder].normalization
+        return name and f"encoder.{name}"
+
+    @property
+    def sensitive_layers(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of layers to keep in full precision, one more at a time, where quantization changes the roads.
+
+        Parts of paths, as ONNX names layers: the ends first, which are most sensitive and cost almost no speed
+        (benchmarks/README.md). With more than these, little speed would be gained.
+        """
+        stages = [
+            tuple(f"encoder/{name}" if self.encoder in RESNETS else name.removeprefix("model.") for name in stage)
+            for stage in _KNOWN[self.encoder].stages
+        ]
+        blocks = {UNET: "decoder/blocks.{}", UNET_PLUS_PLUS: "decoder/blocks.x_0_{}"}.get(self.name)
+        first = (stages[0] or stages[1])[0]
+        ends, middle = ((blocks.format(4),), (blocks.format(3), blocks.format(2))) if blocks else ((), ("decoder",))
+        return (first, "segmentation_head", *ends), (*stages[4], *stages[1]), middle
+
+    @property
+    def library_name(self) -> str:
+        """How segmentation_models_pytorch calls the encoder."""
+        return _KNOWN[self.encoder].library_name
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Parts that the library's encoder has and this one has not."""
+        return tuple(f"encoder.{name}." for name in _KNOWN[self.encoder].unused)
+
+    def require_resnet_unet(self, what: str) -> None:
+        """Check that it is a U-Net on a ResNet.
+
+        Parameters
+        ----------
+        what : str
+            What needs one, as a sentence begins with it.
+
+        Raises
+        ------
+        JobError
+            It is not.
+        """
+        if not self.is_resnet_unet:
+            raise JobError(
+                f"{what} need a {UNET} with a ResNet as encoder; this model is a {self.name} with {self.encoder}.",
+                "Choose another architecture (architecture) and encoder (encoder), or leave it out.",
+            )
+
+
+def build_network(architecture: Architecture) -> nn.Module:
+    """Return the network with random weights, channels last in memory, which is fast on CPUs."""
+    architecture.validate()
+    library, encoder = importlib.import_module(LIBRARY), _KNOWN[architecture.encoder]
+    options: dict[str, Any] = {"encoder_weights": None, "classes": architecture.classes}
+    takes_bands = architecture.encoder != MIT
+    model = getattr(library, architecture.name)(
+        encoder_name=encoder.library_name,
+        in_channels=architecture.in_channels if takes_bands else _COLORS,
+        **options,
+    )
+    if not takes_bands and architecture.in_channels != _COLORS:
+        _take_bands(model, encoder.first, architecture.in_channels)
+    for name in encoder.unused:
+        setattr(model.encoder, name, nn.Identity())
+    if architecture.name == UNET:
+        model.decoder.blocks = nn.ModuleList(map(DecoderBlock, model.decoder.blocks))
+    make_tileable(model, architecture.name)
+    return model.to(memory_format=torch.channels_last)
+
+
+def weights_without_memory(architecture: Architecture) -> dict[str, torch.Tensor]:
+    """Return the weights of a network by name, of the device meta: shapes and dtypes alone.
+
+    Returns
+    -------
+    dict of Tensor of any shape (...), float32 or int64
+    """
+    # The library reads numbers from tensors while it builds the transformer, a small one.
+    with nullcontext() if architecture.encoder == MIT else torch.device("meta"):
+        return {name: each.to("meta") for name, each in build_network(architecture).state_dict().items()}
+
+
+def _take_bands(model: nn.Module, first: str, bands: int) -> None:
+    """Have an encoder that the library builds for colors alone take so many bands."""
+    old = model.encoder.get_submodule(first)
+    new = nn.Conv2d(bands, old.out_channels, old.kernel_size, old.stride, old.padding, bias=old.bias is not None)
+    parent, _, name = first.rpartition(".")
+    setattr(model.encoder.get_submodule(parent), name, new)
+
+
+def encoder_stages(model: nn.Module) -> list[tuple[nn.Module, ...]]:
+    """Return the layers of the encoder's five stages, each of which halves the resolution."""
+    encoder, names = model.encoder, {name for name, _ in model.encoder.named_modules()}
+    stages = next(each.stages for each in _KNOWN.values() if names.issuperset(sum(each.stages, ())))
+    return [tuple(map(encoder.get_submodule, stage)) for stage in stages]
+
+
+def freeze_stages(model: nn.Module, count: int) -> None:
+    """Freeze the weights of the encoder's first stages, which then need no backward pass; none for a negative count."""
+    for stage in encoder_stages(model)[: max(0, count)]:
+        for part in stage:
+            part.requires_grad_(False)
+
+
+def set_training_mode(model: nn.Module, frozen_stages: int, batch_norm: str) -> None:
+    """Put a model into training mode, except for batch normalization that is to keep its statistics.
+
+    Parameters
+    ----------
+    model : Module
+    frozen_stages : int
+        Encoder stages, from the first on, whose batch normalization keeps its statistics.
+    batch_norm : str
+        live, or frozen to keep the statistics of all layers.
+    """
+    model.train()
+    kept = [part for stage in encoder_stages(model)[: max(0, frozen_stages)] for part in stage]
+    if batch_norm == "frozen":
+        kept += [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
+    for module in kept:
+        module.eval()
+
+
+def adapt_first_layer(
+    weights: dict[str, torch.Tensor], first_layer: str, old_names: tuple[str, ...], new_names: tuple[str, ...]
+) -> dict[str, torch.Tensor]:
+    """Adapt the first convolution to other bands.
+
+    A band keeps the filters of the old band of its name; a new one gets the mean over the old bands. The filters are
+    scaled so that the sum over bands, and with it the activation, keeps its magnitude.
+
+    Parameters
+    ----------
+    weights : dict of Tensor of any shape (...), float32 or int64
+        By name.
+    first_layer : str
+        The convolution that sees the image.
+    old_names, new_names : tuple of str
+        Of the bands, in order.
+
+    Returns
+    -------
+    dict of Tensor of any shape (...), float32 or int64
+    """
+    if old_names == new_names:
+        return weights
+    name = f"{first_layer}.weight"
+    filters = weights[name]
+    by_band = {band: filters[:, index] for index, band in enumerate(old_names)}
+    mean = filters.mean(dim=1)
+    adapted = torch.stack([by_band.get(band, mean) for band in new_names], dim=1)
+    return {**weights, name: adapted * (len(old_names) / len(new_names))}
+
+
+def adapt_head(
+    weights: dict[str, torch.Tensor],
+    fresh: dict[str, torch.Tensor],
+    old_names: tuple[str, ...],
+    new_names: tuple[str, ...],
+) -> dict[str, torch.Tensor]:
+    """Adapt the last convolution to other classes.
+
+    Road and classes with an old name keep their filters; the others begin with fresh weights.
+
+    Parameters
+    ----------
+    weights : dict of Tensor of any shape (...), float32 or int64
+        By name.
+    fresh : dict of Tensor of any shape (...), float32 or int64
+        Of a model for the new classes with random weights.
+    old_names, new_names : tuple of str
+        Of the classes, in order.
+
+    Returns
+    -------
+    dict of Tensor of any shape (...), float32 or int64
+    """
+    if old_names == new_names:
+        return weights
+    rows = [(0, 0)]
+    rows += [(new, old_names.index(name) + 1) for new, name in enumerate(new_names, 1) if name in old_names]
+    adapted = dict(weights)
+    for name in (f"{_HEAD}.weight", f"{_HEAD}.bias"):
+        adapted[name] = fresh[name].clone()
+        for new, old in rows:
+            adapted[name][new] = weights[name][old]
+    return adapted
