@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
+
+from training_core.jobs.architectures import ARCHITECTURES, ENCODERS, IMPOSSIBLE
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Configuration:
     encoder: str = "resnet34"
     optimizer: str = "adamw"
     accumulation: int = 1
+    architecture: str = "Unet"
 
 
 CONFIGURATIONS = [
@@ -54,6 +58,11 @@ CONFIGURATIONS = [
     Configuration(1, 1312),
     Configuration(1, 1312, is_recomputing=True),
     Configuration(1, 1312, encoder="resnet50", is_recomputing=True),
+    *(
+        Configuration(2, 384, precision="fp32", architecture=name, encoder=encoder)
+        for name, encoder in itertools.product(ARCHITECTURES, ENCODERS)
+        if (name, encoder) not in IMPOSSIBLE
+    ),
 ]
 
 
@@ -65,7 +74,7 @@ def main() -> None:
     if arguments.measure:
         print(json.dumps(measure(Configuration(**json.loads(arguments.measure)))))
         return
-    print(f"{'no.':>3} {'what':42} {'estimate':>9} {'measured':>9} {'ratio':>6} {'step':>8}", flush=True)
+    print(f"{'no.':>3} {'what':56} {'estimate':>9} {'measured':>9} {'ratio':>6} {'step':>8}", flush=True)
     for number in arguments.only or range(len(CONFIGURATIONS)):
         configuration = CONFIGURATIONS[number]
         options = json.dumps(dataclasses.asdict(configuration))
@@ -76,12 +85,13 @@ def main() -> None:
         found = json.loads(output.splitlines()[-1])
         ratio = found["estimate_mb"] / found["measured_mb"]
         figures = f"{found['estimate_mb']:6.0f} MB {found['measured_mb']:6.0f} MB {ratio:6.2f} {found['step_s']:6.1f} s"
-        print(f"{number:3} {describe(configuration):42} {figures}", flush=True)
+        print(f"{number:3} {describe(configuration):56} {figures}", flush=True)
 
 
 def describe(configuration: Configuration) -> str:
     size = f"{configuration.batch_size} x {configuration.chip_px} px"
-    words = [size, configuration.precision, configuration.engine, configuration.encoder, configuration.optimizer]
+    network = f"{configuration.architecture} {configuration.encoder}"
+    words = [size, configuration.precision, configuration.engine, network, configuration.optimizer]
     if configuration.accumulation > 1:
         words.append(f"x {configuration.accumulation}")
     return " ".join([*words, "recomp." * configuration.is_recomputing])
@@ -104,7 +114,7 @@ def measure(configuration: Configuration) -> dict[str, float]:
 
     batch_size, chip_px, accumulation = configuration.batch_size, configuration.chip_px, configuration.accumulation
     engine = make_engine(configuration.engine, configuration.precision)
-    architecture = Architecture(encoder=configuration.encoder)
+    architecture = Architecture(configuration.architecture, configuration.encoder)
     recipe = FineTune(batch_size=batch_size, accumulation=accumulation, optimizer=configuration.optimizer)
     footprint = measure_footprint(architecture, engine, recipe, configuration.is_recomputing)
     network = build_network(architecture)

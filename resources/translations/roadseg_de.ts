@@ -372,6 +372,14 @@
         <translation>Anteil zur Validierung</translation>
     </message>
     <message>
+        <source>Architecture</source>
+        <translation>Architektur</translation>
+    </message>
+    <message>
+        <source>Encoder</source>
+        <translation>Encoder</translation>
+    </message>
+    <message>
         <source>TensorBoard folder</source>
         <translation>TensorBoard-Ordner</translation>
     </message>

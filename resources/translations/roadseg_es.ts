@@ -372,6 +372,14 @@
         <translation>Proporción para validación</translation>
     </message>
     <message>
+        <source>Architecture</source>
+        <translation>Arquitectura</translation>
+    </message>
+    <message>
+        <source>Encoder</source>
+        <translation>Codificador</translation>
+    </message>
+    <message>
         <source>TensorBoard folder</source>
         <translation>Carpeta de TensorBoard</translation>
     </message>

@@ -372,6 +372,14 @@
         <translation>Part réservée à la validation</translation>
     </message>
     <message>
+        <source>Architecture</source>
+        <translation>Architecture</translation>
+    </message>
+    <message>
+        <source>Encoder</source>
+        <translation>Encodeur</translation>
+    </message>
+    <message>
         <source>TensorBoard folder</source>
         <translation>Dossier TensorBoard</translation>
     </message>

@@ -54,7 +54,8 @@ class ComputeOptions(ThreadOptions):
     precision: str = option(
         "auto",
         "Precision",
-        "Floating-point format of the computation: auto takes bf16 if the processor has a BF16 unit, else fp32.",
+        "Floating-point format of the computation: auto takes bf16 if the processor has a BF16 unit, and is not slower "
+        "in bf16 than in fp32; else fp32.",
         choices=("auto", "bf16", "fp32"),
         advanced=True,
     )

@@ -22,6 +22,8 @@ from .tileable import make_tileable
 LIBRARY = "segmentation_models_pytorch"
 # As many as a GeoTIFF holds.
 MOST_BANDS = 65535
+# How the library's names of encoders begin that it takes from timm, as the module `model` of one of its own.
+TIMM = "tu-"
 _HEAD = "segmentation_head.0"
 _COLORS = 3
 
@@ -39,15 +41,12 @@ class Encoder:
         The convolution that sees the image.
     normalization : str
         The batch normalization after it; empty where there is none.
-    unused : tuple of str
-        Modules that a U-Net does not use.
     """
 
     library_name: str
     stages: tuple[tuple[str, ...], ...]
     first: str
     normalization: str = ""
-    unused: tuple[str, ...] = ()
 
 
 _RESNET_STAGES = (("conv1", "bn1"), ("layer1",), ("layer2",), ("layer3",), ("layer4",))
@@ -63,17 +62,16 @@ _KNOWN = {
         "features.0.1",
     ),
     "efficientnet_lite0": Encoder(
-        "timm-tf_efficientnet_lite0",
+        "tu-efficientnet_lite0",
         (
-            ("conv_stem", "bn1"),
-            ("blocks.0", "blocks.1"),
-            ("blocks.2",),
-            ("blocks.3", "blocks.4"),
-            ("blocks.5", "blocks.6"),
+            ("model.conv_stem", "model.bn1", "model.blocks.0"),
+            ("model.blocks.1",),
+            ("model.blocks.2",),
+            ("model.blocks.3", "model.blocks.4"),
+            ("model.blocks.5", "model.blocks.6"),
         ),
-        "conv_stem",
-        "bn1",
-        ("conv_head", "bn2", "global_pool"),
+        "model.conv_stem",
+        "model.bn1",
     ),
     "regnetx_004": Encoder(
         "tu-regnetx_004",
@@ -159,11 +157,6 @@ class Architecture:
         """How segmentation_models_pytorch calls the encoder."""
         return _KNOWN[self.encoder].library_name
 
-    @property
-    def unused(self) -> tuple[str, ...]:
-        """Parts that the library's encoder has and this one has not."""
-        return tuple(f"encoder.{name}." for name in _KNOWN[self.encoder].unused)
-
     def require_resnet_unet(self, what: str) -> None:
         """Check that it is a U-Net on a ResNet.
 
@@ -197,8 +190,6 @@ def build_network(architecture: Architecture) -> nn.Module:
     )
     if not takes_bands and architecture.in_channels != _COLORS:
         _take_bands(model, encoder.first, architecture.in_channels)
-    for name in encoder.unused:
-        setattr(model.encoder, name, nn.Identity())
     if architecture.name == UNET:
         model.decoder.blocks = nn.ModuleList(map(DecoderBlock, model.decoder.blocks))
     make_tileable(model, architecture.name)

@@ -19,7 +19,7 @@ from ..events import Reporter
 from ..geodata.road_classes import RoadClass
 from ..jobs import IMAGENET
 from ..jobs.architectures import ARCHITECTURES, AS_BASE, ENCODERS, IMPOSSIBLE, USUAL
-from .architectures import Architecture, build_network, weights_without_memory
+from .architectures import TIMM, Architecture, build_network, weights_without_memory
 from .imagenet import fetch_encoder
 from .model_card import ModelCard
 from .model_file import check_file, check_numbers, is_made_elsewhere, load_weights, read_safetensors
@@ -28,9 +28,8 @@ from .model_file import check_file, check_numbers, is_made_elsewhere, load_weigh
 _COLORS = ("red", "green", "blue")
 _ENCODER, _HEAD = "encoder.", "segmentation_head."
 # Of the classifier that an encoder was trained with, and counters that some files lack.
-_CLASSIFIERS, _COUNTER = ("encoder.fc.", "encoder.classifier.", "encoder.head."), ".num_batches_tracked"
-# What the library puts around the encoders of timm.
-_WRAPPED = "tu-"
+_CLASSIFIERS = tuple(f"encoder.{name}." for name in ("fc", "classifier", "head", "conv_head", "bn2"))
+_COUNTER = ".num_batches_tracked"
 
 Weights = dict[str, torch.Tensor]
 
@@ -132,8 +131,7 @@ def _made_elsewhere(found: Weights, usual: Architecture, path: str, reporter: Re
     for name, encoder in _candidates(usual, is_whole):
         kind = Architecture(name, encoder)
         named = found if is_whole else _as_encoder(found, kind)
-        dropped = (*_CLASSIFIERS, *kind.unused)
-        named = {each: tensor for each, tensor in named.items() if not each.startswith(dropped)}
+        named = {each: tensor for each, tensor in named.items() if not each.startswith(_CLASSIFIERS)}
         first = named.get(f"{kind.first_layer}.weight")
         if first is None or first.ndim != 4 or not first.shape[1]:
             continue
@@ -166,7 +164,7 @@ def _candidates(usual: Architecture, is_whole: bool) -> Iterator[tuple[str, str]
 
 def _as_encoder(found: Weights, kind: Architecture) -> Weights:
     """Return the weights of an encoder under their names in the network."""
-    within = f"{_ENCODER}model." if kind.library_name.startswith(_WRAPPED) else _ENCODER
+    within = f"{_ENCODER}model." if kind.library_name.startswith(TIMM) else _ENCODER
     plain = {name.removeprefix(_ENCODER).removeprefix("model."): each for name, each in found.items()}
     kept = {name: each for name, each in plain.items() if not f"{_ENCODER}{name}".startswith(_CLASSIFIERS)}
     return {within + name: each for name, each in kept.items()}

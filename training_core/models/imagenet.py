@@ -17,11 +17,10 @@ from typing import Any
 from ..errors import RuntimeEnvironmentError
 from ..events import Reporter
 from ..system.data_folder import data_folder
-from .architectures import Architecture
+from .architectures import TIMM, Architecture
 
 # The registry of the library: which repository, at which revision.
 _REGISTRY = "segmentation_models_pytorch.encoders"
-_TIMM = "tu-"
 _FILE, _README = "model.safetensors", "README.md"
 _TIMEOUT_S = 20.0
 
@@ -77,9 +76,9 @@ def fetch_encoder(encoder: str, reporter: Reporter) -> Path:
 
 def _place(library_name: str) -> dict[str, str]:
     """Return where the library, or timm, which it takes some encoders from, has the weights."""
-    if library_name.startswith(_TIMM):
+    if library_name.startswith(TIMM):
         timm = importlib.import_module("timm")
-        return {"repo_id": timm.get_pretrained_cfg(library_name.removeprefix(_TIMM)).hf_hub_id, "revision": "main"}
+        return {"repo_id": timm.get_pretrained_cfg(library_name.removeprefix(TIMM)).hf_hub_id, "revision": "main"}
     settings = importlib.import_module(_REGISTRY).encoders[library_name]["pretrained_settings"]["imagenet"]
     return {"repo_id": settings["repo_id"], "revision": settings["revision"]}
 
