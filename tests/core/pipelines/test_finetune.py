@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -14,13 +15,13 @@ from shapely.geometry import LineString, box
 
 from support.rasters import NORTH_UP, write_layer, write_raster
 from support.towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, plant_model, true_roads
-from training_core.errors import Cancelled, ImageryError, LabelError, OutputError
+from training_core.errors import Cancelled, ImageryError, JobError, LabelError, OutputError
 from training_core.events import Log, Metric, Progress, Reporter, Warning
 from training_core.geodata.rasters import normalize
-from training_core.jobs import FineTune
+from training_core.jobs import FineTune, Segment
 from training_core.models.architectures import Architecture
 from training_core.models.model_file import load_model
-from training_core.pipelines import finetune
+from training_core.pipelines import finetune, segment
 
 pytestmark = pytest.mark.usefixtures("enough_memory")
 
@@ -242,3 +243,30 @@ def test_it_starts_from_an_encoder_made_elsewhere(tmp_path, town):
         card.architecture == Architecture(encoder="resnet18") and card.training["base_model"] == "encoder.safetensors"
     )
     torch.testing.assert_close(network.state_dict()["encoder.layer4.1.conv2.weight"], encoder["layer4.1.conv2.weight"])
+
+
+@pytest.mark.parametrize(("name", "encoder"), [("FPN", "mobilenet_v2"), ("Unet", "mit_b0")])
+def test_another_network_learns_and_segments_with_the_halo_that_was_measured(town, tmp_path, name, encoder):
+    _, _, card = fine_tune(tmp_path, **on_town(town, architecture=name, encoder=encoder, steps=2))
+    assert card.architecture == Architecture(name, encoder)
+    job = Segment(raster=town.raster, model=str(tmp_path / "model.safetensors"), mask=str(tmp_path / "mask.tif"))
+    assert segment.run(job, Reporter())["mask"]
+    with pytest.raises(JobError, match="every pixel depends on the whole image"):
+        segment.run(dataclasses.replace(job, halo="exact"), Reporter())
+    again = {"base_model": str(tmp_path / "model.safetensors"), "model": str(tmp_path / "again.safetensors")}
+    assert fine_tune(tmp_path, **on_town(town, steps=1, **again))[2].architecture == card.architecture
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"sample": "image", "batch_norm": "frozen"}, "Whole images"),
+        ({"recompute": "yes"}, "Recomputed activations"),
+    ],
+)
+def test_what_only_a_unet_can_do_is_refused_of_other_networks(town, tmp_path, options, what):
+    fine_tune(tmp_path, **on_town(town, architecture="Segformer", encoder="resnet18", steps=1))
+    base = {"base_model": str(tmp_path / "model.safetensors"), "model": str(tmp_path / "again.safetensors")}
+    with pytest.raises(JobError, match=f"{what}.*this model is a Segformer with resnet18"):
+        fine_tune(tmp_path, **on_town(town, **base, **options))
+    assert not (tmp_path / "again.safetensors").exists()
