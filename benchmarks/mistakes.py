@@ -45,9 +45,10 @@ def main() -> None:
     parser.add_argument("model", help="model file, or starter")
     parser.add_argument("folder", type=Path, help="where to write the sheets")
     parser.add_argument("--places", type=int, default=96, help="of each kind")
+    parser.add_argument("--every", type=int, default=1, help="take every n-th image of each source")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    found = [mistakes(ground, arguments.model) for ground in held_out_ground()]
+    found = [mistakes(ground, arguments.model) for ground in held_out_ground(arguments.every)]
     for kind in KINDS:
         by_source: dict[str, float] = {}
         for each in found:

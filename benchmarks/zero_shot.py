@@ -41,8 +41,9 @@ def main() -> None:
     """Print the scores of each model."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", help="model files, or starter")
-    models = parser.parse_args().models
-    images = held_out_ground()
+    parser.add_argument("--every", type=int, default=1, help="take every n-th image of each source")
+    arguments = parser.parse_args()
+    models, images = arguments.models, held_out_ground(arguments.every)
     for model in models:
         print(f"\n{model}\nsource         images  relaxed F1  precision  recall  false road")
         joint = Confusion()
@@ -51,11 +52,12 @@ def main() -> None:
         show_calibration(joint)
 
 
-def held_out_ground() -> list[Ground]:
-    """Return the images of held-out ground, roadless tiles put together."""
+def held_out_ground(every: int = 1) -> list[Ground]:
+    """Return every n-th image of held-out ground by source, roadless tiles put together."""
     grounds = read_ground(GROUND, is_held_out=True)
-    roadless = [each for each in grounds if each.source == ROADLESS]
-    return [each for each in grounds if each.source != ROADLESS] + list(put_together(roadless))
+    of_source = {source: [each for each in grounds if each.source == source] for source in TOLERANCE_M}
+    of_source[ROADLESS] = list(put_together(of_source[ROADLESS]))
+    return [each for images in of_source.values() for each in images[::every]]
 
 
 def put_together(tiles: Sequence[Ground]) -> list[Ground]:

@@ -89,8 +89,8 @@ class Recipe:
 
 ON_SCENES = Recipe()
 ON_GROUND = Recipe(
-    steps=3000,
-    schedule_steps=3000,
+    steps=2500,
+    schedule_steps=2500,
     learning_rate=4e-4,
     plain_steps=0,
     scenes=24,
