@@ -56,9 +56,12 @@ FAST = [
 each_pair = pytest.mark.parametrize(
     ("name", "encoder"), [pytest.param(*pair, marks=[] if pair in FAST else pytest.mark.slow) for pair in PAIRS]
 )
-small_pairs = pytest.mark.parametrize(
-    ("name", "encoder"),
-    [pytest.param(*pair, marks=[] if pair in FAST else pytest.mark.slow) for pair in PAIRS if pair[1] in SMALL],
+small_pairs, few_pairs = (
+    pytest.mark.parametrize(
+        ("name", "encoder"),
+        [pytest.param(*pair, marks=[] if pair in fast else pytest.mark.slow) for pair in PAIRS if pair[1] in SMALL],
+    )
+    for fast in (FAST, [(UNET, "mobilenet_v2"), (SEGFORMER, MIT)])
 )
 BANDS = tuple(Band(name, 10.0, 5.0) for name in ("red", "green", "blue"))
 
@@ -125,7 +128,7 @@ def test_attention_computes_what_that_of_the_library_does():
         torch.testing.assert_close(model(images), library(images), rtol=1e-4, atol=1e-5)
 
 
-@small_pairs
+@few_pairs
 def test_the_halo_is_exact_or_refused(name, encoder):
     model = network(name, encoder).eval()
     if name in (FPN, DEEPLAB) or encoder == MIT:
@@ -153,7 +156,7 @@ def test_constant_weights_compute_the_same(name, encoder):
     assert (found - expected).abs().max() < 1e-9 * expected.abs().max()
 
 
-@small_pairs
+@few_pairs
 def test_a_model_is_stored_exported_and_run(name, encoder, tmp_path):
     card = ModelCard(Architecture(name, encoder), BANDS, 0.5)
     model = network(name, encoder).eval()
@@ -188,7 +191,7 @@ def test_a_model_is_quantized(name, encoder):
 
 
 @pytest.mark.skipif(why_not_ipex() is not None, reason=f"Without IPEX: {why_not_ipex()}")
-@small_pairs
+@few_pairs
 def test_the_extension_trains_and_runs_them(name, encoder):
     engine = make_engine("ipex", "bf16", "")
     trainer = Trainer(network(name, encoder), engine, StepOptions(batch_size=1, chip_px=64))
@@ -221,7 +224,7 @@ def test_the_first_layer_takes_other_bands_and_another_normalization(encoder):
     network(UNET, encoder, in_channels=1).load_state_dict(adapted)
 
 
-@pytest.mark.parametrize(("name", "encoder"), FAST)
+@few_pairs
 def test_a_model_made_elsewhere_is_recognized(name, encoder, tmp_path):
     smp_name = Architecture(name, encoder).library_name
     torch.manual_seed(3)
