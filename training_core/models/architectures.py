@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import nn
@@ -181,12 +180,12 @@ def build_network(architecture: Architecture) -> nn.Module:
     """Return the network with random weights, channels last in memory, which is fast on CPUs."""
     architecture.validate()
     library, encoder = importlib.import_module(LIBRARY), _KNOWN[architecture.encoder]
-    options: dict[str, Any] = {"encoder_weights": None, "classes": architecture.classes}
     takes_bands = architecture.encoder != MIT
     model = getattr(library, architecture.name)(
         encoder_name=encoder.library_name,
+        encoder_weights=None,
         in_channels=architecture.in_channels if takes_bands else _COLORS,
-        **options,
+        classes=architecture.classes,
     )
     if not takes_bands and architecture.in_channels != _COLORS:
         _take_bands(model, encoder.first, architecture.in_channels)
