@@ -5,11 +5,13 @@ Scope: starting, reaching and naming them. Independent of tasks. Dask is importe
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import multiprocessing.process
 import socket
 import tempfile
+import traceback
 from contextlib import ExitStack
 from typing import Any, Optional
 
@@ -108,6 +110,10 @@ def connect(target: Any, name: str) -> Any:
         # Dask's own configuration says which certificates to use.
         return Client(target, timeout=CONNECT_S, set_as_default=False)
     except Exception as error:
+        # The client that came to nothing closes itself when it is collected. If that happens while the next one starts,
+        # both wait for each other.
+        traceback.clear_frames(error.__traceback__)
+        gc.collect()
         raise JobError(
             f"The Dask scheduler at {name} (scheduler) cannot be reached: {in_words(error)}.",
             "Start it, or correct its address; for tls://, name the certificates in Dask's configuration "

@@ -41,6 +41,8 @@ WORKERS_S, PREPARE_S = 30.0, 300.0
 # How long to wait for a scheduler that has gone away, and for workers when all are lost.
 LOST_S = 120.0
 POLL_S, CENSUS_S, CLOSE_S = 0.2, 2.0, 5.0
+# A worker that has RoadSeg loads a model in that time, and says that it fits, or why not.
+SILENT_S = 60.0
 # A task that was being done each time when so many workers died is what kills them.
 MOST_KILLS = 3
 # A task that fails for want of room or rights on a worker is tried on another one.
@@ -149,6 +151,7 @@ class DaskFleet:
         self._fit: dict[str, str] = {}
         self._unfit: dict[str, list[str]] = {}
         self._told: set[str] = set()
+        self._silent_since_s: dict[str, float] = {}
         self._lock = threading.Lock()
         self._alarm = threading.Event()
         self._client: Any = None
@@ -353,10 +356,14 @@ class DaskFleet:
                 self._send(progress, [job], self._allowed(job.avoided))
 
     def _allowed(self, avoided: str) -> Optional[list[str]]:
-        """Return the workers to choose from; None for all of them."""
+        """Return the workers to choose from; None for all of them.
+
+        Of a scheduler, workers without RoadSeg may come at any time. They take tasks and never do them.
+        """
         with self._lock:
-            allowed = [address for address in self._fit if address != avoided]
-            return allowed if allowed and (avoided or self._unfit) else None
+            if self._cluster is not None and not avoided and not self._unfit:
+                return None
+            return [address for address in self._fit if address != avoided] or list(self._fit) or None
 
     def _send(self, progress: _Progress, jobs: list[_Job], allowed: Optional[list[str]]) -> None:
         if not jobs:
@@ -371,7 +378,7 @@ class DaskFleet:
         try:
             futures = self._client.map(
                 do_task, [self._job] * len(jobs), [_as_json(job) for job in jobs], key=keys, pure=False,
-                workers=allowed, allow_other_workers=allowed is not None,
+                workers=allowed,
             )  # fmt: skip
         except Exception as error:
             progress.again.extendleft(reversed(jobs))
@@ -467,12 +474,22 @@ class DaskFleet:
                     self._fit.pop(address, None)
                     self._unfit.pop(address, None)
             self.workers = len(self._fit)
+            self._note_silent(living)
         if self._cluster is not None:
             with suppress(Exception):  # one that was killed as it began is not started again by Dask itself
                 self._cluster.scale(len(self._places))
         if self._fit:
             self._tell()
         return set(living)
+
+    def _note_silent(self, living: Iterable[str]) -> None:
+        """Take those that say nothing for long for workers without RoadSeg; asked, some of these never answer."""
+        now_s = time.monotonic()
+        silent = {*living} - {*self._fit, *self._unfit}
+        self._silent_since_s = {address: self._silent_since_s.get(address, now_s) for address in silent}
+        for address, since_s in self._silent_since_s.items():
+            if now_s - since_s > SILENT_S:
+                self._unfit[address] = [f"it has said nothing for {SILENT_S:.0f} s, as one without RoadSeg"]
 
     def _take_back(self, progress: _Progress) -> None:
         progress.again.extend(progress.under_way.values())
@@ -491,8 +508,8 @@ class DaskFleet:
         if client is None:
             return
         if self._cluster is None and client.status == "running":
-            with suppress(Exception):
-                client.unregister_worker_plugin(self._job)
+            with suppress(Exception):  # some workers without RoadSeg never answer
+                client.sync(client.scheduler.unregister_worker_plugin, name=self._job, callback_timeout=CLOSE_S)
         with suppress(Exception):
             client.close(timeout=CLOSE_S)
 

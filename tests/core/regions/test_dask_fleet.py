@@ -218,6 +218,23 @@ def test_workers_of_a_scheduler_also_those_that_come_late_and_not_those_without_
 
 
 @pytest.mark.slow
+def test_a_worker_without_roadseg_that_comes_late_is_told_of_and_spoils_no_task(processes, tmp_path, monkeypatch):
+    monkeypatch.setattr(dask_fleet, "CENSUS_S", 0.5)
+    monkeypatch.setattr(dask_fleet, "SILENT_S", 5.0)
+    processes.start_worker()
+    told = Reporter()
+    with closing(DaskFleet(CREW, Needs(str(tmp_path / "region")), told, processes.address)) as fleet:
+        until_s = time.monotonic() + 60
+        endless = (task("sleep", f"s{number}", seconds=0.05) for number in count())
+        processes.start_worker(variables={"PYTHONPATH": str(Path(distributed.__file__).parents[1])})
+        for outcome in fleet.run(takewhile(lambda _: not told.warnings, endless), told):
+            assert outcome.code == ""
+            assert time.monotonic() < until_s
+    (warning,) = told.warnings
+    assert "1 workers" in warning and "it has said nothing for 5 s, as one without RoadSeg" in warning
+
+
+@pytest.mark.slow
 def test_workers_of_other_versions_are_named_before_any_work(processes, tmp_path, monkeypatch):
     theirs = fitness.own_versions()
     monkeypatch.setattr(fitness, "own_versions", lambda: {**theirs, "torch": "9.9"})
