@@ -89,8 +89,8 @@ class Recipe:
 
 ON_SCENES = Recipe()
 ON_GROUND = Recipe(
-    steps=2500,
-    schedule_steps=2500,
+    steps=4000,
+    schedule_steps=4000,
     learning_rate=4e-4,
     plain_steps=0,
     scenes=24,
@@ -100,8 +100,7 @@ ON_GROUND = Recipe(
     disturbed_share=0.3,
     haze_share=0.15,
     jpeg_share=0.25,
-    lookalike_share=0.6,
-    ground_shares={"massachusetts": 0.22, "dubai": 0.14, "roadless": 0.1},
+    ground_shares={"massachusetts": 0.22, "dubai": 0.22, "roadless": 0.12},
     validation_steps=500,
     seed=1,
 )

@@ -221,6 +221,7 @@ def test_an_option_that_a_checkpoint_lacks_had_its_default():
         check_identity(former, {**identity, "clip_norm": 1.0}, Path("m.checkpoint"))
 
 
+@pytest.mark.slow
 def test_a_longer_run_goes_on_from_a_shorter_one(job, stopped):
     result = finetune.run(job(stopped, resume=True, steps=42), Reporter())
     assert result["steps"] == 42

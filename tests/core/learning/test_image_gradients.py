@@ -101,7 +101,7 @@ def test_ranks_share_the_tiles_out_and_have_the_gradients_of_the_undivided_image
     assert [passed for _, _, passed in ranks] == [4, 1]
 
 
-@pytest.mark.parametrize("size", [2, 3])
+@pytest.mark.parametrize("size", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_any_number_of_ranks_has_the_same_bits(size):
     ((loss, gradients, _),) = run_ranks(step_of_ranks, 1, *STEP, False)  # a new process, without the Intel extension
     for other, found, _ in run_ranks(step_of_ranks, size, *STEP, False):

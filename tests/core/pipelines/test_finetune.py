@@ -245,7 +245,9 @@ def test_it_starts_from_an_encoder_made_elsewhere(tmp_path, town):
     torch.testing.assert_close(network.state_dict()["encoder.layer4.1.conv2.weight"], encoder["layer4.1.conv2.weight"])
 
 
-@pytest.mark.parametrize(("name", "encoder"), [("FPN", "mobilenet_v2"), ("Unet", "mit_b0")])
+@pytest.mark.parametrize(
+    ("name", "encoder"), [("FPN", "mobilenet_v2"), pytest.param("Unet", "mit_b0", marks=pytest.mark.slow)]
+)
 def test_another_network_learns_and_segments_with_the_halo_that_was_measured(town, tmp_path, name, encoder):
     _, _, card = fine_tune(tmp_path, **on_town(town, architecture=name, encoder=encoder, steps=2))
     assert card.architecture == Architecture(name, encoder)

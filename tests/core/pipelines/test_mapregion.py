@@ -107,6 +107,7 @@ def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learne
     assert one.geometry.geom_equals_exact(other.geometry, 0).all() and one["width_m"].equals(other["width_m"])
 
 
+@pytest.mark.slow
 def test_scenes_behind_addresses_are_mapped_as_those_on_the_disk(mapped, learned, tmp_path):
     base, _ = mapped
     options = {"model": learned.model, "block_px": 256, **EXACT}

@@ -186,6 +186,7 @@ def test_outside_the_area_of_interest_there_are_no_data(tmp_path, models):
         assert np.abs(everywhere[name][1].astype(int) - probability)[within].max() <= 1
 
 
+@pytest.mark.slow
 def test_classes_are_those_of_the_undivided_image(tmp_path):
     torch.manual_seed(0)
     architecture = Architecture(encoder="resnet18", in_channels=3, classes=3)

@@ -44,7 +44,7 @@ def samples(share, size_px=320):
         yield values, np.ones((size_px, size_px), bool)
 
 
-@pytest.mark.parametrize("distance_px, halo_px", [(0, 32), (20, 32), (40, 64)])
+@pytest.mark.parametrize("distance_px, halo_px", [(0, 32), pytest.param(20, 32, marks=pytest.mark.slow), (40, 64)])
 def test_the_halo_holds_the_context_that_matters(distance_px, halo_px):
     rare = 1 / (2 * distance_px + 1) ** 2  # so that about half of the pixels see a bright one
     assert sufficient_halo_px(predictor_of(Looking(distance_px)), samples(rare), 0.5) == halo_px
