@@ -10,6 +10,7 @@ import importlib.util
 import math
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -263,6 +264,9 @@ def make_engine(name: str, precision: str, reason: str = "") -> Engine:
 
 def _import_ipex() -> ModuleType:
     import intel_extension_for_pytorch
+
+    # It replaces these layers' kernels without telling autograd, whose gradients are right all the same.
+    warnings.filterwarnings("ignore", r"aten::(group|layer)_norm: an autograd kernel was not registered")
 
     return intel_extension_for_pytorch
 

@@ -203,6 +203,12 @@ def test_the_extension_trains_and_runs_them(name, encoder):
     assert (engine.probability(prepared, images) - expected).abs().max() < 0.1
 
 
+@pytest.mark.skipif(why_not_ipex() is not None, reason=f"Without IPEX: {why_not_ipex()}")
+@pytest.mark.parametrize("layer", [torch.nn.GroupNorm(2, 4), torch.nn.LayerNorm(5)])
+def test_gradients_of_normalization_are_right_also_where_the_extension_has_replaced_it(layer):
+    assert torch.autograd.gradcheck(layer.double(), torch.randn(2, 4, 3, 5, dtype=torch.float64, requires_grad=True))
+
+
 @pytest.mark.parametrize("encoder", [each for each in SMALL if each != MIT])
 def test_the_first_layer_takes_other_bands_and_another_normalization(encoder):
     architecture = Architecture(UNET, encoder)
