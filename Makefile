@@ -35,8 +35,8 @@ design-pictures: build/runtime-python.txt
 package: build/qgis-venv.stamp
 	@$(QGIS_PYTHON) scripts/package.py
 
-# Trains the starter model anew: on generated scenes, then on scenes and the real ground in GROUND. An hour and a half on
-# two cores with AVX512-BF16. Only what the recipe, the scenes and the ground decide changes.
+# Trains the starter model anew: on generated scenes, then on scenes and the real ground in GROUND. More than
+# an hour on two cores. Only what the recipe, the scenes and the ground decide changes.
 GROUND ?= ../shared/data/real
 SCENES_ONLY := build/starter_of_scenes
 starter: build/runtime-python.txt

@@ -2,8 +2,8 @@
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/carry_over.py --minutes 5`. Weights are
 interpolated (Wortsman et al., 2022, Robust fine-tuning of zero-shot models): share 0 is the starter, 1 the fine-tuned
-model. `west` is trained on the western half of Banepa's northwest and scored on that half, on its eastern half, and in
-another part of the town. Scores are relaxed F1 within 3 m, at the model's threshold and at the best one.
+model. It learns the western half of Banepa's northwest, and is scored on that half (drawn), on the eastern one, and in
+another part of the town (south): relaxed F1 within 3 m at the model's threshold, and F1 at the best one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def blended(start: str, end: str, share: float, path: Path) -> str:
 
 
 def relaxed_f1(ground: Scene, model: str) -> str:
-    """Return relaxed F1 and the best F1 as text."""
+    """Return relaxed F1 at the model's threshold and F1 at the best one, as text."""
     found = score(ground, model)
     return f"{found['relaxed']['f1']:.3f}/{found['best']['f1']:.3f}"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..errors import JobError
-from .architectures import ARCHITECTURES, AS_BASE, ENCODERS, IMPOSSIBLE, MIT
+from .architectures import ARCHITECTURES, AS_BASE, DEEPLAB, ENCODERS, FPN, IMPOSSIBLE, MIT, USUAL
 from .option import (
     BANDS,
     FIELD,
@@ -112,15 +112,15 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     architecture: str = option(
         AS_BASE,
         "Architecture",
-        f"Architecture of the model: {AS_BASE} is that of the base model, or {ARCHITECTURES[0]} without one. Another "
-        f"one needs {IMAGENET} as base model, or none. With FPN and DeepLabV3Plus no halo is exact.",
+        f"Architecture of the model: {AS_BASE} is that of the base model, or {USUAL[0]} without one. Another "
+        f"one needs {IMAGENET} as base model, or none. With {FPN} and {DEEPLAB} no halo is exact.",
         choices=(AS_BASE, *ARCHITECTURES),
         advanced=True,
     )
     encoder: str = option(
         AS_BASE,
         "Encoder",
-        f"Encoder of the model: {AS_BASE} is that of the base model, or resnet34 without one. With {MIT} no halo is "
+        f"Encoder of the model: {AS_BASE} is that of the base model, or {USUAL[1]} without one. With {MIT} no halo is "
         "exact; NVIDIA licenses its code and weights for non-commercial use.",
         choices=(AS_BASE, *ENCODERS),
         advanced=True,

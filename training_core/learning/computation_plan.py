@@ -25,7 +25,7 @@ from .fitted_recipe import Fit, fit_recipe, has_choice
 from .image_tiles import TilePlan, plan_tiles
 from .pipeline_plan import plan_pipeline
 from .pipeline_trainer import require_pipelines
-from .training_memory import MemoryPlan, most_bytes, plan_memory
+from .training_memory import TRIED_RECOMPUTING, MemoryPlan, most_bytes, plan_memory
 from .trial_steps import TrialSteps
 
 # A trial of the engines takes some ten steps; where fewer than these are given, they are better spent on training.
@@ -155,7 +155,7 @@ def _plan_stages(
     """
     stages = job.pipeline_stages
     require_pipelines(job, stages, group.size)
-    for is_recomputing in {"auto": (False, True), "no": (False,), "yes": (True,)}[job.recompute]:
+    for is_recomputing in TRIED_RECOMPUTING[job.recompute]:
         plan = plan_pipeline(
             architecture, engine, job, chip_px, is_recomputing, stages, group.size // stages, job.pipeline_schedule,
             job.pipeline_cuts,

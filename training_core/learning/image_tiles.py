@@ -19,7 +19,7 @@ from ..models.architectures import Architecture, build_network
 from ..models.engines import Engine
 from ..segmentation.halo import exact_halo_px
 from .cldice_loss import REACH_PX
-from .training_memory import Footprint, exchange_bytes, measure_footprint, most_bytes
+from .training_memory import TRIED_RECOMPUTING, Footprint, exchange_bytes, measure_footprint, most_bytes
 
 # Smaller cores would be all halo: of 256 px with a halo of 544 px, E is 28.
 SMALLEST_CORE_PX = 256
@@ -120,7 +120,7 @@ def plan_tiles(
     # From the second tile on, there are the gradients of the first.
     measured = dataclasses.replace(recipe, accumulation=max(2, recipe.accumulation))
     sent_bytes, plans, least_bytes = exchange_bytes(architecture, ranks), [], []
-    for is_recomputing in {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]:
+    for is_recomputing in TRIED_RECOMPUTING[recipe.recompute]:
         footprint = measure_footprint(architecture, engine, measured, is_recomputing)
         # What is exchanged counts as a part of the process.
         footprint = dataclasses.replace(footprint, process_bytes=footprint.process_bytes + sent_bytes)

@@ -44,6 +44,8 @@ EXTENSION_COPIES = 3
 MOST_BYTES_PER_PX, MOST_COPIES = 7000, 20
 # Copies of the weights that the exchange of gradients between processes takes.
 EXCHANGE_COPIES = 3
+# By the option `recompute`: with and without recomputed activations, in the order in which they are tried.
+TRIED_RECOMPUTING = {"auto": (False, True), "no": (False,), "yes": (True,)}
 # Share of the free memory that a training may take; the rest is for the system, and for errors of the estimate.
 SHARE_OF_FREE = 0.9
 
@@ -244,7 +246,7 @@ def plan_memory(
         )
         return MemoryPlan(recipe.recompute == "yes", 0)
     sent_bytes = exchange_bytes(architecture, processes)
-    ways = {"auto": (False, True), "no": (False,), "yes": (True,)}[recipe.recompute]
+    ways = TRIED_RECOMPUTING[recipe.recompute]
     for is_recomputing in ways if architecture.is_resnet_unet else (False,):
         footprint = measure_footprint(architecture, engine, recipe, is_recomputing)
         limit_bytes = most_bytes(processes) - sent_bytes

@@ -28,7 +28,7 @@ from .model_file import check_file, check_numbers, is_made_elsewhere, load_weigh
 _COLORS = ("red", "green", "blue")
 _ENCODER, _HEAD = "encoder.", "segmentation_head."
 # Of the classifier that an encoder was trained with, and counters that some files lack.
-_CLASSIFIERS = tuple(f"encoder.{name}." for name in ("fc", "classifier", "head", "conv_head", "bn2"))
+_CLASSIFIERS = ("fc.", "classifier.", "head.", "conv_head.", "bn2.")
 _COUNTER = ".num_batches_tracked"
 
 Weights = dict[str, torch.Tensor]
@@ -91,7 +91,7 @@ def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> 
     """
     if not model:
         return None
-    usual = wanted(name, encoder)
+    usual = architecture_for(name, encoder)
     path = str(fetch_encoder(usual.encoder, reporter)) if model == IMAGENET else model
     if is_made_elsewhere(path):
         base = _made_elsewhere(_read(path), usual, path, reporter)
@@ -109,9 +109,10 @@ def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> 
     return base
 
 
-def wanted(name: str, encoder: str) -> Architecture:
+def architecture_for(name: str, encoder: str) -> Architecture:
     """Return what to build without a base model: what is asked for, or the usual in its place."""
-    return Architecture(*(usual if each == AS_BASE else each for each, usual in zip((name, encoder), USUAL)))
+    usual_name, usual_encoder = USUAL
+    return Architecture(usual_name if name == AS_BASE else name, usual_encoder if encoder == AS_BASE else encoder)
 
 
 def _read(path: str) -> Weights:
@@ -128,10 +129,10 @@ def _read(path: str) -> Weights:
 def _made_elsewhere(found: Weights, usual: Architecture, path: str, reporter: Reporter) -> BaseModel:
     """Return a whole network, or an encoder in a network with otherwise random weights."""
     is_whole = any(name.startswith(_HEAD) for name in found)
+    found = {name: each for name, each in found.items() if not _in_encoder(name).startswith(_CLASSIFIERS)}
     for name, encoder in _candidates(usual, is_whole):
         kind = Architecture(name, encoder)
         named = found if is_whole else _as_encoder(found, kind)
-        named = {each: tensor for each, tensor in named.items() if not each.startswith(_CLASSIFIERS)}
         first = named.get(f"{kind.first_layer}.weight")
         if first is None or first.ndim != 4 or not first.shape[1]:
             continue
@@ -165,9 +166,12 @@ def _candidates(usual: Architecture, is_whole: bool) -> Iterator[tuple[str, str]
 def _as_encoder(found: Weights, kind: Architecture) -> Weights:
     """Return the weights of an encoder under their names in the network."""
     within = f"{_ENCODER}model." if kind.library_name.startswith(TIMM) else _ENCODER
-    plain = {name.removeprefix(_ENCODER).removeprefix("model."): each for name, each in found.items()}
-    kept = {name: each for name, each in plain.items() if not f"{_ENCODER}{name}".startswith(_CLASSIFIERS)}
-    return {within + name: each for name, each in kept.items()}
+    return {within + _in_encoder(name): each for name, each in found.items()}
+
+
+def _in_encoder(name: str) -> str:
+    """Return the name of a weight within its encoder, with or without what the library puts around it."""
+    return name.removeprefix(_ENCODER).removeprefix("model.")
 
 
 def _fits(found: Weights, expected: Mapping[str, torch.Size], is_whole: bool) -> bool:

@@ -10,6 +10,7 @@ Scope: layers; names and shapes of their parameters stay. Independent of the dec
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import torch
 from torch import Tensor, nn
@@ -50,6 +51,7 @@ def _replace_classes(model: nn.Module, attribute: str, replaced: Callable[[type[
             part.__class__ = replaced(type(part))
 
 
+@cache
 def _upsampling_block(library_class: type[nn.Module]) -> type[nn.Module]:
     """Return the library's class of a convolution with group normalization, upsampling without aligned corners."""
 
@@ -61,6 +63,7 @@ def _upsampling_block(library_class: type[nn.Module]) -> type[nn.Module]:
     return UpsamplingBlock
 
 
+@cache
 def _fused_attention(library_class: type[nn.Module]) -> type[nn.Module]:
     """Return the library's class of attention, without a matrix of all pairs of pixels in memory."""
 

@@ -45,22 +45,20 @@ from ..learning.checkpoint import (
     take_over,
 )
 from ..learning.chips import ChipSampler, prefetch
-from ..learning.computation_plan import plan_computation
+from ..learning.computation_plan import ComputationPlan, plan_computation
 from ..learning.following import follow, leading
 from ..learning.history import History
-from ..learning.image_tiles import TilePlan
 from ..learning.image_trainer import ImageTrainer
 from ..learning.parallel_meter import Meter
 from ..learning.pipeline_trainer import PipelineTrainer
 from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
-from ..learning.training_memory import MemoryPlan
 from ..learning.validation import Validation
 from ..learning.whole_images import ImageSampler, draw_images
 from ..models.architectures import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_network
-from ..models.base_model import BaseModel, read_base_model, wanted
-from ..models.engines import Engine, NativeEngine, why_not_ipex
+from ..models.base_model import BaseModel, architecture_for, read_base_model
+from ..models.engines import NativeEngine, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, save_model, weights_sha256
 from ..reports.panels import COMPUTED_PX as PANEL_COMPUTED_PX
@@ -105,13 +103,8 @@ class Setup:
     architecture : Architecture
     chip_px : int
         Side of a chip as it enters the model.
-    memory : MemoryPlan
-    tiles : TilePlan, optional
-        Where whole images are learned from: how they are divided.
-    balance : tuple of int
-        Where the model is cut into the stages of a pipeline: how many of its parts each has; else empty.
-    engine : Engine
-        Trains the model.
+    plan : ComputationPlan
+        Engine, memory, tiles of whole images, stages of a pipeline.
     identity : dict
         What a checkpoint must share with this run to be resumed; see `identify`.
     base_halo_px : int
@@ -125,10 +118,7 @@ class Setup:
     classes: tuple[RoadClass, ...]
     architecture: Architecture
     chip_px: int
-    memory: MemoryPlan
-    tiles: Optional[TilePlan]
-    balance: tuple[int, ...]
-    engine: Engine
+    plan: ComputationPlan
     identity: dict[str, Any]
     base_halo_px: int
     base_sha256: str
@@ -203,7 +193,7 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
 
 
 def _result(setup: Setup, training: Training, card: ModelCard, is_stopped: bool) -> dict[str, Any]:
-    job, engine = setup.job, setup.engine
+    job, engine = setup.job, setup.plan.engine
     return {
         "model": job.model,
         **({"report": job.report} if job.report else {}),
@@ -229,26 +219,13 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     require_alike(group, {**versions(), **identity, "initial weights": weights_sha256(model.state_dict())})
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)
     with agreed(group):
-        chosen = plan_computation(job, images, architecture, chip_px, former, reporter, group)
-    engine, fit, memory = chosen.engine, chosen.fit, chosen.memory
+        plan = plan_computation(job, images, architecture, chip_px, former, reporter, group)
+    fit = plan.fit
     job = dataclasses.replace(job, **fit.options)
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)  # a checkpoint may say nothing of it
     base_halo_px, base_sha256 = (base.halo_px, weights_sha256(base.weights)) if base else (0, "")
-    setup = Setup(
-        job,
-        images,
-        classes,
-        architecture,
-        chip_px,
-        memory,
-        chosen.tiles,
-        chosen.balance,
-        engine,
-        identity,
-        base_halo_px,
-        base_sha256,
-    )
-    if memory.is_recomputing:
+    setup = Setup(job, images, classes, architecture, chip_px, plan, identity, base_halo_px, base_sha256)
+    if plan.memory.is_recomputing:
         from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
         recompute_activations(model)
@@ -277,12 +254,14 @@ def _prepare(
     setup: Setup, model: nn.Module, former: Optional[Checkpoint], reporter: Reporter, group: Group
 ) -> Training:
     """Return the training that is to begin, or to be resumed from a checkpoint."""
-    images, job, engine = setup.images, setup.job, setup.engine
+    images, job, engine = setup.images, setup.job, setup.plan.engine
     format_ = job.exchange_precision
-    if setup.tiles:
-        trainer = ImageTrainer(model, engine, job, setup.tiles, group, format_, lambda _: reporter.check_cancelled())
-    elif setup.balance:
-        trainer = PipelineTrainer(model, engine, job, group, setup.balance, job.pipeline_schedule, format_)
+    if setup.plan.tiles:
+        trainer = ImageTrainer(
+            model, engine, job, setup.plan.tiles, group, format_, lambda _: reporter.check_cancelled()
+        )
+    elif setup.plan.balance:
+        trainer = PipelineTrainer(model, engine, job, group, setup.plan.balance, job.pipeline_schedule, format_)
     else:
         trainer = Trainer(model, engine, job, group, job.sharing, format_)
     with agreed(group):
@@ -305,7 +284,7 @@ def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:
     """Train to the end, writing checkpoints; return whether the user stopped it before."""
     job, group = setup.job, training.trainer.group
     interval_s = job.checkpoint_minutes * 60
-    writer = CheckpointWriter(checkpoint_path(job.model), interval_s, setup.identity, setup.engine, reporter)
+    writer = CheckpointWriter(checkpoint_path(job.model), interval_s, setup.identity, setup.plan.engine, reporter)
     with shutdown.critical_section(), writer, leading(group):  # so that a stopped run can be resumed
         try:
             training.run(_batches(setup, training), writer.keep)
@@ -334,7 +313,7 @@ def _batches(setup: Setup, training: Training) -> Iterator[tuple[Any, Any]]:
     Or whole images, and how many pixels of each are labeled.
     """
     job = setup.job
-    if setup.tiles:
+    if setup.plan.tiles:
         return draw_images(ImageSampler(setup.images, job.seed), job.accumulation, training.history.step)
     sampler, chips = ChipSampler(setup.images, setup.chip_px, job.seed), job.batch_size * job.accumulation
     trainer = training.trainer
@@ -392,7 +371,7 @@ def _start_model(
     """Return the model to train, with the weights of the base model if there is one, and its architecture."""
     names = tuple(band.name for band in images[0].bands)
     shape = {"in_channels": len(names), "classes": 1 + len(classes)}
-    known = base.architecture if base else wanted(job.architecture, job.encoder)
+    known = base.architecture if base else architecture_for(job.architecture, job.encoder)
     architecture = dataclasses.replace(known, **shape)
     model = build_network(architecture)
     if base:
@@ -406,7 +385,7 @@ def _best_predictor(setup: Setup, training: Training) -> Predictor:
     """Return the best model, ready to infer in the precision in which it was trained."""
     model = build_network(setup.architecture)
     model.load_state_dict(training.best.weights)
-    native = NativeEngine(setup.engine.precision, setup.engine.reason)
+    native = NativeEngine(setup.plan.engine.precision, setup.plan.engine.reason)
     return Predictor(native.prepare_inference(model), native, setup.images[0].bands)
 
 
@@ -414,7 +393,7 @@ def _describe(
     setup: Setup, training: Training, predictor: Predictor, validation: Validation, reporter: Reporter
 ) -> ModelCard:
     """Return the model's card, with its class accuracy and the halo that its tiles need."""
-    job, images, engine, history = setup.job, setup.images, setup.engine, training.history
+    job, images, engine, history = setup.job, setup.images, setup.plan.engine, training.history
     accuracy = _class_accuracy(validation, reporter)
     halo_px = _measured_halo_px(setup, training, predictor, validation, reporter)
     return ModelCard(
@@ -487,7 +466,7 @@ def _class_accuracy(validation: Validation, reporter: Reporter) -> dict[str, flo
 def _record(
     setup: Setup, training: Training, predictor: Predictor, card: ModelCard, panels: int, warnings: list[str]
 ) -> TrainingRecord:
-    history, best, engine = training.history, training.best, setup.engine
+    history, best, engine = training.history, training.best, setup.plan.engine
     return TrainingRecord(
         options=dataclasses.asdict(setup.job),
         hardware=processor.name(),
@@ -507,7 +486,7 @@ def _record(
         notes=history.notes,
         steps_done=history.step,
         steps_planned=setup.job.steps,
-        memory_bytes=setup.memory.peak_bytes,
+        memory_bytes=setup.plan.memory.peak_bytes,
         panels=make_panels(predictor, setup.images, panels),
         versions=card.versions,
     )

@@ -22,7 +22,7 @@ from .picture.sensor import BANDS, BLOCK_PX, Camera, compressed, take
 from .picture.view import Look, View
 from .plan.land import plan_land
 from .plan.layouts import LAYOUTS
-from .plan.lookalikes import no_lookalikes, plan_lookalikes
+from .plan.lookalikes import plan_lookalikes
 from .plan.pavement import lay_pavement
 from .plan.regions import choose_region
 from .plan.streets import plan_streets
@@ -117,7 +117,7 @@ def plan_scene(
     place = choose_region(region, rng)
     land, look = plan_land(side_m, streets, place, rng), look_for(rng)
     camera = camera_for(rng, bands, bit_depth, look.seed)
-    strips = plan_lookalikes(side_m, streets, land.covers, lookalikes, rng) if lookalikes else no_lookalikes()
+    strips = plan_lookalikes(side_m, streets, land.covers, lookalikes, rng)
     scenery = Scenery(streets, lay_pavement(streets), land, strips, place, look, camera)
     west, south = _CORNER
     transform = Affine(resolution_m, 0, west, 0, -resolution_m, south + side_m)

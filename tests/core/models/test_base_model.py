@@ -9,6 +9,7 @@ import segmentation_models_pytorch as smp
 import torch
 from safetensors.torch import save_file
 
+from support.http_files import QuietHandler
 from training_core.errors import ModelFileError, RuntimeEnvironmentError
 from training_core.events import Log, Progress, Reporter
 from training_core.geodata.rasters import Band
@@ -132,17 +133,8 @@ def hub(monkeypatch, tmp_path):
     told = {"sha256": hashlib.sha256(content).hexdigest()}
     asked = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_HEAD(self):
-            self._answer(has_body=False)
-
-        def do_GET(self):
-            self._answer(has_body=True)
-
-        def log_message(self, *_):
-            pass
-
-        def _answer(self, has_body):
+    class Handler(QuietHandler):
+        def answer(self, has_body):
             asked.append(self.path)
             name = self.path.rpartition("/")[2]
             body = served[name]

@@ -21,19 +21,23 @@ def serving(folder):
             process.kill()
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers requests for a file, or for a range of its bytes."""
+class QuietHandler(http.server.BaseHTTPRequestHandler):
+    """Leaves HEAD and GET to `answer`, and logs nothing."""
 
     def do_HEAD(self):
-        self._answer(has_body=False)
+        self.answer(has_body=False)
 
     def do_GET(self):
-        self._answer(has_body=True)
+        self.answer(has_body=True)
 
     def log_message(self, *_):
         pass
 
-    def _answer(self, has_body):
+
+class FileHandler(QuietHandler):
+    """Answers requests for a file, or for a range of its bytes."""
+
+    def answer(self, has_body):
         path = Path(sys.argv[1], self.path.lstrip("/"))
         if not path.is_file():
             self.send_error(404)
@@ -52,6 +56,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), FileHandler)
     print(server.server_port, flush=True)
     server.serve_forever()

@@ -29,11 +29,6 @@ _TONE = 0.12
 Strip = tuple[int, Polygon]
 
 
-def no_lookalikes() -> gpd.GeoDataFrame:
-    """Return a table of none."""
-    return table(np.empty(0, dtype=object), kind=np.empty(0, dtype=int), tone=np.empty(0))
-
-
 def plan_lookalikes(
     side_m: float, streets: StreetPlan, covers: gpd.GeoDataFrame, share: float, rng: np.random.Generator
 ) -> gpd.GeoDataFrame:
@@ -56,6 +51,8 @@ def plan_lookalikes(
     GeoDataFrame
         Polygons with kind and tone (a factor of brightness); later ones lie above earlier ones.
     """
+    if not share:
+        return _as_table([], rng)
     blocks = covers.geometry.to_numpy()
     urbanity = streets.towns.urbanity(shapely.get_coordinates(shapely.point_on_surface(blocks)))
     is_open = (urbanity < _COUNTRY_BELOW) & (shapely.area(blocks) > _LEAST_BLOCK_M2)
@@ -66,12 +63,16 @@ def plan_lookalikes(
     for kind in (WASH, CANAL):
         if rng.random() < _CROSSING_SHARE * share:
             strips.extend(_crossing(kind, side_m, country, rng))
-    if not strips:
-        return no_lookalikes()
-    kinds, shapes = zip(*strips)
-    shapes = np.array(shapes, dtype=object)
-    tone = np.exp(rng.normal(0, _TONE, len(shapes)))
-    return table(shapes, kind=np.array(kinds), tone=tone)[~shapely.is_empty(shapes)].reset_index(drop=True)
+    return _as_table(strips, rng)
+
+
+def _as_table(strips: list[Strip], rng: np.random.Generator) -> gpd.GeoDataFrame:
+    strips = [strip for strip in strips if not strip[1].is_empty]
+    kind, shapes = (
+        np.array([kind for kind, _ in strips], dtype=int),
+        np.array([each for _, each in strips], dtype=object),
+    )
+    return table(shapes, kind=kind, tone=np.exp(rng.normal(0, _TONE, len(strips))))
 
 
 def _in_block(block, rng: np.random.Generator) -> Iterator[Strip]:
