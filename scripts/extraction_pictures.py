@@ -23,6 +23,7 @@ from training_core.events import Reporter
 from training_core.extraction.bitmask import BitMask
 from training_core.extraction.centering import between_pixels, center
 from training_core.extraction.clearance import Clearance, cut_ends
+from training_core.extraction.least_cost_ways import least_cost_ways
 from training_core.extraction.road_mask import find_road
 from training_core.extraction.smoothing import smooth, thin_out
 from training_core.extraction.thinning import thin_bits
@@ -34,6 +35,7 @@ from training_core.networks.cleaning import drop_short_components, prune_spurs, 
 from training_core.networks.gaps import join_gaps, snap_ends
 from training_core.networks.graph import Graph, scaled
 from training_core.networks.junctions import merge_crossings, straighten_ends, straighten_junctions
+from training_core.networks.likely_links import join_likely
 from training_core.networks.surroundings import Surroundings
 from training_core.scenes.scene import Scene, make_scene
 
@@ -108,10 +110,15 @@ def draw_network(folder: Path, image: np.ndarray, raster: RoadRaster, options: V
     save(folder / "5_skeleton.png", colored((road.unpacked(), LIGHT), (skeleton.unpacked(), LINE), ground=WHITE))
     traced = scaled(trace_pixels(skeleton.pixels()), PIXEL_M)
     save(folder / "6_graph.png", below, (traced, LINE), nodes=traced)
+
+    def probability_at(points: np.ndarray) -> np.ndarray:
+        return raster.probability_at(points / PIXEL_M)
+
     surroundings = Surroundings(
         clearance_m=clearance,
         width_m=clearance.width_m,
         is_data_edge=lambda points: ends.at(points / PIXEL_M),
+        ways=lambda starts, ends: least_cost_ways(starts, ends, probability_at, raster.threshold),
         half_pixel_m=RESOLUTION_M / 2,
     )
     pruned = prune_spurs(traced, options.spur_m, surroundings)
@@ -123,6 +130,7 @@ def draw_network(folder: Path, image: np.ndarray, raster: RoadRaster, options: V
     save(folder / "8_centered.png", pale, (pruned, OLD), (centered, LINE), part=CLOSE_UP)
     joined = join_gaps(centered, options.gap_m, options.gap_angle, surroundings)
     joined = join_chains(snap_ends(joined, options.snap_m, surroundings))
+    joined = join_chains(join_likely(joined, options.likely_gap_m, options.link_probability, surroundings)[0])
     joined = prune_spurs(joined, options.spur_m, surroundings)
     save(folder / "9_gaps.png", below, (joined, NEW), (centered, LINE), nodes=joined)
     merged = merge_crossings(straighten_junctions(joined, surroundings), surroundings)

@@ -69,6 +69,7 @@ _SOURCE_TYPES = {
 _SINK_TYPES = {
     "roads": _LINE,
     "nodes": _POINT,
+    "links": _LINE,
     "errors": _LINE,
     "changes": _LINE,
     "reached": _POINT,

@@ -712,12 +712,24 @@
         <translation>Wahrscheinlichkeit in Lücken</translation>
     </message>
     <message>
+        <source>Longest likely gap (m)</source>
+        <translation>Längste wahrscheinliche Lücke (m)</translation>
+    </message>
+    <message>
+        <source>Probability of links</source>
+        <translation>Wahrscheinlichkeit von Verbindungen</translation>
+    </message>
+    <message>
         <source>Center lines on roads</source>
         <translation>Linien auf Straßenmitte zentrieren</translation>
     </message>
     <message>
         <source>Nodes</source>
         <translation>Knoten</translation>
+    </message>
+    <message>
+        <source>Links</source>
+        <translation>Verbindungen</translation>
     </message>
     <message>
         <source>Extract roads</source>

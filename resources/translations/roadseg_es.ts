@@ -712,12 +712,24 @@
         <translation>Probabilidad en los huecos</translation>
     </message>
     <message>
+        <source>Longest likely gap (m)</source>
+        <translation>Hueco probable más largo (m)</translation>
+    </message>
+    <message>
+        <source>Probability of links</source>
+        <translation>Probabilidad de los enlaces</translation>
+    </message>
+    <message>
         <source>Center lines on roads</source>
         <translation>Centrar las líneas en las vías</translation>
     </message>
     <message>
         <source>Nodes</source>
         <translation>Nodos</translation>
+    </message>
+    <message>
+        <source>Links</source>
+        <translation>Enlaces</translation>
     </message>
     <message>
         <source>Extract roads</source>

@@ -712,12 +712,24 @@
         <translation>Probabilité dans les lacunes</translation>
     </message>
     <message>
+        <source>Longest likely gap (m)</source>
+        <translation>Plus long vide probable (m)</translation>
+    </message>
+    <message>
+        <source>Probability of links</source>
+        <translation>Probabilité des liaisons</translation>
+    </message>
+    <message>
         <source>Center lines on roads</source>
         <translation>Centrer les lignes sur les routes</translation>
     </message>
     <message>
         <source>Nodes</source>
         <translation>Nœuds</translation>
+    </message>
+    <message>
+        <source>Links</source>
+        <translation>Liaisons</translation>
     </message>
     <message>
         <source>Extract roads</source>

@@ -23,19 +23,24 @@ from ..geodata.road_raster import RoadRaster
 from ..jobs import NetworkOptions
 from ..networks import cleaning, gaps, junctions
 from ..networks.chains import join_chains
-from ..networks.graph import Graph, scaled
-from ..networks.network_tables import SPEED, Network, to_tables
+from ..networks.graph import Graph, scaled, select_edges
+from ..networks.likely_links import Links, join_likely
+from ..networks.network_tables import SPEED, Network, link_table, to_tables
 from ..networks.osm_tags import osm_tags
 from ..networks.surroundings import Surroundings
+from ..networks.ways import Ways, straight_ways
 from . import smoothing
 from .bitmask import BitMask
 from .centering import between_pixels, center
 from .clearance import Clearance, cut_ends
+from .least_cost_ways import least_cost_ways
 from .line_classes import class_votes, elected
 from .road_mask import find_road
 from .thinning import thin_bits
 from .tracing import trace_pixels
 
+# Fractions of a pixel count so far: beyond, rounding would decide in which of two a place lies.
+_PLACE_DIGITS = 6
 # Where along a gap its probability is sampled: not near its ends, which still are road.
 _GAP_SHARES = np.linspace(0.25, 0.75, 21)
 
@@ -65,18 +70,40 @@ def extract_network(
     Network
         Empty, after a warning, where no roads are found.
     """
-    graph, clearance = trace_roads(raster, grid.pixel_m, options, reporter.part(0, 0.85))
+    traced = trace_roads(raster, grid.pixel_m, options, reporter.part(0, 0.85))
+    graph, clearance = traced.graph, traced.clearance
     graph = cleaning.drop_short_components(graph, options.min_length_m)
     reporter.check_cancelled()
     reporter.progress(0.85, "Measuring roads")
     measures = measure_lines(graph, raster, clearance, classes)
     columns = attributes(graph, measures, classes.classes if classes else ())
     graph = cleaning.simplify(graph, options.simplify_m)
-    found = to_tables(graph, partial(_map_points, grid), grid.crs, columns)
+    to_map, links = partial(_map_points, grid), traced.links
+    found = to_tables(graph, to_map, grid.crs, columns)
+    found = replace(found, links=link_table(links, to_map(links.ways.points), grid.crs))
     if not len(found.roads):
         reporter.warning("No roads were found: the network is empty.")
     reporter.progress(1, f"{len(found.roads)} roads")
     return found
+
+
+@dataclass(frozen=True)
+class TracedRoads:
+    """The roads of a raster.
+
+    Parameters
+    ----------
+    graph : Graph
+        In meters from the center of the first pixel; vertices are some pixels apart.
+    clearance : Clearance
+        Of places in the raster.
+    links : Links
+        That were looked at, whether they were joined or not; none of a mask.
+    """
+
+    graph: Graph
+    clearance: Clearance
+    links: Links
 
 
 def trace_roads(
@@ -85,8 +112,8 @@ def trace_roads(
     options: NetworkOptions,
     reporter: Reporter,
     linked: Optional[np.ndarray] = None,
-) -> tuple[Graph, Clearance]:
-    """Return the roads of a raster as a graph, with all of its components, and the clearance of places in it.
+) -> TracedRoads:
+    """Return the roads of a raster as a graph, with all of its components.
 
     Every step looks no farther around a place than some road widths and the lengths among the options. So a part of a
     raster has the roads of the whole, but near where it is cut; it must begin at a multiple of 8 columns and rows.
@@ -105,9 +132,7 @@ def trace_roads(
 
     Returns
     -------
-    graph : Graph
-        In meters from the center of the first pixel; vertices are some pixels apart.
-    clearance : Clearance
+    TracedRoads
     """
     sides_m = np.array(pixel_m)
 
@@ -130,7 +155,8 @@ def trace_roads(
         graph = center(graph, between_pixels(raster, road, sides_m), surroundings)
     graph = _within(junctions.straighten_ends(graph, surroundings), sides_m * (raster.width - 1, raster.height - 1))
     begin(0.95, "Closing gaps")
-    return _connect(graph, options, surroundings), clearance
+    graph, links = _connect(graph, options, surroundings, raster.threshold is not None)
+    return TracedRoads(graph, clearance, links)
 
 
 def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, least: float) -> Surroundings:
@@ -147,21 +173,37 @@ def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, 
         probability = raster.probability_at(places.reshape(-1, 2) / pixel_m).reshape(places.shape[:2])
         return np.nan_to_num(probability, nan=least).mean(axis=0) >= least - 1e-9
 
+    def probability_at(points: np.ndarray) -> np.ndarray:
+        return raster.probability_at(np.round(points / pixel_m, _PLACE_DIGITS))
+
+    def ways(starts: np.ndarray, ends: np.ndarray) -> Ways:
+        if raster.threshold is None:
+            return straight_ways(starts, ends)
+        return least_cost_ways(starts, ends, probability_at, raster.threshold)
+
     return Surroundings(
         clearance_m=clearance,
         width_m=clearance.width_m,
         is_data_edge=lambda points: data_edge.at(points / pixel_m),
         is_likely=is_likely,
+        ways=ways,
         half_pixel_m=float(pixel_m.min()) / 2,
     )
 
 
-def _connect(graph: Graph, options: NetworkOptions, surroundings: Surroundings) -> Graph:
-    """Return the graph with gaps closed and junctions where the roads meet; see `gaps` and `junctions`."""
+def _connect(
+    graph: Graph, options: NetworkOptions, surroundings: Surroundings, has_probability: bool
+) -> tuple[Graph, Links]:
+    """Return the graph with gaps closed and junctions where the roads meet; see `gaps`, `likely_links`, `junctions`."""
     graph = gaps.join_gaps(graph, options.gap_m, options.gap_angle, surroundings)
-    graph = join_chains(gaps.snap_ends(graph, options.snap_m, surroundings))
+    graph, links = join_chains(gaps.snap_ends(graph, options.snap_m, surroundings)), Links.none()
+    if has_probability:
+        graph, links = join_likely(graph, options.likely_gap_m, options.link_probability, surroundings)
+        graph = join_chains(graph)
     graph = cleaning.prune_spurs(graph, options.spur_m, surroundings)
-    return junctions.merge_crossings(junctions.straighten_junctions(graph, surroundings), surroundings)
+    graph = junctions.merge_crossings(junctions.straighten_junctions(graph, surroundings), surroundings)
+    # Of two straight edges between junctions that have become one, the second has no length.
+    return select_edges(graph, graph.lengths() > 0), links
 
 
 def _within(graph: Graph, last: np.ndarray) -> Graph:

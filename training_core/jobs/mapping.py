@@ -35,6 +35,17 @@ def _classes_option() -> str:
     )
 
 
+def _links_option() -> str:
+    """Return the field `links`: the layer of gaps that were looked at."""
+    return option(
+        "",
+        "Links",
+        "Gaps that were looked at to write, as lines along the likeliest way, with the probability of a road there and "
+        "whether they were joined, or why not. None of a mask.",
+        kind=VECTOR_OUTPUT,
+    )
+
+
 @dataclass(frozen=True)
 class Segment(SegmentOptions):
     """Segment roads in an image: road mask and probability.
@@ -122,6 +133,7 @@ class Vectorize(NetworkOptions):
     )
     roads: str = option("", "Roads", "Center-lines to write.", kind=VECTOR_OUTPUT, required=True)
     nodes: str = option("", "Nodes", "Junctions and dead ends to write, as points.", kind=VECTOR_OUTPUT)
+    links: str = _links_option()
 
 
 @dataclass(frozen=True)
@@ -139,6 +151,7 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
     model: str = model_option(STARTER)
     aoi: str = option("", "Area of interest", "Polygons outside of which nothing is segmented.", kind=VECTOR)
     roads: str = option("", "Roads", "Center-lines to write.", kind=VECTOR_OUTPUT, required=True)
+    links: str = _links_option()
     mask: str = option("", "Road mask", "Mask to write: 1 road, 0 background, 255 no data.", kind=RASTER_OUTPUT)
     classes: str = _classes_option()
 

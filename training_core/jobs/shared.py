@@ -296,6 +296,24 @@ class NetworkOptions(CleaningOptions):
         maximum=1,
         advanced=True,
     )
+    likely_gap_m: float = option(
+        45.0,
+        "Longest likely gap",
+        "A dead end is connected with another one, or with a road, up to this distance along the likeliest way between "
+        "them, if the probability there speaks for a road; 0 connects none. No effect on masks.",
+        unit="m",
+        minimum=0,
+        maximum=100,
+        advanced=True,
+    )
+    link_probability: float = option(
+        0.3,
+        "Probability of links",
+        "Minimum probability that a road runs along such a link, by its length, turn, and mean and worst evidence.",
+        minimum=0.01,
+        maximum=1,
+        advanced=True,
+    )
     center: bool = option(
         True,
         "Center lines on roads",

@@ -6,36 +6,23 @@ files.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
 from .cleaning import TIE_DIGITS
+from .dead_ends import DeadEnds, angles, dead_ends
 from .graph import Graph
 from .graph_edits import link, split_edges
 from .surroundings import Surroundings
 
-# A road's direction at its end is that of the last stretch of this length.
-_STRAIGHT_M = 15.0
 # Gaps below this share of the longest may turn by this many times the angle: one pixel turns a short way by much.
 _SHORT_GAP, _SHORT_GAP_TURN = 0.3, 1.5
 # Directions in degrees from straight ahead in which a dead end is extended, the first that meets an edge; but for
 # straight ahead the edge must be crossed at this angle at least, as a road that runs alongside is not.
 _RAY_ANGLES, _LEAST_CROSSING_ANGLE = (0, -10, 10, -20, 20), 45.0
-# A road is joined with itself only if the way around is at least this many times the gap.
-_WAY_AROUND = 4.0
-
-
-@dataclass(frozen=True)
-class _DeadEnds:
-    """Dead ends: nodes (k,), edges (k,), places in meters (k, 2), and directions ahead as unit vectors (k, 2)."""
-
-    node: np.ndarray
-    edge: np.ndarray
-    place: np.ndarray
-    ahead: np.ndarray
+# Ends are joined only if the way around along the network is at least this many times as long.
+WAY_AROUND = 4.0
 
 
 def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surroundings) -> Graph:
@@ -61,23 +48,24 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
     Graph
         A new edge has the origin of the longer of both roads.
     """
-    ends = _dead_ends(graph, surroundings)
+    ends = dead_ends(graph, surroundings)
     if gap_m <= 0 or len(ends.node) < 2:
         return graph
     pairs = KDTree(ends.place).query_pairs(gap_m, output_type="ndarray").astype(np.int64)
     first, second = pairs.T
     way = ends.place[second] - ends.place[first]
     distance_m, length_m = np.hypot(*way.T), graph.lengths()
-    turn = np.maximum(_angles(ends.ahead[first], way), _angles(ends.ahead[second], -way))
+    turn = np.maximum(angles(ends.ahead[first], way), angles(ends.ahead[second], -way))
     fits = turn <= gap_angle * np.where(distance_m < _SHORT_GAP * gap_m, _SHORT_GAP_TURN, 1)
     around_m = np.where(ends.edge[first] == ends.edge[second], length_m[ends.edge[first]], np.inf)
-    fits &= around_m >= _WAY_AROUND * distance_m
+    fits &= around_m >= WAY_AROUND * distance_m
     fits &= surroundings.is_likely(ends.place[first], ends.place[second])
     cost = distance_m[fits] * (1 + turn[fits] / 90)
     x, y = np.minimum(ends.place[first[fits]], ends.place[second[fits]]).T  # of equal ones, the upper left one
     chosen = _greedy_matching(pairs[fits][np.lexsort((x, y, np.round(cost, TIE_DIGITS)))])
     longer = chosen[np.arange(len(chosen)), length_m[ends.edge[chosen]].argmax(axis=1)]
-    return link(graph, ends.node[chosen], graph.origin_of(ends.edge[longer]), surroundings.is_bridge(graph))
+    ways = surroundings.ways(*ends.place[chosen].transpose(1, 0, 2))
+    return link(graph, ends.node[chosen], graph.origin_of(ends.edge[longer]), surroundings.is_bridge(graph), ways)
 
 
 def snap_ends(graph: Graph, snap_m: float, surroundings: Surroundings) -> Graph:
@@ -101,36 +89,17 @@ def snap_ends(graph: Graph, snap_m: float, surroundings: Surroundings) -> Graph:
     Graph
         A new edge has the origin of the road that it extends.
     """
-    ends = _dead_ends(graph, surroundings)
+    ends = dead_ends(graph, surroundings)
     if snap_m <= 0 or not len(ends.node):
         return graph
-    end, edge, meeting = _first_met(graph, ends, snap_m, surroundings.is_bridge(graph))
+    end, edge, meeting = first_met(graph, ends, snap_m, surroundings.is_bridge(graph))
     along_m = shapely.line_locate_point(graph.shapes()[edge], meeting)
     likely = surroundings.is_likely(ends.place[end], shapely.get_coordinates(meeting))
     end, edge, along_m = end[likely], edge[likely], along_m[likely]
     origin = graph.origin_of(ends.edge[end])
     split, nodes = split_edges(graph, edge, along_m)
-    return link(split, np.column_stack([ends.node[end], nodes]), origin, surroundings.is_bridge(split))
-
-
-def _dead_ends(graph: Graph, surroundings: Surroundings) -> _DeadEnds:
-    """Return the dead ends of a graph, but for those at the edge of the data."""
-    is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
-    edge, side = np.nonzero(is_end[graph.edges])
-    shapes = graph.shapes()[edge]
-    length_m = shapely.length(shapes)
-    begin_m = np.minimum(_STRAIGHT_M, length_m)
-    begin = shapely.line_interpolate_point(shapes, np.where(side == 0, begin_m, length_m - begin_m))
-    node = graph.edges[edge, side]
-    way = graph.nodes[node] - shapely.get_coordinates(begin)
-    ahead = way / np.maximum(np.hypot(*way.T), 1e-12)[:, None]
-    return _DeadEnds(node, edge, graph.nodes[node], ahead)
-
-
-def _angles(ahead: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """Return the angles in degrees between vectors, (k, 2) each: (k,), float64; 0 where one has no length."""
-    cross = ahead[:, 0] * way[:, 1] - ahead[:, 1] * way[:, 0]
-    return np.degrees(np.abs(np.arctan2(cross, (ahead * way).sum(axis=1))))
+    ways = surroundings.ways(ends.place[end], split.nodes[nodes])
+    return link(split, np.column_stack([ends.node[end], nodes]), origin, surroundings.is_bridge(split), ways)
 
 
 def _greedy_matching(pairs: np.ndarray) -> np.ndarray:
@@ -144,12 +113,28 @@ def _greedy_matching(pairs: np.ndarray) -> np.ndarray:
     return np.array(chosen, dtype=np.int64).reshape(-1, 2)
 
 
-def _first_met(
-    graph: Graph, ends: _DeadEnds, reach_m: float, is_bridge: np.ndarray
+def first_met(
+    graph: Graph, ends: DeadEnds, reach_m: float, is_bridge: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the first edge that a ray from a dead end meets: the dead end, the edge, and the point where, (k,) each.
+    """Return the first edge that a ray from each dead end meets.
 
     Rays are cast straight ahead first; those aside count only where none before them meets an edge.
+
+    Parameters
+    ----------
+    graph : Graph
+    ends : DeadEnds
+    reach_m : float
+        Length of the rays in meters.
+    is_bridge : ndarray (m,), bool
+        Edges that none meets.
+
+    Returns
+    -------
+    end, edge : ndarray (k,), int64
+        Number of the dead end, and of the edge.
+    meeting : ndarray (k,), object
+        The point where they meet.
     """
     edges = np.flatnonzero(~is_bridge)
     shapes = graph.shapes()[edges]
@@ -167,7 +152,7 @@ def _first_met(
     along_m = shapely.line_locate_point(shapes[met], meeting)
     is_first = ends.node[end] == graph.edges[edge, 0]
     back_m = np.where(is_first, along_m, graph.lengths()[edge] - along_m)
-    fits = (distance_m > 0) & ((ends.edge[end] != edge) | (back_m >= _WAY_AROUND * distance_m))
+    fits = (distance_m > 0) & ((ends.edge[end] != edge) | (back_m >= WAY_AROUND * distance_m))
     is_aside = ray >= len(ends.node)
     fits &= ~is_aside | (_crossing_angles(shapes[met], along_m, heading[ray]) >= _LEAST_CROSSING_ANGLE)
     order = np.flatnonzero(fits)
@@ -182,5 +167,5 @@ def _crossing_angles(shapes: np.ndarray, along_m: np.ndarray, heading: np.ndarra
         shapely.get_coordinates(shapely.line_interpolate_point(shapes, np.maximum(along_m + step, 0)))
         for step in (-1.0, 1.0)
     )
-    turn = _angles(after - before, heading)
+    turn = angles(after - before, heading)
     return np.minimum(turn, 180 - turn)

@@ -1,4 +1,4 @@
-"""Edits of a graph: split edges at new nodes, add straight edges, and node these where they cross others.
+"""Edits of a graph: split edges at new nodes, add edges, and node these where they cross others.
 
 Scope: topology and plane geometry. Independent of why an edge is added, of roads and maps.
 """
@@ -11,13 +11,20 @@ import numpy as np
 import shapely
 
 from .graph import Graph, join_nodes, select_edges
+from .ways import Ways, straight_ways
 
 # Places closer together than this, in the unit of length, are one.
 _SAME_PLACE = 1e-6
 
 
-def link(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], is_bridge: np.ndarray) -> Graph:
-    """Return the graph with straight edges between pairs of its nodes, noded where they cross other edges.
+def link(
+    graph: Graph,
+    pairs: np.ndarray,
+    origin: Optional[np.ndarray],
+    is_bridge: np.ndarray,
+    ways: Optional[Ways] = None,
+) -> Graph:
+    """Return the graph with edges between pairs of its nodes, noded where they cross other edges.
 
     Parameters
     ----------
@@ -28,13 +35,15 @@ def link(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], is_bridg
         Origin of each new edge, where the graph's edges have one.
     is_bridge : ndarray (m,), bool
         Edges that are crossed without a node.
+    ways : Ways, optional
+        The course of each edge, from its first node to its second; straight without.
 
     Returns
     -------
     Graph
         An edge that a crossing cuts is two; what a cut leaves without length is dropped.
     """
-    linked = add_edges(graph, pairs, origin)
+    linked = add_edges(graph, pairs, origin, ways)
     first, second, along, across = _crossings(linked, len(graph.edges), is_bridge)
     split, nodes = split_edges(linked, np.append(first, second), np.append(along, across))
     noded = join_nodes(split, nodes.reshape(2, -1).T)
@@ -64,8 +73,8 @@ def _crossings(
     return first, second, along[is_inner], shapely.line_locate_point(shapes[second], crossing[is_inner])
 
 
-def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray]) -> Graph:
-    """Return the graph with straight edges between pairs of its nodes, after its own edges; crossings get no node.
+def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], ways: Optional[Ways] = None) -> Graph:
+    """Return the graph with edges between pairs of its nodes, after its own edges; crossings get no node.
 
     Parameters
     ----------
@@ -74,16 +83,21 @@ def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray]) -> 
         The nodes to link.
     origin : ndarray (k,), int64, or None
         Origin of each new edge, where the graph's edges have one.
+    ways : Ways, optional
+        The course of each edge, from its first node to its second; straight without.
 
     Returns
     -------
     Graph
     """
+    ways = ways or straight_ways(*graph.nodes[pairs].transpose(1, 0, 2))
+    points = ways.points.copy()
+    points[ways.offsets[:-1]], points[ways.offsets[1:] - 1] = graph.nodes[pairs[:, 0]], graph.nodes[pairs[:, 1]]
     return Graph(
         graph.nodes,
         np.concatenate([graph.edges, pairs]),
-        np.concatenate([graph.points, graph.nodes[pairs].reshape(-1, 2)]),
-        np.concatenate([graph.offsets, graph.offsets[-1] + 2 * np.arange(1, len(pairs) + 1)]),
+        np.concatenate([graph.points, points]),
+        np.concatenate([graph.offsets, graph.offsets[-1] + ways.offsets[1:]]),
         None if graph.origin is None else np.concatenate([graph.origin, origin]),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import geopandas
 import numpy as np
@@ -21,6 +21,7 @@ from ..geodata.grid import ELLIPSOID, GEOGRAPHIC
 from ..geodata.vectors import write_layers
 from ..jobs import METERS_PER_SECOND
 from .graph import Graph
+from .likely_links import Links
 
 # Columns of lines with a known speed.
 SPEED, TRAVEL_TIME = "speed_kmh", "travel_time_s"
@@ -39,10 +40,13 @@ class Network:
         there, and `travel_time_s`.
     nodes : GeoDataFrame
         Junctions and ends, with `degree`, the number of lines that end there, and `component`.
+    links : GeoDataFrame, optional
+        See `link_table`; None where none were looked for.
     """
 
     roads: geopandas.GeoDataFrame
     nodes: geopandas.GeoDataFrame
+    links: Optional[geopandas.GeoDataFrame] = None
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -54,7 +58,9 @@ class Network:
         }
 
 
-def write_network(found: Network, roads_path: str | Path, nodes_path: str | Path | None) -> dict[str, Any]:
+def write_network(
+    found: Network, roads_path: str | Path, nodes_path: str | Path | None, links_path: str | Path | None = None
+) -> dict[str, Any]:
     """Write a network to vector files.
 
     Parameters
@@ -63,6 +69,8 @@ def write_network(found: Network, roads_path: str | Path, nodes_path: str | Path
     roads_path : str or Path
     nodes_path : str or Path, optional
         None for no nodes; the same file as the roads gets two layers.
+    links_path : str or Path, optional
+        None for no links; as for nodes.
 
     Returns
     -------
@@ -72,8 +80,10 @@ def write_network(found: Network, roads_path: str | Path, nodes_path: str | Path
     files: dict[str, dict[str, geopandas.GeoDataFrame]] = {str(roads_path): {"roads": found.roads}}
     if nodes_path:
         files.setdefault(str(nodes_path), {})["nodes"] = found.nodes
+    if links_path:
+        files.setdefault(str(links_path), {})["links"] = found.links
     for path, layers in files.items():
-        write_layers(path, layers, {"roads": "LineString", "nodes": "Point"})
+        write_layers(path, layers, {"roads": "LineString", "nodes": "Point", "links": "LineString"})
     return found.numbers
 
 
@@ -106,6 +116,31 @@ def to_tables(
             {"degree": graph.degree, "component": component}, geometry=shapely.points(to_map(graph.nodes)), crs=crs
         ),
     )
+
+
+def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
+    """Return links of dead ends as a table.
+
+    Parameters
+    ----------
+    links : Links
+    points : ndarray (p, 2), float64
+        The vertices of their ways in map coordinates.
+    crs : Any
+        The map's CRS, as pyproj takes it.
+
+    Returns
+    -------
+    GeoDataFrame
+        Lines with `outcome`, joined or why it is not; `probability` of a road there; and `length_m`.
+    """
+    columns = {
+        "outcome": links.outcome.astype(object),
+        "probability": links.probability,
+        "length_m": shapely.length(links.ways.shapes()),
+    }
+    shapes = shapely.linestrings(points, indices=links.ways.owner)
+    return geopandas.GeoDataFrame(columns, geometry=shapes, crs=pyproj.CRS.from_user_input(crs))
 
 
 def to_lines(

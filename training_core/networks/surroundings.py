@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .graph import Graph
+from .ways import Ways, straight_ways
 
 
 def _zero(points: np.ndarray) -> np.ndarray:
@@ -45,6 +46,9 @@ class Surroundings:
         From points, (n, 2), float64, to whether a road that ends there is cut off by the edge of the data: (n,), bool.
     is_likely : callable
         From begins and ends of straight ways, both (n, 2), float64, to whether a road may run there: (n,), bool.
+    ways : callable
+        From begins and ends, both (n, 2), float64, to the likeliest ways between them, `Ways`: straight where nothing
+        is known.
     is_bridge : callable
         From a graph to which of its edges others cross without a node: (m,), bool.
     half_pixel_m : float
@@ -55,5 +59,6 @@ class Surroundings:
     width_m: Callable[[np.ndarray], np.ndarray] = _zero
     is_data_edge: Callable[[np.ndarray], np.ndarray] = _nowhere
     is_likely: Callable[[np.ndarray, np.ndarray], np.ndarray] = _anywhere
+    ways: Callable[[np.ndarray, np.ndarray], Ways] = straight_ways
     is_bridge: Callable[[Graph], np.ndarray] = _no_edge
     half_pixel_m: float = 0.0

@@ -31,7 +31,8 @@ from ..system.outputs import Outputs
 
 def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExtractRoads`."""
-    check_vector_output(job.roads)
+    for path in filter(None, (job.roads, job.links)):
+        check_vector_output(path, 2 if job.links == job.roads else 1)
     model, card = load_runnable(job.model)
     require_classes(job.classes, card, job.model)
     wanted = Results(job.mask, classes=job.classes)
@@ -39,15 +40,16 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     check_size([plan])
     segmenter = prepare_segmenter(model, card, plan, job, reporter)
     with Outputs([*with_sources([job.raster]), job.model, job.aoi]) as outputs:
-        roads_path = outputs.stage(job.roads)
+        roads_path, links_path = outputs.stage(job.roads), outputs.stage(job.links) if job.links else None
         staged = Results(**{name: str(outputs.stage(path)) for name, path in wanted.named().items()})
         pace = partial(seconds_per_px, segmenter)
         reporter.log(describe_work([plan], segmenter.core_px, segmenter.halo, pace))
         probability, classes = _segment(plan, segmenter, staged, reporter.part(0, 0.8))
         raster = byte_raster(probability, CERTAIN, NO_DATA, segmenter.threshold)
         network = extract_network(raster, plan.grid, job, reporter.part(0.8, 1), classes)
-        numbers = write_network(network, roads_path, None)
-    return {"roads": job.roads, **wanted.named(), **numbers, "engine": segmenter.engine.name}
+        numbers = write_network(network, roads_path, None, links_path)
+    links = {"links": job.links} if job.links else {}
+    return {"roads": job.roads, **links, **wanted.named(), **numbers, "engine": segmenter.engine.name}
 
 
 def _segment(

@@ -23,11 +23,12 @@ from ..system.outputs import Outputs
 
 def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.Vectorize`."""
-    for path in filter(None, (job.roads, job.nodes)):
-        check_vector_output(path, 2 if job.nodes == job.roads else 1)
+    paths = list(filter(None, (job.roads, job.nodes, job.links)))
+    for path in paths:
+        check_vector_output(path, paths.count(path))
     with Outputs(with_sources([job.raster, job.classes])) as outputs:
         roads_path = outputs.stage(job.roads)
-        nodes_path = outputs.stage(job.nodes) if job.nodes else None
+        others = {name: outputs.stage(path) for name in ("nodes", "links") if (path := getattr(job, name))}
         with ExitStack() as stack:
             dataset = stack.enter_context(open_raster(job.raster))
             grid, classes = grid_of(dataset), None
@@ -36,5 +37,5 @@ def run(job: Vectorize, reporter: Reporter) -> dict[str, Any]:
             raster = band_raster(dataset, job.threshold)
             found = extract_network(raster, grid, job, reporter.part(0, 0.9), classes)
         reporter.progress(0.9, "Writing")
-        numbers = write_network(found, roads_path, nodes_path)
-    return {"roads": job.roads, **({"nodes": job.nodes} if job.nodes else {}), **numbers}
+        numbers = write_network(found, roads_path, others.get("nodes"), others.get("links"))
+    return {"roads": job.roads, **{name: getattr(job, name) for name in others}, **numbers}

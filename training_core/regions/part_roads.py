@@ -82,10 +82,10 @@ def extract_part(
     """
     begin, sides_m = np.array([window.column, window.row]), np.array(pixel_m)
     within = None if linked is None else linked - begin
-    graph, clearance = trace_roads(raster, pixel_m, options, reporter, within)
-    region = _moved(scaled(graph, 1 / sides_m), begin)
+    traced = trace_roads(raster, pixel_m, options, reporter, within)
+    region = _moved(scaled(traced.graph, 1 / sides_m), begin)
     cut, side = cut_to_box(region, _box(core))
-    measures = measure_lines(scaled(_moved(cut, -begin), sides_m), raster, clearance, classes)
+    measures = measure_lines(scaled(_moved(cut, -begin), sides_m), raster, traced.clearance, classes)
     is_cut = np.zeros(len(cut.points), dtype=bool)
     is_cut[cut.offsets[:-1]] = side[cut.edges[:, 0]] != WITHIN
     is_cut[cut.offsets[1:] - 1] |= side[cut.edges[:, 1]] != WITHIN

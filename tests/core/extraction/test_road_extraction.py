@@ -33,7 +33,8 @@ def drawn(*shapes, width=300, height=200):
 
 
 def extracted(road, grid=SQUARE_PIXELS, options=PLAIN, known=None, probability=None, reporter=None):
-    known = np.ones_like(road) if known is None else known
+    if known is None:
+        known = np.ones((road if probability is None else probability).shape, dtype=bool)
     raster = array_raster(road, known) if probability is None else array_raster(probability, known, threshold=0.5)
     return extract_network(raster, grid, options, reporter or Reporter())
 
@@ -275,6 +276,47 @@ def test_two_carriageways_and_the_gaps_in_them_stay_two():
     assert sorted(in_pixels(line, SQUARE_PIXELS).centroid.y for line in found.roads.geometry) == pytest.approx(
         [84, 100], abs=0.5
     )
+
+
+def seen_road(shape, blind=None, faint=0.38, width=300, height=200):
+    """The probability of a road, which is faint in an area."""
+    probability = np.where(drawn(shape, width=width, height=height), np.float32(0.9), np.float32(0.02))
+    hidden = drawn(blind, width=width, height=height) if blind is not None else np.zeros(probability.shape, dtype=bool)
+    probability[hidden & (probability > 0.5)] = faint
+    return ndimage.gaussian_filter(probability, 1.0)
+
+
+def test_a_long_gap_is_joined_along_the_road_that_the_probability_shows():
+    bend = LineString([(10, 60), (100, 60), (130, 70), (150, 95), (160, 180)])
+    probability = seen_road(bend.buffer(4), box(118, 0, 146, 130))
+    found = extracted(None, probability=probability)
+    assert len(found.roads) == 1
+    line = in_pixels(found.roads.geometry.iloc[0], SQUARE_PIXELS)
+    unseen = line.intersection(box(118, 0, 140, 130))
+    assert max(bend.distance(Point(place)) for place in unseen.coords) < 1.5
+
+
+def test_a_long_gap_along_which_nothing_is_seen_stays():
+    bend = LineString([(10, 60), (100, 60), (130, 70), (150, 95), (160, 180)])
+    probability = seen_road(bend.buffer(4), box(118, 0, 146, 130), faint=0.02)
+    assert len(extracted(None, probability=probability).roads) == 2
+
+
+def test_a_side_road_is_joined_with_its_main_road_across_a_shadow():
+    main, side = LineString([(0, 40), (300, 40)]), LineString([(150, 40), (160, 190)])
+    probability = seen_road(main.buffer(4).union(side.buffer(4)), box(100, 50, 200, 80))
+    found = extracted(None, probability=probability)
+    assert degrees(found) == [1, 1, 1, 3]
+
+
+def test_lines_have_lengths_even_where_all_spurs_are_kept():
+    rng = np.random.default_rng(1)
+    probability = ndimage.gaussian_filter(rng.random((200, 300), dtype=np.float32), 2)
+    probability = (probability - probability.min()) / np.ptp(probability)
+    options = Vectorize(min_area_m2=0, spur_m=0, min_length_m=0, gap_m=30, snap_m=30)
+    found = extracted(None, probability=probability, options=options)
+    assert len(found.roads) > 50
+    assert found.roads.length.min() > 0
 
 
 def test_a_gap_along_which_a_road_is_not_probable_stays_open():

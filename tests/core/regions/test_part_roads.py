@@ -20,7 +20,7 @@ from training_core.regions.part_roads import extract_part, read_part, write_part
 from training_core.regions.seams import join_parts, outline
 
 OPTIONS = NetworkOptions()
-SIZE_PX, MARGIN_PX = 1280, 512
+SIZE_PX, MARGIN_PX = 1792, 768
 CLASSES = (RoadClass("track", 20.0), RoadClass("primary", 80.0))
 
 
@@ -177,5 +177,5 @@ def test_parts_without_scenes_are_left_out():
 
 
 def test_margins_grow_with_what_roads_are_joined_across():
-    assert margin_px(OPTIONS, (0.5, 0.5)) == 512 and margin_px(OPTIONS, (1.0, 1.0)) == 256
+    assert margin_px(OPTIONS, (0.5, 0.5)) == 768 and margin_px(OPTIONS, (1.0, 1.0)) == 512
     assert margin_px(NetworkOptions(gap_m=500), (0.5, 0.5)) > 1200

@@ -1,0 +1,105 @@
+"""Links of dead ends along likely ways, and ways themselves."""
+
+import numpy as np
+import pytest
+import shapely
+
+from support.graphs import lines
+from training_core.networks.chains import join_chains
+from training_core.networks.likely_links import CONNECTED, JOINED, OTHER, UNLIKELY, join_likely
+from training_core.networks.surroundings import Surroundings
+from training_core.networks.ways import Ways, straight_ways
+
+REACH_M, LEAST = 45.0, 0.3
+
+
+def evident(evidence, **known):
+    """Straight ways, everywhere with the same evidence of road."""
+
+    def ways(starts, ends):
+        share = np.linspace(0, 1, 11)[:, None]
+        points = np.concatenate([start + share * (end - start) for start, end in zip(starts, ends)] or [starts])
+        return Ways(points, 11 * np.arange(len(starts) + 1), np.full(len(points), float(evidence)))
+
+    return Surroundings(ways=ways, **known)
+
+
+def joined(graph, evidence=0.0, reach_m=REACH_M, **known):
+    """The graph with its links, its chains joined, and the links."""
+    graph, links = join_likely(graph, reach_m, LEAST, evident(evidence, **known))
+    return join_chains(graph), links
+
+
+def test_a_gap_is_joined_where_the_image_shows_road_and_else_stays():
+    broken = lines([(0, 0), (80, 0)], [(120, 0), (200, 0)])
+    graph, links = joined(broken)
+    assert graph.lengths().sum() == pytest.approx(200) and links.outcome.tolist() == [JOINED]
+    graph, links = joined(broken, evidence=-5)
+    assert graph.lengths().sum() == pytest.approx(160) and links.outcome.tolist() == [UNLIKELY]
+
+
+def test_nothing_is_joined_beyond_the_reach():
+    broken = lines([(0, 0), (80, 0)], [(120, 0), (200, 0)])
+    for reach_m in (39.0, 0.0):
+        graph, links = joined(broken, reach_m=reach_m)
+        assert len(graph.edges) == 2 and len(links.ways) == 0
+
+
+def test_a_side_road_meets_the_road_ahead_in_a_junction():
+    graph, _ = joined(lines([(0, 0), (100, 0)], [(50, 30), (50, 120)]))
+    assert sorted(graph.degree) == [1, 1, 1, 3]
+    assert graph.nodes[graph.degree == 3] == pytest.approx(np.array([[50, 0]]))
+
+
+def test_a_link_ends_at_the_first_road_that_it_meets():
+    roads = lines([(50, 60), (50, 20)], [(0, 0), (100, 0)], [(0, -15), (100, -15)])
+    graph, _ = joined(roads, is_data_edge=lambda points: points[:, 0] != 50)
+    assert sorted(graph.degree) == [1, 1, 1, 1, 1, 3]
+    assert graph.nodes[graph.degree == 3] == pytest.approx(np.array([[50, 0]]))
+
+
+def test_each_dead_end_is_joined_once_with_the_likeliest():
+    fork = lines([(0, 0), (100, 0)], [(110, 0), (200, 0)], [(110, 12), (190, 60)])
+    _, links = joined(fork)
+    assert links.outcome[(links.end == 1) & (links.other == 2)] == [JOINED]
+    assert links.outcome[(links.end == 1) & (links.other == 4)] == [OTHER]
+
+
+def test_a_link_that_shortens_no_way_is_left_out():
+    hook = lines([(0, 0), (50, 0)], [(50, 0), (100, 0)], [(50, 0), (55, 12), (68, 12)])
+    graph, links = joined(hook, evidence=3)
+    assert len(graph.edges) == len(hook.edges)
+    assert CONNECTED in links.outcome.tolist() and JOINED not in links.outcome.tolist()
+
+
+def test_dead_ends_at_the_edge_of_the_data_and_bridges_are_not_joined():
+    broken = lines([(0, 0), (80, 0)], [(120, 0), (200, 0)])
+    graph, _ = joined(broken, evidence=3, is_data_edge=lambda points: np.ones(len(points), dtype=bool))
+    assert len(graph.edges) == 2
+    over = lines([(0, 0), (100, 0)], [(50, 30), (50, 120)])
+    graph, _ = joined(over, evidence=3, is_bridge=lambda graph: graph.lengths() > 95)
+    assert sorted(graph.degree) == [1, 1, 1, 1]
+
+
+def test_where_dead_ends_are_as_thick_as_in_noise_none_is_linked():
+    places = np.stack(np.meshgrid(np.arange(12), np.arange(12)), axis=-1).reshape(-1, 2) * 10.0
+    noise = lines(*([tuple(place), tuple(place + 6)] for place in places))
+    graph, links = joined(noise, evidence=3)
+    corners = {0, 11, 132, 143}
+    assert len(graph.edges) >= len(noise.edges) - 2 * len(corners)
+    assert len(links.ways) < 10 * len(corners)
+
+
+def test_a_way_is_cut_at_a_distance_along_it():
+    ways = Ways(np.array([[0, 0], [3, 0], [3, 4], [0, 0], [10, 0]], dtype=float), np.array([0, 3, 5]), np.arange(5.0))
+    cut = ways.cut(np.array([5.0, 20.0]))
+    assert shapely.length(cut.shapes()) == pytest.approx([5, 10])
+    assert cut.points[2].tolist() == [3, 2]
+    assert cut.evidence.tolist() == [0, 1, 2, 3, 4]
+    assert shapely.length(ways.cut(np.array([2.0, 4.0])).shapes()) == pytest.approx([2, 4])
+
+
+def test_ways_are_selected_by_number_and_by_mask():
+    ways = straight_ways(np.array([[0, 0], [1, 1], [2, 2.0]]), np.array([[9, 0], [9, 1], [9, 2.0]]))
+    assert ways.select(np.array([2, 0])).points.tolist() == [[2, 2], [9, 2], [0, 0], [9, 0]]
+    assert len(ways.select(np.array([False, True, False]))) == 1

@@ -1,0 +1,157 @@
+"""Least-cost ways: the likeliest road between two places, through the probability around the straight line.
+
+Scope: places in meters and the probability at points. Independent of graphs, of why a way is looked for, and of files.
+
+A lattice is laid over the straight line: columns across it, as far apart as rows along it. A way goes from column to
+column, straight on or to a neighboring row, and never turns back. The cheapest one is found for all lattices of a size
+at once by dynamic programming, as in Amini, Weymouth and Jain, "Using dynamic programming for solving variational
+problems in vision", IEEE Transactions on Pattern Analysis and Machine Intelligence 12 (1990).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from scipy.ndimage import gaussian_filter1d
+
+from ..networks.ways import Ways
+
+# Columns are so far apart, about: half of the narrowest road.
+_STEP_M = 1.0
+_MOST_COLUMNS = 128
+# A meter costs the negative logarithm of its probability, and this much more, so that a way through certain road is
+# short, too. Below the least probability a meter is as good as any other: networks are sure of what they cannot see.
+_LENGTH_COST, _LEAST_PROBABILITY = 0.1, 0.02
+# Rows aside in each column, and how much longer that step is.
+_MOVES = np.array([0, -1, 1])
+_STEP_LENGTH = np.array([1.0, np.sqrt(2), np.sqrt(2)])
+_SMOOTHING_PASSES = 4
+# Probability is smoothed across the way, with this standard deviation in rows: so the middle of a road is cheapest.
+_ACROSS = 2.0
+_LEAST_ODDS = 1 / 254
+_MOST_PLACES = 1 << 21  # at a time: 16 MB for each array
+
+
+def least_cost_ways(
+    starts: np.ndarray, ends: np.ndarray, probability_at: Callable[[np.ndarray], np.ndarray], threshold: float
+) -> Ways:
+    """Return the likeliest way between each pair of places.
+
+    Parameters
+    ----------
+    starts, ends : ndarray (k, 2), float64
+        In meters.
+    probability_at : callable
+        From points, (n, 2), float64, in meters to the probability there, (n,), float64: NaN where nothing is known.
+    threshold : float
+        Probability from which on there is road.
+
+    Returns
+    -------
+    Ways
+        With a vertex a meter, about; none is farther from the straight line than half of its length.
+    """
+    columns = np.clip(np.rint(np.hypot(*(ends - starts).T) / _STEP_M), 2, _MOST_COLUMNS).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(columns + 1)])
+    points, probability = np.empty((offsets[-1], 2)), np.empty(offsets[-1])
+    for chosen in _blocks(columns, starts[:, 1]):
+        lattices = [
+            _Lattices(number, starts[number], ends[number], count) for count, number in _by_size(columns, chosen)
+        ]
+        seen = probability_at(np.concatenate([each.places.reshape(-1, 2) for each in lattices]))
+        for each, values in zip(lattices, np.split(seen, np.cumsum([each.size for each in lattices])[:-1])):
+            vertex = offsets[each.number][:, None] + np.arange(each.columns + 1)
+            points[vertex], probability[vertex] = each.least_cost(values)
+    return Ways(points, offsets, log_odds(probability) - log_odds(np.array(threshold)))
+
+
+def log_odds(probability: np.ndarray) -> np.ndarray:
+    """Return the log odds of probabilities (...), float64, as far as a byte tells them apart: (...), float64.
+
+    NaN counts as 0.
+    """
+    bounded = np.clip(np.nan_to_num(probability, nan=0.0), _LEAST_ODDS, 1 - _LEAST_ODDS)
+    return np.log(bounded / (1 - bounded))
+
+
+def _blocks(columns: np.ndarray, y: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the numbers of ways whose lattices fit into memory together, from top to bottom."""
+    order = np.argsort(y, kind="stable")
+    block = np.cumsum((columns[order] + 1) ** 2) // _MOST_PLACES
+    yield from np.split(order, np.flatnonzero(np.diff(block)) + 1) if len(order) else []
+
+
+def _by_size(columns: np.ndarray, chosen: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield numbers of columns, and which of some ways have so many."""
+    for count in np.unique(columns[chosen]).tolist():
+        yield count, chosen[columns[chosen] == count]
+
+
+class _Lattices:
+    """The lattices of ways of one number of columns: `places`, (k, columns + 1, rows, 2), in meters."""
+
+    def __init__(self, number: np.ndarray, starts: np.ndarray, ends: np.ndarray, columns: int) -> None:
+        self.number, self.columns, half = number, columns, columns // 2
+        step = (ends - starts) / columns
+        aside = np.column_stack([-step[:, 1], step[:, 0]])
+        along = starts[:, None] + np.arange(columns + 1)[:, None] * step[:, None]
+        self.places = along[:, :, None] + np.arange(-half, half + 1)[:, None] * aside[:, None, None]
+        self.step_m = np.hypot(*step.T)
+
+    @property
+    def size(self) -> int:
+        """Number of places."""
+        return self.places.size // 2
+
+    def least_cost(self, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ways, (k, columns + 1, 2), and the probability along them, (k, columns + 1), from that of all."""
+        probability = probability.reshape(self.places.shape[:3])
+        across = gaussian_filter1d(np.nan_to_num(probability, nan=0.0), _ACROSS, axis=2, mode="nearest")
+        row = cheapest_rows(across, self.step_m)
+        each, column = np.ogrid[: len(row), : self.columns + 1]
+        return _smoothed(self.places[each, column, row]), probability[each, column, row]
+
+
+def cheapest_rows(probability: np.ndarray, step_m: np.ndarray) -> np.ndarray:
+    """Return the row of the cheapest way in each column of lattices, from the middle row back to it.
+
+    Parameters
+    ----------
+    probability : ndarray (k, columns, rows), float64
+        Of road at the places of each lattice.
+    step_m : ndarray (k,), float64
+        From one column, and from one row, to the next.
+
+    Returns
+    -------
+    ndarray (k, columns), int64
+    """
+    cost = _LENGTH_COST - np.log(np.clip(probability, _LEAST_PROBABILITY, 1.0))
+    count, columns, rows = cost.shape
+    cost = np.pad(cost, ((0, 0), (0, 0), (1, 1)))  # with a row beyond either side, which no way comes by
+    total = np.full((count, rows + 2), np.inf)
+    total[:, rows // 2 + 1] = 0
+    came_by = np.zeros((columns, count, rows), dtype=np.int8)
+    for column in range(1, columns):
+        reached = np.stack([
+            total[:, 1 + move : 1 + move + rows]
+            + (cost[:, column - 1, 1 + move : 1 + move + rows] + cost[:, column, 1:-1]) * (length * step_m / 2)[:, None]
+            for move, length in zip(_MOVES, _STEP_LENGTH)
+        ])  # fmt: skip
+        came_by[column] = reached.argmin(axis=0)
+        total[:, 1:-1] = reached.min(axis=0)
+    row = np.full((count, columns), rows // 2)
+    each = np.arange(count)
+    for column in range(columns - 1, 0, -1):
+        row[:, column - 1] = row[:, column] + _MOVES[came_by[column, each, row[:, column]]]
+    return row
+
+
+def _smoothed(points: np.ndarray) -> np.ndarray:
+    """Return ways without the stairs of the lattice, their ends where they were: (k, columns, 2)."""
+    for _ in range(_SMOOTHING_PASSES):
+        points = np.concatenate(
+            [points[:, :1], (points[:, :-2] + 2 * points[:, 1:-1] + points[:, 2:]) / 4, points[:, -1:]], axis=1
+        )
+    return points

@@ -1,0 +1,234 @@
+"""Likely links: dead ends joined with dead ends and roads along the likeliest way, where much speaks for a road.
+
+Scope: candidates, what is known of each, and the choice among them. Independent of how a way is found, and of rasters
+and files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import shapely
+from scipy.spatial import KDTree
+
+from .cleaning import TIE_DIGITS
+from .dead_ends import DeadEnds, angles, dead_ends
+from .gaps import WAY_AROUND, first_met
+from .graph import Graph
+from .graph_edits import link, split_edges
+from .link_model import features, link_probability
+from .shortest_paths import make_paths
+from .surroundings import Surroundings
+from .ways import Ways, straight_ways
+
+# No road turns by more than this, in degrees, to begin a link.
+_WIDEST_TURN = 100.0
+# So many roads around a dead end are looked at, the nearest; and no dead end with more of them around, itself included.
+_MOST_ROADS, _MOST_ENDS = 6, 16
+# A link to a road's end is one to a dead end.
+_AT_END_M = 0.5
+_SOURCES = 64  # of shortest paths at a time
+
+JOINED = "joined"
+UNLIKELY, OTHER, CONNECTED = "a road there is unlikely", "another link is likelier", "connected nearby"
+
+
+@dataclass(frozen=True)
+class Links:
+    """Candidates for links of dead ends.
+
+    Parameters
+    ----------
+    end : ndarray (k,), int64
+        Number of the dead end where each begins.
+    other : ndarray (k,), int64
+        Number of the dead end where it ends; -1 for one that ends on a road.
+    edge : ndarray (k,), int64
+        The road that it ends on; -1 for one that ends at a dead end.
+    ways : Ways
+    features : dict of str to ndarray (k,), float64
+        What is known of each; see `link_model.features`.
+    probability : ndarray (k,), float64
+        That there is a road along it; see `link_model`.
+    outcome : ndarray (k,), str
+        JOINED, or why it is not.
+    """
+
+    end: np.ndarray
+    other: np.ndarray
+    edge: np.ndarray
+    ways: Ways
+    features: dict[str, np.ndarray]
+    probability: np.ndarray
+    outcome: np.ndarray
+
+    @staticmethod
+    def none() -> Links:
+        """Return no candidates."""
+        nothing, nowhere = np.zeros(0, dtype=np.int64), np.zeros((0, 2))
+        ways, outcome = straight_ways(nowhere, nowhere), np.zeros(0, dtype="U32")
+        return Links(nothing, nothing, nothing, ways, {}, np.zeros(0), outcome)
+
+
+def join_likely(
+    graph: Graph, reach_m: float, least_probability: float, surroundings: Surroundings
+) -> tuple[Graph, Links]:
+    """Return the graph with dead ends joined where a road is likely, and all links that were looked at.
+
+    Each dead end is joined once, the likeliest links first. A link ends where it first meets a road.
+
+    Parameters
+    ----------
+    graph : Graph
+    reach_m : float
+        Longest link in meters, as the crow flies.
+    least_probability : float
+        That there is a road along a link.
+    surroundings : Surroundings
+        The edge of the data, the likeliest ways, and bridges, which no link ends on.
+
+    Returns
+    -------
+    graph : Graph
+        A new edge has the origin of the road that it extends.
+    links : Links
+    """
+    ends = _without_crowds(dead_ends(graph, surroundings), reach_m)
+    if reach_m <= 0 or not len(ends.node):
+        return graph, Links.none()
+    links = _candidates(graph, ends, reach_m, surroundings)
+    known = _features(graph, ends, links)
+    links = replace(links, features=known, probability=link_probability(known))
+    links = _chosen(graph, ends, links, least_probability)
+    return _joined(graph, ends, links, surroundings), links
+
+
+def _without_crowds(ends: DeadEnds, reach_m: float) -> DeadEnds:
+    """Return the dead ends without those that have many others around, as in noise: what is likely there means nothing.
+
+    So the number of links is bounded by that of dead ends.
+    """
+    if not len(ends.node):
+        return ends
+    around = KDTree(ends.place).query_ball_point(ends.place, reach_m, return_length=True)
+    kept = around <= _MOST_ENDS
+    return DeadEnds(ends.node[kept], ends.edge[kept], ends.place[kept], ends.ahead[kept])
+
+
+def _candidates(graph: Graph, ends: DeadEnds, reach_m: float, surroundings: Surroundings) -> Links:
+    """Return the links that might be: to dead ends, to the nearest points of roads around, and to the road ahead."""
+    is_bridge = surroundings.is_bridge(graph)
+    pairs = KDTree(ends.place).query_pairs(reach_m, output_type="ndarray").astype(np.int64).reshape(-1, 2)
+    pairs = pairs[ends.edge[pairs[:, 0]] != ends.edge[pairs[:, 1]]]
+    ahead, met, meeting = first_met(graph, ends, reach_m, is_bridge)
+    near, passed, nearest = _nearest_roads(graph, ends, reach_m, is_bridge)
+    end = np.concatenate([pairs[:, 0], ahead, near])
+    other = np.concatenate([pairs[:, 1], np.full(len(ahead) + len(near), -1)])
+    edge = np.concatenate([np.full(len(pairs), -1), met, passed])
+    goal = np.concatenate([ends.place[pairs[:, 1]], shapely.get_coordinates(meeting), nearest])
+    way = goal - ends.place[end]
+    turn = np.maximum(angles(ends.ahead[end], way), np.where(other >= 0, angles(ends.ahead[other], -way), 0))
+    fits = (turn <= _WIDEST_TURN) & (np.hypot(*way.T) > 0) & (ends.edge[end] != edge)
+    fits &= (other >= 0) | (KDTree(ends.place).query(goal)[0] > _AT_END_M)
+    end, other, edge = end[fits], other[fits], edge[fits]
+    ways = surroundings.ways(ends.place[end], goal[fits])
+    links = replace(Links.none(), end=end, other=other, edge=edge, ways=ways)
+    return _cut_where_they_meet(graph, ends, links)
+
+
+def _nearest_roads(
+    graph: Graph, ends: DeadEnds, reach_m: float, is_bridge: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the roads around dead ends: the dead end, (k,), the edge, (k,), and its nearest point, (k, 2)."""
+    edges = np.flatnonzero(~is_bridge)
+    shapes, places = graph.shapes()[edges], shapely.points(ends.place)
+    end, road = shapely.STRtree(shapes).query(places, predicate="dwithin", distance=reach_m)
+    nearest = shapely.get_point(shapely.shortest_line(places[end], shapes[road]), 1)
+    distance_m = shapely.distance(places[end], nearest)
+    order = np.lexsort((*shapely.get_coordinates(nearest).T, np.round(distance_m, TIE_DIGITS), end))
+    order = order[ends.edge[end[order]] != edges[road[order]]]
+    rank = np.arange(len(order)) - np.searchsorted(end[order], end[order])
+    order = order[rank < _MOST_ROADS]
+    return end[order], edges[road[order]], shapely.get_coordinates(nearest[order])
+
+
+def _cut_where_they_meet(graph: Graph, ends: DeadEnds, links: Links) -> Links:
+    """Return links that end where they first meet a road, other than those that they begin and end at."""
+    lines, shapes = links.ways.shapes(), graph.shapes()
+    link_, met = shapely.STRtree(shapes).query(lines, predicate="intersects")
+    own, others = ends.edge[links.end[link_]], np.where(links.other >= 0, ends.edge[links.other], -1)[link_]
+    link_, met = link_[(met != own) & (met != others)], met[(met != own) & (met != others)]
+    part, number = shapely.get_parts(shapely.intersection(lines[link_], shapes[met]), return_index=True)
+    link_, met = link_[number], met[number]
+    along_m = shapely.line_locate_point(lines[link_], shapely.get_point(shapely.shortest_line(lines[link_], part), 0))
+    order = np.lexsort((along_m, link_))
+    first = order[np.unique(link_[order], return_index=True)[1]]
+    until_m, edge, other = shapely.length(lines), links.edge.copy(), links.other.copy()
+    until_m[link_[first]], edge[link_[first]], other[link_[first]] = along_m[first], met[first], -1
+    return replace(links, edge=edge, other=other, ways=links.ways.cut(until_m))
+
+
+def _features(graph: Graph, ends: DeadEnds, links: Links) -> dict[str, np.ndarray]:
+    """Return what is known of each link; see `link_model.features`."""
+    ways = links.ways
+    first, last = ways.points[ways.offsets[:-1]], ways.points[ways.offsets[1:] - 1]
+    chord = last - first
+    turn = angles(ends.ahead[links.end], chord)
+    turn = np.maximum(turn, np.where(links.other >= 0, angles(ends.ahead[links.other], -chord), 0))
+    lengths_m = graph.lengths()
+    stub_m = lengths_m[ends.edge[links.end]]
+    stub_m = np.where(links.other >= 0, np.minimum(stub_m, lengths_m[ends.edge[links.other]]), stub_m)
+    return features(ways, turn, links.other < 0, stub_m)
+
+
+def _chosen(graph: Graph, ends: DeadEnds, links: Links, least_probability: float) -> Links:
+    """Return the links with their outcomes."""
+    outcome = np.full(len(links.ways), UNLIKELY, dtype=Links.none().outcome.dtype)
+    likely = np.flatnonzero(links.probability >= least_probability)
+    outcome[likely] = OTHER
+    near = likely[_is_connected_nearby(graph, ends, links, likely)]
+    outcome[near] = CONNECTED
+    likely = np.setdiff1d(likely, near)
+    x, y = links.ways.points[links.ways.offsets[1:] - 1][likely].T
+    taken: set[int] = set()
+    for each in likely[np.lexsort((x, y, -np.round(links.probability[likely], TIE_DIGITS)))].tolist():
+        both = {int(links.end[each]), int(links.other[each])} - {-1}
+        if not taken & both:
+            taken |= both
+            outcome[each] = JOINED
+    return replace(links, outcome=outcome)
+
+
+def _is_connected_nearby(graph: Graph, ends: DeadEnds, links: Links, chosen: np.ndarray) -> np.ndarray:
+    """Return whether the way along the network between a link's ends is short beside it: (k,), bool."""
+    lines, length_m = links.ways.shapes()[chosen], graph.lengths()
+    begin, end = ends.edge[links.end[chosen]], links.edge[chosen]
+    end = np.where(end < 0, ends.edge[links.other[chosen]], end)
+    begin_m = np.where(graph.edges[begin, 0] == ends.node[links.end[chosen]], 0, length_m[begin])
+    end_m = shapely.line_locate_point(graph.shapes()[end], shapely.get_point(lines, -1))
+    paths = make_paths(graph, length_m, np.append(begin, end), np.append(begin_m, end_m))
+    limit_m, around_m = WAY_AROUND * shapely.length(lines), np.full(len(chosen), np.inf)
+    for sources in np.split(np.arange(len(chosen)), range(_SOURCES, len(chosen), _SOURCES)):
+        if sources.size:
+            costs = paths.to_nodes(sources, float(limit_m[sources].max()))
+            goals = len(chosen) + sources
+            costs = np.take_along_axis(costs, paths.ends[goals], axis=1) + paths.away[goals]
+            around_m[sources] = costs.min(axis=1)
+    return around_m < limit_m
+
+
+def _joined(graph: Graph, ends: DeadEnds, links: Links, surroundings: Surroundings) -> Graph:
+    """Return the graph with the links that were chosen."""
+    chosen = np.flatnonzero(links.outcome == JOINED)
+    ways = links.ways.select(chosen)
+    is_road = links.other[chosen] < 0
+    place = shapely.points(ways.points[ways.offsets[1:] - 1])
+    edge = links.edge[chosen][is_road]
+    along_m = shapely.line_locate_point(graph.shapes()[edge], place[is_road])
+    origin = graph.origin_of(ends.edge[links.end[chosen]])
+    split, nodes = split_edges(graph, edge, along_m)
+    last = ends.node[links.other[chosen]]
+    last[is_road] = nodes
+    pairs = np.column_stack([ends.node[links.end[chosen]], last])
+    return link(split, pairs, origin, surroundings.is_bridge(split), ways)

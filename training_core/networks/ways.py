@@ -1,0 +1,77 @@
+"""Ways between places: lines, and how much speaks for a road along each.
+
+Scope: geometry and evidence. Independent of how ways are found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import shapely
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Lines from places to others.
+
+    Parameters
+    ----------
+    points : ndarray (p, 2), float64
+        Vertices of all ways in meters, way after way.
+    offsets : ndarray (k + 1,), int64
+        Way i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
+    evidence : ndarray (p,), float64
+        Log odds of road at each vertex, less those of the threshold: 0 where the probability is the threshold. NaN
+        where nothing is known.
+    """
+
+    points: np.ndarray
+    offsets: np.ndarray
+    evidence: np.ndarray
+
+    def __len__(self) -> int:
+        """Return the number of ways."""
+        return len(self.offsets) - 1
+
+    @property
+    def owner(self) -> np.ndarray:
+        """The way that each vertex belongs to: (p,), int64."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    def shapes(self) -> np.ndarray:
+        """Return each way as a LineString: (k,), object."""
+        return shapely.linestrings(self.points, indices=self.owner)
+
+    def select(self, index: np.ndarray) -> Ways:
+        """Return the ways at some positions, (k,), int64, or where a mask, (n,), bool, is True."""
+        kept = np.arange(len(self))[index]
+        sizes = np.diff(self.offsets)[kept]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        vertex = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - self.offsets[kept], sizes)
+        return Ways(self.points[vertex], offsets, self.evidence[vertex])
+
+    def cut(self, along_m: np.ndarray) -> Ways:
+        """Return the ways up to a distance along each, (k,), float64, and at least up to their second vertex.
+
+        Where a way is cut, its last vertex moves back to there.
+        """
+        step_m = np.hypot(*np.diff(self.points, axis=0, prepend=self.points[:1]).T)
+        step_m[self.offsets[:-1]] = 0
+        total_m = np.cumsum(step_m)
+        at_m = total_m - total_m[self.offsets[:-1]][self.owner]
+        rank = np.arange(len(self.points)) - self.offsets[:-1][self.owner]
+        reached = at_m - step_m < along_m[self.owner]  # the vertex before lies before the end
+        kept = reached | (rank < 2)
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(self.owner[kept], minlength=len(self)))])
+        points, last = self.points[kept].copy(), offsets[1:] - 1
+        over_m = np.maximum(at_m[kept][last] - along_m, 0)
+        share = np.divide(over_m, step_m[kept][last], out=np.zeros(len(self)), where=step_m[kept][last] > 0)
+        points[last] += np.minimum(share, 1)[:, None] * (points[last - 1] - points[last])
+        return Ways(points, offsets, self.evidence[kept])
+
+
+def straight_ways(starts: np.ndarray, ends: np.ndarray) -> Ways:
+    """Return straight ways between places, (k, 2), float64 each, of which nothing else is known."""
+    points = np.stack([starts, ends], axis=1).reshape(-1, 2)
+    return Ways(points, 2 * np.arange(len(starts) + 1), np.full(len(points), np.nan))
