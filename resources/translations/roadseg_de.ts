@@ -720,6 +720,14 @@
         <translation>Wahrscheinlichkeit von Verbindungen</translation>
     </message>
     <message>
+        <source>Longest unlikely dead end (m)</source>
+        <translation>Längste unwahrscheinliche Sackgasse (m)</translation>
+    </message>
+    <message>
+        <source>Probability of dead ends</source>
+        <translation>Wahrscheinlichkeit von Sackgassen</translation>
+    </message>
+    <message>
         <source>Center lines on roads</source>
         <translation>Linien auf Straßenmitte zentrieren</translation>
     </message>

@@ -720,6 +720,14 @@
         <translation>Probabilidad de los enlaces</translation>
     </message>
     <message>
+        <source>Longest unlikely dead end (m)</source>
+        <translation>Callejón sin salida improbable más largo (m)</translation>
+    </message>
+    <message>
+        <source>Probability of dead ends</source>
+        <translation>Probabilidad de los callejones sin salida</translation>
+    </message>
+    <message>
         <source>Center lines on roads</source>
         <translation>Centrar las líneas en las vías</translation>
     </message>

@@ -720,6 +720,14 @@
         <translation>Probabilité des liaisons</translation>
     </message>
     <message>
+        <source>Longest unlikely dead end (m)</source>
+        <translation>Plus longue impasse improbable (m)</translation>
+    </message>
+    <message>
+        <source>Probability of dead ends</source>
+        <translation>Probabilité des impasses</translation>
+    </message>
+    <message>
         <source>Center lines on roads</source>
         <translation>Centrer les lignes sur les routes</translation>
     </message>

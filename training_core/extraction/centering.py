@@ -56,7 +56,7 @@ def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surrounding
     """
     if not len(graph.points):
         return graph
-    tangent = _tangents(graph)
+    tangent = tangents(graph)
     normal = np.column_stack([-tangent[:, 1], tangent[:, 0]])
     shift, weight = np.zeros(len(graph.points)), np.zeros(len(graph.points))
     inner = np.flatnonzero(~graph.is_end)
@@ -74,7 +74,7 @@ def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surrounding
     return replace(graph, points=graph.points + shift[:, None] * normal)
 
 
-def _tangents(graph: Graph) -> np.ndarray:
+def tangents(graph: Graph) -> np.ndarray:
     """Return the direction of each line at each of its vertices, as unit vectors: (p, 2), float64."""
     index = np.arange(len(graph.points))
     before = np.maximum(index - 1, graph.offsets[:-1][graph.owner])

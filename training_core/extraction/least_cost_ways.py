@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
+from ..networks.surroundings import log_odds
 from ..networks.ways import Ways
 
 # Columns are so far apart, about: half of the narrowest road.
@@ -29,7 +30,6 @@ _STEP_LENGTH = np.array([1.0, np.sqrt(2), np.sqrt(2)])
 _SMOOTHING_PASSES = 4
 # Probability is smoothed across the way, with this standard deviation in rows: so the middle of a road is cheapest.
 _ACROSS = 2.0
-_LEAST_ODDS = 1 / 254
 _MOST_PLACES = 1 << 21  # at a time: 16 MB for each array
 
 
@@ -64,15 +64,6 @@ def least_cost_ways(
             vertex = offsets[each.number][:, None] + np.arange(each.columns + 1)
             points[vertex], probability[vertex] = each.least_cost(values)
     return Ways(points, offsets, log_odds(probability) - log_odds(np.array(threshold)))
-
-
-def log_odds(probability: np.ndarray) -> np.ndarray:
-    """Return the log odds of probabilities (...), float64, as far as a byte tells them apart: (...), float64.
-
-    NaN counts as 0.
-    """
-    bounded = np.clip(np.nan_to_num(probability, nan=0.0), _LEAST_ODDS, 1 - _LEAST_ODDS)
-    return np.log(bounded / (1 - bounded))
 
 
 def _blocks(columns: np.ndarray, y: np.ndarray) -> Iterator[np.ndarray]:

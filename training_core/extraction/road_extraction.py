@@ -9,7 +9,7 @@ center of the first pixel; what a later step needs of the raster it asks `Surrou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Optional
 
@@ -27,6 +27,7 @@ from ..networks.graph import Graph, scaled, select_edges
 from ..networks.likely_links import Links, join_likely
 from ..networks.network_tables import SPEED, Network, link_table, to_tables
 from ..networks.osm_tags import osm_tags
+from ..networks.road_model import Seen, road_probability
 from ..networks.surroundings import Surroundings
 from ..networks.ways import Ways, straight_ways
 from . import smoothing
@@ -35,6 +36,7 @@ from .centering import between_pixels, center
 from .clearance import Clearance, cut_ends
 from .least_cost_ways import least_cost_ways
 from .line_classes import class_votes, elected
+from .line_evidence import seen_along, seen_along_some
 from .road_mask import find_road
 from .thinning import thin_bits
 from .tracing import trace_pixels
@@ -71,11 +73,10 @@ def extract_network(
         Empty, after a warning, where no roads are found.
     """
     traced = trace_roads(raster, grid.pixel_m, options, reporter.part(0, 0.85))
-    graph, clearance = traced.graph, traced.clearance
-    graph = cleaning.drop_short_components(graph, options.min_length_m)
+    graph = cleaning.drop_short_components(traced.graph, options.min_length_m)
     reporter.check_cancelled()
     reporter.progress(0.85, "Measuring roads")
-    measures = measure_lines(graph, raster, clearance, classes)
+    measures = measure_lines(graph, traced.surroundings, grid.pixel_m, classes)
     columns = attributes(graph, measures, classes.classes if classes else ())
     graph = cleaning.simplify(graph, options.simplify_m)
     to_map, links = partial(_map_points, grid), traced.links
@@ -95,14 +96,14 @@ class TracedRoads:
     ----------
     graph : Graph
         In meters from the center of the first pixel; vertices are some pixels apart.
-    clearance : Clearance
+    surroundings : Surroundings
         Of places in the raster.
     links : Links
         That were looked at, whether they were joined or not; none of a mask.
     """
 
     graph: Graph
-    clearance: Clearance
+    surroundings: Surroundings
     links: Links
 
 
@@ -156,7 +157,7 @@ def trace_roads(
     graph = _within(junctions.straighten_ends(graph, surroundings), sides_m * (raster.width - 1, raster.height - 1))
     begin(0.95, "Closing gaps")
     graph, links = _connect(graph, options, surroundings, raster.threshold is not None)
-    return TracedRoads(graph, clearance, links)
+    return TracedRoads(graph, surroundings, links)
 
 
 def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, least: float) -> Surroundings:
@@ -187,6 +188,8 @@ def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, 
         is_data_edge=lambda points: data_edge.at(points / pixel_m),
         is_likely=is_likely,
         ways=ways,
+        probability=probability_at,
+        threshold=float("nan") if raster.threshold is None else raster.threshold,
         half_pixel_m=float(pixel_m.min()) / 2,
     )
 
@@ -201,14 +204,26 @@ def _connect(
         graph, links = join_likely(graph, options.likely_gap_m, options.link_probability, surroundings)
         graph = join_chains(graph)
     graph = cleaning.prune_spurs(graph, options.spur_m, surroundings)
+    if has_probability:
+        likely = partial(_road_probability, surroundings)
+        graph = cleaning.prune_unlikely(graph, options.stub_m, options.stub_probability, likely, surroundings)
     graph = junctions.merge_crossings(junctions.straighten_junctions(graph, surroundings), surroundings)
     # Of two straight edges between junctions that have become one, the second has no length.
     return select_edges(graph, graph.lengths() > 0), links
 
 
+def _road_probability(surroundings: Surroundings, graph: Graph, chosen: np.ndarray) -> np.ndarray:
+    """Return the probability that some edges, (k,), int64, are roads: (k,), float64."""
+    return road_probability(*seen_along_some(graph, chosen, surroundings))
+
+
 def _within(graph: Graph, last: np.ndarray) -> Graph:
     """Return the graph clipped to the centers of the image's outermost pixels, the last of which is at `last`."""
     return replace(graph, nodes=np.clip(graph.nodes, 0, last), points=np.clip(graph.points, 0, last))
+
+
+# What is measured at each vertex.
+MEASURES = len(fields(Seen))
 
 
 @dataclass(frozen=True)
@@ -217,21 +232,18 @@ class LineMeasures:
 
     Parameters
     ----------
-    width_m : ndarray (p,), float64
-        Of the road at each vertex; NaN where a vertex does not count.
-    probability : ndarray (p,), float64
-        At each vertex; NaN without one.
+    vertices : ndarray (p, MEASURES), float64
+        The fields of `Seen`; NaN where a vertex does not count, or without a probability.
     votes : ndarray (m, classes), int64, optional
         Number of pixels of each road class along each line; None without classes.
     """
 
-    width_m: np.ndarray
-    probability: np.ndarray
+    vertices: np.ndarray
     votes: Optional[np.ndarray]
 
 
 def measure_lines(
-    graph: Graph, raster: RoadRaster, clearance: Clearance, classes: Optional[ClassRaster]
+    graph: Graph, surroundings: Surroundings, pixel_m: tuple[float, float], classes: Optional[ClassRaster]
 ) -> LineMeasures:
     """Measure lines by the pixels along them.
 
@@ -239,17 +251,19 @@ def measure_lines(
     ----------
     graph : Graph
         As `trace_roads` returns it.
-    raster : RoadRaster
-    clearance : Clearance
+    surroundings : Surroundings
+        The same.
+    pixel_m : tuple of float
+        Ground size of a pixel in meters along columns and along rows.
     classes : ClassRaster, optional
 
     Returns
     -------
     LineMeasures
     """
-    pixels = scaled(graph, 1 / clearance.pixel_m)
-    votes = None if classes is None else class_votes(pixels, classes)
-    return LineMeasures(clearance.width_m(graph.points), raster.probability_at(pixels.points), votes)
+    seen = seen_along(graph, surroundings)
+    votes = None if classes is None else class_votes(scaled(graph, 1 / np.array(pixel_m)), classes)
+    return LineMeasures(np.column_stack([getattr(seen, field.name) for field in fields(Seen)]), votes)
 
 
 def attributes(graph: Graph, measures: LineMeasures, classes: Sequence[RoadClass]) -> dict[str, np.ndarray]:
@@ -258,6 +272,7 @@ def attributes(graph: Graph, measures: LineMeasures, classes: Sequence[RoadClass
     Parameters
     ----------
     graph : Graph
+        In meters.
     measures : LineMeasures
         Of its lines.
     classes : sequence of RoadClass
@@ -268,20 +283,18 @@ def attributes(graph: Graph, measures: LineMeasures, classes: Sequence[RoadClass
     dict of str to ndarray (m,), float64 or object
         NaN and None where something is not known.
     """
-    width_m = cleaning.median_of_lines(graph, measures.width_m)
-    columns = {"width_m": width_m, "confidence": _mean_of_lines(graph, measures.probability)}
+    seen = Seen(*measures.vertices.T)
+    seen = replace(seen, is_dead_end=seen.is_dead_end > 0)
+    width_m = cleaning.median_of_lines(graph, seen.width_m)
+    columns = {
+        "width_m": width_m,
+        "confidence": cleaning.mean_of_lines(graph, seen.probability),
+        "road_probability": road_probability(graph, seen),
+    }
     if measures.votes is None:
         return {**columns, **osm_tags(width_m)}
     road_class, speed_kmh = elected(measures.votes, classes)
     return {**columns, "road_class": road_class, SPEED: speed_kmh, **osm_tags(width_m, road_class)}
-
-
-def _mean_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the mean over each line's vertices, NaN values left out: (m,), float64; NaN where all are."""
-    has_value = np.isfinite(values)
-    total = np.bincount(graph.owner, np.where(has_value, values, 0), minlength=len(graph.edges))
-    count = np.bincount(graph.owner, has_value, minlength=len(graph.edges))
-    return np.divide(total, count, out=np.full(len(graph.edges), np.nan), where=count > 0)
 
 
 def _map_points(grid: Grid, points: np.ndarray) -> np.ndarray:

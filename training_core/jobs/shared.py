@@ -314,6 +314,24 @@ class NetworkOptions(CleaningOptions):
         maximum=1,
         advanced=True,
     )
+    stub_m: float = option(
+        60.0,
+        "Longest unlikely dead end",
+        "Dead ends up to this length are removed if they are hardly roads; 0 keeps all. No effect on masks.",
+        unit="m",
+        minimum=0,
+        maximum=200,
+        advanced=True,
+    )
+    stub_probability: float = option(
+        0.5,
+        "Probability of dead ends",
+        "Minimum probability that such a dead end is a road, by its length, width and bends and by the evidence along "
+        "and beside it.",
+        minimum=0,
+        maximum=1,
+        advanced=True,
+    )
     center: bool = option(
         True,
         "Center lines on roads",

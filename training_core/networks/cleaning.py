@@ -18,6 +18,8 @@ from .surroundings import Surroundings
 
 # Lengths in meters that agree to so many digits are equal but for rounding.
 TIE_DIGITS = 6
+# Once the least likely dead end of a junction is gone, others may be; but not from one junction to the next for ever.
+UNLIKELY_ROUNDS = 2
 
 
 def prune_spurs(
@@ -72,6 +74,55 @@ def _shortest_spurs(graph: Graph, spur_m: float, surroundings: Surroundings) -> 
     return dead[is_spur][order][shortest]
 
 
+def prune_unlikely(
+    graph: Graph,
+    longest_m: float,
+    least: float,
+    probability_of: Callable[[Graph, np.ndarray], np.ndarray],
+    surroundings: Surroundings,
+) -> Graph:
+    """Return the graph without dead ends that are hardly roads: of each junction the least likely one, twice over.
+
+    No way between other roads is lost.
+
+    Parameters
+    ----------
+    graph : Graph
+    longest_m : float
+        Longer dead ends are kept.
+    least : float
+        Probability from which on a line is kept.
+    probability_of : callable
+        From a graph and numbers of its edges, (k,), int64, in order, to the probability that each is a road, (k,),
+        float64; NaN where nothing is known.
+    surroundings : Surroundings
+        The edge of the data, at which a dead end is kept.
+
+    Returns
+    -------
+    Graph
+    """
+    for _ in range(UNLIKELY_ROUNDS):
+        is_end, is_cut_off = graph.degree == 1, surroundings.is_data_edge(graph.nodes)
+        is_dead_end = (is_end & ~is_cut_off)[graph.edges]
+        short = is_dead_end.any(axis=1) & (graph.lengths() < longest_m)
+        dead = np.flatnonzero(short & ~(is_end & is_cut_off)[graph.edges].any(axis=1))
+        probability = probability_of(graph, dead)
+        dead, probability = dead[probability < least], probability[probability < least]
+        if not dead.size:
+            break
+        first_is_end = is_dead_end[dead, 0]
+        end = np.where(first_is_end, graph.edges[dead, 0], graph.edges[dead, 1])
+        junction = np.where(first_is_end, graph.edges[dead, 1], graph.edges[dead, 0])
+        x, y = graph.nodes[end].T
+        order = np.lexsort((x, y, np.round(probability, TIE_DIGITS), junction))
+        _, least_likely = np.unique(junction[order], return_index=True)
+        kept = np.ones(len(graph.edges), dtype=bool)
+        kept[dead[order][least_likely]] = False
+        graph = join_chains(select_edges(graph, kept))
+    return graph
+
+
 def drop_short_components(graph: Graph, min_length_m: float) -> Graph:
     """Return the graph without the connected components whose edges together are shorter than `min_length_m`."""
     return select_edges(graph, (component_lengths(graph) >= min_length_m)[graph.edge_component])
@@ -97,6 +148,21 @@ def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
     low, high = np.maximum(counts - 1, 0) // 2, np.minimum(counts // 2, graph.sizes - 1)
     median = (values[order[graph.offsets[:-1] + low]] + values[order[graph.offsets[:-1] + high]]) / 2
     return np.where(np.isfinite(median), median, np.nan)
+
+
+def mean_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
+    """Return the mean over each line's vertices: (m,), float64; NaN where all values are NaN.
+
+    Parameters
+    ----------
+    graph : Graph
+    values : ndarray (p,), float64
+        A value of each vertex; NaN for one that does not count.
+    """
+    has_value = np.isfinite(values)
+    total = np.bincount(graph.owner, np.where(has_value, values, 0), minlength=len(graph.edges))
+    count = np.bincount(graph.owner, has_value, minlength=len(graph.edges))
+    return np.divide(total, count, out=np.full(len(graph.edges), np.nan), where=count > 0)
 
 
 def simplify(graph: Graph, tolerance_m: float) -> Graph:

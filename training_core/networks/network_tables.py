@@ -35,9 +35,9 @@ class Network:
     ----------
     roads : GeoDataFrame
         Lines with `length_m` on the ellipsoid, `component`, the number of their connected component, 1 the longest,
-        and the columns given to `to_tables`. Extracted roads have `width_m`, `confidence` from 0 to 1 (empty for a
-        mask) and tags of OpenStreetMap (`osm_tags`), with classes also `road_class`, `speed_kmh`, the usual speed
-        there, and `travel_time_s`.
+        and the columns given to `to_tables`. Extracted roads have `width_m`, `confidence` and `road_probability` from
+        0 to 1 (empty for a mask), and tags of OpenStreetMap (`osm_tags`), with classes also `road_class`, `speed_kmh`,
+        the usual speed there, and `travel_time_s`.
     nodes : GeoDataFrame
         Junctions and ends, with `degree`, the number of lines that end there, and `component`.
     links : GeoDataFrame, optional

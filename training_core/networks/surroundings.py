@@ -14,9 +14,15 @@ import numpy as np
 from .graph import Graph
 from .ways import Ways, straight_ways
 
+_LEAST_ODDS = 1 / 254
+
 
 def _zero(points: np.ndarray) -> np.ndarray:
     return np.zeros(len(points))
+
+
+def _unknown(points: np.ndarray) -> np.ndarray:
+    return np.full(len(points), np.nan)
 
 
 def _nowhere(points: np.ndarray) -> np.ndarray:
@@ -49,6 +55,10 @@ class Surroundings:
     ways : callable
         From begins and ends, both (n, 2), float64, to the likeliest ways between them, `Ways`: straight where nothing
         is known.
+    probability : callable
+        From points, (n, 2), float64, to the probability of road there, (n,), float64: NaN where nothing is known.
+    threshold : float
+        Probability from which on there is road; NaN where nothing is known of any place.
     is_bridge : callable
         From a graph to which of its edges others cross without a node: (m,), bool.
     half_pixel_m : float
@@ -60,5 +70,25 @@ class Surroundings:
     is_data_edge: Callable[[np.ndarray], np.ndarray] = _nowhere
     is_likely: Callable[[np.ndarray, np.ndarray], np.ndarray] = _anywhere
     ways: Callable[[np.ndarray, np.ndarray], Ways] = straight_ways
+    probability: Callable[[np.ndarray], np.ndarray] = _unknown
+    threshold: float = float("nan")
     is_bridge: Callable[[Graph], np.ndarray] = _no_edge
     half_pixel_m: float = 0.0
+
+    def evidence(self, probability: np.ndarray) -> np.ndarray:
+        """Return the log odds of road, less those of the threshold, by its probability: (n,), float64, each.
+
+        NaN where the threshold is.
+        """
+        if np.isnan(self.threshold):
+            return np.full(len(probability), np.nan)
+        return log_odds(probability) - log_odds(np.array(self.threshold))
+
+
+def log_odds(probability: np.ndarray) -> np.ndarray:
+    """Return the log odds of probabilities (...), float64, as far as a byte tells them apart: (...), float64.
+
+    NaN counts as 0.
+    """
+    bounded = np.clip(np.nan_to_num(probability, nan=0.0), _LEAST_ODDS, 1 - _LEAST_ODDS)
+    return np.log(bounded / (1 - bounded))

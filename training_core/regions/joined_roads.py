@@ -14,7 +14,7 @@ from typing import Any
 import geopandas
 import numpy as np
 
-from ..extraction.road_extraction import LineMeasures, attributes
+from ..extraction.road_extraction import MEASURES, LineMeasures, attributes
 from ..geodata.grid import Grid
 from ..geodata.road_classes import RoadClass
 from ..jobs import NetworkOptions
@@ -30,16 +30,15 @@ _RING_PX = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class _Line:
-    """A line with its measures: nodes (2,), points (p, 2), width and probability (p,), votes (classes,) or None."""
+    """A line with its measures: nodes (2,), points (p, 2), what is measured there (p, n), votes (classes,) or None."""
 
     nodes: tuple[Any, Any]
     points: np.ndarray
-    width_m: np.ndarray
-    probability: np.ndarray
+    vertices: np.ndarray
     votes: Any
 
     def reversed(self) -> "_Line":
-        return _Line(self.nodes[::-1], self.points[::-1], self.width_m[::-1], self.probability[::-1], self.votes)
+        return _Line(self.nodes[::-1], self.points[::-1], self.vertices[::-1], self.votes)
 
 
 def joined_roads(
@@ -100,21 +99,21 @@ def _line(part: PartRoads, edge: int, number: int) -> _Line:
     span = slice(graph.offsets[edge], graph.offsets[edge + 1])
     first, second = ((number, int(node)) for node in graph.edges[edge])
     votes = None if measures.votes is None else measures.votes[edge]
-    return _Line((first, second), graph.points[span], measures.width_m[span], measures.probability[span], votes)
+    return _Line((first, second), graph.points[span], measures.vertices[span], votes)
 
 
 def _joined(pieces: list[_Line]) -> _Line:
     """Return the pieces of a chain as one line, without the vertices at which it was cut."""
     last = len(pieces) - 1
     spans = [slice(int(at > 0), len(piece.points) - int(at < last)) for at, piece in enumerate(pieces)]
-    points, width_m, probability = (
+    points, vertices = (
         np.concatenate([getattr(piece, name)[span] for piece, span in zip(pieces, spans)])
-        for name in ("points", "width_m", "probability")
+        for name in ("points", "vertices")
     )
     votes = None if pieces[0].votes is None else np.sum([piece.votes for piece in pieces], axis=0)
     nodes = pieces[0].nodes[0], pieces[-1].nodes[1]
     is_ring = last > 0 and np.hypot(*(points[0] - points[-1])) < _RING_PX
-    return _Line((nodes[0], nodes[0]) if is_ring else nodes, points, width_m, probability, votes)
+    return _Line((nodes[0], nodes[0]) if is_ring else nodes, points, vertices, votes)
 
 
 def _table(
@@ -126,8 +125,9 @@ def _table(
     classes: Sequence[RoadClass],
 ) -> geopandas.GeoDataFrame:
     graph, measures = _graph(lines, len(classes))
-    columns = attributes(graph, measures, classes)
-    simple = scaled(simplify(scaled(graph, pixel_m), options.simplify_m), 1 / pixel_m)
+    ground = scaled(graph, pixel_m)
+    columns = attributes(ground, measures, classes)
+    simple = scaled(simplify(ground, options.simplify_m), 1 / pixel_m)
     return to_lines(simple, _to_map(grid), grid.crs, columns, component)
 
 
@@ -141,11 +141,9 @@ def _graph(lines: list[_Line], class_count: int) -> tuple[Graph, LineMeasures]:
     offsets = np.cumsum([0, *(len(line.points) for line in lines)])
     nodes = np.zeros((len(numbers), 2))
     nodes[edges[:, 0]], nodes[edges[:, 1]] = points[offsets[:-1]], points[offsets[1:] - 1]
-    width_m, probability = (
-        np.concatenate([np.zeros(0), *(getattr(line, name) for line in lines)]) for name in ("width_m", "probability")
-    )
+    vertices = np.concatenate([np.zeros((0, MEASURES)), *(line.vertices for line in lines)])
     votes = np.array([line.votes for line in lines]).reshape(-1, class_count) if class_count else None
-    return Graph(nodes, edges, points, offsets), LineMeasures(width_m, probability, votes)
+    return Graph(nodes, edges, points, offsets), LineMeasures(vertices, votes)
 
 
 def _to_map(grid: Grid) -> Callable[[np.ndarray], np.ndarray]:

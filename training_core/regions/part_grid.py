@@ -14,6 +14,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..geodata.grid import Grid
 from ..jobs import NetworkOptions
+from ..networks.cleaning import UNLIKELY_ROUNDS
 from ..networks.gaps import WAY_AROUND
 
 # Parts and their margins are made of whole cells, so that every place is seen the same by all parts that show it.
@@ -67,7 +68,9 @@ def margin_px(options: NetworkOptions, pixel_m: tuple[float, float]) -> int:
     """
     area_m = options.min_area_m2 / _NARROWEST_M
     linked_m = (1 + WAY_AROUND) * options.likely_gap_m  # the link, and the way around it along the network
-    reach_m = _LOCAL_M + max(area_m, options.spur_m + options.gap_m + options.snap_m + options.close_m + linked_m)
+    pruned_m = options.spur_m + UNLIKELY_ROUNDS * options.stub_m
+    joined_m = options.gap_m + options.snap_m + options.close_m + linked_m
+    reach_m = _LOCAL_M + max(area_m, pruned_m + joined_m)
     return min(_WIDEST_MARGIN_PX, CELL_PX * math.ceil(reach_m / min(pixel_m) / CELL_PX))
 
 

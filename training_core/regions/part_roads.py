@@ -85,12 +85,12 @@ def extract_part(
     traced = trace_roads(raster, pixel_m, options, reporter, within)
     region = _moved(scaled(traced.graph, 1 / sides_m), begin)
     cut, side = cut_to_box(region, _box(core))
-    measures = measure_lines(scaled(_moved(cut, -begin), sides_m), raster, traced.clearance, classes)
+    measures = measure_lines(scaled(_moved(cut, -begin), sides_m), traced.surroundings, pixel_m, classes)
     is_cut = np.zeros(len(cut.points), dtype=bool)
     is_cut[cut.offsets[:-1]] = side[cut.edges[:, 0]] != WITHIN
     is_cut[cut.offsets[1:] - 1] |= side[cut.edges[:, 1]] != WITHIN
-    width_m, probability = (np.where(is_cut, np.nan, each) for each in (measures.width_m, measures.probability))
-    return PartRoads(cut, side, LineMeasures(width_m, probability, measures.votes), sides_m)
+    vertices = np.where(is_cut[:, None], np.nan, measures.vertices)
+    return PartRoads(cut, side, LineMeasures(vertices, measures.votes), sides_m)
 
 
 def _box(core: Part) -> tuple[float, float, float, float]:
@@ -103,15 +103,15 @@ def _moved(graph: Graph, by: np.ndarray) -> Graph:
     return Graph(graph.nodes + by, graph.edges, graph.points + by, graph.offsets, graph.origin)
 
 
-_GRAPH, _MEASURES = ("nodes", "edges", "points", "offsets"), ("width_m", "probability")
+_GRAPH = ("nodes", "edges", "points", "offsets")
 
 
 def write_part(path: Path, roads: PartRoads) -> None:
     """Write roads to a file; see `array_file`."""
-    graph, measures = roads.graph, roads.measures
-    arrays = {name: getattr(graph, name) for name in _GRAPH} | {name: getattr(measures, name) for name in _MEASURES}
-    arrays |= {"side": roads.side, "pixel_m": roads.pixel_m}
-    write_arrays(path, arrays if measures.votes is None else {**arrays, "votes": measures.votes})
+    arrays = {name: getattr(roads.graph, name) for name in _GRAPH}
+    arrays |= {"measures": roads.measures.vertices, "side": roads.side, "pixel_m": roads.pixel_m}
+    votes = roads.measures.votes
+    write_arrays(path, arrays if votes is None else {**arrays, "votes": votes})
 
 
 def read_part(path: Path) -> PartRoads:
@@ -122,6 +122,6 @@ def read_part(path: Path) -> PartRoads:
     OutputError
         The file is missing, or damaged.
     """
-    held = read_arrays(path, (*_GRAPH, *_MEASURES, "side", "pixel_m"))
-    measures = LineMeasures(*(held[name] for name in _MEASURES), held.get("votes"))
+    held = read_arrays(path, (*_GRAPH, "measures", "side", "pixel_m"))
+    measures = LineMeasures(held["measures"], held.get("votes"))
     return PartRoads(Graph(*(held[name] for name in _GRAPH)), held["side"], measures, held["pixel_m"])

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 from shapely import LineString
 
-from training_core.extraction.least_cost_ways import cheapest_rows, least_cost_ways, log_odds
+from training_core.extraction.least_cost_ways import cheapest_rows, least_cost_ways
+from training_core.networks.surroundings import log_odds
 
 
 def ways_through(probability_at, *pairs, threshold=0.5):

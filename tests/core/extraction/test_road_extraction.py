@@ -24,6 +24,7 @@ from training_core.jobs import Vectorize
 from training_core.networks.network_tables import write_network
 
 PLAIN = Vectorize(min_area_m2=0, spur_m=10, min_length_m=20, simplify_m=0.5)
+ALL_STUBS = Vectorize(min_area_m2=0, stub_m=0)
 SQUARE_PIXELS = Grid(CRS.from_string(UTM), NORTH_UP, 300, 200)
 
 
@@ -222,6 +223,7 @@ def test_nothing_found_is_an_empty_network_and_a_warning(known):
         "length_m",
         "width_m",
         "confidence",
+        "road_probability",
         "highway",
         "width",
         "source",
@@ -307,6 +309,32 @@ def test_a_side_road_is_joined_with_its_main_road_across_a_shadow():
     probability = seen_road(main.buffer(4).union(side.buffer(4)), box(100, 50, 200, 80))
     found = extracted(None, probability=probability)
     assert degrees(found) == [1, 1, 1, 3]
+
+
+def beside_a_road(shape, seen):
+    """A road, and something beside it, which the probability shows as well as told."""
+    probability = np.where(drawn(LineString([(0, 100), (300, 100)]).buffer(4)), np.float32(0.9), np.float32(0.02))
+    probability[drawn(shape) & (probability < 0.5)] = seen
+    return ndimage.gaussian_filter(probability, 1.0)
+
+
+YARD = beside_a_road(LineString([(150, 100), (150, 118), (158, 122)]).buffer(2).union(Point(160, 122).buffer(6)), 0.56)
+SIDE_ROAD = beside_a_road(LineString([(150, 100), (150, 135)]).buffer(3), 0.9)
+
+
+def test_a_faint_ragged_dead_end_is_removed_and_a_clear_one_stays():
+    assert len(extracted(None, probability=YARD).roads) == 1
+    assert len(extracted(None, probability=YARD, options=ALL_STUBS).roads) == 3
+    assert len(extracted(None, probability=SIDE_ROAD).roads) == 3
+
+
+def test_each_line_has_the_probability_that_it_is_a_road():
+    found = extracted(None, probability=YARD, options=ALL_STUBS).roads
+    stub = found["length_m"].idxmin()
+    assert found["road_probability"].between(0, 1).all()
+    assert found["road_probability"].drop(stub).min() > 0.9 > 0.5 > found["road_probability"][stub]
+    of_mask = extracted(drawn(LineString([(0, 100), (300, 100)]).buffer(4))).roads
+    assert len(of_mask) == 1 and of_mask["road_probability"].isna().all()
 
 
 def test_lines_have_lengths_even_where_all_spurs_are_kept():

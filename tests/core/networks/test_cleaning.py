@@ -12,7 +12,13 @@ from support.graphs import lines, traced
 from training_core.extraction.smoothing import smooth
 from training_core.extraction.thinning import thin
 from training_core.extraction.tracing import trace
-from training_core.networks.cleaning import component_lengths, drop_short_components, prune_spurs, simplify
+from training_core.networks.cleaning import (
+    component_lengths,
+    drop_short_components,
+    prune_spurs,
+    prune_unlikely,
+    simplify,
+)
 from training_core.networks.graph import scaled
 from training_core.networks.junctions import merge_crossings
 from training_core.networks.surroundings import Surroundings
@@ -179,3 +185,39 @@ def test_cleaning_keeps_components_and_cycles_and_nodes_at_lines_ends(mask, spur
     assert component_count(cleaned) == component_count(graph)
     first, last = cleaned.points[cleaned.offsets[:-1]], cleaned.points[cleaned.offsets[1:] - 1]
     assert (np.stack([first, last], axis=1) == cleaned.nodes[cleaned.edges]).all()
+
+
+def unlikely(*numbers):
+    """Probabilities of which those of some edges, by their length in whole meters, are low."""
+    return lambda graph, chosen: np.where(np.isin(graph.lengths()[chosen].round(), numbers), 0.1, 0.9)
+
+
+STREET = lines(
+    [(0, 0), (50, 0)], [(50, 0), (100, 0)], [(50, 0), (50, 20)], [(100, 0), (100, 30)], [(100, 0), (160, 0)],
+    [(300, 0), (312, 0)],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("numbers", "longest_m", "left_m"),
+    [((20,), 60, 222 - 20), ((20, 30), 60, 222 - 50), ((12,), 60, 222 - 12), ((20,), 19, 222), ((), 60, 222)],
+)
+def test_unlikely_dead_ends_and_lonely_lines_go(numbers, longest_m, left_m):
+    pruned = prune_unlikely(STREET, longest_m, 0.5, unlikely(*numbers), Surroundings())
+    assert pruned.lengths().sum() == pytest.approx(left_m)
+
+
+def test_what_connects_others_stays_however_unlikely():
+    between = lines(
+        [(0, 0), (0, -70)], [(0, 0), (-70, 0)], [(0, 0), (40, 0)], [(40, 0), (110, 0)], [(40, 0), (40, 70)]
+    )  # fmt: skip
+    assert len(prune_unlikely(between, 60, 0.5, unlikely(40), Surroundings()).edges) == 5
+    ring = lines([(0, 0), (50, 0)], [(50, 0), (80, 30), (80, -30), (50, 0)])
+    pruned = prune_unlikely(ring, 60, 0.5, lambda graph, chosen: np.full(len(chosen), 0.1), Surroundings())
+    assert len(pruned.edges) == 1 and pruned.edges[0, 0] == pruned.edges[0, 1]
+
+
+def test_an_unlikely_road_that_the_edge_of_the_data_cuts_off_stays():
+    cut_off = Surroundings(is_data_edge=lambda points: points[:, 1] == 20)
+    pruned = prune_unlikely(STREET, 60, 0.5, unlikely(20), cut_off)
+    assert pruned.lengths().sum() == pytest.approx(222)

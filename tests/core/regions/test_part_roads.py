@@ -20,7 +20,7 @@ from training_core.regions.part_roads import extract_part, read_part, write_part
 from training_core.regions.seams import join_parts, outline
 
 OPTIONS = NetworkOptions()
-SIZE_PX, MARGIN_PX = 1792, 768
+SIZE_PX, MARGIN_PX = 1792, 1024
 CLASSES = (RoadClass("track", 20.0), RoadClass("primary", 80.0))
 
 
@@ -101,6 +101,7 @@ def test_lines_across_seams_have_the_measures_of_the_undivided_ones(city, whole)
     for _, road in long.iterrows():
         own = whole.iloc[(whole.geometry.hausdorff_distance(road.geometry)).argmin()]
         assert abs(own["width_m"] - road["width_m"]) < 0.05 and abs(own["confidence"] - road["confidence"]) < 0.01
+        assert abs(own["road_probability"] - road["road_probability"]) < 0.01
 
 
 def test_votes_on_classes_are_counted_across_seams(city):
@@ -177,5 +178,5 @@ def test_parts_without_scenes_are_left_out():
 
 
 def test_margins_grow_with_what_roads_are_joined_across():
-    assert margin_px(OPTIONS, (0.5, 0.5)) == 768 and margin_px(OPTIONS, (1.0, 1.0)) == 512
+    assert margin_px(OPTIONS, (0.5, 0.5)) == 1024 and margin_px(OPTIONS, (1.0, 1.0)) == 512
     assert margin_px(NetworkOptions(gap_m=500), (0.5, 0.5)) > 1200

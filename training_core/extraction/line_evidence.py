@@ -1,0 +1,73 @@
+"""What is seen along lines: evidence of road along them and beside them, width, dead ends.
+
+Scope: vertices of lines. Independent of what is decided by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..networks.graph import Graph, select_edges
+from ..networks.road_model import Seen
+from ..networks.surroundings import Surroundings
+from .centering import tangents
+
+# How far beside a road's sides is looked, in meters: beyond where its edge is blurred.
+_BESIDE_M = 3.0
+
+
+def seen_along(graph: Graph, surroundings: Surroundings) -> Seen:
+    """Return what is seen at each vertex of lines.
+
+    Parameters
+    ----------
+    graph : Graph
+    surroundings : Surroundings
+        Road widths, the probability at points, and the edge of the data.
+
+    Returns
+    -------
+    Seen
+    """
+    tangent, width_m = tangents(graph), surroundings.width_m(graph.points)
+    away_m = np.where(np.isfinite(width_m), width_m, 0) / 2 + _BESIDE_M
+    aside = away_m[:, None] * np.column_stack([-tangent[:, 1], tangent[:, 0]])
+    probability = surroundings.probability(graph.points)
+    left, right = (surroundings.evidence(surroundings.probability(graph.points + way)) for way in (aside, -aside))
+    evidence, beside = surroundings.evidence(probability), (left + right) / 2
+    return Seen(probability, evidence, beside, width_m, _dead_ends(graph, surroundings))
+
+
+def seen_along_some(graph: Graph, chosen: np.ndarray, surroundings: Surroundings) -> tuple[Graph, Seen]:
+    """Return some edges as a graph, and what is seen along them; dead ends are those of the whole graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    chosen : ndarray (k,), int64
+        Numbers of edges, in order.
+    surroundings : Surroundings
+        See `seen_along`.
+
+    Returns
+    -------
+    Graph
+        Of these edges alone.
+    Seen
+    """
+    kept = np.zeros(len(graph.edges), dtype=bool)
+    kept[chosen] = True
+    part = select_edges(graph, kept)
+    is_dead_end = _dead_ends(graph, surroundings)[np.repeat(kept, graph.sizes)]
+    return part, replace(seen_along(part, surroundings), is_dead_end=is_dead_end)
+
+
+def _dead_ends(graph: Graph, surroundings: Surroundings) -> np.ndarray:
+    """Return which vertices are dead ends, but for those at the edge of the data: (p,), bool."""
+    is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
+    found = np.zeros(len(graph.points), dtype=bool)
+    found[graph.offsets[:-1]] = is_end[graph.edges[:, 0]]
+    found[graph.offsets[1:] - 1] |= is_end[graph.edges[:, 1]]
+    return found

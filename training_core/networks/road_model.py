@@ -1,0 +1,115 @@
+"""How likely a line is a road: logistic regression of what is seen along it.
+
+The coefficients are those that `scripts/networks/fit_roads.py` prints.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .cleaning import mean_of_lines
+from .graph import Graph
+
+# Of the features; see there.
+COEFFICIENTS = {
+    "constant": 0.477,
+    "log_length": 0.021,
+    "length": 0.073,
+    "mean_evidence": 0.403,
+    "low_evidence": 0.318,
+    "beside": -0.162,
+    "width": 0.268,
+    "width_spread": -1.593,
+    "bend": -0.789,
+    "dead_end": -1.080,
+    "alone": -3.199,
+}
+_LONG_M = 200.0  # beyond, length says no more
+_LOWEST = 0.25  # share of the vertices below the low evidence: more than where a line's end overshoots its road
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is seen at each vertex of lines; NaN where a vertex does not count.
+
+    Parameters
+    ----------
+    probability : ndarray (p,), float64
+        Of road.
+    evidence : ndarray (p,), float64
+        Log odds of road, less those of the threshold.
+    beside : ndarray (p,), float64
+        The same beside the road: the less, the clearer the road is.
+    width_m : ndarray (p,), float64
+        Of the road; infinite where no roadside is known.
+    is_dead_end : ndarray (p,), bool
+        Vertices at which a road ends, but for the edge of the data.
+    """
+
+    probability: np.ndarray
+    evidence: np.ndarray
+    beside: np.ndarray
+    width_m: np.ndarray
+    is_dead_end: np.ndarray
+
+
+def features(graph: Graph, seen: Seen) -> dict[str, np.ndarray]:
+    """Return what is known of each line.
+
+    Parameters
+    ----------
+    graph : Graph
+        In meters.
+    seen : Seen
+
+    Returns
+    -------
+    dict of str to ndarray (m,), float64
+        Lengths and widths in tens of meters, or as their logarithm; NaN without evidence.
+    """
+    length_m = graph.lengths()
+    chord_m = np.hypot(*(graph.points[graph.offsets[1:] - 1] - graph.points[graph.offsets[:-1]]).T)
+    width_m = np.where(np.isfinite(seen.width_m), seen.width_m, np.nan)
+    mean_m, square_m2 = (np.nan_to_num(mean_of_lines(graph, each)) for each in (width_m, width_m**2))
+    dead_ends = np.bincount(graph.owner, seen.is_dead_end, minlength=len(graph.edges))
+    return {
+        "constant": np.ones(len(length_m)),
+        "log_length": np.log(np.clip(length_m, 1, _LONG_M)),
+        "length": np.minimum(length_m, _LONG_M) / 10,
+        "mean_evidence": mean_of_lines(graph, seen.evidence),
+        "low_evidence": _low_of_lines(graph, seen.evidence),
+        "beside": mean_of_lines(graph, seen.beside),
+        "width": mean_m / 10,
+        "width_spread": np.sqrt(np.maximum(square_m2 - mean_m**2, 0)) / 10,
+        "bend": np.minimum(length_m / np.maximum(chord_m, 1), 3) - 1,
+        "dead_end": (dead_ends == 1).astype(np.float64),
+        "alone": (dead_ends > 1).astype(np.float64),
+    }
+
+
+def road_probability(graph: Graph, seen: Seen) -> np.ndarray:
+    """Return how likely each line is a road.
+
+    Parameters
+    ----------
+    graph : Graph
+        In meters.
+    seen : Seen
+
+    Returns
+    -------
+    ndarray (m,), float64
+        NaN without evidence.
+    """
+    known = features(graph, seen)
+    score = sum(COEFFICIENTS[name] * known[name] for name in COEFFICIENTS)
+    return 1 / (1 + np.exp(-score))
+
+
+def _low_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
+    """Return the value that a quarter of each line's vertices are below: (m,), float64; NaN where all are NaN."""
+    order = np.lexsort((values, graph.owner))  # NaN last
+    counts = np.bincount(graph.owner[~np.isnan(values)], minlength=len(graph.edges))
+    return values[order[graph.offsets[:-1] + (_LOWEST * counts).astype(np.int64)]]
