@@ -368,6 +368,10 @@
         <translation>Bodenauflösung (m)</translation>
     </message>
     <message>
+        <source>Weight interpolation</source>
+        <translation>Interpolation der Gewichte</translation>
+    </message>
+    <message>
         <source>Validation share</source>
         <translation>Anteil zur Validierung</translation>
     </message>

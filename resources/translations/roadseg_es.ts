@@ -368,6 +368,10 @@
         <translation>Resolución sobre el terreno (m)</translation>
     </message>
     <message>
+        <source>Weight interpolation</source>
+        <translation>Interpolación de los pesos</translation>
+    </message>
+    <message>
         <source>Validation share</source>
         <translation>Proporción para validación</translation>
     </message>

@@ -368,6 +368,10 @@
         <translation>Résolution au sol (m)</translation>
     </message>
     <message>
+        <source>Weight interpolation</source>
+        <translation>Interpolation des poids</translation>
+    </message>
+    <message>
         <source>Validation share</source>
         <translation>Part réservée à la validation</translation>
     </message>

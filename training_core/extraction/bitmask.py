@@ -13,6 +13,7 @@ import numpy as np
 BOARD_PX = 8
 _BOARD = np.dtype("<u8")
 _FIRST_COLUMN = 0x0101010101010101
+_BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1, dtype=np.uint8)
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class BitMask:
         bits = cls.empty(*mask.shape)
         bits.write(0, mask)
         return bits
+
+    @property
+    def count(self) -> int:
+        """Number of pixels that are set."""
+        return int(_BITS_OF_BYTE[self.boards.view(np.uint8)].sum(dtype=np.int64))
 
     def write(self, first_row: int, strip: np.ndarray) -> None:
         """Set the rows from `first_row`, a multiple of 8, to those of a strip, (rows, width), bool."""

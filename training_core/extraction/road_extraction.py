@@ -34,6 +34,7 @@ from . import smoothing
 from .bitmask import BitMask
 from .centering import between_pixels, center
 from .clearance import Clearance, cut_ends
+from .doubts import doubts
 from .least_cost_ways import least_cost_ways
 from .line_classes import class_votes, elected
 from .line_evidence import seen_along, seen_along_some
@@ -84,6 +85,9 @@ def extract_network(
     found = replace(found, links=link_table(links, to_map(links.ways.points), grid.crs))
     if not len(found.roads):
         reporter.warning("No roads were found: the network is empty.")
+    known_km2 = traced.known_px * np.prod(grid.pixel_m) / 1e6
+    for doubt in doubts(traced.graph, traced.road_px / max(1, traced.known_px), known_km2):
+        reporter.warning(doubt)
     reporter.progress(1, f"{len(found.roads)} roads")
     return found
 
@@ -100,11 +104,15 @@ class TracedRoads:
         Of places in the raster.
     links : Links
         That were looked at, whether they were joined or not; none of a mask.
+    road_px, known_px : int
+        Number of pixels that are road, and of those with data.
     """
 
     graph: Graph
     surroundings: Surroundings
     links: Links
+    road_px: int
+    known_px: int
 
 
 def trace_roads(
@@ -157,7 +165,7 @@ def trace_roads(
     graph = _within(junctions.straighten_ends(graph, surroundings), sides_m * (raster.width - 1, raster.height - 1))
     begin(0.95, "Closing gaps")
     graph, links = _connect(graph, options, surroundings, raster.threshold is not None)
-    return TracedRoads(graph, surroundings, links)
+    return TracedRoads(graph, surroundings, links, road.count, known.count)
 
 
 def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, least: float) -> Surroundings:

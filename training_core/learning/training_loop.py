@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Optional
 
 import numpy as np
+import torch
 
 from ..errors import JobError, ModelFileError
 from ..events import Reporter
@@ -223,6 +224,33 @@ class Training:
             self.best = Trained(self.trainer.weights(), state.confusion, state.threshold, scores)
         history.elapsed_s = self._elapsed_s()
         self._reserve(found)
+
+    def take_if_as_good(self, weights: dict[str, torch.Tensor], predictor: Predictor, tolerance: float) -> bool:
+        """Take other weights as the best ones, if they validate about as well on the same held-out blocks.
+
+        Parameters
+        ----------
+        weights : dict of Tensor of any shape (...), float32 or int64
+            By name.
+        predictor : Predictor
+            Of these weights.
+        tolerance : float
+            What they may cost of the F1.
+
+        Returns
+        -------
+        bool
+            Whether they were taken.
+        """
+        began_s, history = self._elapsed_s(), self.history
+        found = validate(predictor, self.blocks[: history.validation_blocks], history.validation_blocks, math.inf)
+        history.timings_s["validation"] += found.seconds
+        history.elapsed_s += self._elapsed_s() - began_s
+        other = best_at_threshold(weights, found.confusion)
+        if other.scores.f1 < self.best.scores.f1 - tolerance:
+            return False
+        self.best = other
+        return True
 
     def score_best(self, predictor: Predictor) -> Validation:
         """Validate the best weights once more, on more held-out blocks where the time allows; updates `best`.

@@ -25,7 +25,7 @@ from .ways import Ways, straight_ways
 # No road turns by more than this, in degrees, to begin a link.
 _WIDEST_TURN = 100.0
 # So many roads around a dead end are looked at, the nearest; and no dead end with more of them around, itself included.
-_MOST_ROADS, _MOST_ENDS = 6, 16
+_MOST_ROADS, _MOST_ENDS = 6, 8
 # A link to a road's end is one to a dead end.
 _AT_END_M = 0.5
 _SOURCES = 64  # of shortest paths at a time

@@ -55,6 +55,7 @@ from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
 from ..learning.validation import Validation
+from ..learning.weight_interpolation import SHARES, TOLERANCE, interpolated
 from ..learning.whole_images import ImageSampler, draw_images
 from ..models.architectures import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_network
 from ..models.base_model import BaseModel, architecture_for, read_base_model
@@ -111,6 +112,8 @@ class Setup:
         Halo that the base model's tiles need; 0 without one.
     base_sha256 : str
         Digest of the base model's weights; empty without one.
+    base_weights : dict of Tensor of any shape (...), float32 or int64
+        What the model begins with, by name, if all of it is the base model's; else empty.
     """
 
     job: FineTune
@@ -122,6 +125,7 @@ class Setup:
     identity: dict[str, Any]
     base_halo_px: int
     base_sha256: str
+    base_weights: dict[str, torch.Tensor]
 
 
 def run(job: FineTune, reporter: Reporter, group: Group = ALONE) -> dict[str, Any]:
@@ -175,7 +179,8 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
         meter = Meter(training)
         is_stopped = _train(setup, training, reporter)
         parallel = meter.read(training) if group.size > 1 else None
-        predictor = _best_predictor(setup, training)
+        _interpolate(setup, training, reporter)
+        predictor = _predictor(setup, training.best.weights)
         validation = training.score_best(predictor)
         began_s = time.perf_counter()
         card = _describe(setup, training, predictor, validation, reporter)
@@ -224,7 +229,9 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     job = dataclasses.replace(job, **fit.options)
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)  # a checkpoint may say nothing of it
     base_halo_px, base_sha256 = (base.halo_px, weights_sha256(base.weights)) if base else (0, "")
-    setup = Setup(job, images, classes, architecture, chip_px, plan, identity, base_halo_px, base_sha256)
+    is_known = base is not None and base.card is not None and set(classes) <= set(base.classes)
+    weights = {name: values.clone() for name, values in model.state_dict().items()} if is_known else {}
+    setup = Setup(job, images, classes, architecture, chip_px, plan, identity, base_halo_px, base_sha256, weights)
     if plan.memory.is_recomputing:
         from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
@@ -381,10 +388,28 @@ def _start_model(
     return model, architecture
 
 
-def _best_predictor(setup: Setup, training: Training) -> Predictor:
-    """Return the best model, ready to infer in the precision in which it was trained."""
+def _interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
+    """Replace the best weights by some between the base model's and them, where these validate about as well."""
+    if not setup.base_weights or setup.job.interpolation == "no":
+        return
+    before = training.best.scores.f1
+    for share in SHARES:
+        weights = interpolated(setup.base_weights, training.best.weights, share)
+        if training.take_if_as_good(weights, _predictor(setup, weights), TOLERANCE):
+            text = (
+                f"The weights are {share:.0%} of the way from the base model to the fine-tuned one (interpolation), to "
+                f"keep more of what the base model knows: validation F1 {training.best.scores.f1:.3f}, without "
+                f"{before:.3f}."
+            )
+            training.history.notes.append(text)
+            reporter.log(text)
+            return
+
+
+def _predictor(setup: Setup, weights: dict[str, torch.Tensor]) -> Predictor:
+    """Return a model with some weights, ready to infer in the precision in which it was trained."""
     model = build_network(setup.architecture)
-    model.load_state_dict(training.best.weights)
+    model.load_state_dict(weights)
     native = NativeEngine(setup.plan.engine.precision, setup.plan.engine.reason)
     return Predictor(native.prepare_inference(model), native, setup.images[0].bands)
 

@@ -57,3 +57,9 @@ def test_a_mask_can_be_written_and_read_by_strips(strip_rows):
         bits.write(row, mask[row : row + strip_rows])
     np.testing.assert_array_equal(bits.boards, BitMask.of(mask).boards)
     np.testing.assert_array_equal(bits.read(16, 30), mask[16:46])
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 1000))
+def test_pixels_are_counted(height, width, seed):
+    mask = np.random.default_rng(seed).random((height, width)) < 0.4
+    assert BitMask.of(mask).count == mask.sum()

@@ -233,6 +233,32 @@ def test_nothing_found_is_an_empty_network_and_a_warning(known):
     assert [type(event) for event in heard].count(Warning) == 1
 
 
+def doubts_of(road, **options):
+    heard = []
+    found = extracted(None if road.dtype != bool else road, probability=None if road.dtype == bool else road,
+                      reporter=Reporter(heard.append), **options)  # fmt: skip
+    return found, [event.message for event in heard if isinstance(event, Warning)]
+
+
+def test_a_mask_that_is_mostly_road_is_doubted():
+    stripes = np.indices((200, 300)).sum(axis=0) % 24 < 8
+    assert "33% of the raster is road" in doubts_of(stripes)[1][0]
+    assert "100% of the raster is road" in doubts_of(np.ones((200, 300), dtype=bool))[1][0]
+
+
+def test_noise_is_doubted():
+    noise = ndimage.gaussian_filter(np.random.default_rng(0).standard_normal((400, 400), dtype=np.float32), 2.0)
+    noise = np.clip(0.3 + noise / (6 * noise.std()), 0, 1)
+    grid = Grid(CRS.from_string(UTM), NORTH_UP, 400, 400)
+    _, (warning,) = doubts_of(noise, options=Vectorize(min_area_m2=0, min_length_m=0), grid=grid)
+    assert "looks like noise" in warning
+
+
+def test_a_town_is_not_doubted():
+    streets = [LineString([(0, y), (300, y)]) for y in (20, 100, 180)] + [LineString([(150, 0), (150, 200)])]
+    assert doubts_of(drawn(*(street.buffer(4) for street in streets)))[1] == []
+
+
 def test_an_image_full_of_road_is_no_error():
     found = extracted(np.ones((200, 300), dtype=bool))
     assert found.roads["width_m"].isna().all()

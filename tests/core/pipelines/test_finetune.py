@@ -19,6 +19,7 @@ from training_core.errors import Cancelled, ImageryError, JobError, LabelError, 
 from training_core.events import Log, Metric, Progress, Reporter, Warning
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune, Segment
+from training_core.learning.weight_interpolation import TOLERANCE
 from training_core.models.architectures import Architecture
 from training_core.models.model_file import load_model
 from training_core.pipelines import finetune, segment
@@ -126,6 +127,24 @@ def test_a_base_model_passes_on_its_network_and_what_it_knows(town, planted, tmp
     assert card.architecture == base_card.architecture
     difference = [(a - b).abs().max() for a, b in zip(network.parameters(), base.parameters())]
     assert max(difference) < 1e-4
+
+
+def test_the_model_keeps_some_of_its_base_models_weights_where_that_costs_nothing(town, planted, tmp_path):
+    options = on_town(town, base_model=planted, steps=3, precision="fp32", learning_rate=1e-4)
+    _, tuned, plain = fine_tune(tmp_path / "plain", **options, interpolation="no")
+    _, found, card = fine_tune(tmp_path / "interpolated", **options)
+    (note,) = [note for note in card.training["notes"] if "interpolation" in note]
+    share = int(re.search(r"(\d+)% of the way", note)[1]) / 100
+    base = load_model(planted)[0]
+    for (name, value), start, end in zip(found.named_parameters(), base.parameters(), tuned.parameters()):
+        torch.testing.assert_close(value, start.lerp(end, share), atol=1e-7, rtol=1e-5, msg=name)
+    assert card.metrics["f1"] >= plain.metrics["f1"] - TOLERANCE
+    assert not any("interpolation" in note for note in plain.training["notes"])
+
+
+def test_nothing_is_kept_of_random_weights(town, tmp_path):
+    _, _, card = fine_tune(tmp_path, **on_town(town, steps=2))
+    assert not any("interpolation" in note for note in card.training["notes"])
 
 
 def test_a_base_models_bands_are_found_again_by_name(tmp_path):
