@@ -56,6 +56,9 @@ STEPS = {
     "not centered": {"center": False},
     "gaps kept": {"gap_m": 0.0},
     "undershoots kept": {"snap_m": 0.0},
+    "no likely links": {"likely_gap_m": 0.0},
+    "unlikely stubs kept": {"stub_m": 0.0},
+    "neither of both": {"likely_gap_m": 0.0, "stub_m": 0.0},
 }
 
 
@@ -85,7 +88,7 @@ class Scores:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=lambda text: Path(text).resolve())
     parser.add_argument("--prepare", action="store_true", help="train, and write the rasters")
     parser.add_argument("--seed", type=int, default=SEED, help="of the first scene to prepare")
     parser.add_argument("--groups", nargs="+", help="of rasters; all by default")
@@ -98,7 +101,7 @@ def main() -> None:
         return
     changed = parsed(arguments.set)
     cases = [case for case in read_cases(arguments.folder) if case.group in (arguments.groups or [case.group])]
-    print(f"{'group':14} {'step':18} {'raster':26}   APLS   TOPO  compl.  corr.  offset      s", flush=True)
+    print(f"{'group':14} {'step':20} {'raster':26}   APLS   TOPO  compl.  corr.  offset      s", flush=True)
     for group in dict.fromkeys(case.group for case in cases):
         rasters = [case for case in cases if case.group == group]
         for step in arguments.steps:
@@ -120,7 +123,7 @@ def print_row(group: str, step: str, name: str, found: list[Scores]) -> None:
     means = [float(np.mean([getattr(each, field.name) for each in found])) for field in fields(Scores)]
     apls, topo, complete, correct, offset_m, seconds = means
     numbers = f"{apls:6.3f} {topo:6.3f} {complete:7.3f} {correct:6.3f} {offset_m:7.2f} {seconds:6.2f}"
-    print(f"{group:14} {step:18} {name:26} {numbers}", flush=True)
+    print(f"{group:14} {step:20} {name:26} {numbers}", flush=True)
 
 
 def scored(case: Case, folder: Path, options: dict[str, object]) -> Scores:
