@@ -17,4 +17,4 @@ class ExtractRoads(ImageAlgorithm):
     renamed: ClassVar = {"raster": "INPUT", "roads": "OUTPUT"}
     numbers: ClassVar = {"count": "Number of lines", "length_m": "Total length (m)"}
     words: ClassVar = {"engine": "Engine used"}
-    styles: ClassVar = {"roads": "roads", "links": "links", "mask": "mask"}
+    styles: ClassVar = {"roads": "roads", "links": "links", "breaks": "breaks", "mask": "mask"}

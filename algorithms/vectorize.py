@@ -9,11 +9,11 @@ from ..training_core import jobs
 
 
 class Vectorize(JobAlgorithm):
-    """A road mask or probability in; center-lines, and nodes and links on request, out."""
+    """A road mask or probability in; center-lines, and nodes, links and likely breaks on request, out."""
 
     job_type = jobs.Vectorize
     group_id = "roads"
     keywords = "center-line,centerline,skeleton,network,graph,line,road"
     renamed: ClassVar = {"raster": "INPUT", "roads": "OUTPUT"}
     numbers: ClassVar = {"count": "Number of lines", "length_m": "Total length (m)"}
-    styles: ClassVar = {"roads": "roads", "links": "links"}
+    styles: ClassVar = {"roads": "roads", "links": "links", "breaks": "breaks"}

@@ -70,6 +70,7 @@ _SINK_TYPES = {
     "roads": _LINE,
     "nodes": _POINT,
     "links": _LINE,
+    "breaks": _POINT,
     "errors": _LINE,
     "changes": _LINE,
     "reached": _POINT,

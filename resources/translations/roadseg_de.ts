@@ -744,6 +744,10 @@
         <translation>Verbindungen</translation>
     </message>
     <message>
+        <source>Likely breaks</source>
+        <translation>Mögliche Lücken im Netz</translation>
+    </message>
+    <message>
         <source>Extract roads</source>
         <translation>Straßen extrahieren</translation>
     </message>

@@ -744,6 +744,10 @@
         <translation>Enlaces</translation>
     </message>
     <message>
+        <source>Likely breaks</source>
+        <translation>Posibles cortes</translation>
+    </message>
+    <message>
         <source>Extract roads</source>
         <translation>Extraer vías</translation>
     </message>

@@ -744,6 +744,10 @@
         <translation>Liaisons</translation>
     </message>
     <message>
+        <source>Likely breaks</source>
+        <translation>Coupures probables</translation>
+    </message>
+    <message>
         <source>Extract roads</source>
         <translation>Extraire les routes</translation>
     </message>

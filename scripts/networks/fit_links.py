@@ -31,7 +31,7 @@ def links_of(case: Case, folder: Path) -> tuple[dict[str, np.ndarray], np.ndarra
     """Return the features of the links of a raster, and which of them are roads."""
     with open_raster(str(folder / case.raster)) as dataset:
         grid = grid_of(dataset)
-        links = trace_roads(band_raster(dataset, case.threshold), grid.pixel_m, UNJOINED, Reporter()).links
+        links = trace_roads(band_raster(dataset, case.threshold), grid.pixel_m, UNJOINED, Reporter()).connected.links
     lines, near = links.ways.shapes(), fitting.near_true_roads(folder / case.truth, grid)
     return links.features, shapely.length(shapely.intersection(lines, near)) >= SHARE * shapely.length(lines)
 

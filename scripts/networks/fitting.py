@@ -71,13 +71,19 @@ def gathered(
 
 
 def near_true_roads(path: Path, grid: Grid) -> shapely.Geometry:
-    """Return what is near true roads, in the plane of a raster's roads: meters from the center of the first pixel."""
-    roads = geopandas.read_file(path).to_crs(grid.crs).explode(index_parts=False).geometry.to_numpy()
+    """Return what is near true roads, in the plane of a raster's roads."""
+    roads = geopandas.read_file(path).to_crs(grid.crs).geometry
+    return shapely.buffer(shapely.union_all(in_plane(roads, grid)), TOLERANCE_M)
+
+
+def in_plane(layer: geopandas.GeoSeries, grid: Grid) -> np.ndarray:
+    """Return geometries, single and in two dimensions, in the plane of a raster's roads: (n,), object.
+
+    That is in meters from the center of the first pixel.
+    """
+    shapes = shapely.force_2d(layer.explode(index_parts=False).to_numpy())
     to_pixels = ~grid.transform
-    in_plane = shapely.transform(
-        shapely.force_2d(roads), lambda points: (np.column_stack(to_pixels @ tuple(points.T)) - 0.5) * grid.pixel_m
-    )
-    return shapely.buffer(shapely.union_all(in_plane), TOLERANCE_M)
+    return shapely.transform(shapes, lambda points: (np.column_stack(to_pixels @ tuple(points.T)) - 0.5) * grid.pixel_m)
 
 
 def fitted(features: np.ndarray, is_road: np.ndarray, weight: np.ndarray) -> np.ndarray:

@@ -24,8 +24,9 @@ from ..jobs import NetworkOptions
 from ..networks import cleaning, gaps, junctions
 from ..networks.chains import join_chains
 from ..networks.graph import Graph, scaled, select_edges
+from ..networks.likely_breaks import likely_breaks
 from ..networks.likely_links import Links, join_likely
-from ..networks.network_tables import SPEED, Network, link_table, to_tables
+from ..networks.network_tables import SPEED, Network, break_table, link_table, to_tables
 from ..networks.osm_tags import osm_tags
 from ..networks.road_model import Seen, road_probability
 from ..networks.surroundings import Surroundings
@@ -80,9 +81,16 @@ def extract_network(
     measures = measure_lines(graph, traced.surroundings, grid.pixel_m, classes)
     columns = attributes(graph, measures, classes.classes if classes else ())
     graph = cleaning.simplify(graph, options.simplify_m)
-    to_map, links = partial(_map_points, grid), traced.links
+    to_map, connected = partial(_map_points, grid), traced.connected
+    links = connected.links
     found = to_tables(graph, to_map, grid.crs, columns)
-    found = replace(found, links=link_table(links, to_map(links.ways.points), grid.crs))
+    reporter.check_cancelled()
+    breaks = likely_breaks(connected.linked, links, connected.removed, traced.surroundings)
+    found = replace(
+        found,
+        links=link_table(links, to_map(links.ways.points), grid.crs),
+        breaks=break_table(breaks, to_map(breaks.points), grid.crs),
+    )
     if not len(found.roads):
         reporter.warning("No roads were found: the network is empty.")
     known_km2 = traced.known_px * np.prod(grid.pixel_m) / 1e6
@@ -90,6 +98,27 @@ def extract_network(
         reporter.warning(doubt)
     reporter.progress(1, f"{len(found.roads)} roads")
     return found
+
+
+@dataclass(frozen=True)
+class Connected:
+    """A graph of roads, and what was joined and removed to make it.
+
+    Parameters
+    ----------
+    graph : Graph
+    linked : Graph
+        The same before anything was removed.
+    links : Links
+        That were looked at, whether they were joined or not; none of a mask.
+    removed : Removed
+        Dead ends that are hardly roads; none of a mask.
+    """
+
+    graph: Graph
+    linked: Graph
+    links: Links
+    removed: cleaning.Removed
 
 
 @dataclass(frozen=True)
@@ -102,15 +131,15 @@ class TracedRoads:
         In meters from the center of the first pixel; vertices are some pixels apart.
     surroundings : Surroundings
         Of places in the raster.
-    links : Links
-        That were looked at, whether they were joined or not; none of a mask.
+    connected : Connected
+        How it came to be connected.
     road_px, known_px : int
         Number of pixels that are road, and of those with data.
     """
 
     graph: Graph
     surroundings: Surroundings
-    links: Links
+    connected: Connected
     road_px: int
     known_px: int
 
@@ -164,8 +193,8 @@ def trace_roads(
         graph = center(graph, between_pixels(raster, road, sides_m), surroundings)
     graph = _within(junctions.straighten_ends(graph, surroundings), sides_m * (raster.width - 1, raster.height - 1))
     begin(0.95, "Closing gaps")
-    graph, links = _connect(graph, options, surroundings, raster.threshold is not None)
-    return TracedRoads(graph, surroundings, links, road.count, known.count)
+    connected = _connect(graph, options, surroundings, raster.threshold is not None)
+    return TracedRoads(connected.graph, surroundings, connected, road.count, known.count)
 
 
 def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, least: float) -> Surroundings:
@@ -202,22 +231,22 @@ def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, 
     )
 
 
-def _connect(
-    graph: Graph, options: NetworkOptions, surroundings: Surroundings, has_probability: bool
-) -> tuple[Graph, Links]:
+def _connect(graph: Graph, options: NetworkOptions, surroundings: Surroundings, has_probability: bool) -> Connected:
     """Return the graph with gaps closed and junctions where the roads meet; see `gaps`, `likely_links`, `junctions`."""
     graph = gaps.join_gaps(graph, options.gap_m, options.gap_angle, surroundings)
-    graph, links = join_chains(gaps.snap_ends(graph, options.snap_m, surroundings)), Links.none()
+    graph = join_chains(gaps.snap_ends(graph, options.snap_m, surroundings))
+    links, removed = Links.none(), cleaning.Removed.none()
     if has_probability:
         graph, links = join_likely(graph, options.likely_gap_m, options.link_probability, surroundings)
         graph = join_chains(graph)
+    linked = graph
     graph = cleaning.prune_spurs(graph, options.spur_m, surroundings)
     if has_probability:
         likely = partial(_road_probability, surroundings)
-        graph = cleaning.prune_unlikely(graph, options.stub_m, options.stub_probability, likely, surroundings)
+        graph, removed = cleaning.prune_unlikely(graph, options.stub_m, options.stub_probability, likely, surroundings)
     graph = junctions.merge_crossings(junctions.straighten_junctions(graph, surroundings), surroundings)
     # Of two straight edges between junctions that have become one, the second has no length.
-    return select_edges(graph, graph.lengths() > 0), links
+    return Connected(select_edges(graph, graph.lengths() > 0), linked, links, removed)
 
 
 def _road_probability(surroundings: Surroundings, graph: Graph, chosen: np.ndarray) -> np.ndarray:

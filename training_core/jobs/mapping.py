@@ -46,6 +46,18 @@ def _links_option() -> str:
     )
 
 
+def _breaks_option() -> str:
+    """Return the field `breaks`: the layer of places to check."""
+    return option(
+        "",
+        "Likely breaks",
+        "Places to write where the network may be broken: gaps that were not joined, dead ends that were removed, and "
+        "components apart. Their rank is by how many shortest paths would change if there is a road, times its "
+        "probability: look at the first ten.",
+        kind=VECTOR_OUTPUT,
+    )
+
+
 @dataclass(frozen=True)
 class Segment(SegmentOptions):
     """Segment roads in an image: road mask and probability.
@@ -134,6 +146,7 @@ class Vectorize(NetworkOptions):
     roads: str = option("", "Roads", "Center-lines to write.", kind=VECTOR_OUTPUT, required=True)
     nodes: str = option("", "Nodes", "Junctions and dead ends to write, as points.", kind=VECTOR_OUTPUT)
     links: str = _links_option()
+    breaks: str = _breaks_option()
 
 
 @dataclass(frozen=True)
@@ -152,6 +165,7 @@ class ExtractRoads(NetworkOptions, SegmentOptions):
     aoi: str = option("", "Area of interest", "Polygons outside of which nothing is segmented.", kind=VECTOR)
     roads: str = option("", "Roads", "Center-lines to write.", kind=VECTOR_OUTPUT, required=True)
     links: str = _links_option()
+    breaks: str = _breaks_option()
     mask: str = option("", "Road mask", "Mask to write: 1 road, 0 background, 255 no data.", kind=RASTER_OUTPUT)
     classes: str = _classes_option()
 

@@ -6,7 +6,7 @@ Scope: functions from a graph in meters to a cleaner one. Independent of rasters
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import shapely
@@ -20,6 +20,32 @@ from .surroundings import Surroundings
 TIE_DIGITS = 6
 # Once the least likely dead end of a junction is gone, others may be; but not from one junction to the next for ever.
 UNLIKELY_ROUNDS = 2
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Dead ends that were removed.
+
+    Parameters
+    ----------
+    shapes : ndarray (k,), object
+        LineStrings in meters.
+    probability : ndarray (k,), float64
+        That each is a road.
+    """
+
+    shapes: np.ndarray
+    probability: np.ndarray
+
+    @staticmethod
+    def none() -> Removed:
+        """Return no dead ends."""
+        return Removed(np.zeros(0, dtype=object), np.zeros(0))
+
+    def with_others(self, others: Removed) -> Removed:
+        """Return these dead ends and others."""
+        pairs = ((self.shapes, others.shapes), (self.probability, others.probability))
+        return Removed(*map(np.concatenate, pairs))
 
 
 def prune_spurs(
@@ -80,7 +106,7 @@ def prune_unlikely(
     least: float,
     probability_of: Callable[[Graph, np.ndarray], np.ndarray],
     surroundings: Surroundings,
-) -> Graph:
+) -> tuple[Graph, Removed]:
     """Return the graph without dead ends that are hardly roads: of each junction the least likely one, twice over.
 
     No way between other roads is lost.
@@ -100,8 +126,10 @@ def prune_unlikely(
 
     Returns
     -------
-    Graph
+    graph : Graph
+    removed : Removed
     """
+    removed = Removed.none()
     for _ in range(UNLIKELY_ROUNDS):
         is_end, is_cut_off = graph.degree == 1, surroundings.is_data_edge(graph.nodes)
         is_dead_end = (is_end & ~is_cut_off)[graph.edges]
@@ -118,9 +146,11 @@ def prune_unlikely(
         order = np.lexsort((x, y, np.round(probability, TIE_DIGITS), junction))
         _, least_likely = np.unique(junction[order], return_index=True)
         kept = np.ones(len(graph.edges), dtype=bool)
-        kept[dead[order][least_likely]] = False
+        chosen = order[least_likely]
+        kept[dead[chosen]] = False
+        removed = removed.with_others(Removed(graph.shapes()[dead[chosen]], probability[chosen]))
         graph = join_chains(select_edges(graph, kept))
-    return graph
+    return graph, removed
 
 
 def drop_short_components(graph: Graph, min_length_m: float) -> Graph:

@@ -18,13 +18,16 @@ import shapely
 from rasterio.warp import transform as transform_coordinates
 
 from ..geodata.grid import ELLIPSOID, GEOGRAPHIC
-from ..geodata.vectors import write_layers
+from ..geodata.vectors import check_vector_output, write_layers
 from ..jobs import METERS_PER_SECOND
 from .graph import Graph
+from .likely_breaks import Breaks
 from .likely_links import Links
 
 # Columns of lines with a known speed.
 SPEED, TRAVEL_TIME = "speed_kmh", "travel_time_s"
+# The layers that a network has, and their geometry.
+LAYERS = {"roads": "LineString", "nodes": "Point", "links": "LineString", "breaks": "Point"}
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,14 @@ class Network:
         Junctions and ends, with `degree`, the number of lines that end there, and `component`.
     links : GeoDataFrame, optional
         See `link_table`; None where none were looked for.
+    breaks : GeoDataFrame, optional
+        See `break_table`; likewise.
     """
 
     roads: geopandas.GeoDataFrame
     nodes: geopandas.GeoDataFrame
     links: Optional[geopandas.GeoDataFrame] = None
+    breaks: Optional[geopandas.GeoDataFrame] = None
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -58,32 +64,39 @@ class Network:
         }
 
 
-def write_network(
-    found: Network, roads_path: str | Path, nodes_path: str | Path | None, links_path: str | Path | None = None
-) -> dict[str, Any]:
+def layer_paths(job: Any) -> dict[str, str]:
+    """Return the files of the layers that a job writes, by the names of its fields, which are those of `Network`.
+
+    Raises
+    ------
+    OutputError
+        One is in no format that RoadSeg writes, or is to hold several layers and cannot.
+    """
+    paths = {layer: path for layer in LAYERS if (path := getattr(job, layer, ""))}
+    for path in paths.values():
+        check_vector_output(path, list(paths.values()).count(path))
+    return paths
+
+
+def write_network(found: Network, paths: Mapping[str, str | Path]) -> dict[str, Any]:
     """Write a network to vector files.
 
     Parameters
     ----------
     found : Network
-    roads_path : str or Path
-    nodes_path : str or Path, optional
-        None for no nodes; the same file as the roads gets two layers.
-    links_path : str or Path, optional
-        None for no links; as for nodes.
+    paths : mapping of str to str or Path
+        The file of each layer, which are named as the fields of `Network`; the same file gets several layers.
 
     Returns
     -------
     dict of str to Any
         The network's numbers.
     """
-    files: dict[str, dict[str, geopandas.GeoDataFrame]] = {str(roads_path): {"roads": found.roads}}
-    if nodes_path:
-        files.setdefault(str(nodes_path), {})["nodes"] = found.nodes
-    if links_path:
-        files.setdefault(str(links_path), {})["links"] = found.links
+    files: dict[str, dict[str, geopandas.GeoDataFrame]] = {}
+    for layer, path in paths.items():
+        files.setdefault(str(path), {})[layer] = getattr(found, layer)
     for path, layers in files.items():
-        write_layers(path, layers, {"roads": "LineString", "nodes": "Point", "links": "LineString"})
+        write_layers(path, layers, LAYERS)
     return found.numbers
 
 
@@ -141,6 +154,33 @@ def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataF
     }
     shapes = shapely.linestrings(points, indices=links.ways.owner)
     return geopandas.GeoDataFrame(columns, geometry=shapes, crs=pyproj.CRS.from_user_input(crs))
+
+
+def break_table(breaks: Breaks, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
+    """Return likely breaks as a table.
+
+    Parameters
+    ----------
+    breaks : Breaks
+    points : ndarray (k, 2), float64
+        Their places in map coordinates.
+    crs : Any
+        The map's CRS, as pyproj takes it.
+
+    Returns
+    -------
+    GeoDataFrame
+        Points with their `rank` from 1, those first that matter most; `kind`; `paths_share`, the share of the shortest
+        paths that would change; `probability` of a road there; and `length_m` of what is missing.
+    """
+    columns = {
+        "rank": np.arange(1, len(points) + 1),
+        "kind": breaks.kind.astype(object),
+        "paths_share": breaks.paths_share,
+        "probability": breaks.probability,
+        "length_m": breaks.length_m,
+    }
+    return geopandas.GeoDataFrame(columns, geometry=shapely.points(points), crs=pyproj.CRS.from_user_input(crs))
 
 
 def to_lines(

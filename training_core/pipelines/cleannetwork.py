@@ -17,7 +17,6 @@ import shapely
 from ..events import Reporter
 from ..geodata.fields import carried_fields
 from ..geodata.parallel_arrays import ranges
-from ..geodata.vectors import check_vector_output
 from ..jobs import CleanNetwork
 from ..networks.chains import join_chains
 from ..networks.cleaning import drop_short_components, prune_spurs, simplify
@@ -25,7 +24,7 @@ from ..networks.gaps import join_gaps, snap_ends
 from ..networks.graph import Graph
 from ..networks.junctions import consolidate_junctions
 from ..networks.lines import LineFields, Lines, lines_in, read_line_layer, shared_plane
-from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, to_tables, write_network
+from ..networks.network_tables import SPEED, TRAVEL_TIME, Network, layer_paths, to_tables, write_network
 from ..networks.noding import node_lines
 from ..networks.surroundings import Surroundings
 from ..system.outputs import Outputs
@@ -37,17 +36,15 @@ _RECOMPUTED = {"length_m", "component"}
 
 def run(job: CleanNetwork, reporter: Reporter) -> dict[str, Any]:
     """Run the job and return its result; see `jobs.CleanNetwork`."""
-    for path in filter(None, (job.roads, job.nodes)):
-        check_vector_output(path, 2 if job.nodes == job.roads else 1)
+    paths = layer_paths(job)
     with Outputs(inputs=[job.lines]) as outputs:
-        roads_path = outputs.stage(job.roads)
-        nodes_path = outputs.stage(job.nodes) if job.nodes else None
+        staged = {name: outputs.stage(path) for name, path in paths.items()}
         reporter.progress(0, "Reading")
         layer = read_line_layer(job.lines, _PURPOSE, LineFields(bridge=job.lines_bridge_field))
         cleaned = clean_layer(layer, job, reporter.part(0.1, 0.9))
         reporter.progress(0.9, "Writing")
-        numbers = write_network(cleaned, roads_path, nodes_path)
-    return {"roads": job.roads, **({"nodes": job.nodes} if job.nodes else {}), **numbers}
+        numbers = write_network(cleaned, staged)
+    return {**paths, **numbers}
 
 
 def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Reporter) -> Network:

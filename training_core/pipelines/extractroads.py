@@ -18,10 +18,10 @@ from ..geodata.class_raster import ClassRaster, class_array
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..geodata.raster_files import with_sources
 from ..geodata.road_raster import byte_raster
-from ..geodata.vectors import check_vector_output, read_area
+from ..geodata.vectors import read_area
 from ..jobs import ExtractRoads
 from ..models.onnx_file import load_runnable
-from ..networks.network_tables import write_network
+from ..networks.network_tables import layer_paths, write_network
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
 from ..segmentation.work_plan import ImagePlan, Results, check_size, describe_work, no_data, plan_image
@@ -31,8 +31,7 @@ from ..system.outputs import Outputs
 
 def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExtractRoads`."""
-    for path in filter(None, (job.roads, job.links)):
-        check_vector_output(path, 2 if job.links == job.roads else 1)
+    paths = layer_paths(job)
     model, card = load_runnable(job.model)
     require_classes(job.classes, card, job.model)
     wanted = Results(job.mask, classes=job.classes)
@@ -40,16 +39,15 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     check_size([plan])
     segmenter = prepare_segmenter(model, card, plan, job, reporter)
     with Outputs([*with_sources([job.raster]), job.model, job.aoi]) as outputs:
-        roads_path, links_path = outputs.stage(job.roads), outputs.stage(job.links) if job.links else None
+        layers = {name: outputs.stage(path) for name, path in paths.items()}
         staged = Results(**{name: str(outputs.stage(path)) for name, path in wanted.named().items()})
         pace = partial(seconds_per_px, segmenter)
         reporter.log(describe_work([plan], segmenter.core_px, segmenter.halo, pace))
         probability, classes = _segment(plan, segmenter, staged, reporter.part(0, 0.8))
         raster = byte_raster(probability, CERTAIN, NO_DATA, segmenter.threshold)
         network = extract_network(raster, plan.grid, job, reporter.part(0.8, 1), classes)
-        numbers = write_network(network, roads_path, None, links_path)
-    links = {"links": job.links} if job.links else {}
-    return {"roads": job.roads, **links, **wanted.named(), **numbers, "engine": segmenter.engine.name}
+        numbers = write_network(network, layers)
+    return {**paths, **wanted.named(), **numbers, "engine": segmenter.engine.name}
 
 
 def _segment(

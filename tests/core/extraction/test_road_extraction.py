@@ -453,5 +453,5 @@ def test_a_road_past_sixteen_bits_of_pixels_has_its_whole_length():
 
 def test_an_extracted_network_can_be_written_by_itself(tmp_path):
     found = extracted(drawn(box(0, 95, 300, 105)))
-    assert write_network(found, tmp_path / "roads.fgb", None) == found.numbers
+    assert write_network(found, {"roads": tmp_path / "roads.fgb"}) == found.numbers
     assert len(geopandas.read_file(tmp_path / "roads.fgb")) == 1

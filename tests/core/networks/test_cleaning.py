@@ -203,21 +203,22 @@ STREET = lines(
     [((20,), 60, 222 - 20), ((20, 30), 60, 222 - 50), ((12,), 60, 222 - 12), ((20,), 19, 222), ((), 60, 222)],
 )
 def test_unlikely_dead_ends_and_lonely_lines_go(numbers, longest_m, left_m):
-    pruned = prune_unlikely(STREET, longest_m, 0.5, unlikely(*numbers), Surroundings())
+    pruned, removed = prune_unlikely(STREET, longest_m, 0.5, unlikely(*numbers), Surroundings())
     assert pruned.lengths().sum() == pytest.approx(left_m)
+    assert shapely.length(removed.shapes).sum() == pytest.approx(STREET.lengths().sum() - left_m)
 
 
 def test_what_connects_others_stays_however_unlikely():
     between = lines(
         [(0, 0), (0, -70)], [(0, 0), (-70, 0)], [(0, 0), (40, 0)], [(40, 0), (110, 0)], [(40, 0), (40, 70)]
     )  # fmt: skip
-    assert len(prune_unlikely(between, 60, 0.5, unlikely(40), Surroundings()).edges) == 5
+    assert len(prune_unlikely(between, 60, 0.5, unlikely(40), Surroundings())[0].edges) == 5
     ring = lines([(0, 0), (50, 0)], [(50, 0), (80, 30), (80, -30), (50, 0)])
-    pruned = prune_unlikely(ring, 60, 0.5, lambda graph, chosen: np.full(len(chosen), 0.1), Surroundings())
+    pruned, _ = prune_unlikely(ring, 60, 0.5, lambda graph, chosen: np.full(len(chosen), 0.1), Surroundings())
     assert len(pruned.edges) == 1 and pruned.edges[0, 0] == pruned.edges[0, 1]
 
 
 def test_an_unlikely_road_that_the_edge_of_the_data_cuts_off_stays():
     cut_off = Surroundings(is_data_edge=lambda points: points[:, 1] == 20)
-    pruned = prune_unlikely(STREET, 60, 0.5, unlikely(20), cut_off)
+    pruned, _ = prune_unlikely(STREET, 60, 0.5, unlikely(20), cut_off)
     assert pruned.lengths().sum() == pytest.approx(222)

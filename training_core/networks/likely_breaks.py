@@ -1,0 +1,210 @@
+"""Likely breaks: where a network may be broken, in the order of how many shortest paths would change if it were not.
+
+Scope: gaps that were not joined, dead ends that were removed, and components apart. Independent of rasters and files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import shapely
+from scipy.spatial import KDTree
+
+from .cleaning import TIE_DIGITS, Removed, component_lengths
+from .graph import Graph
+from .likely_links import UNLIKELY, Links
+from .link_model import features, link_probability
+from .shortest_paths import Paths, make_paths
+from .surroundings import Surroundings
+
+GAP, DEAD_END, APART = "gap not joined", "dead end removed", "component apart"
+
+# Shortest paths run between so many places, evenly along all roads; sources and gaps at a time, to bound memory.
+_PLACES, _SOURCES, _GAPS = 128, 16, 64
+# How far around a component others are looked for, and of how many components, the longest, at most.
+_REACHES_M, _MOST_APART = (50.0, 200.0), 1000
+# Breaks closer together than this are one place to check.
+_SAME_PLACE_M = 15.0
+
+
+@dataclass(frozen=True)
+class Breaks:
+    """Places where a network may be broken, those first where most shortest paths are expected to change.
+
+    Parameters
+    ----------
+    points : ndarray (k, 2), float64
+        In meters, in the middle of what is missing.
+    kind : ndarray (k,), str
+        GAP, DEAD_END or APART.
+    probability : ndarray (k,), float64
+        That there is a road; NaN where nothing is known.
+    paths_share : ndarray (k,), float64
+        Share of the shortest paths between any two places on the roads that would change if there is one.
+    length_m : ndarray (k,), float64
+        Of what is missing.
+    """
+
+    points: np.ndarray
+    kind: np.ndarray
+    probability: np.ndarray
+    paths_share: np.ndarray
+    length_m: np.ndarray
+
+    def select(self, index: np.ndarray) -> Breaks:
+        """Return the breaks at some positions, (k,), int64."""
+        parts = (self.points, self.kind, self.probability, self.paths_share, self.length_m)
+        return Breaks(*(part[index] for part in parts))
+
+
+def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Surroundings) -> Breaks:
+    """Return where a network may be broken.
+
+    Parameters
+    ----------
+    graph : Graph
+        After `join_likely`, in meters, with the dead ends and short components that are removed later on.
+    links : Links
+        Those that were looked at.
+    removed : Removed
+    surroundings : Surroundings
+        The likeliest ways between components.
+
+    Returns
+    -------
+    Breaks
+        One for each place; a component is apart where no gap between it and another one was looked at.
+    """
+    if not len(graph.edges):
+        return _breaks(GAP, removed.shapes[:0], np.zeros(0), np.zeros(0))
+    refused = links.ways.select(links.outcome == UNLIKELY)
+    gaps = refused.shapes()
+    apart, apart_probability = _ways_between_components(graph, gaps, surroundings)
+    shares = _path_shares(graph, np.concatenate([gaps, apart]))
+    length_m = component_lengths(graph)
+    of_removed = graph.edge_component[_nearest_edges(graph, shapely.get_point(removed.shapes, 0))]
+    stub_share = 2 * shapely.length(removed.shapes) * length_m[of_removed] / length_m.sum() ** 2
+    found = (
+        _breaks(GAP, gaps, links.probability[links.outcome == UNLIKELY], shares[: len(gaps)]),
+        _breaks(APART, apart, apart_probability, shares[len(gaps) :]),
+        _breaks(DEAD_END, removed.shapes, removed.probability, stub_share),
+    )
+    columns = ((each.points, each.kind, each.probability, each.paths_share, each.length_m) for each in found)
+    return _one_for_each_place(Breaks(*map(np.concatenate, zip(*columns))))
+
+
+def _breaks(kind: str, lines: np.ndarray, probability: np.ndarray, paths_share: np.ndarray) -> Breaks:
+    """Return breaks of one kind, in the middle of lines, (k,), object."""
+    middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
+    kinds = np.full(len(lines), kind, dtype="U24")
+    return Breaks(middles.reshape(-1, 2), kinds, probability, paths_share, shapely.length(lines))
+
+
+def _ways_between_components(
+    graph: Graph, gaps: np.ndarray, surroundings: Surroundings
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the likeliest way from each component to the nearest other one, and its probability.
+
+    None from a component that a gap, (k,), object, leads away from, and none from the longest.
+    """
+    components, length_m = graph.edge_component, component_lengths(graph)
+    has_gap = np.zeros(len(length_m), dtype=bool)
+    between = components[np.stack([_nearest_edges(graph, shapely.get_point(gaps, end)) for end in (0, -1)])]
+    has_gap[between[:, between[0] != between[1]]] = True
+    has_gap[length_m.argmax()] = True
+    apart = np.flatnonzero(~has_gap)
+    longest = apart[np.argsort(-length_m[apart], kind="stable")[:_MOST_APART]]
+    lines = _to_nearest_others(graph, longest)
+    ends = shapely.get_coordinates(lines).reshape(-1, 2, 2)
+    ways = surroundings.ways(ends[:, 0], ends[:, 1])
+    at_road, no_turn = np.ones(len(ways), dtype=bool), np.zeros(len(ways))
+    own = components[_nearest_edges(graph, shapely.points(ends[:, 0]))]
+    return ways.shapes(), link_probability(features(ways, no_turn, at_road, length_m[own]))
+
+
+def _to_nearest_others(graph: Graph, apart: np.ndarray) -> np.ndarray:
+    """Return the shortest lines from components, (k,), int64, to another one, none from those that are far: object."""
+    components, shapes = graph.edge_component, graph.shapes()
+    tree, found = shapely.STRtree(shapes), []
+    for reach_m in _REACHES_M:
+        own = np.flatnonzero(np.isin(components, apart))
+        one, other = tree.query(shapes[own], predicate="dwithin", distance=reach_m)
+        one = own[one]
+        one, other = (each[components[one] != components[other]] for each in (one, other))
+        order = np.lexsort((np.round(shapely.distance(shapes[one], shapes[other]), TIE_DIGITS), components[one]))
+        reached, first = np.unique(components[one[order]], return_index=True)
+        nearest = order[first]
+        found.append(shapely.shortest_line(shapes[one[nearest]], shapes[other[nearest]]))
+        apart = np.setdiff1d(apart, reached)
+    return np.concatenate(found)
+
+
+def _nearest_edges(graph: Graph, places: np.ndarray) -> np.ndarray:
+    """Return the edge nearest to each place, (k,), object: (k,), int64."""
+    return shapely.STRtree(graph.shapes()).nearest(places).astype(np.int64)
+
+
+def _path_shares(graph: Graph, ways: np.ndarray) -> np.ndarray:
+    """Return which share of the shortest paths would change with a way, (k,), object, each alone: (k,), float64.
+
+    Between two components, it is that of the pairs of places that it would connect; within one, it is estimated from
+    the paths between places evenly along all roads.
+    """
+    length_m, component_m = graph.lengths(), component_lengths(graph)
+    total_m = length_m.sum()
+    ends = [shapely.get_point(ways, end) for end in (0, -1)]
+    edges = np.stack([_nearest_edges(graph, places) for places in ends])
+    along_m = shapely.line_locate_point(graph.shapes()[edges], np.stack(ends))
+    first, last = graph.edge_component[edges]
+    shares = 2 * component_m[first] * component_m[last] / total_m**2
+    within = np.flatnonzero(first == last)
+    if not within.size:
+        return shares
+    at_m = (np.arange(_PLACES) + 0.5) / _PLACES * total_m
+    until_m = np.cumsum(length_m)
+    edge = np.minimum(np.searchsorted(until_m, at_m), len(length_m) - 1)
+    edge_of = np.concatenate([edge, *edges[:, within]])
+    paths = make_paths(
+        graph, length_m, edge_of, np.concatenate([at_m - until_m[edge] + length_m[edge], *along_m[:, within]])
+    )
+    shares[within] = _changed(_costs(paths), shapely.length(ways[within]))
+    return shares
+
+
+def _costs(paths: Paths) -> np.ndarray:
+    """Return the cost from each of the first places to all places: (_PLACES, n), float64."""
+    parts = np.split(np.arange(_PLACES), range(_SOURCES, _PLACES, _SOURCES))
+    return np.concatenate([paths.between(sources, paths.to_nodes(sources)) for sources in parts])
+
+
+def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:
+    """Return the share of the paths between places that would be shorter through a gap: (k,), float64.
+
+    Parameters
+    ----------
+    costs : ndarray (places, places + 2 k), float64
+        From each place to all places, to the one end of each gap, and to its other end.
+    length_m : ndarray (k,), float64
+        Of the gaps.
+    """
+    to_first, to_last = np.split(costs[:, _PLACES:].T, 2)
+    found = np.zeros(len(length_m))
+    for part in np.split(np.arange(len(length_m)), range(_GAPS, len(length_m), _GAPS)):
+        through = to_first[part, :, None] + to_last[part, None] + length_m[part, None, None]
+        through = np.minimum(through, through.transpose(0, 2, 1))
+        found[part] = (through < costs[:, :_PLACES] - _SAME_PLACE_M).sum((1, 2)) / (_PLACES * (_PLACES - 1))
+    return found
+
+
+def _one_for_each_place(breaks: Breaks) -> Breaks:
+    """Return the breaks where most paths are expected to change first, without others at the same place."""
+    expected = np.where(np.isnan(breaks.probability), 1, breaks.probability) * breaks.paths_share
+    order = np.lexsort((*breaks.points.T, np.round(-expected, 2 * TIE_DIGITS)))
+    order = order[expected[order] > 0]
+    breaks = breaks.select(order)
+    is_taken = np.zeros(len(order), dtype=bool)
+    for each, around in enumerate(KDTree(breaks.points).query_ball_point(breaks.points, _SAME_PLACE_M)):
+        if not is_taken[each]:
+            is_taken[[other for other in around if other > each]] = True
+    return breaks.select(np.flatnonzero(~is_taken))
