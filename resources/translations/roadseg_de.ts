@@ -732,6 +732,10 @@
         <translation>Wahrscheinlichkeit von Sackgassen</translation>
     </message>
     <message>
+        <source>Driving side</source>
+        <translation>Straßenseite des Verkehrs</translation>
+    </message>
+    <message>
         <source>Center lines on roads</source>
         <translation>Linien auf Straßenmitte zentrieren</translation>
     </message>

@@ -732,6 +732,10 @@
         <translation>Probabilidad de los callejones sin salida</translation>
     </message>
     <message>
+        <source>Driving side</source>
+        <translation>Lado de circulación</translation>
+    </message>
+    <message>
         <source>Center lines on roads</source>
         <translation>Centrar las líneas en las vías</translation>
     </message>

@@ -732,6 +732,10 @@
         <translation>Probabilité des impasses</translation>
     </message>
     <message>
+        <source>Driving side</source>
+        <translation>Côté de conduite</translation>
+    </message>
+    <message>
         <source>Center lines on roads</source>
         <translation>Centrer les lignes sur les routes</translation>
     </message>

@@ -23,6 +23,14 @@ from ..geodata.road_raster import RoadRaster
 from ..jobs import NetworkOptions
 from ..networks import cleaning, gaps, junctions
 from ..networks.chains import join_chains
+from ..networks.dual_carriageways import (
+    ParallelLines,
+    carriageway_tags,
+    left_share,
+    other_carriageway,
+    reverse_lines,
+    runs_against,
+)
 from ..networks.graph import Graph, scaled, select_edges
 from ..networks.likely_breaks import likely_breaks
 from ..networks.likely_links import Links, join_likely
@@ -33,7 +41,7 @@ from ..networks.surroundings import Surroundings
 from ..networks.ways import Ways, straight_ways
 from . import smoothing
 from .bitmask import BitMask
-from .centering import between_pixels, center
+from .centering import between_pixels, center, tangents
 from .clearance import Clearance, cut_ends
 from .doubts import doubts
 from .least_cost_ways import least_cost_ways
@@ -78,9 +86,9 @@ def extract_network(
     graph = cleaning.drop_short_components(traced.graph, options.min_length_m)
     reporter.check_cancelled()
     reporter.progress(0.85, "Measuring roads")
-    measures = measure_lines(graph, traced.surroundings, grid.pixel_m, classes)
-    columns = attributes(graph, measures, classes.classes if classes else ())
-    graph = cleaning.simplify(graph, options.simplify_m)
+    measures = measure_lines(graph, traced, grid.pixel_m, classes)
+    columns = attributes(graph, measures, classes.classes if classes else (), options.driving_side)
+    graph = cleaning.simplify(along_traffic(graph, measures, grid, options.driving_side), options.simplify_m)
     to_map, connected = partial(_map_points, grid), traced.connected
     links = connected.links
     found = to_tables(graph, to_map, grid.crs, columns)
@@ -259,8 +267,8 @@ def _within(graph: Graph, last: np.ndarray) -> Graph:
     return replace(graph, nodes=np.clip(graph.nodes, 0, last), points=np.clip(graph.points, 0, last))
 
 
-# What is measured at each vertex.
-MEASURES = len(fields(Seen))
+# What is measured at each vertex: the fields of `Seen`, and the way to the other carriageway in columns and rows.
+MEASURES = len(fields(Seen)) + 2
 
 
 @dataclass(frozen=True)
@@ -270,7 +278,7 @@ class LineMeasures:
     Parameters
     ----------
     vertices : ndarray (p, MEASURES), float64
-        The fields of `Seen`; NaN where a vertex does not count, or without a probability.
+        NaN where a vertex does not count, or without a probability.
     votes : ndarray (m, classes), int64, optional
         Number of pixels of each road class along each line; None without classes.
     """
@@ -278,18 +286,29 @@ class LineMeasures:
     vertices: np.ndarray
     votes: Optional[np.ndarray]
 
+    @property
+    def seen(self) -> Seen:
+        """What is seen along the lines."""
+        seen = Seen(*self.vertices[:, :-2].T)
+        return replace(seen, is_dead_end=seen.is_dead_end > 0)
+
+    @property
+    def to_other(self) -> np.ndarray:
+        """The way to the other carriageway: (p, 2), float64."""
+        return self.vertices[:, -2:]
+
 
 def measure_lines(
-    graph: Graph, surroundings: Surroundings, pixel_m: tuple[float, float], classes: Optional[ClassRaster]
+    graph: Graph, traced: TracedRoads, pixel_m: tuple[float, float], classes: Optional[ClassRaster]
 ) -> LineMeasures:
-    """Measure lines by the pixels along them.
+    """Measure lines by the pixels along them, and by the lines around.
 
     Parameters
     ----------
     graph : Graph
+        Lines, or parts of lines, of what was traced.
+    traced : TracedRoads
         As `trace_roads` returns it.
-    surroundings : Surroundings
-        The same.
     pixel_m : tuple of float
         Ground size of a pixel in meters along columns and along rows.
     classes : ClassRaster, optional
@@ -298,12 +317,17 @@ def measure_lines(
     -------
     LineMeasures
     """
-    seen = seen_along(graph, surroundings)
+    seen = seen_along(graph, traced.surroundings)
+    around = traced.graph
+    lines = ParallelLines(around.points, tangents(around), traced.surroundings.width_m(around.points))
+    to_other = other_carriageway(graph.points, tangents(graph), seen.width_m, lines)
     votes = None if classes is None else class_votes(scaled(graph, 1 / np.array(pixel_m)), classes)
-    return LineMeasures(np.column_stack([getattr(seen, field.name) for field in fields(Seen)]), votes)
+    return LineMeasures(np.column_stack([*(getattr(seen, field.name) for field in fields(Seen)), to_other]), votes)
 
 
-def attributes(graph: Graph, measures: LineMeasures, classes: Sequence[RoadClass]) -> dict[str, np.ndarray]:
+def attributes(
+    graph: Graph, measures: LineMeasures, classes: Sequence[RoadClass], driving_side: str
+) -> dict[str, np.ndarray]:
     """Return the attributes of lines by the names of columns: width, confidence, class, usual speed, tags.
 
     Parameters
@@ -314,24 +338,48 @@ def attributes(graph: Graph, measures: LineMeasures, classes: Sequence[RoadClass
         Of its lines.
     classes : sequence of RoadClass
         Those that are voted on.
+    driving_side : str
+        One of `jobs.DRIVING_SIDES`.
 
     Returns
     -------
     dict of str to ndarray (m,), float64 or object
         NaN and None where something is not known.
     """
-    seen = Seen(*measures.vertices.T)
-    seen = replace(seen, is_dead_end=seen.is_dead_end > 0)
-    width_m = cleaning.median_of_lines(graph, seen.width_m)
+    width_m = cleaning.median_of_lines(graph, measures.seen.width_m)
     columns = {
         "width_m": width_m,
-        "confidence": cleaning.mean_of_lines(graph, seen.probability),
-        "road_probability": road_probability(graph, seen),
+        "confidence": cleaning.mean_of_lines(graph, measures.seen.probability),
+        "road_probability": road_probability(graph, measures.seen),
     }
+    tags = carriageway_tags(left_share(graph, tangents(graph), measures.to_other), driving_side)
     if measures.votes is None:
-        return {**columns, **osm_tags(width_m)}
+        return {**columns, **osm_tags(width_m), **tags}
     road_class, speed_kmh = elected(measures.votes, classes)
-    return {**columns, "road_class": road_class, SPEED: speed_kmh, **osm_tags(width_m, road_class)}
+    return {**columns, "road_class": road_class, SPEED: speed_kmh, **osm_tags(width_m, road_class), **tags}
+
+
+def along_traffic(graph: Graph, measures: LineMeasures, grid: Grid, driving_side: str) -> Graph:
+    """Return the graph with the lines of dual carriageways in the direction of their traffic, where it is known.
+
+    Parameters
+    ----------
+    graph : Graph
+        In meters.
+    measures : LineMeasures
+        Of its lines.
+    grid : Grid
+        Whether its rows go down, as usual, or up.
+    driving_side : str
+        One of `jobs.DRIVING_SIDES`.
+
+    Returns
+    -------
+    Graph
+    """
+    up = np.sign(grid.transform.determinant)
+    left = up * left_share(graph, tangents(graph), measures.to_other)
+    return reverse_lines(graph, runs_against(left, driving_side))
 
 
 def _map_points(grid: Grid, points: np.ndarray) -> np.ndarray:

@@ -12,6 +12,8 @@ from .option import FIELD, MODEL, STARTER, Job, option
 
 # Environment variables with the thread and memory limits of jobs that set none themselves.
 THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
+UNKNOWN, RIGHT, LEFT = "unknown", "right", "left"
+DRIVING_SIDES = (UNKNOWN, RIGHT, LEFT)
 
 
 def _engine_option(*engines: str) -> str:
@@ -330,6 +332,14 @@ class NetworkOptions(CleaningOptions):
         "and beside it.",
         minimum=0,
         maximum=1,
+        advanced=True,
+    )
+    driving_side: str = option(
+        UNKNOWN,
+        "Driving side",
+        "On which side of the road the country drives. If it is known, the lines of dual carriageways run with the "
+        "traffic and have the tag oneway.",
+        choices=DRIVING_SIDES,
         advanced=True,
     )
     center: bool = option(

@@ -14,7 +14,7 @@ from typing import Any
 import geopandas
 import numpy as np
 
-from ..extraction.road_extraction import MEASURES, LineMeasures, attributes
+from ..extraction.road_extraction import MEASURES, LineMeasures, along_traffic, attributes
 from ..geodata.grid import Grid
 from ..geodata.road_classes import RoadClass
 from ..jobs import NetworkOptions
@@ -126,8 +126,9 @@ def _table(
 ) -> geopandas.GeoDataFrame:
     graph, measures = _graph(lines, len(classes))
     ground = scaled(graph, pixel_m)
-    columns = attributes(ground, measures, classes)
-    simple = scaled(simplify(ground, options.simplify_m), 1 / pixel_m)
+    columns = attributes(ground, measures, classes, options.driving_side)
+    directed = along_traffic(ground, measures, grid, options.driving_side)
+    simple = scaled(simplify(directed, options.simplify_m), 1 / pixel_m)
     return to_lines(simple, _to_map(grid), grid.crs, columns, component)
 
 

@@ -19,8 +19,8 @@ from ..networks.gaps import WAY_AROUND
 
 # Parts and their margins are made of whole cells, so that every place is seen the same by all parts that show it.
 CELL_PX = 256
-# Far enough for thinning in wide places, and the widths of roads, in meters.
-_LOCAL_M = 100.0
+# Far enough for thinning in wide places, and the widths of roads, in meters; and how far other carriageways are seen.
+_LOCAL_M, _ALONGSIDE_M = 100.0, 120.0
 # A patch of the smallest area that is kept is at least so wide.
 _NARROWEST_M = 3.0
 _WIDEST_MARGIN_PX = 4096
@@ -70,7 +70,7 @@ def margin_px(options: NetworkOptions, pixel_m: tuple[float, float]) -> int:
     linked_m = (1 + WAY_AROUND) * options.likely_gap_m  # the link, and the way around it along the network
     pruned_m = options.spur_m + UNLIKELY_ROUNDS * options.stub_m
     joined_m = options.gap_m + options.snap_m + options.close_m + linked_m
-    reach_m = _LOCAL_M + max(area_m, pruned_m + joined_m)
+    reach_m = _LOCAL_M + max(area_m, pruned_m + joined_m) + _ALONGSIDE_M
     return min(_WIDEST_MARGIN_PX, CELL_PX * math.ceil(reach_m / min(pixel_m) / CELL_PX))
 
 

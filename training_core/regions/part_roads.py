@@ -85,7 +85,7 @@ def extract_part(
     traced = trace_roads(raster, pixel_m, options, reporter, within)
     region = _moved(scaled(traced.graph, 1 / sides_m), begin)
     cut, side = cut_to_box(region, _box(core))
-    measures = measure_lines(scaled(_moved(cut, -begin), sides_m), traced.surroundings, pixel_m, classes)
+    measures = measure_lines(scaled(_moved(cut, -begin), sides_m), traced, pixel_m, classes)
     is_cut = np.zeros(len(cut.points), dtype=bool)
     is_cut[cut.offsets[:-1]] = side[cut.edges[:, 0]] != WITHIN
     is_cut[cut.offsets[1:] - 1] |= side[cut.edges[:, 1]] != WITHIN

@@ -1,5 +1,7 @@
 """Road networks extracted from rasters."""
 
+from dataclasses import replace
+
 import geopandas
 import numpy as np
 import pandas
@@ -227,6 +229,7 @@ def test_nothing_found_is_an_empty_network_and_a_warning(known):
         "highway",
         "width",
         "source",
+        "dual_carriageway",
         "component",
         "geometry",
     ]
@@ -455,3 +458,31 @@ def test_an_extracted_network_can_be_written_by_itself(tmp_path):
     found = extracted(drawn(box(0, 95, 300, 105)))
     assert write_network(found, {"roads": tmp_path / "roads.fgb"}) == found.numbers
     assert len(geopandas.read_file(tmp_path / "roads.fgb")) == 1
+
+
+@pytest.mark.parametrize("name", ["north up", "south up", "rotated", "geographic"])
+@pytest.mark.parametrize("driving_side", ["right", "left"])
+def test_carriageways_run_with_the_traffic_whichever_way_rows_go(name, driving_side):
+    grid = replace(GRIDS[name], width=400)
+    road = drawn(box(0, 80, 400, 89), box(0, 99, 400, 108), width=400)
+    found = extracted(road, grid, replace(PLAIN, driving_side=driving_side))
+    assert found.roads["oneway"].tolist() == found.roads["dual_carriageway"].tolist() == ["yes", "yes"]
+    lines = found.roads.geometry.to_numpy()
+    middle = shapely.union_all(lines).centroid
+    for line in lines:
+        begin, end = np.array(line.coords)[[0, -1]]
+        along, aside = end - begin, np.array(middle.coords[0]) - begin
+        is_other_left = along[0] * aside[1] - along[1] * aside[0] > 0
+        assert is_other_left == (driving_side == "right")
+
+
+def test_what_was_decided_against_is_a_likely_break():
+    probability = np.where(drawn(box(0, 96, 300, 105)), 0.9, 0.02)
+    probability[:, 130:170] = 0.02
+    found = extracted(None, probability=probability.astype(np.float32), options=Vectorize(min_area_m2=0))
+    assert len(found.roads) == 2
+    first = found.breaks.iloc[0]
+    assert (first["rank"], first["kind"]) == (1, "gap not joined") and first["paths_share"] == pytest.approx(
+        0.5, abs=0.02
+    )
+    assert in_pixels(first.geometry, SQUARE_PIXELS).distance(Point(150, 100.5)) < 3

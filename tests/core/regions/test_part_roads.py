@@ -178,5 +178,5 @@ def test_parts_without_scenes_are_left_out():
 
 
 def test_margins_grow_with_what_roads_are_joined_across():
-    assert margin_px(OPTIONS, (0.5, 0.5)) == 1024 and margin_px(OPTIONS, (1.0, 1.0)) == 512
-    assert margin_px(NetworkOptions(gap_m=500), (0.5, 0.5)) > 1200
+    assert margin_px(OPTIONS, (0.5, 0.5)) == 1280 and margin_px(OPTIONS, (1.0, 1.0)) == 768
+    assert margin_px(NetworkOptions(gap_m=500), (0.5, 0.5)) > 2200
