@@ -132,12 +132,16 @@ def scored(case: Case, folder: Path, options: dict[str, object]) -> Scores:
     began_s = time.perf_counter()
     job = Vectorize(raster=str(folder / case.raster), threshold=case.threshold, roads=lines)
     vectorize(replace(job, **options), Reporter())
-    seconds = time.perf_counter() - began_s
+    return scores_of(case, folder, Path(lines), time.perf_counter() - began_s)
+
+
+def scores_of(case: Case, folder: Path, lines: Path, seconds: float) -> Scores:
+    """Score the network that was made of a raster, a layer of roads."""
     truth, aoi = str(folder / case.truth), str(folder / case.aoi) if case.aoi else ""
     found = geopandas.read_file(lines, layer="roads")
     if found.empty:
         return Scores(0.0, 0.0, 0.0, 0.0, float("nan"), seconds)
-    job = ScoreNetwork(truth=truth, proposal=lines, aoi=aoi, truth_bridge_field=case.bridge_field)
+    job = ScoreNetwork(truth=truth, proposal=str(lines), aoi=aoi, truth_bridge_field=case.bridge_field)
     scores = score_network(job, Reporter())
     apls, topo, matched = scores["apls"]["score"], scores["topo"]["f1"], scores["lines"]
     true = geopandas.read_file(truth).to_crs(found.estimate_utm_crs())
