@@ -1,16 +1,38 @@
 """Doubts about extracted roads: signs that a raster is none of roads, or that its threshold is wrong.
 
-Scope: a few numbers of the mask and the network, and what is said of them. Independent of how roads are extracted.
+Scope: a few numbers of the raster and the network, and what is said of them. Independent of how roads are extracted.
 """
 
 from __future__ import annotations
 
+from ..geodata.road_raster import RoadRaster
 from ..networks.graph import Graph
 
 # The densest towns have a fifth of road, and some 30 km of roads a square kilometer; noise has 70 to 130.
 _MOST_ROAD, _MOST_PER_KM = 0.3, 60.0
 # Fewer kilometers of roads say nothing of their density.
 _FEWEST_KM = 5.0
+
+
+def nothing_found(raster: RoadRaster) -> str:
+    """Return what is said where no roads were found.
+
+    Parameters
+    ----------
+    raster : RoadRaster
+        Read once more if it is a probability.
+
+    Returns
+    -------
+    str
+    """
+    said = "No roads were found: the network is empty."
+    if raster.threshold is None:
+        return said
+    highest = raster.highest()
+    if not highest < raster.threshold:  # or without any data
+        return said
+    return f"{said} No probability reaches the threshold of {raster.threshold:.2f}: the highest is {highest:.2f}."
 
 
 def doubts(graph: Graph, road_share: float, area_km2: float) -> list[str]:

@@ -43,7 +43,7 @@ from . import smoothing
 from .bitmask import BitMask
 from .centering import between_pixels, center, tangents
 from .clearance import Clearance, cut_ends
-from .doubts import doubts
+from .doubts import doubts, nothing_found
 from .least_cost_ways import least_cost_ways
 from .line_classes import class_votes, elected
 from .line_evidence import seen_along, seen_along_some
@@ -100,7 +100,7 @@ def extract_network(
         breaks=break_table(breaks, to_map(breaks.points), grid.crs),
     )
     if not len(found.roads):
-        reporter.warning("No roads were found: the network is empty.")
+        reporter.warning(nothing_found(raster))
     known_km2 = traced.known_px * np.prod(grid.pixel_m) / 1e6
     for doubt in doubts(traced.graph, traced.road_px / max(1, traced.known_px), known_km2):
         reporter.warning(doubt)

@@ -67,6 +67,11 @@ class RoadRaster:
         """
         return known & (values if self.threshold is None else reaches(values, self.threshold * share))
 
+    def highest(self) -> float:
+        """Return the highest probability; NaN without data."""
+        found = (self.read(*strip) for strip in self.strips())
+        return max((float(values[known].max()) for values, known in found if known.any()), default=float("nan"))
+
     def probability_at(self, points: np.ndarray) -> np.ndarray:
         """Return the probability at the pixels nearest to points, (n, 2) columns and rows: (n,), float64.
 

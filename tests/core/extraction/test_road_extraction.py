@@ -486,3 +486,15 @@ def test_what_was_decided_against_is_a_likely_break():
         0.5, abs=0.02
     )
     assert in_pixels(first.geometry, SQUARE_PIXELS).distance(Point(150, 100.5)) < 3
+
+
+@pytest.mark.parametrize(
+    ("highest", "said"),
+    [(0.31, "No probability reaches the threshold of 0.50: the highest is 0.31."), (np.nan, "empty.")],
+)
+def test_where_nothing_is_found_the_highest_probability_is_told(highest, said):
+    heard, probability = [], np.full((200, 300), 0.3, dtype=np.float32)
+    probability[50, 50] = highest
+    known = np.full(probability.shape, np.isfinite(highest))
+    extracted(None, known=known, probability=probability, reporter=Reporter(heard.append))
+    assert next(event.message for event in heard if isinstance(event, Warning)).endswith(said)
