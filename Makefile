@@ -26,10 +26,11 @@ docs: build/qgis.stamp
 pictures: build/screen.stamp build/runtime-python.txt
 	/usr/bin/python3 scripts/desktop.py
 
-# The design's pictures of each step from probability to road network; takes seconds.
+# The design's pictures of each step from probability to road network, and the guide's of how roads connect; seconds.
 .PHONY: design-pictures
 design-pictures: build/runtime-python.txt
 	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/extraction_pictures.py docs/images/extraction
+	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/connecting_pictures.py docs/images/connecting
 
 # The zip for the plugin hub and for QGIS' Install from ZIP: build/roadseg.<version>.zip.
 package: build/qgis-venv.stamp

@@ -15,9 +15,9 @@ from .graph import Graph
 DUAL, ONEWAY, YES = "dual_carriageway", "oneway", "yes"
 
 # A carriageway has at least two lanes, and a median is no wider than this; beyond lie other streets.
-_NARROWEST_M, _MEDIAN_M = 5.5, (1.0, 18.0)
-# Both run side by side: at distances along the road, of which one may fail, within some meters, and parallel.
-_ALONG_M, _FAILING, _NEAR_M, _PARALLEL = (-80.0, -40.0, 40.0, 80.0), 1, 6.0, np.cos(np.radians(12))
+_NARROWEST_M, _MEDIAN_M = 5.5, (1.0, 12.0)
+# Both run side by side: at distances along the road, of which two may fail, within some meters, and parallel.
+_ALONG_M, _FAILING, _NEAR_M, _PARALLEL = (-80.0, -40.0, 40.0, 80.0), 2, 6.0, np.cos(np.radians(20))
 # Widths of the two differ by no more than this share.
 _WIDTH_RATIO = 0.6
 # The least distance between carriageways that is looked at, and its steps.

@@ -498,3 +498,16 @@ def test_where_nothing_is_found_the_highest_probability_is_told(highest, said):
     known = np.full(probability.shape, np.isfinite(highest))
     extracted(None, known=known, probability=probability, reporter=Reporter(heard.append))
     assert next(event.message for event in heard if isinstance(event, Warning)).endswith(said)
+
+
+def test_a_roundabout_is_a_ring_with_its_arms():
+    ring = Point(150, 100).buffer(14, quad_segs=64).exterior
+    ways = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)])
+    arms = [LineString([(150, 100) + 14 * way, (150, 100) + 90 * way]) for way in ways]
+    found = extracted(drawn(shapely.union_all([ring, *arms]).buffer(4, cap_style="flat")))
+    assert degrees(found) == [1, 1, 1, 1, 3, 3, 3, 3]
+    lines = [in_pixels(line, SQUARE_PIXELS) for line in found.roads.geometry]
+    arcs = [line for line in lines if line.length < 40]
+    assert len(arcs) == 4
+    # Where an arm begins, the junction is outside of the ring, where the roads would meet if they went on straight.
+    assert np.mean([ring.distance(Point(point)) for line in arcs for point in line.segmentize(1).coords]) < 1.2
