@@ -13,7 +13,7 @@ from scipy.ndimage import gaussian_filter
 from torch.nn.functional import grid_sample
 
 from appearance import coarse, varied
-from real_ground import ROADLESS, Ground
+from real_ground import ROADLESS, TOWNS, Ground
 from recipe import Recipe
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.segmentation.symmetries import turned
@@ -103,7 +103,7 @@ def _normalization(ground: Ground, rng: np.random.Generator) -> tuple[np.ndarray
 
     A field alone has other statistics than one that is part of an image with much else in it.
     """
-    if ground.source != ROADLESS:
+    if ground.source not in (ROADLESS, TOWNS):
         return ground.mean, ground.deviation
     own = np.float32(rng.uniform(0, 1))
     return own * ground.mean + (1 - own) * np.float32(110), own * ground.deviation + (1 - own) * np.float32(45)

@@ -1,4 +1,4 @@
-"""Train the starter model, a ResNet34-UNet: on generated scenes, then on scenes and real ground.
+"""Train the starter model, a ResNet34-UNet: on scenes, then on scenes and real ground, then with a teacher's labels.
 
 Run as `make starter`. On two cores, the first part took half an hour with AMX, and the second 42 minutes with
 AVX512-BF16. An interrupted run resumes from its checkpoint, as long as the recipe is the same but for the number
@@ -23,8 +23,9 @@ from safetensors.torch import save_file
 from chips import draw_batch
 from held_out import BANDS as NORMALIZED
 from held_out import SCENES, ground_images, scene_images, score
-from real_ground import ATTRIBUTION, SOURCES, Ground, read_ground
-from recipe import ON_GROUND, ON_SCENES, Recipe
+from real_ground import ATTRIBUTION, SOURCES, TOWNS, Ground, read_ground, read_towns
+from recipe import ON_GROUND, ON_SCENES, TAUGHT, Recipe
+from teacher import taught
 from training_core.geodata.model_input import IMAGE
 from training_core.geodata.rasters import Band
 from training_core.jobs import RecipeOptions
@@ -57,19 +58,22 @@ def main() -> None:
     parser.add_argument("compact", type=Path, help="where to write the model that is shipped")
     parser.add_argument("--start", default="", help="the model file to start from; none: random weights")
     parser.add_argument("--ground", type=Path, help="folder of real ground to train on, beside scenes")
+    parser.add_argument("--teacher", default="", help="the model file that labels what of real ground is not labeled well")
     for name in ("steps", "scenes", "scene_px", "chip_px", "seed"):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int)
     parser.add_argument("--lookalike-share", type=float)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--precision", choices=("auto", "bf16", "fp32"), default="auto")
     arguments = vars(parser.parse_args())
-    model, compact, start, ground = (arguments.pop(name) for name in ("model", "compact", "start", "ground"))
+    model, compact, start, ground, teacher = map(arguments.pop, ("model", "compact", "start", "ground", "teacher"))
     if threads := arguments.pop("threads"):
         torch.set_num_threads(threads)
     engine = NativeEngine(choose_precision(arguments.pop("precision"), print))
     changed = {name: value for name, value in arguments.items() if value is not None}
-    recipe = replace(ON_GROUND if ground else ON_SCENES, **changed)
+    recipe = replace((TAUGHT if teacher else ON_GROUND) if ground else ON_SCENES, **changed)
     grounds = learned_ground(ground) if ground else {}
+    if teacher:
+        grounds = taught_ground(ground, grounds, teacher_predictor(teacher, engine), recipe.teacher_resolution_m)
     held_out = held_out_images(recipe, ground)
     train(Run(recipe, model.with_suffix(".checkpoint"), start, grounds, held_out, engine), model, compact)
 
@@ -82,6 +86,19 @@ def learned_ground(folder: Path) -> dict[str, list[Ground]]:
     for source in SOURCES:
         print(f"{source}: {len(found.get(source, []))} images", flush=True)
     return found
+
+
+def teacher_predictor(path: str, engine: NativeEngine) -> Predictor:
+    """Return what predicts with the teacher."""
+    return Predictor(engine.prepare_inference(load_model(path)[0]), engine, NORMALIZED)
+
+
+def taught_ground(
+    folder: Path, grounds: dict[str, list[Ground]], teacher: Predictor, resolution_m: float
+) -> dict[str, list[Ground]]:
+    """Return the real ground to learn from by source, that without labels as well, as a teacher sees it."""
+    with_towns = {**grounds, TOWNS: read_towns(folder)}
+    return {source: taught(there, teacher, resolution_m) for source, there in with_towns.items()}
 
 
 def held_out_images(recipe: Recipe, ground: Path | None) -> dict[str, list]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +18,17 @@ from scipy.ndimage import distance_transform_edt
 from roadless_tiles import roadless_tiles
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 
-MASSACHUSETTS, DUBAI, ROADLESS = "massachusetts", "dubai", "roadless"
-SOURCES = (MASSACHUSETTS, DUBAI, ROADLESS)
+MASSACHUSETTS, DUBAI, ROADLESS, TOWNS = "massachusetts", "dubai", "roadless", "towns"
+SOURCES = (MASSACHUSETTS, DUBAI, ROADLESS, TOWNS)
+_UC_MERCED = (
+    "USGS National Map Urban Area Imagery (public domain), selected by Y. Yang and S. Newsam, UC Merced Land Use, 2010"
+)
 ATTRIBUTION = {
     MASSACHUSETTS: "Images: MassGIS, Commonwealth of Massachusetts (public domain); lines: OpenStreetMap contributors "
     "(ODbL 1.0); compiled by V. Mnih, Machine Learning for Aerial Image Labeling, 2013",
     DUBAI: "Mohammed Bin Rashid Space Centre and Humans in the Loop (CC0)",
-    ROADLESS: "USGS National Map Urban Area Imagery (public domain), selected by Y. Yang and S. Newsam, UC Merced Land "
-    "Use, 2010",
+    ROADLESS: _UC_MERCED,
+    TOWNS: _UC_MERCED,
 }
 _MASK_ROAD, _MASK_UNKNOWN = 255, 127
 # Lines of OpenStreetMap, drawn 7 px wide at 1 m, lie up to 3 px beside the road: so the middle of a line is road, and
@@ -37,6 +40,9 @@ _HELD_OUT_GROUPS = ("t3", "t8")
 _HELD_OUT_TILES = range(80, 100)
 # Of groups whose labels are incomplete, only chips near a labeled road are learned from.
 _INCOMPLETE_GROUPS = ("t1", "t5", "t6")
+# Classes of UC Merced with roads, which are not labeled.
+_TOWNS = ("buildings", "denseresidential", "freeway", "intersection", "mediumresidential", "mobilehomepark", "overpass",
+          "sparseresidential")  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +118,19 @@ def _roadless(folder: Path, is_held_out: bool) -> Iterator[Ground]:
             yield _read(ROADLESS, folder / kind / f"{kind}{number:02}.jpg", 0.305, None)
 
 
+def read_towns(folder: Path) -> list[Ground]:
+    """Return the tiles of UC Merced with roads, whose labels are all IGNORE; none where the folder is absent.
+
+    Parameters
+    ----------
+    folder : Path
+        With a folder for each source.
+    """
+    paths = [path for kind in _TOWNS for path in sorted((folder / "ucmerced" / kind).glob("*.jpg"))]
+    tiles = [_read(TOWNS, path, 0.305, None) for path in paths]
+    return [replace(tile, labels=np.full_like(tile.labels, IGNORE), is_complete=False) for tile in tiles]
+
+
 def _read(
     source: str,
     path: Path,
@@ -155,8 +174,8 @@ def displaced_lines(mask: np.ndarray) -> np.ndarray:
         ROAD along the middle 3 px; IGNORE up to 5 px beside the line.
     """
     is_line = mask == _MASK_ROAD
-    labels = np.where(_distance_px(is_line) <= _BESIDE_PX, IGNORE, BACKGROUND).astype(np.uint8)
-    labels[_distance_px(~is_line) >= _CORE_PX] = ROAD
+    labels = np.where(distance_px(is_line) <= _BESIDE_PX, IGNORE, BACKGROUND).astype(np.uint8)
+    labels[distance_px(~is_line) >= _CORE_PX] = ROAD
     labels[mask == _MASK_UNKNOWN] = IGNORE
     return labels
 
@@ -175,11 +194,16 @@ def drawn_areas(mask: np.ndarray) -> np.ndarray:
     """
     is_road = mask == _MASK_ROAD
     labels = np.where(is_road, ROAD, BACKGROUND).astype(np.uint8)
-    labels[(_distance_px(is_road) <= 1) ^ (_distance_px(~is_road) > 1)] = IGNORE
+    labels[(distance_px(is_road) <= 1) ^ (distance_px(~is_road) > 1)] = IGNORE
     labels[mask == _MASK_UNKNOWN] = IGNORE
     return labels
 
 
-def _distance_px(where: np.ndarray) -> np.ndarray:
-    """Return the distance of each pixel to the nearest one of a kind; infinite where there is none."""
+def distance_px(where: np.ndarray) -> np.ndarray:
+    """Return the distance of each pixel to the nearest one of a kind, (height, width); infinite where there is none.
+
+    Parameters
+    ----------
+    where : ndarray (height, width), bool
+    """
     return distance_transform_edt(~where) if where.any() else np.full(where.shape, np.inf)

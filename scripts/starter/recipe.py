@@ -1,11 +1,12 @@
 """Hyperparameters of the starter model's training, of its scenes and real ground, and of their augmentation.
 
-It is trained twice: on scenes alone from random weights, then on scenes and real ground from what that gave.
+It is trained three times: on scenes alone from random weights; then on scenes and real ground from what that gave; then
+on the same again, with labels as the second model sees them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ class Recipe:
     jpeg_qualities : tuple of int
     ground_shares : dict of str to float
         Share of the chips from each source of real ground; the others are of scenes.
+    teacher_resolution_m : float
+        Ground resolution at which a teacher sees real ground.
     validation_steps : int
         After how many steps the model is scored on held-out ground; 0 never.
     seed : int
@@ -83,6 +86,7 @@ class Recipe:
     jpeg_share: float = 0.0
     jpeg_qualities: tuple[int, int] = (25, 90)
     ground_shares: dict[str, float] = field(default_factory=dict)
+    teacher_resolution_m: float = 0.5
     validation_steps: int = 0
     seed: int = 0
 
@@ -103,4 +107,14 @@ ON_GROUND = Recipe(
     ground_shares={"massachusetts": 0.22, "dubai": 0.22, "roadless": 0.12},
     validation_steps=500,
     seed=1,
+)
+TAUGHT = replace(
+    ON_GROUND,
+    steps=3600,
+    schedule_steps=3600,
+    learning_rate=2.5e-4,
+    ground_shares={"massachusetts": 0.18, "dubai": 0.18, "roadless": 0.1, "towns": 0.07},
+    validation_steps=600,
+    steps_per_world=600,
+    seed=2,
 )
