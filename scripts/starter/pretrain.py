@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from chips import draw_batch
 from held_out import BANDS as NORMALIZED
 from held_out import SCENES, ground_images, scene_images, score
-from real_ground import ATTRIBUTION, SOURCES, TOWNS, Ground, read_ground, read_towns
+from real_ground import ATTRIBUTION, LABELED, TOWNS, Ground, read_ground, read_towns
 from recipe import ON_GROUND, ON_SCENES, TAUGHT, Recipe
 from teacher import taught
 from training_core.geodata.model_input import IMAGE
@@ -58,7 +58,9 @@ def main() -> None:
     parser.add_argument("compact", type=Path, help="where to write the model that is shipped")
     parser.add_argument("--start", default="", help="the model file to start from; none: random weights")
     parser.add_argument("--ground", type=Path, help="folder of real ground to train on, beside scenes")
-    parser.add_argument("--teacher", default="", help="the model file that labels what of real ground is not labeled well")
+    parser.add_argument(
+        "--teacher", default="", help="the model file that labels what of real ground is not labeled well"
+    )
     for name in ("steps", "scenes", "scene_px", "chip_px", "seed"):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int)
     parser.add_argument("--lookalike-share", type=float)
@@ -80,12 +82,17 @@ def main() -> None:
 
 def learned_ground(folder: Path) -> dict[str, list[Ground]]:
     """Return the real ground to learn from by source; say what there is."""
-    found: dict[str, list[Ground]] = {}
+    found: dict[str, list[Ground]] = {source: [] for source in LABELED}
     for each in read_ground(folder, is_held_out=False):
-        found.setdefault(each.source, []).append(each)
-    for source in SOURCES:
-        print(f"{source}: {len(found.get(source, []))} images", flush=True)
-    return found
+        found[each.source].append(each)
+    return told(found)
+
+
+def told(grounds: dict[str, list[Ground]]) -> dict[str, list[Ground]]:
+    """Print how many images of each source there are, and return those sources that have some."""
+    for source, images in grounds.items():
+        print(f"{source}: {len(images)} images", flush=True)
+    return {source: images for source, images in grounds.items() if images}
 
 
 def teacher_predictor(path: str, engine: NativeEngine) -> Predictor:
@@ -97,8 +104,8 @@ def taught_ground(
     folder: Path, grounds: dict[str, list[Ground]], teacher: Predictor, resolution_m: float
 ) -> dict[str, list[Ground]]:
     """Return the real ground to learn from by source, that without labels as well, as a teacher sees it."""
-    with_towns = {**grounds, TOWNS: read_towns(folder)}
-    return {source: taught(there, teacher, resolution_m) for source, there in with_towns.items()}
+    unlabeled = told({TOWNS: read_towns(folder)})
+    return {source: taught(there, teacher, resolution_m) for source, there in (grounds | unlabeled).items()}
 
 
 def held_out_images(recipe: Recipe, ground: Path | None) -> dict[str, list]:

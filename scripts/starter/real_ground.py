@@ -19,7 +19,7 @@ from roadless_tiles import roadless_tiles
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 
 MASSACHUSETTS, DUBAI, ROADLESS, TOWNS = "massachusetts", "dubai", "roadless", "towns"
-SOURCES = (MASSACHUSETTS, DUBAI, ROADLESS, TOWNS)
+LABELED = (MASSACHUSETTS, DUBAI, ROADLESS)
 _UC_MERCED = (
     "USGS National Map Urban Area Imagery (public domain), selected by Y. Yang and S. Newsam, UC Merced Land Use, 2010"
 )
@@ -52,7 +52,7 @@ class Ground:
     Parameters
     ----------
     source : str
-        One of SOURCES.
+        One of LABELED, or TOWNS.
     name : str
     image : ndarray (3, height, width), uint8
     mean, deviation : ndarray (3,), float32

@@ -76,10 +76,9 @@ def probability(ground: Ground, predictor: Predictor, resolution_m: float) -> np
         column, row, width, height = tile.read_window
         side = max(width, height)
         center = ((row + side / 2) / factor, (column + side / 2) / factor)
-        image, labels = resample(ground, center, 1 / factor, 0.0, side, ground.mean, ground.deviation)
-        window = np.s_[:height, :width]
+        image, _ = resample(ground, center, 1 / factor, 0.0, side, ground.mean, ground.deviation)
         known = np.ones((height, width), dtype=bool)
-        found[tile.destination] = predictor.probability(image[(slice(None), *window)], known)[tile.core]
+        found[tile.destination] = predictor.probability(image[:, :height, :width], known)[tile.core]
     rows, columns = ground.labels.shape
     return found.reshape(rows, factor, columns, factor).mean((1, 3))
 
@@ -109,9 +108,9 @@ def moved_lines(labels: np.ndarray, probability: np.ndarray) -> np.ndarray:
     return moved
 
 
-def sure_labels(_: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """Return labels where the teacher is sure, and IGNORE elsewhere, (height, width), uint8."""
-    labels = np.full(probability.shape, IGNORE, dtype=np.uint8)
+def sure_labels(labels: np.ndarray, probability: np.ndarray) -> np.ndarray:
+    """Return labels, (height, width), uint8, where the teacher is sure, and those that there are elsewhere."""
+    labels = labels.copy()
     labels[probability >= _SURE_ROAD] = ROAD
     labels[probability <= _SURE_NONE] = BACKGROUND
     return labels

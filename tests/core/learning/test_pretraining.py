@@ -18,10 +18,18 @@ sys.path.insert(0, str(ROOT / "scripts" / "starter"))
 from appearance import coarse, varied  # noqa: E402
 from chips import draw_batch, resample  # noqa: E402
 from held_out import HeldOut, calibration, ground_images  # noqa: E402
-from pretrain import Run, held_out_images, learned_ground, train  # noqa: E402
+from pretrain import (  # noqa: E402
+    Run,
+    held_out_images,
+    learned_ground,
+    taught_ground,
+    teacher_predictor,
+    train,
+)
 from real_ground import Ground, displaced_lines, drawn_areas, read_ground  # noqa: E402
 from recipe import ON_GROUND, Recipe  # noqa: E402
 from roadless_tiles import roadless_tiles  # noqa: E402
+from teacher import moved_lines, probability, sure_labels  # noqa: E402
 from worlds import make_world, make_worlds  # noqa: E402
 
 pytestmark = pytest.mark.slow  # the starter is trained anew once in a while
@@ -54,6 +62,7 @@ def ground_folder(tmp_path_factory):
             image[:, :, 200:] = 255
             write(folder / source / "images" / f"{name}.jpg", image)
             write(folder / source / "masks" / f"{name}.png", mask)
+    write(folder / "ucmerced" / "freeway" / "freeway00.jpg", rng.integers(0, 255, (3, 256, 256), dtype=np.uint8))
     for kind, number in roadless_tiles():
         if kind == "river" and number in (7, 83):
             tile = rng.integers(0, 255, (3, 256, 256), dtype=np.uint8)
@@ -114,6 +123,46 @@ def test_training_goes_on_with_real_ground_and_names_where_it_is_from(
     assert (resumed.step, resumed.best_step) == (4, run.best_step)
     name, scale = "segmentation_head.0.weight", card.training["calibration"]["scale"]
     np.testing.assert_allclose(resumed.chosen()[name] * scale, weights[name], rtol=0.01, atol=1e-4)
+
+
+def test_a_teacher_relabels_displaced_lines_and_towns(pretrained, ground_folder, few_tiles, tmp_path):
+    grounds = learned_ground(ground_folder)
+    teacher = teacher_predictor(str(pretrained / "model.safetensors"), ENGINE)
+    found = taught_ground(ground_folder, grounds, teacher, 0.5)
+    assert found.keys() == {"massachusetts", "dubai", "roadless", "towns"}
+    assert found["dubai"] == grounds["dubai"] and found["roadless"] == grounds["roadless"]
+    town = found["towns"][0]
+    seen = probability(town, teacher, 0.5)
+    assert seen.shape == town.labels.shape
+    assert (town.labels == sure_labels(town.labels, seen)).all()
+    run = Run(TINY_ON_GROUND, tmp_path / "model.checkpoint", "", found, {}, ENGINE)
+    assert np.isfinite(run._train_step(*draw_batch(TINY_ON_GROUND, run._worlds(), found, 0)))
+
+
+def test_a_teacher_sees_an_enlarged_image_at_its_own_pixels(pretrained, ground_folder, few_tiles):
+    teacher = teacher_predictor(str(pretrained / "model.safetensors"), ENGINE)
+    ground = learned_ground(ground_folder)["massachusetts"][0]
+    seen = probability(ground, teacher, 0.5)
+    assert seen.shape == ground.labels.shape and 0 <= seen.min() < seen.max() <= 1
+
+
+def test_lines_move_to_where_the_teacher_sees_the_road():
+    mask = np.zeros((60, 30), dtype=np.uint8)
+    mask[20:27] = 255
+    seen = np.zeros(mask.shape, dtype=np.float32)
+    seen[27:31, :12] = 0.9  # the road, four pixels below the line, in the left part
+    seen[50:53] = 0.9  # a road without a line
+    moved = moved_lines(displaced_lines(mask), seen)
+    assert np.flatnonzero(moved[:, 2] == ROAD).tolist() == [27, 28, 29, 30]
+    assert (moved[22:25, 2] == BACKGROUND).all()
+    assert np.flatnonzero(moved[:, 28] == ROAD).tolist() == [22, 23, 24]  # nothing seen there: the line stays
+    assert (moved[50:53] == BACKGROUND).all()
+
+
+def test_labels_without_any_line_are_those_that_the_teacher_is_sure_of():
+    seen = np.array([[0.0, 0.05, 0.3, 0.49, 0.5, 1.0]], dtype=np.float32)
+    labels = sure_labels(np.full(seen.shape, IGNORE, dtype=np.uint8), seen)
+    assert labels.tolist() == [[BACKGROUND, BACKGROUND, IGNORE, IGNORE, ROAD, ROAD]]
 
 
 def test_real_ground_is_held_out_by_neighborhood_group_and_tile(ground_folder, few_tiles):
