@@ -1,9 +1,9 @@
 """Train the starter model, a ResNet34-UNet: on scenes, then on scenes and real ground, then with a teacher's labels.
 
 Run as `make starter`. On two cores, the first part took half an hour with AMX, the second 42 minutes with AVX512-BF16,
-and the third an hour and a half with AVX512 in FP32. An interrupted run resumes from its checkpoint, as long as the recipe is the same but for the number
-of steps. See recipe.py for all hyperparameters, and resources/starter/CARD.md for the scores. Real ground is read from
-the folder named with --ground; what is missing there is said, and done without.
+and the third an hour and a half with AVX512 in FP32. An interrupted run resumes from its checkpoint, as long as the
+recipe is the same but for the number of steps. See recipe.py for all hyperparameters, and resources/starter/CARD.md for
+the scores. Real ground is read from the folder named with --ground; what is missing there is said, and done without.
 """
 
 from __future__ import annotations
