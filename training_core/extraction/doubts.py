@@ -58,9 +58,14 @@ def doubts(graph: Graph, road_share: float, area_km2: float) -> list[str]:
             "threshold; if it is a mask, look whether it is one of roads."
         )
     length_km = float(graph.lengths().sum()) / 1000
-    if length_km >= _FEWEST_KM and length_km > _MOST_PER_KM * area_km2:
+    if is_too_dense(length_km, area_km2):
         found.append(
             f"There are {length_km / area_km2:.0f} km of roads a square kilometer, more than in any town: the raster "
             "looks like noise. Look at it; a model that does not know this kind of image needs fine-tuning."
         )
     return found
+
+
+def is_too_dense(length_km: float, area_km2: float) -> bool:
+    """Return whether an area has more roads than any town."""
+    return length_km >= _FEWEST_KM and length_km > _MOST_PER_KM * area_km2

@@ -19,6 +19,10 @@ PARTS_OF_A_STEP = ("waiting for chips", "forward", "backward", "communication", 
 # Options of the recipe that may be chosen by the pace, and their least values.
 FITTED = {"frozen_stages": 0, "chip_px": 32}
 
+# Of thresholds whose F1 in validation is so close to the best, the one nearest to 0.5 is taken: the best one fits the
+# drawn ground, and is often too high for other ground, where roads are less certain.
+THRESHOLD_TOLERANCE = 0.005
+
 # More steps and chips than any training has.
 MOST_STEPS, LONGEST_NOTE = 10**12, 10_000
 
@@ -172,6 +176,6 @@ class Trained:
 
 
 def best_at_threshold(weights: dict[str, torch.Tensor], confusion: Confusion) -> Trained:
-    """Return weights, tensors (...) of any dtype, with the threshold of the best F1 in validation."""
-    threshold = confusion.best_threshold()
+    """Return weights, tensors (...) of any dtype, with a threshold of the best F1 in validation, or close to it."""
+    threshold = confusion.robust_threshold(THRESHOLD_TOLERANCE)
     return Trained(weights, confusion, threshold, confusion.scores(threshold))

@@ -19,6 +19,7 @@ import shapely
 from torch import nn
 
 from ..events import Reporter
+from ..extraction.doubts import is_too_dense
 from ..geodata.grid import Grid
 from ..geodata.raster_files import with_sources
 from ..geodata.vectors import check_vector_output, read_area, write_in_parts
@@ -50,6 +51,8 @@ from ..system.versions import versions
 
 # Workers look for so many scenes before they begin; what is missing later is a scene that has failed.
 _LOOKED_AT = 20
+# A warning names so many scenes.
+_NAMED = 5
 
 
 def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
@@ -94,6 +97,7 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
             drawn, mismatches = _write_roads(job, region, course, fleet, roads_path, part)
         for name, length_m in drawn.scene_m.items():
             index.update(name, road_km=length_m / 1000)
+        _warn_of_noise(region, drawn, reporter)
         result = {
             **{"roads": job.roads, "folder": job.folder, "index": index_path, "report": report_path},
             **course.numbers(),
@@ -172,6 +176,28 @@ def _write_roads(
     drawn = _Drawn({plan.scene.name: region.outline(plan) for plan in region.plans})
     write_in_parts(path, "roads", drawn.noted(found.tables), "LineString")
     return drawn, found.mismatches
+
+
+def _warn_of_noise(region: RegionPlan, drawn: _Drawn, reporter: Reporter) -> None:
+    """Warn of scenes with more roads than any town has."""
+    noisy = [
+        plan.scene.name
+        for plan in region.plans
+        if is_too_dense(
+            drawn.scene_m.get(plan.scene.name, 0.0) / 1000, region.grid.to_metric(region.outline(plan)).area / 1e6
+        )
+    ]
+    if noisy:
+        reporter.warning(
+            f"More kilometers of roads a square kilometer than in any town are in {_some(noisy)}: their probability "
+            "looks like noise. Look at it; a model that does not know this kind of image needs fine-tuning."
+        )
+
+
+def _some(names: list[str]) -> str:
+    """Return the first names, and how many others there are."""
+    others = f" and {len(names) - _NAMED} others" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + others
 
 
 def _record(

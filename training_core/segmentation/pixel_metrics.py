@@ -145,6 +145,12 @@ class Confusion:
         best = np.flatnonzero(f1 == f1.max())
         return float(self.thresholds[best[len(best) // 2]])
 
+    def robust_threshold(self, tolerance: float) -> float:
+        """Return the threshold nearest to 0.5 of those whose F1 is within a tolerance of the best."""
+        f1 = np.array([scores.f1 for scores in self.sweep()])
+        as_good = self.thresholds[f1 >= f1.max() - tolerance]
+        return float(as_good[np.abs(as_good - 0.5).argmin()])
+
 
 @dataclass(frozen=True)
 class RelaxedCounts:

@@ -1,6 +1,7 @@
 """Regions mapped in this process: scenes in, masks and one network out."""
 
 import json
+import re
 
 import geopandas
 import numpy as np
@@ -18,6 +19,7 @@ from support.rasters import NORTH_UP, write_layer, write_raster
 from support.towns import image_of, true_roads
 from training_core.errors import Cancelled, ImageryError, JobError, OutputError
 from training_core.events import Reporter, Warning
+from training_core.extraction import doubts
 from training_core.jobs import ExtractRoads, MapRegion, Segment
 from training_core.pipelines import extractroads, mapregion, segment
 
@@ -108,6 +110,18 @@ def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learne
 
 
 @pytest.mark.slow
+def test_scenes_that_look_like_noise_are_named(mapped, learned, monkeypatch):
+    base, _ = mapped
+    monkeypatch.setattr(doubts, "_FEWEST_KM", 0.1)
+    options = {"source": str(base / "scenes"), "model": learned.model, "block_px": 256, **EXACT}
+    for most_per_km, named in ((60.0, []), (0.1, sorted(FOUR))):
+        monkeypatch.setattr(doubts, "_MOST_PER_KM", most_per_km)
+        heard = []
+        map_region(base / "out", Reporter(heard.append), **options)
+        said = "".join(event.message for event in heard if isinstance(event, Warning) and "noise" in event.message)
+        assert sorted(re.findall(r"\b[ns][ew]\b", said)) == named
+
+
 def test_scenes_behind_addresses_are_mapped_as_those_on_the_disk(mapped, learned, tmp_path):
     base, _ = mapped
     options = {"model": learned.model, "block_px": 256, **EXACT}
