@@ -34,9 +34,10 @@ def seen_along(graph: Graph, surroundings: Surroundings) -> Seen:
     tangent, width_m = tangents(graph), surroundings.width_m(graph.points)
     away_m = np.where(np.isfinite(width_m), width_m, 0) / 2 + _BESIDE_M
     aside = away_m[:, None] * np.column_stack([-tangent[:, 1], tangent[:, 0]])
-    probability = surroundings.probability(graph.points)
-    left, right = (surroundings.evidence(surroundings.probability(graph.points + way)) for way in (aside, -aside))
-    evidence, beside = surroundings.evidence(probability), (left + right) / 2
+    places = np.concatenate([graph.points, graph.points + aside, graph.points - aside])  # in one pass over the raster
+    probability, left, right = surroundings.probability(places).reshape(3, -1)
+    evidence = surroundings.evidence(probability)
+    beside = (surroundings.evidence(left) + surroundings.evidence(right)) / 2
     return Seen(probability, evidence, beside, width_m, _dead_ends(graph, surroundings))
 
 
