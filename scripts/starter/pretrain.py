@@ -159,6 +159,7 @@ class Run:
         self.engine = engine
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px, averaging=recipe.averaging)
         model = load_model(start)[0] if start else build_network(Architecture())
+        self._start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         self.trainer = Trainer(model, self.engine, options)
         if checkpoint.exists():
             self._resume()
@@ -184,8 +185,15 @@ class Run:
                 self._keep()
 
     def chosen(self) -> dict[str, torch.Tensor]:
-        """Return the weights that scored best, or the last ones where none were scored."""
-        return self._best or self.trainer.weights()
+        """Return the weights that scored best, or the last ones where none were scored; see `Recipe.is_mean`."""
+        last = self.trainer.weights()
+        best = self._best or last
+        if not self.recipe.is_mean:
+            return best
+        return {
+            name: (self._start[name] + best[name] + tensor) / 3 if tensor.is_floating_point() else tensor
+            for name, tensor in last.items()
+        }
 
     def predictor(self, weights: dict[str, torch.Tensor]) -> Predictor:
         """Return what predicts with some weights."""
@@ -255,7 +263,7 @@ def card(run: Run, weights: dict[str, torch.Tensor], calibration: tuple[float, f
             "images": ", ".join(("generated scenes", *run.grounds)),
             "attribution": {source: ATTRIBUTION[source] for source in run.grounds},
             "minutes": round(run.elapsed_s / 60, 1),
-            "steps": run.best_step or run.step,
+            "steps": run.step if run.recipe.is_mean else run.best_step or run.step,
             "recipe": asdict(run.recipe),
             "engine": run.engine.name,
             "precision": run.engine.precision,

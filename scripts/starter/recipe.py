@@ -52,6 +52,9 @@ class Recipe:
     jpeg_qualities : tuple of int
     ground_shares : dict of str to float
         Share of the chips from each source of real ground; the others are of scenes.
+    is_mean : bool
+        Whether the model is the mean of the weights that it started from, that scored best, and the last ones; else the
+        best ones. Models along one course of training average well (Wortsman et al., "Model soups", 2022).
     teacher_resolution_m : float
         Ground resolution at which a teacher sees real ground.
     validation_steps : int
@@ -86,6 +89,7 @@ class Recipe:
     jpeg_share: float = 0.0
     jpeg_qualities: tuple[int, int] = (25, 90)
     ground_shares: dict[str, float] = field(default_factory=dict)
+    is_mean: bool = False
     teacher_resolution_m: float = 0.5
     validation_steps: int = 0
     seed: int = 0
@@ -116,5 +120,6 @@ TAUGHT = replace(
     ground_shares={"massachusetts": 0.18, "dubai": 0.18, "roadless": 0.1, "towns": 0.07},
     validation_steps=600,
     steps_per_world=600,
+    is_mean=True,
     seed=2,
 )

@@ -165,6 +165,16 @@ def test_labels_without_any_line_are_those_that_the_teacher_is_sure_of():
     assert labels.tolist() == [[BACKGROUND, BACKGROUND, IGNORE, IGNORE, ROAD, ROAD]]
 
 
+def test_the_mean_is_of_the_first_the_best_and_the_last_weights(pretrained, tmp_path):
+    start = str(pretrained / "model.safetensors")
+    run = Run(replace(TINY, is_mean=True), tmp_path / "model.checkpoint", start, {}, {}, ENGINE)
+    first = run.trainer.weights()
+    run.to_the_end()
+    last, found, name = run.trainer.weights(), run.chosen(), "segmentation_head.0.weight"
+    assert not np.allclose(first[name], last[name])
+    np.testing.assert_allclose(found[name], (first[name] + 2 * last[name]) / 3, rtol=1e-4)  # none were scored
+
+
 def test_real_ground_is_held_out_by_neighborhood_group_and_tile(ground_folder, few_tiles):
     learned, held_out = ([each.name for each in read_ground(ground_folder, is_held_out=flag)] for flag in (False, True))
     assert learned == ["10078735_15", "t1_001", "river07"] and held_out == ["18778720_15", "t3_001", "river83"]
