@@ -239,6 +239,7 @@ def merged_card(
     """
     name, digest = next((_base(card) for card in cards if _base(card)[1]), _base(cards[0]))
     images = {image for card in cards for image in _texts(card.training.get("images"))}
+    attribution = {source: text for card in cards for source, text in card.attribution.items()}
     halos_px = [card.halo_px for card in cards]
     sources = [
         {"model": Path(path).name, "share": round(share, 6), "labeled_px": px, "steps": _count(card.training, "steps")}
@@ -256,6 +257,7 @@ def merged_card(
             "labeled_px": sum(learned),
             "base_model": name,
             "base_sha256": digest,
+            **({"attribution": attribution} if attribution else {}),
             "notes": ["Merged, and not validated since: evaluate it before use."],
         },
         metrics={},

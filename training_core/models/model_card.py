@@ -42,7 +42,7 @@ class ModelCard:
     halo_px : int
         Halo with which tiles keep nearly all of the mask of an undivided image (see `halo`); 0 if not measured.
     training : dict
-        How it was trained, for the user: images, minutes, steps, engine.
+        How it was trained, for the user: images, minutes, steps, engine, and whom to name; see `attribution`.
     metrics : dict
         Validation scores at the threshold.
     versions : dict
@@ -71,6 +71,12 @@ class ModelCard:
     quantization: dict[str, Any] = field(default_factory=dict)
     scaling: str = MODEL
     license: str = ""
+
+    @property
+    def attribution(self) -> dict[str, str]:
+        """Whom to name, by source of its training data, and of its base model's; empty where the card tells none."""
+        told = self.training.get("attribution")
+        return {source: text for source, text in told.items() if isinstance(text, str)} if isinstance(told, dict) else {}
 
     @property
     def input(self) -> ModelInput:

@@ -112,6 +112,8 @@ class Setup:
         Halo that the base model's tiles need; 0 without one.
     base_sha256 : str
         Digest of the base model's weights; empty without one.
+    attribution : dict of str to str
+        Whom the base model's card names.
     base_weights : dict of Tensor of any shape (...), float32 or int64
         What the model begins with, by name, if all of it is the base model's; else empty.
     """
@@ -125,6 +127,7 @@ class Setup:
     identity: dict[str, Any]
     base_halo_px: int
     base_sha256: str
+    attribution: dict[str, str]
     base_weights: dict[str, torch.Tensor]
 
 
@@ -231,7 +234,10 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     base_halo_px, base_sha256 = (base.halo_px, weights_sha256(base.weights)) if base else (0, "")
     is_known = base is not None and base.card is not None and set(classes) <= set(base.classes)
     weights = {name: values.clone() for name, values in model.state_dict().items()} if is_known else {}
-    setup = Setup(job, images, classes, architecture, chip_px, plan, identity, base_halo_px, base_sha256, weights)
+    named = base.card.attribution if base and base.card else {}
+    setup = Setup(
+        job, images, classes, architecture, chip_px, plan, identity, base_halo_px, base_sha256, named, weights
+    )
     if plan.memory.is_recomputing:
         from ..models.recompute import recompute_activations  # loads the library of the U-Net
 
@@ -435,6 +441,7 @@ def _describe(
             **{name: getattr(job, name) for name in _STORED},
             "base_model": Path(job.base_model).name,
             "base_sha256": setup.base_sha256,
+            **({"attribution": setup.attribution} if setup.attribution else {}),
             "engine": engine.name,
             "precision": engine.precision,
             "processor": processor.name(),

@@ -160,6 +160,14 @@ def test_the_merged_card_says_whence_it_came_and_claims_no_score():
     assert "not validated" in card.training["notes"][0]
 
 
+def test_whom_the_models_name_is_named_once_and_nothing_else():
+    training = [{"attribution": {"lines": "© A"}}, {"attribution": {"lines": "© A", "images": "B", "other": 3}}, {}]
+    cards = [replace(CARD, training=each) for each in training]
+    card = merged_card(cards, [0.3, 0.3, 0.4], ["a", "b", "c"], BANDS, [1, 1, 1])
+    assert card.attribution == {"lines": "© A", "images": "B"}
+    assert replace(CARD, training={"attribution": ["© A"]}).attribution == {}
+
+
 def test_a_halo_that_one_model_does_not_know_is_unknown():
     cards = [CARD, replace(CARD, halo_px=96)]
     assert merged_card(cards, [0.5, 0.5], ["a", "b"], BANDS, [1, 1]).halo_px == 0

@@ -21,7 +21,7 @@ from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune, Segment
 from training_core.learning.weight_interpolation import TOLERANCE
 from training_core.models.architectures import Architecture
-from training_core.models.model_file import load_model
+from training_core.models.model_file import load_model, save_model
 from training_core.pipelines import finetune, segment
 
 pytestmark = pytest.mark.usefixtures("enough_memory")
@@ -123,8 +123,10 @@ def test_uint16_images_of_more_bands_and_polygons_teach_as_well(tmp_path):
 
 def test_a_base_model_passes_on_its_network_and_what_it_knows(town, planted, tmp_path):
     base, base_card = load_model(planted)
-    _, network, card = fine_tune(tmp_path, **on_town(town, base_model=planted, learning_rate=1e-7))
-    assert card.architecture == base_card.architecture
+    named, attribution = str(tmp_path / "named.safetensors"), {"lines": "© the contributors"}
+    save_model(Path(named), base.state_dict(), dataclasses.replace(base_card, training={"attribution": attribution}))
+    _, network, card = fine_tune(tmp_path, **on_town(town, base_model=named, learning_rate=1e-7))
+    assert card.architecture == base_card.architecture and card.attribution == attribution
     difference = [(a - b).abs().max() for a, b in zip(network.parameters(), base.parameters())]
     assert max(difference) < 1e-4
 
