@@ -1,6 +1,7 @@
 """Look at what a model gets wrong on held-out real ground: false and missed road, drawn at random by length.
 
-Run with the runtime's Python: `$(make -s runtime-python) benchmarks/mistakes.py starter FOLDER`. It writes sheets of
+Run with the runtime's Python: `$(make -s runtime-python) benchmarks/mistakes.py starter FOLDER`; with `--scenes`, the
+ground is that many generated scenes with look-alikes instead, whose pictures may be published. It writes sheets of
 numbered places, the image on the left and the same with predicted road (orange: false, blue: right) and missed road
 (magenta) on the right. Places are drawn so that every meter of false, or of missed, center line has the same chance:
 the share of the places that show a kind of mistake is an estimate of its share of the length.
@@ -19,13 +20,17 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 import numpy as np
 from PIL import Image, ImageDraw
+from rasterio.features import rasterize
 
 from training_core.extraction.thinning import thin
 from training_core.geodata.pixel_codes import NO_DATA, ROAD, lowest_byte
+from training_core.scenes.plan.layouts import LAYOUTS
+from training_core.scenes.scene import make_scene
 from training_core.segmentation.pixel_metrics import RelaxedMatches, relaxed_matches
 from zero_shot import TOLERANCE_M, Ground, held_out_ground, predicted
 
 KINDS = ("false", "missed")
+SCENES, SCENE_SEED, SCENE_PX, SCENE_M, SCENE_TOLERANCE_M = "scenes", 4000, 1024, 0.5, 3.0
 SIDE_M, SHEET_COLUMNS, SHEET_ROWS, CROP_PX = 120.0, 4, 6, 240
 FALSE, RIGHT, MISSED = (255, 140, 0), (0, 120, 255), (255, 0, 255)
 
@@ -46,9 +51,11 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where to write the sheets")
     parser.add_argument("--places", type=int, default=96, help="of each kind")
     parser.add_argument("--every", type=int, default=1, help="take every n-th image of each source")
+    parser.add_argument("--scenes", type=int, help="number of generated scenes instead of real ground")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    found = [mistakes(ground, arguments.model) for ground in held_out_ground(arguments.every)]
+    grounds = generated_ground(arguments.scenes) if arguments.scenes else held_out_ground(arguments.every)
+    found = [mistakes(ground, arguments.model) for ground in grounds]
     for kind in KINDS:
         by_source: dict[str, float] = {}
         for each in found:
@@ -58,11 +65,26 @@ def main() -> None:
         write_sheets(found, kind, arguments.places, arguments.folder)
 
 
+def generated_ground(count: int) -> list[Ground]:
+    """Return scenes of all plans in turn, with what looks like a road beside them."""
+    grounds = []
+    for number in range(count):
+        layout = list(LAYOUTS)[number % len(LAYOUTS)]
+        scene = make_scene(SCENE_PX, SCENE_SEED + number, SCENE_M, layout=layout, lookalikes=0.6)
+        areas = scene.roads.buffer(scene.roads.width_m / 2)
+        truth = rasterize(areas, scene.image.shape[1:], transform=scene.transform, default_value=ROAD, dtype=np.uint8)
+        known, none = np.ones(truth.shape, dtype=bool), np.zeros(3, dtype=np.float32)
+        roads = np.flatnonzero(truth)
+        grounds.append(Ground(SCENES, layout, scene.image, none, none, truth, truth, known, SCENE_M, roads))
+    return grounds
+
+
 def mistakes(ground: Ground, model: str) -> Mistakes:
     """Return what a model gets wrong on an image."""
     probability, threshold = predicted(ground, model)
     mask = (probability >= lowest_byte(threshold)) & (probability != NO_DATA)
-    found = relaxed_matches(mask, ground.truth, TOLERANCE_M[ground.source], (ground.pixel_m, ground.pixel_m))
+    tolerance_m = TOLERANCE_M.get(ground.source, SCENE_TOLERANCE_M)
+    found = relaxed_matches(mask, ground.truth, tolerance_m, (ground.pixel_m, ground.pixel_m))
     false = thin(mask) & found.predicted & ~found.correct
     missed = thin(ground.truth == ROAD) & ~found.found
     return Mistakes(ground, found, dict(zip(KINDS, (false, missed))))
@@ -78,8 +100,10 @@ def write_sheets(found: Sequence[Mistakes], kind: str, places: int, folder: Path
         crops.append(crop(each, rng.choice(np.argwhere(each.lines[kind])), f"{len(crops)} {each.ground.name}"))
     on_sheet = SHEET_COLUMNS * SHEET_ROWS
     for first in range(0, places, on_sheet):
-        sheet = Image.new("RGB", (SHEET_COLUMNS * (2 * CROP_PX + 6), SHEET_ROWS * (CROP_PX + 6)), "white")
-        for place, picture in enumerate(crops[first : first + on_sheet]):
+        shown = crops[first : first + on_sheet]
+        rows = -(-len(shown) // SHEET_COLUMNS)
+        sheet = Image.new("RGB", (SHEET_COLUMNS * (2 * CROP_PX + 6), rows * (CROP_PX + 6)), "white")
+        for place, picture in enumerate(shown):
             row, column = divmod(place, SHEET_COLUMNS)
             sheet.paste(picture, (column * (2 * CROP_PX + 6), row * (CROP_PX + 6)))
         sheet.save(folder / f"{kind}_{first // on_sheet}.png")
