@@ -76,7 +76,9 @@ class ModelCard:
     def attribution(self) -> dict[str, str]:
         """Whom to name, by source of its training data, and of its base model's; empty where the card tells none."""
         told = self.training.get("attribution")
-        return {source: text for source, text in told.items() if isinstance(text, str)} if isinstance(told, dict) else {}
+        if not isinstance(told, dict):
+            return {}
+        return {source: text for source, text in told.items() if isinstance(text, str)}
 
     @property
     def input(self) -> ModelInput:
