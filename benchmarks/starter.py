@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--scenes", nargs="+", default=["banepa", "vegas", "car_parks"])
     parser.add_argument("--starter", default="starter", help="the model to start from")
     parser.add_argument("--starts", nargs="+", default=["starter", "random"])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="seeds of fine-tuning, one run for each")
     parser.add_argument("--pictures", type=Path)
     arguments = parser.parse_args()
     if arguments.pictures:
@@ -44,9 +45,10 @@ def main() -> None:
             for start in arguments.starts:
                 for minutes in arguments.minutes:
                     base = arguments.starter if start == "starter" else ""
-                    trained = fine_tune(scene, minutes, {"base_model": base}, folder)
-                    made = (trained.steps, trained.model)
-                    show(scene, start, minutes, "east", scene.scored, *made, folder, arguments.pictures)
+                    for seed in arguments.seeds:
+                        trained = fine_tune(scene, minutes, {"base_model": base, "seed": str(seed)}, folder)
+                        made = (trained.steps, trained.model)
+                        show(scene, start, minutes, "east", scene.scored, *made, folder, arguments.pictures)
 
 
 def whole(scene: Scene, folder: Path) -> str:
