@@ -511,3 +511,51 @@ def test_a_roundabout_is_a_ring_with_its_arms():
     assert len(arcs) == 4
     # Where an arm begins, the junction is outside of the ring, where the roads would meet if they went on straight.
     assert np.mean([ring.distance(Point(point)) for line in arcs for point in line.segmentize(1).coords]) < 1.2
+
+
+@pytest.mark.parametrize("turns", [(90, 210, 330), (0, 165, 195), (20, 100, 180)])
+def test_three_roads_meet_in_one_node_where_their_middles_do(turns):
+    ways = np.column_stack([np.cos(np.radians(turns)), np.sin(np.radians(turns))])
+    found = extracted(drawn(*(LineString([(150, 100), (150, 100) + 90 * way]).buffer(4) for way in ways)))
+    assert degrees(found) == [1, 1, 1, 3]
+    junction = in_pixels(found.nodes.geometry[found.nodes["degree"] == 3].iloc[0], SQUARE_PIXELS)
+    assert junction.distance(Point(150, 100)) < 4  # half a width: a sharp fork begins where its sides part
+
+
+@pytest.mark.parametrize("apart", [12, 16, 25])
+def test_side_roads_that_are_offset_have_a_junction_each(apart):
+    left, right = 150 - apart / 2, 150 + apart / 2
+    found = extracted(drawn(box(0, 96, 300, 104), box(left - 4, 0, left + 4, 100), box(right - 4, 100, right + 4, 200)))
+    assert degrees(found) == [1, 1, 1, 1, 3, 3]
+    x = sorted(in_pixels(node, SQUARE_PIXELS).x for node in found.nodes.geometry[found.nodes["degree"] == 3])
+    assert x == pytest.approx([left, right], abs=0.6)
+
+
+@pytest.mark.parametrize("radius", [8, 12, 20])
+def test_a_turning_circle_is_the_end_of_its_road(radius):
+    road = drawn(LineString([(20, 100), (200, 100)]).buffer(3, cap_style="flat"), Point(200, 100).buffer(radius))
+    (line,) = (in_pixels(line, SQUARE_PIXELS) for line in extracted(road).roads.geometry)
+    assert line.hausdorff_distance(LineString([(20, 100), (200, 100)])) < radius
+
+
+@pytest.mark.parametrize("radius", [10, 15, 20])
+def test_a_turning_circle_with_an_island_is_a_loop_at_the_end_of_its_road(radius):
+    circle = Point(200, 100).buffer(radius).exterior
+    road = drawn(LineString([(20, 100), (200 - radius, 100)]).buffer(3, cap_style="flat"), circle.buffer(3))
+    found = extracted(road)
+    assert degrees(found) == [1, 3]
+    (loop,) = (line for line in found.roads.geometry if line.is_ring)
+    assert in_pixels(loop, SQUARE_PIXELS).hausdorff_distance(circle) < 4
+
+
+@pytest.mark.parametrize("width", [12, 20, 40])
+def test_a_wide_road_with_ragged_sides_and_parking_lanes_is_one_line(width):
+    rng, top, bottom = np.random.default_rng(0), 100 - width // 2, 100 + width // 2
+    out = rng.integers(1, 6, (14, 2))
+    bumps = [box(x, top - up, x + 9, bottom + down) for x, (up, down) in zip(range(5, 290, 22), out)]
+    parking = [box(40, top - 6, 140, top), box(180, bottom, 260, bottom + 5)]
+    for sides in (bumps, parking):
+        found = extracted(drawn(box(0, top, 300, bottom), *sides))
+        assert degrees(found) == [1, 1]
+        line = in_pixels(found.roads.geometry.iloc[0], SQUARE_PIXELS)
+        assert line.hausdorff_distance(LineString([(0, 100), (300, 100)])) < 5
