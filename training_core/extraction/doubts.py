@@ -5,13 +5,19 @@ Scope: a few numbers of the raster and the network, and what is said of them. In
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..geodata.road_raster import RoadRaster
 from ..networks.graph import Graph
 
-# The densest towns have a fifth of road, and some 30 km of roads a square kilometer; noise has 70 to 130.
-_MOST_ROAD, _MOST_PER_KM = 0.3, 60.0
-# Fewer kilometers of roads say nothing of their density.
+# The densest towns have a fifth of road, and some 30 km of roads a square kilometer; noise has up to 130.
+_MOST_ROAD, _MOST_PER_KM = 0.25, 60.0
+# Fewer kilometers of roads say nothing of their density, or of how many of them are likely.
 _FEWEST_KM = 5.0
+# Less between the lowest and the highest probability is no contrast.
+_LEAST_CONTRAST = 0.2
+# Of the length of roads: noise has less where it is sparse.
+_LEAST_LIKELY = 0.5
 
 
 def nothing_found(raster: RoadRaster) -> str:
@@ -29,19 +35,25 @@ def nothing_found(raster: RoadRaster) -> str:
     said = "No roads were found: the network is empty."
     if raster.threshold is None:
         return said
-    highest = raster.highest()
+    _, highest = raster.extremes()
     if not highest < raster.threshold:  # or without any data
         return said
     return f"{said} No probability reaches the threshold of {raster.threshold:.2f}: the highest is {highest:.2f}."
 
 
-def doubts(graph: Graph, road_share: float, area_km2: float) -> list[str]:
+def doubts(
+    raster: RoadRaster, graph: Graph, probability: np.ndarray, road_share: float, area_km2: float
+) -> list[str]:
     """Return what is doubtful, a sentence or two each.
 
     Parameters
     ----------
+    raster : RoadRaster
+        Read once more if it is a probability, and most of it road.
     graph : Graph
         The network, in meters.
+    probability : ndarray (m,), float64
+        That each line is a road; NaN for lines of a mask.
     road_share : float
         Share of the known pixels that are road.
     area_km2 : float
@@ -53,17 +65,34 @@ def doubts(graph: Graph, road_share: float, area_km2: float) -> list[str]:
     """
     found = []
     if road_share >= _MOST_ROAD:
-        found.append(
-            f"{road_share:.0%} of the raster is road, more than in any town. If it is a probability, raise the "
-            "threshold; if it is a mask, look whether it is one of roads."
-        )
-    length_km = float(graph.lengths().sum()) / 1000
+        found.append(f"{road_share:.0%} of the raster is road, more than in any town. {_where_all_is_road(raster)}")
+    length_m = graph.lengths()
+    length_km = float(length_m.sum()) / 1000
     if is_too_dense(length_km, area_km2):
         found.append(
             f"There are {length_km / area_km2:.0f} km of roads a square kilometer, more than in any town: the raster "
             "looks like noise. Look at it; a model that does not know this kind of image needs fine-tuning."
         )
+    likely_share = float((length_m * probability).sum()) / max(1000 * length_km, 1.0)
+    if length_km >= _FEWEST_KM and likely_share < _LEAST_LIKELY and not found:
+        found.append(
+            f"Of the lines, only {likely_share:.0%} are likely to be roads (the field road_probability): the model may "
+            "not know this kind of image, or the threshold is too low. Look at the probability."
+        )
     return found
+
+
+def _where_all_is_road(raster: RoadRaster) -> str:
+    """Return what to do where too much is road."""
+    if raster.threshold is None:
+        return "Look whether it is a mask of roads."
+    lowest, highest = raster.extremes()
+    if highest - lowest < _LEAST_CONTRAST:
+        return (
+            f"Its probability has no contrast: it is between {lowest:.2f} and {highest:.2f} everywhere. Look whether "
+            "the model knows this kind of image, and whether the raster is one of probability."
+        )
+    return "Raise the threshold, or look whether the raster is one of roads."
 
 
 def is_too_dense(length_km: float, area_km2: float) -> bool:

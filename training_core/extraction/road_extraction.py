@@ -102,7 +102,8 @@ def extract_network(
     if not len(found.roads):
         reporter.warning(nothing_found(raster))
     known_km2 = traced.known_px * np.prod(grid.pixel_m) / 1e6
-    for doubt in doubts(traced.graph, traced.road_px / max(1, traced.known_px), known_km2):
+    road_share = traced.road_px / max(1, traced.known_px)
+    for doubt in doubts(raster, graph, columns["road_probability"], road_share, known_km2):
         reporter.warning(doubt)
     reporter.progress(1, f"{len(found.roads)} roads")
     return found

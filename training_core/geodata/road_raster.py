@@ -67,10 +67,14 @@ class RoadRaster:
         """
         return known & (values if self.threshold is None else reaches(values, self.threshold * share))
 
-    def highest(self) -> float:
-        """Return the highest probability; NaN without data."""
-        found = (self.read(*strip) for strip in self.strips())
-        return max((float(values[known].max()) for values, known in found if known.any()), default=float("nan"))
+    def extremes(self) -> tuple[float, float]:
+        """Return the lowest and the highest probability; NaN without data."""
+        lowest = highest = np.float32(np.nan)
+        for strip in self.strips():
+            values, known = self.read(*strip)
+            if known.any():
+                lowest, highest = np.fmin(lowest, values[known].min()), np.fmax(highest, values[known].max())
+        return float(lowest), float(highest)
 
     def probability_at(self, points: np.ndarray) -> np.ndarray:
         """Return the probability at the pixels nearest to points, (n, 2) columns and rows: (n,), float64.
@@ -205,9 +209,11 @@ def band_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
 
     def read_probability(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         values, known = read_rows(dataset, first_row, count)
-        known &= np.isfinite(values)
+        if np.issubdtype(values.dtype, np.floating):
+            known &= np.isfinite(values)
         probability = values.astype(np.float32) * scale + offset
-        _check_probability(probability[known], dataset.name)
+        probability[~known] = 0.0
+        _check_probability(probability, dataset.name)
         return probability, known
 
     if is_mask:

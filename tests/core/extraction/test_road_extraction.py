@@ -243,18 +243,41 @@ def doubts_of(road, **options):
     return found, [event.message for event in heard if isinstance(event, Warning)]
 
 
-def test_a_mask_that_is_mostly_road_is_doubted():
-    stripes = np.indices((200, 300)).sum(axis=0) % 24 < 8
-    assert "33% of the raster is road" in doubts_of(stripes)[1][0]
+def test_a_mask_with_more_road_than_any_town_is_doubted():
+    stripes = np.indices((200, 300)).sum(axis=0) % 27 < 8
+    (warning,) = doubts_of(stripes)[1]
+    assert warning == "30% of the raster is road, more than in any town. Look whether it is a mask of roads."
     assert "100% of the raster is road" in doubts_of(np.ones((200, 300), dtype=bool))[1][0]
 
 
-def test_noise_is_doubted():
-    noise = ndimage.gaussian_filter(np.random.default_rng(0).standard_normal((400, 400), dtype=np.float32), 2.0)
-    noise = np.clip(0.3 + noise / (6 * noise.std()), 0, 1)
-    grid = Grid(CRS.from_string(UTM), NORTH_UP, 400, 400)
-    _, (warning,) = doubts_of(noise, options=Vectorize(min_area_m2=0, min_length_m=0), grid=grid)
-    assert "looks like noise" in warning
+def test_a_probability_with_more_road_than_any_town_is_doubted():
+    stripes = np.where(np.indices((200, 300)).sum(axis=0) % 27 < 8, np.float32(0.9), np.float32(0.1))
+    (warning,) = doubts_of(stripes)[1]
+    assert "30% of the raster is road" in warning
+    assert "Raise the threshold" in warning
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_of_a_probability_without_contrast_that_is_told(noise):
+    rng = np.random.default_rng(0)
+    probability = (0.5 + noise * rng.uniform(-1, 1, (200, 300))).astype(np.float32)
+    (warning,) = doubts_of(probability)[1]
+    assert f"no contrast: it is between {0.5 - noise:.2f} and {0.5 + noise:.2f}" in warning
+
+
+@pytest.mark.parametrize(
+    "mean, options, said",
+    [
+        (0.4, Vectorize(), "looks like noise"),
+        (0.3, Vectorize(), "are likely to be roads"),
+        (0.2, Vectorize(), "are likely to be roads"),
+    ],
+)
+def test_noise_is_doubted(mean, options, said):
+    grid = Grid(CRS.from_string(UTM), NORTH_UP, 1000, 1000)
+    noise = ndimage.gaussian_filter(np.random.default_rng(0).standard_normal((1000, 1000), dtype=np.float32), 2.0)
+    noise = np.clip(mean + noise / (6 * noise.std()), 0, 1)
+    assert any(said in warning for warning in doubts_of(noise, options=options, grid=grid)[1])
 
 
 def test_a_town_is_not_doubted():
