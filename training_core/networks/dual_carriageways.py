@@ -100,6 +100,12 @@ class ParallelLines:
         fits = is_there & (along >= _PARALLEL)
         return np.where(fits.any(axis=1), np.take_along_axis(vertex, fits.argmax(axis=1)[:, None], 1)[:, 0], -1)
 
+    def _has_any(self, places: np.ndarray, radius_m: float) -> np.ndarray:
+        """Return whether any vertex is within a radius of each place, whatever its line's direction: (n,), bool."""
+        if self._tree is None or not len(places):
+            return np.zeros(len(places), dtype=bool)
+        return np.isfinite(self._tree.query(places, distance_upper_bound=radius_m)[0])
+
     def beside(self, points: np.ndarray, direction: np.ndarray, normal: np.ndarray, width_m: np.ndarray) -> np.ndarray:
         """Return the distance to the nearest parallel line on one side, across a median.
 
@@ -117,8 +123,10 @@ class ParallelLines:
         """
         away_m = np.full(len(points), np.inf)
         least_m, most_m = _MEDIAN_M
-        for at_m in np.arange(_NARROWEST_M + least_m, 2 * most_m + _STEP_M, _STEP_M):
-            rest = np.flatnonzero(np.isinf(away_m) & (width_m + least_m <= at_m + _STEP_M))
+        steps_m = np.arange(_NARROWEST_M + least_m, 2 * most_m + _STEP_M, _STEP_M)
+        is_open = self._has_any(points + steps_m.mean() * normal, np.ptp(steps_m) / 2 + _NEAR_M)
+        for at_m in steps_m:
+            rest = np.flatnonzero(is_open & np.isinf(away_m) & (width_m + least_m <= at_m + _STEP_M))
             vertex = self.near(points[rest] + at_m * normal[rest], direction[rest], _NEAR_M)
             rest, vertex = rest[vertex >= 0], vertex[vertex >= 0]
             across_m = ((self._points[vertex] - points[rest]) * normal[rest]).sum(axis=1)
