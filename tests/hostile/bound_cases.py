@@ -24,12 +24,16 @@ _LIBRARIES_BYTES, _LIBRARIES_S = 250 << 20, 5.0
 _VERTICES = 100_000
 
 
-def _mask(pattern: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[[Place], dict[str, Any]]:
+def _raster(
+    pattern: Callable[[np.ndarray, np.ndarray], np.ndarray], dtype: type = np.uint8
+) -> Callable[[Place], dict[str, Any]]:
+    """Return what writes a mask, or a probability in floats, and names it as the job's raster."""
+
     def spoil(place: Place) -> dict[str, Any]:
         columns, rows = np.meshgrid(np.arange(_MASK_PX), np.arange(_MASK_PX))
         transform = NORTH_UP * NORTH_UP.scale(_MASK_M)
-        values = pattern(columns, rows).astype(np.uint8)
-        return {"raster": write_raster(place.bad / "mask.tif", values, transform=transform, compress="deflate")}
+        values = pattern(columns, rows).astype(dtype)
+        return {"raster": write_raster(place.bad / "raster.tif", values, transform=transform, compress="deflate")}
 
     return spoil
 
@@ -40,6 +44,14 @@ _PATTERNS = {
     "noise": lambda x, y: np.random.default_rng(0).random(x.shape) < 0.5,
     "dots": lambda x, y: (x % 3 == 0) & (y % 3 == 0),
     "nothing but road": lambda x, y: x >= 0,
+}
+_PROBABILITIES = {
+    "noise": lambda x, y: np.random.default_rng(0).random(x.shape),
+    "noise around the threshold": lambda x, y: 0.5 + 0.001 * np.random.default_rng(0).standard_normal(x.shape),
+    "broken stripes": lambda x, y: np.where((y % 3 == 0) & (x % 7 > 1), 0.9, 0.3),
+    "no contrast": lambda x, y: np.full(x.shape, 0.5),
+    "nothing but road": lambda x, y: np.full(x.shape, 1.0),
+    "three tenths of road": lambda x, y: np.where((x + y) % 10 < 3, 0.9, 0.1),
 }
 
 
@@ -108,10 +120,13 @@ _OF_AREAS = ("finetune", "segment", "extractroads", "mapregion", "evaluate", "sc
 CASES = [
     *(
         Case(
-            f"vectorize, {name}", "vectorize", _mask(pattern), DONE, limit_s=_LIBRARIES_S + _MASK_S * _MASK_PX**2,
+            f"vectorize, {name}", "vectorize", raster, DONE, limit_s=_LIBRARIES_S + _MASK_S * _MASK_PX**2,
             memory_bytes=_LIBRARIES_BYTES + _MASK_BYTES * _MASK_PX**2,
         )
-        for name, pattern in _PATTERNS.items()
+        for name, raster in (
+            *((f"a mask: {name}", _raster(pattern)) for name, pattern in _PATTERNS.items()),
+            *((f"a probability: {name}", _raster(pattern, np.float32)) for name, pattern in _PROBABILITIES.items()),
+        )
     ),
     *(
         Case(f"{job}, a raster of a trillion pixels", job, _vast, REFUSED, memory_bytes=2 << 30)
