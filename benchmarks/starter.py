@@ -3,7 +3,8 @@
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/starter.py --minutes 1 3 5 --pictures FOLDER`. The
 scenes are real ones, in shared/data beside the project, on none of which the starter was trained; each is split
 spatially as in quality.py. `whole` scores the starter zero-shot on the whole labeled area, `east` on the held-out half.
-APLS is that of the vectorized probability, at a snap distance of 4 m.
+APLS is that of the vectorized probability, at a snap distance of 4 m. `--set steps=215 --set chip_px=128` and so on
+settle options of the fine-tune, so that scores do not depend on what else the machine does.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, nargs="+", default=[1.0, 3.0, 5.0])
     parser.add_argument("--scenes", nargs="+", default=["banepa", "vegas", "car_parks"])
     parser.add_argument("--starter", default="starter", help="the model to start from")
-    parser.add_argument("--starts", nargs="+", default=["starter", "random"])
+    parser.add_argument("--starts", nargs="*", default=["starter", "random"], help="none: zero-shot scores alone")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0], help="seeds of fine-tuning, one run for each")
+    parser.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE", help="of fine-tuning")
     parser.add_argument("--pictures", type=Path)
     arguments = parser.parse_args()
+    options = dict(item.split("=", 1) for item in arguments.set)
     if arguments.pictures:
         arguments.pictures.mkdir(parents=True, exist_ok=True)
     print("scene      start    min   area  steps    IoU  relaxed F1   APLS", flush=True)
@@ -46,7 +49,7 @@ def main() -> None:
                 for minutes in arguments.minutes:
                     base = arguments.starter if start == "starter" else ""
                     for seed in arguments.seeds:
-                        trained = fine_tune(scene, minutes, {"base_model": base, "seed": str(seed)}, folder)
+                        trained = fine_tune(scene, minutes, {"base_model": base, "seed": str(seed), **options}, folder)
                         made = (trained.steps, trained.model)
                         show(scene, start, minutes, "east", scene.scored, *made, folder, arguments.pictures)
 
