@@ -1,9 +1,10 @@
 """Fit the probability that an extracted line is a road (`networks/road_model.py`).
 
-Run with the runtime's Python: `$(make -s runtime-python) scripts/networks/fit_roads.py FOLDER... --test FOLDER...`,
-where the folders are those that `benchmarks/connecting.py --prepare` has written. It prints the coefficients, and how
-often lines of each probability are roads where they were not fitted. A line is one where half of it lies within 4 m of
-a true road. Each raster has the same weight.
+Run with the runtime's Python: `$(make -s runtime-python) scripts/networks/fit_roads.py FOLDER... --test GROUP...`; the
+folders are those that `benchmarks/connecting.py --prepare` has written: scenes and real ground as the starter sees
+them, but none that the benchmark scores as real scenes. It prints the coefficients, and how often lines of each
+probability are roads where they were not fitted, beside what the coefficients so far say. A line is one where half of
+it lies within 4 m of a true road. Each raster has the same weight.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 import fitting  # sets the path of what follows
 import numpy as np
 import shapely
-from connecting import Case
+from connecting_rasters import Case
 
 from training_core.events import Reporter
 from training_core.extraction.line_evidence import seen_along
@@ -22,7 +23,7 @@ from training_core.geodata.grid import grid_of
 from training_core.geodata.rasters import open_raster
 from training_core.geodata.road_raster import band_raster
 from training_core.jobs import Vectorize
-from training_core.networks.road_model import features
+from training_core.networks.road_model import COEFFICIENTS, features
 
 SHARE = 0.5
 ALL = Vectorize(stub_m=0.0)
@@ -39,4 +40,4 @@ def lines_of(case: Case, folder: Path) -> tuple[dict[str, np.ndarray], np.ndarra
 
 
 if __name__ == "__main__":
-    fitting.main(__doc__, lines_of)
+    fitting.main(__doc__, lines_of, COEFFICIENTS)

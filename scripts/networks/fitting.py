@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,17 +17,38 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 import geopandas
 import numpy as np
 import shapely
-from connecting import Case, read_cases
+from connecting_rasters import Case, read_cases
 from scipy.optimize import minimize
 
 from training_core.geodata.grid import Grid
 
 TOLERANCE_M = 4.0
 REGULARIZATION = 0.002
+FOLDS = 5
 LinesOf = Callable[[Case, Path], tuple[dict[str, np.ndarray], np.ndarray]]
 
 
-def main(text: str, lines_of: LinesOf) -> None:
+@dataclass(frozen=True)
+class Known:
+    """What is known of lines: features (k, n) and their names, whether they are roads (k,), and their rasters (k,)."""
+
+    names: list[str]
+    features: np.ndarray
+    is_road: np.ndarray
+    raster: np.ndarray
+
+    @property
+    def weight(self) -> np.ndarray:
+        """The weight of each line, (k,), float64, of which each raster has the same sum."""
+        count = np.bincount(self.raster)
+        return 1 / count[self.raster] / (count > 0).sum()
+
+    def select(self, chosen: np.ndarray) -> Known:
+        """Return what is known of some lines, (k,), bool."""
+        return Known(self.names, self.features[chosen], self.is_road[chosen], self.raster[chosen])
+
+
+def main(text: str, lines_of: LinesOf, current: dict[str, float]) -> None:
     """Fit on the lines of some folders, and print.
 
     Parameters
@@ -35,39 +57,51 @@ def main(text: str, lines_of: LinesOf) -> None:
         The script's.
     lines_of : callable
         From a case and its folder to the features of lines, (k,) each, and which of them are roads, (k,).
+    current : dict of str to float
+        The coefficients so far.
     """
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", type=Path, nargs="+")
-    parser.add_argument("--test", type=Path, nargs="+", default=[])
-    parser.add_argument("--leave-out", nargs="+", default=["perfect"], help="groups of rasters")
+    parser.add_argument("--groups", nargs="+", default=["good", "massachusetts", "dubai"], help="of rasters to fit on")
+    parser.add_argument("--test", nargs="+", default=[], help="groups of rasters to tell of, and not to fit on")
     arguments = parser.parse_args()
-    names, features, is_road, weight = gathered(arguments.folders, arguments.leave_out, lines_of)
-    coefficients = fitted(features, is_road, weight)
+    known = gathered(arguments.folders, arguments.groups, lines_of)
+    coefficients = fitted(known)
     print("COEFFICIENTS = {")
-    for name, value in zip(names, coefficients):
+    for name, value in zip(known.names, coefficients):
         print(f'    "{name}": {value:.3f},')
     print("}")
-    tell("fitted on", features, is_road, coefficients)
-    for folder in arguments.test:
-        _, features, is_road, _ = gathered([folder], arguments.leave_out, lines_of)
-        tell(f"in {folder.name}", features, is_road, coefficients)
+    so_far = np.array([current.get(name, 0.0) for name in known.names])
+    tell("cross-validated", known, cross_validated(known))
+    tell("the same by the coefficients so far", known, known.features @ so_far)
+    for group in arguments.test:
+        tested = gathered(arguments.folders, [group], lines_of)
+        tell(f"{group}, not fitted on", tested, tested.features @ coefficients)
+        tell(f"{group} by the coefficients so far", tested, tested.features @ so_far)
 
 
-def gathered(
-    folders: list[Path], left_out: list[str], lines_of: LinesOf
-) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
-    """Return the names of features, the features (k, n), which lines are roads (k,), and their weights (k,)."""
+def gathered(folders: list[Path], groups: list[str], lines_of: LinesOf) -> Known:
+    """Return what is known of the lines of some groups of rasters."""
     names: list[str] = []
-    features, is_road, weight = [], [], []
+    features, is_road, raster = [], [], []
     for folder in folders:
         for case in read_cases(folder):
-            known, found = lines_of(case, folder) if case.group not in left_out else ({}, np.zeros(0, dtype=bool))
-            if len(found):
-                names = list(known)
-                features.append(np.column_stack(list(known.values())))
-                is_road.append(found)
-                weight.append(np.full(len(found), 1 / len(found)))
-    return names, np.concatenate(features), np.concatenate(is_road), np.concatenate(weight) / len(weight)
+            found, roads = lines_of(case, folder) if case.group in groups else ({}, np.zeros(0, dtype=bool))
+            if len(roads):
+                names = list(found)
+                features.append(np.column_stack(list(found.values())))
+                is_road.append(roads)
+                raster.append(np.full(len(roads), len(raster)))
+    return Known(names, *map(np.concatenate, (features, is_road, raster)))
+
+
+def cross_validated(known: Known) -> np.ndarray:
+    """Return the score of each line, (k,), float64, as it is fitted on other rasters."""
+    score = np.zeros(len(known.is_road))
+    for fold in range(FOLDS):
+        left_out = known.raster % FOLDS == fold
+        score[left_out] = known.features[left_out] @ fitted(known.select(~left_out))
+    return score
 
 
 def near_true_roads(path: Path, grid: Grid) -> shapely.Geometry:
@@ -86,26 +120,30 @@ def in_plane(layer: geopandas.GeoSeries, grid: Grid) -> np.ndarray:
     return shapely.transform(shapes, lambda points: (np.column_stack(to_pixels @ tuple(points.T)) - 0.5) * grid.pixel_m)
 
 
-def fitted(features: np.ndarray, is_road: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def fitted(known: Known) -> np.ndarray:
     """Return the coefficients of regularized logistic regression: (n,), float64; the first feature is constant."""
-    scale = np.append(1.0, features[:, 1:].std(axis=0))
-    scaled = features / scale
+    scale = np.append(1.0, known.features[:, 1:].std(axis=0) + 1e-9)
+    scaled, weight = known.features / scale, known.weight
 
     def loss(coefficients: np.ndarray) -> float:
-        score = scaled @ coefficients
-        entropy = weight @ np.logaddexp(0, np.where(is_road, -score, score))
-        return float(entropy + REGULARIZATION * (coefficients[1:] ** 2).sum())
+        return entropy(scaled @ coefficients, known.is_road, weight) + REGULARIZATION * (coefficients[1:] ** 2).sum()
 
     return minimize(loss, np.zeros(len(scale))).x / scale
 
 
-def tell(where: str, features: np.ndarray, is_road: np.ndarray, coefficients: np.ndarray) -> None:
-    """Print how well roads are told from others, and how many lines of each probability are roads."""
-    probability = 1 / (1 + np.exp(-(features @ coefficients)))
+def entropy(score: np.ndarray, is_road: np.ndarray, weight: np.ndarray) -> float:
+    """Return the mean cross entropy of log odds, (k,)."""
+    return float(weight @ np.logaddexp(0, np.where(is_road, -score, score)))
+
+
+def tell(where: str, known: Known, score: np.ndarray) -> None:
+    """Print how well roads are told from others by log odds, (k,), and how many lines of each probability are roads."""
+    probability, is_road = 1 / (1 + np.exp(-score)), known.is_road
     order = probability.argsort().argsort() + 1
     roads, others = is_road.sum(), (~is_road).sum()
     area = (order[is_road].sum() - roads * (roads + 1) / 2) / max(1, roads * others)
-    print(f"{where}: {len(is_road)} lines, {roads} roads, area under the ROC curve {area:.3f}")
+    found = f"area under the ROC curve {area:.3f}, cross entropy {entropy(score, is_road, known.weight):.3f}"
+    print(f"{where}: {len(is_road)} lines, {roads} roads, {found}")
     for low in np.arange(0, 1, 0.1):
         chosen = (probability >= low) & (probability < low + 0.1)
         if chosen.any():

@@ -309,7 +309,7 @@ class NetworkOptions(CleaningOptions):
         advanced=True,
     )
     link_probability: float = option(
-        0.3,
+        0.2,
         "Probability of links",
         "Minimum probability that a road runs along such a link, by its length, turn, and mean and worst evidence.",
         minimum=0.01,

@@ -16,16 +16,16 @@ _STRETCH = 3
 
 # Of the features; see there.
 COEFFICIENTS = {
-    "constant": 1.857,
-    "length": -0.177,
-    "log_length": 0.026,
-    "turn": -0.914,
-    "turn_squared": -0.075,
-    "bend": -1.313,
-    "mean_evidence": -0.109,
-    "worst_evidence": 0.684,
-    "is_road": -0.400,
-    "log_stub": -0.043,
+    "constant": 1.862,
+    "length": -0.048,
+    "log_length": -0.356,
+    "turn": -0.419,
+    "turn_squared": -0.430,
+    "bend": -1.180,
+    "mean_evidence": 0.195,
+    "worst_evidence": 0.477,
+    "is_road": -0.578,
+    "log_stub": -0.164,
 }
 
 

@@ -14,17 +14,17 @@ from .graph import Graph
 
 # Of the features; see there.
 COEFFICIENTS = {
-    "constant": 0.477,
-    "log_length": 0.021,
-    "length": 0.073,
-    "mean_evidence": 0.403,
-    "low_evidence": 0.318,
-    "beside": -0.162,
-    "width": 0.268,
-    "width_spread": -1.593,
-    "bend": -0.789,
-    "dead_end": -1.080,
-    "alone": -3.199,
+    "constant": -1.008,
+    "log_length": -0.074,
+    "length": 0.024,
+    "mean_evidence": 0.605,
+    "low_evidence": 0.194,
+    "beside": -0.267,
+    "width": 0.323,
+    "width_spread": -0.432,
+    "bend": -0.042,
+    "dead_end": -0.494,
+    "alone": -1.021,
 }
 _LONG_M = 200.0  # beyond, length says no more
 _LOWEST = 0.25  # share of the vertices below the low evidence: more than where a line's end overshoots its road
