@@ -26,7 +26,8 @@ import geopandas
 import numpy as np
 import rasterio
 import shapely
-from connecting import Case, Scores, print_row, read_cases, scored, scores_of
+from connecting import HEAD, Scores, print_row, scored, scores_of
+from connecting_rasters import Case, read_cases
 
 from training_core.jobs import Vectorize
 
@@ -43,7 +44,7 @@ def main() -> None:
     arguments = parser.parse_args()
     sys.path.append(arguments.packages)
     cases = [case for case in read_cases(arguments.folder) if case.group in (arguments.groups or [case.group])]
-    print(f"{'group':14} {'way':20} {'raster':26}   APLS   TOPO  compl.  corr.  offset      s", flush=True)
+    print(HEAD, flush=True)
     for group in dict.fromkeys(case.group for case in cases):
         rasters = [case for case in cases if case.group == group]
         print_row(group, "RoadSeg", f"{len(rasters)} rasters", [scored(case, arguments.folder, {}) for case in rasters])

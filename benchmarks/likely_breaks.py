@@ -21,7 +21,7 @@ import numpy as np
 import rasterio.features
 import shapely
 import shapely.ops
-from connecting import Case, read_cases
+from connecting_rasters import Case, read_cases
 from fitting import in_plane
 
 from training_core.events import Reporter

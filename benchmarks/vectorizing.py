@@ -6,11 +6,12 @@ the libraries that it is compared with:
     $(make -s runtime-python) -m pip install --target FOLDER --no-deps scikit-image lazy-loader sknw numba llvmlite
 
 The city is a generated scene's streets, overlaid with themselves transposed, with ragged sides, and mirrored
-again and again. `vectorize` is the whole job, from a compressed GeoTIFF to a GeoPackage; `skeletonize` and `sknw`,
-which thins, too, get the mask as an array. `apls` scores the network that was found, a tenth of its lines left out,
-against all of it, and `plain_apls` is the tests' oracle on networkx, `tests/core/support/plain_apls.py`; both get the
-graphs as they are. Each is measured in processes of its own, in turns; times are the best of the rounds. At the end
-stand the scores of the real pair of Las Vegas, where that is at hand.
+again and again. `vectorize` is the whole job, from a compressed GeoTIFF to a GeoPackage, of the mask, and of a
+probability with that mask, which shows faint roads, too; with `--other CHECKOUT` also by another checkout.
+`skeletonize` and `sknw`, which thins, too, get the mask as an array. `apls` scores the network that was found, a tenth
+of its lines left out, against all of it, and `plain_apls` is the tests' oracle on networkx,
+`tests/core/support/plain_apls.py`; both get the graphs as they are. Each is measured in processes of its own, in turns;
+times are the best of the rounds. At the end stand the scores of the real pair of Las Vegas, where that is at hand.
 """
 
 from __future__ import annotations
@@ -30,7 +31,17 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "core")]
 
 SCENE_PX, SEED = 3000, 3
 # Each program, and the one that it is compared with.
-WAYS = {"vectorize": "skeletonize", "skeletonize": "", "sknw": "skeletonize", "apls": "", "plain_apls": "apls"}
+WAYS = {
+    "vectorize, other": "",
+    "vectorize": "vectorize, other",
+    "vectorize probability, other": "",
+    "vectorize probability": "vectorize probability, other",
+    "skeletonize": "",
+    "sknw": "skeletonize",
+    "apls": "",
+    "plain_apls": "apls",
+}
+CERTAIN, STEEPNESS = 254, 6.0  # of probability: the byte for 1, and how it rises across a roadside
 MISSING = 0.1  # of the lines of the network that is scored
 
 
@@ -39,6 +50,8 @@ def main() -> None:
     parser.add_argument("--sizes-px", type=int, nargs="+", default=[1000, 3000, 10000])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--packages", default="", help="folder with scikit-image and sknw")
+    parser.add_argument("--other", type=Path, help="folder of another checkout, to vectorize there as well")
+    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
     parser.add_argument("--plain-up-to-px", type=int, default=3000, help="beyond, the plain APLS takes hours")
     arguments = parser.parse_args()
     before: dict[str, float] = {}
@@ -46,7 +59,8 @@ def main() -> None:
         for size_px in arguments.sizes_px:
             city = Path(folder) / f"city_{size_px}.tif"
             print(f"{size_px} x {size_px} px, {100 * write_city(city, size_px):.1f} % road")
-            ways = [way for way in WAYS if way != "plain_apls" or size_px <= arguments.plain_up_to_px]
+            ways = [way for way in WAYS if way in arguments.ways and (arguments.other or not way.endswith("other"))]
+            ways = [way for way in ways if way != "plain_apls" or size_px <= arguments.plain_up_to_px]
             runs = [in_a_process(way, city, arguments) for _ in range(arguments.rounds) for way in ways]
             print_best(runs, before)
     tell_vegas()
@@ -67,16 +81,17 @@ def print_best(runs: list[dict], before: dict[str, float]) -> None:
         print(f"  {way}: {best[way]:.2f} s{growth}, peak {peak_gb:.2f} GB, {ran[0]['found']}", flush=True)
     for way, other in WAYS.items():
         if {way, other} <= set(best):
-            print(f"  {way} takes {best[way] / best[other]:.1f} times as long as {other}", flush=True)
+            print(f"  {way} takes {best[way] / best[other]:.2f} times as long as {other}", flush=True)
     before.update(best)
 
 
 def write_city(path: Path, size_px: int) -> float:
-    """Write the mask of a city, as `segment` writes masks, and return its share of road."""
+    """Write the mask of a city, as `segment` writes masks, and its probability; return its share of road."""
     import numpy as np
     import rasterio
     from rasterio.features import rasterize
     from scipy.ndimage import gaussian_filter
+    from scipy.special import expit
 
     from training_core.scenes.scene import SCENE_CRS, plan_scene
 
@@ -85,19 +100,30 @@ def write_city(path: Path, size_px: int) -> float:
     streets = rasterize(shapes, out_shape=(SCENE_PX, SCENE_PX), transform=plan.transform) > 0
     streets |= streets.T
     noise = gaussian_filter(np.random.default_rng(SEED).standard_normal(streets.shape, dtype=np.float32), 1.5)
-    ragged = gaussian_filter(streets.astype(np.float32), 1) + noise > 0.5
+    ragged = gaussian_filter(streets.astype(np.float32), 1) + noise
     more = max(0, size_px - SCENE_PX)
-    city = np.pad(ragged, (0, more), mode="symmetric")[:size_px, :size_px].astype(np.uint8)
+    ragged = np.pad(ragged, (0, more), mode="symmetric")[:size_px, :size_px]
     profile = {"driver": "GTiff", "width": size_px, "height": size_px, "count": 1, "dtype": "uint8", "nodata": 255}
     storage = {"tiled": True, "blockxsize": 512, "blockysize": 512, "compress": "deflate"}
-    with rasterio.open(path, "w", crs=SCENE_CRS, transform=plan.transform, **profile, **storage) as dataset:
-        dataset.write(city, 1)
-    return float(city.mean())
+    place = {"crs": SCENE_CRS, "transform": plan.transform}
+    with rasterio.open(path, "w", **place, **profile, **storage) as dataset:
+        dataset.write((ragged > 0.5).astype(np.uint8), 1)
+    with rasterio.open(probability_of(path), "w", **place, **profile, **storage) as dataset:
+        dataset.scales = (1 / CERTAIN,)
+        dataset.write(np.rint(CERTAIN * expit(STEEPNESS * (ragged - 0.5))).astype(np.uint8), 1)
+    return float((ragged > 0.5).mean())
+
+
+def probability_of(city: Path) -> Path:
+    return city.with_name(f"{city.stem}_probability.tif")
 
 
 def in_a_process(way: str, city: Path, arguments: argparse.Namespace) -> dict:
-    options = [way, str(city), arguments.packages]
-    ran = subprocess.run([sys.executable, __file__, "--measure", *options], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    program, _, where = way.partition(", ")
+    checkout = arguments.other.resolve() if where else ROOT
+    raster = probability_of(city) if program.endswith("probability") else city
+    command = [sys.executable, str(checkout / "benchmarks" / "vectorizing.py"), "--measure", program.split()[0]]
+    ran = subprocess.run([*command, str(raster), arguments.packages], cwd=checkout, stdout=subprocess.PIPE, text=True)
     if ran.returncode:
         return {"way": way, "failed": f"ended with {ran.returncode}"}
     return {"way": way, **json.loads(ran.stdout.splitlines()[-1])}

@@ -102,17 +102,23 @@ def predicted(ground: Ground, model: str) -> tuple[np.ndarray, float]:
     """Return the probability of road by bytes at the image's own pixels, and the model's threshold."""
     with tempfile.TemporaryDirectory() as name:
         raster, probability = f"{name}/image.tif", f"{name}/probability.tif"
-        profile = {"driver": "GTiff", "count": 3, "dtype": "uint8", "crs": "EPSG:32619", "photometric": "rgb"}
-        height, width = ground.labels.shape
-        place = Affine(ground.pixel_m, 0, 300_000, 0, -ground.pixel_m, 4_700_000)
-        with rasterio.open(raster, "w", height=height, width=width, transform=place, **profile) as dataset:
-            dataset.write(ground.image)
-            dataset.write_mask(ground.known)
+        georeferenced(Path(raster), ground.image, ground.known, ground.pixel_m)
         path = str(ROOT / "resources" / "starter" / "roads.safetensors") if model == "starter" else model
         segment.run(Segment(raster=raster, model=path, probability=probability, mask=f"{name}/mask.tif"), Reporter())
         with rasterio.open(probability) as dataset:
-            found = dataset.read(1, out_shape=(height, width), resampling=Resampling.bilinear)
+            found = dataset.read(1, out_shape=ground.labels.shape, resampling=Resampling.bilinear)
     return found, load_weights(path)[1].threshold
+
+
+def georeferenced(path: Path, image: np.ndarray, known: np.ndarray, pixel_m: float) -> None:
+    """Write an image, (bands, height, width), uint8, somewhere on a map, with a mask of where it is known."""
+    count, height, width = image.shape
+    place = Affine(pixel_m, 0, 300_000, 0, -pixel_m, 4_700_000)
+    profile = {"driver": "GTiff", "count": count, "dtype": "uint8", "crs": "EPSG:32619"}
+    colors = {"photometric": "rgb"} if count == 3 else {}
+    with rasterio.open(path, "w", height=height, width=width, transform=place, **profile, **colors) as dataset:
+        dataset.write(image)
+        dataset.write_mask(known)
 
 
 def show_calibration(confusion: Confusion) -> None:
