@@ -26,10 +26,10 @@ from held_out import SCENES, ground_images, scene_images, score
 from real_ground import ATTRIBUTION, LABELED, TOWNS, Ground, read_ground, read_towns
 from recipe import ON_GROUND, ON_SCENES, TAUGHT, Recipe
 from teacher import taught
+from threshold import best_threshold, drawn_images, relaxed_f1
 from training_core.geodata.model_input import IMAGE
 from training_core.geodata.rasters import Band
 from training_core.jobs import RecipeOptions
-from training_core.learning.history import best_at_threshold
 from training_core.learning.optimizers import rate_at
 from training_core.learning.trainer import Trainer
 from training_core.models.architectures import Architecture, build_network
@@ -76,8 +76,9 @@ def main() -> None:
     grounds = learned_ground(ground) if ground else {}
     if teacher:
         grounds = taught_ground(ground, grounds, teacher_predictor(teacher, engine), recipe.teacher_resolution_m)
-    held_out = held_out_images(recipe, ground)
-    train(Run(recipe, model.with_suffix(".checkpoint"), start, grounds, held_out, engine), model, compact)
+    held_out, drawn = held_out_images(recipe, ground), drawn_images(held_out_ground(ground), recipe.resolution_m)
+    run = Run(recipe, model.with_suffix(".checkpoint"), start, grounds, held_out, engine)
+    train(run, drawn, model, compact)
 
 
 def learned_ground(folder: Path) -> dict[str, list[Ground]]:
@@ -110,18 +111,31 @@ def taught_ground(
 
 def held_out_images(recipe: Recipe, ground: Path | None) -> dict[str, list]:
     """Return the images to validate on, by source."""
-    images = ground_images(read_ground(ground, is_held_out=True), recipe.resolution_m) if ground else {}
+    images = ground_images(held_out_ground(ground), recipe.resolution_m)
     return {SCENES: scene_images(make_worlds(recipe, range(-recipe.scenes, 0))), **images}
 
 
-def train(run: "Run", model: Path, compact: Path) -> None:
-    """Train as the recipe says, or resume, and write the model as it was trained and as it is shipped."""
+def held_out_ground(folder: Path | None) -> list[Ground]:
+    """Return the real ground to validate on; none without a folder."""
+    return read_ground(folder, is_held_out=True) if folder else []
+
+
+def train(run: "Run", drawn: dict[str, list], model: Path, compact: Path) -> None:
+    """Train as the recipe says, or resume, and write the model as it was trained and as it is shipped.
+
+    Parameters
+    ----------
+    run : Run
+    drawn : dict of str to list of LabeledImage
+        Held-out real ground by source, labeled as it was drawn, to choose the threshold on.
+    model, compact : Path
+    """
     run.to_the_end()
     weights = dict(run.chosen())
     scale, shift = score(run.predictor(weights), run.held_out).calibration()
     weights[_HEAD + "weight"] = weights[_HEAD + "weight"] * scale
     weights[_HEAD + "bias"] = weights[_HEAD + "bias"] * scale + shift
-    described = card(run, weights, (scale, shift))
+    described = card(run, drawn, weights, (scale, shift))
     save_model(model, weights, described)
     save_compact_model(compact, weights, described)
 
@@ -246,19 +260,21 @@ class Run:
         print(f"resuming from step {self.step}", flush=True)
 
 
-def card(run: Run, weights: dict[str, torch.Tensor], calibration: tuple[float, float]) -> ModelCard:
+def card(
+    run: Run, drawn: dict[str, list], weights: dict[str, torch.Tensor], calibration: tuple[float, float]
+) -> ModelCard:
     """Return what is known of the model, with its scores on scenes and ground that it has not learned from."""
-    predictor = run.predictor(weights)
+    predictor, resolution_m = run.predictor(weights), run.recipe.resolution_m
     found = score(predictor, run.held_out)
-    best = best_at_threshold(weights, found.joint)
+    threshold = best_threshold(relaxed_f1(predictor, {SCENES: run.held_out[SCENES], **drawn}, resolution_m))
     seen = [images[0] for images in run.held_out.values()]
     return ModelCard(
         architecture=Architecture(),
         bands=BANDS,
-        resolution_m=run.recipe.resolution_m,
-        threshold=best.threshold,
+        resolution_m=resolution_m,
+        threshold=threshold,
         chip_px=run.recipe.chip_px,
-        halo_px=sufficient_halo_px(predictor, middles((each.values, each.known) for each in seen), best.threshold),
+        halo_px=sufficient_halo_px(predictor, middles((each.values, each.known) for each in seen), threshold),
         training={
             "images": ", ".join(("generated scenes", *run.grounds)),
             "attribution": {source: ATTRIBUTION[source] for source in run.grounds},
@@ -271,7 +287,7 @@ def card(run: Run, weights: dict[str, torch.Tensor], calibration: tuple[float, f
             "calibration": {"scale": round(calibration[0], 3), "shift": round(calibration[1], 3)},
             "held_out_f1": {source: round(value, 4) for source, value in found.f1().items()},
         },
-        metrics=asdict(best.scores),
+        metrics=asdict(found.joint.scores(threshold)),
         versions=versions(),
         scaling=IMAGE,
         license=LICENSE_WITH_GROUND if run.grounds else LICENSE_OF_SCENES,

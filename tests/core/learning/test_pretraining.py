@@ -17,9 +17,10 @@ sys.path.insert(0, str(ROOT / "scripts" / "starter"))
 
 from appearance import coarse, varied  # noqa: E402
 from chips import draw_batch, resample  # noqa: E402
-from held_out import HeldOut, calibration, ground_images  # noqa: E402
+from held_out import HeldOut, calibration, ground_images, scene_images  # noqa: E402
 from pretrain import (  # noqa: E402
     Run,
+    held_out_ground,
     held_out_images,
     learned_ground,
     taught_ground,
@@ -30,7 +31,8 @@ from real_ground import Ground, displaced_lines, drawn_areas, read_ground  # noq
 from recipe import ON_GROUND, Recipe  # noqa: E402
 from roadless_tiles import roadless_tiles  # noqa: E402
 from teacher import moved_lines, probability, sure_labels  # noqa: E402
-from worlds import make_world, make_worlds  # noqa: E402
+from threshold import THRESHOLDS, best_threshold, drawn_images, relaxed_f1  # noqa: E402
+from worlds import World, make_world, make_worlds  # noqa: E402
 
 pytestmark = pytest.mark.slow  # the starter is trained anew once in a while
 
@@ -82,7 +84,7 @@ def few_tiles():
 def pretrained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("starter")
     run = Run(TINY, folder / "model.checkpoint", "", {}, held_out_images(TINY, None), ENGINE)
-    train(run, folder / "model.safetensors", folder / "compact.safetensors")
+    train(run, {}, folder / "model.safetensors", folder / "compact.safetensors")
     return folder
 
 
@@ -116,8 +118,11 @@ def test_training_goes_on_with_real_ground_and_names_where_it_is_from(
     assert held_out.keys() == {"scenes", "massachusetts", "dubai", "roadless"}
     start = str(pretrained / "model.safetensors")
     run = Run(TINY_ON_GROUND, tmp_path / "model.checkpoint", start, grounds, held_out, ENGINE)
-    train(run, tmp_path / "model.safetensors", tmp_path / "compact.safetensors")
+    drawn = drawn_images(held_out_ground(ground_folder), 0.3)
+    assert drawn.keys() == {"massachusetts", "dubai"}
+    train(run, drawn, tmp_path / "model.safetensors", tmp_path / "compact.safetensors")
     weights, card = load_weights(str(tmp_path / "model.safetensors"))
+    assert card.threshold in THRESHOLDS
     assert card.training["steps"] in (2, 4) and "OpenStreetMap" in card.training["attribution"]["massachusetts"]
     resumed = Run(TINY_ON_GROUND, tmp_path / "model.checkpoint", start, grounds, held_out, ENGINE)
     assert (resumed.step, resumed.best_step) == (4, run.best_step)
@@ -234,6 +239,31 @@ def test_held_out_squares_have_the_models_resolution():
     images = ground_images([gradient_ground()], 0.25)["dubai"]
     assert all(each.values.shape == (3, 96, 96) for each in images)
     assert (images[0].training == IGNORE).all() and (images[0].validation != IGNORE).any()
+
+
+class FirstBand:
+    """Stands for a predictor: the probability is the image's first band."""
+
+    def probability(self, values, known):
+        return values[0]
+
+
+def test_the_threshold_keeps_roads_and_leaves_what_is_far_from_them():
+    images = {}
+    for source, on_road in (("scenes", 0.9), ("dubai", 0.42)):
+        labels = np.zeros((100, 100), dtype=np.uint8)
+        labels[40:50] = ROAD
+        image = np.zeros((3, 100, 100), dtype=np.float32)
+        image[0, 36:54] = on_road  # wider than the road by 1.2 m on both sides, within the tolerance
+        image[0, 80:95] = 0.32  # 9 m beside it
+        images[source] = scene_images([World(image, labels, np.flatnonzero(labels), True)])
+    f1 = relaxed_f1(FirstBand(), images, 0.3)
+    for source, last in (("scenes", 0.65), ("dubai", 0.4)):
+        np.testing.assert_allclose(f1[source][np.array(THRESHOLDS) <= 0.3], 2 / (1 + 33 / 18))
+        is_between = (np.array(THRESHOLDS) >= 0.35) & (np.array(THRESHOLDS) <= last)
+        np.testing.assert_array_equal(f1[source][is_between], 1.0)
+    assert f1["dubai"][THRESHOLDS.index(0.45)] == 0.0
+    assert best_threshold(f1) == 0.35
 
 
 def test_scale_and_shift_of_the_logits_are_found():
