@@ -16,16 +16,16 @@ _STRETCH = 3
 
 # Of the features; see there.
 COEFFICIENTS = {
-    "constant": 1.862,
-    "length": -0.048,
-    "log_length": -0.356,
-    "turn": -0.419,
-    "turn_squared": -0.430,
-    "bend": -1.180,
-    "mean_evidence": 0.195,
-    "worst_evidence": 0.477,
-    "is_road": -0.578,
-    "log_stub": -0.164,
+    "constant": 1.368,
+    "length": -0.176,
+    "log_length": -0.477,
+    "turn": -1.079,
+    "turn_squared": -0.008,
+    "bend": 2.188,
+    "mean_evidence": 0.494,
+    "worst_evidence": 0.415,
+    "is_road": -0.527,
+    "log_stub": 0.306,
 }
 
 

@@ -14,17 +14,17 @@ from .graph import Graph
 
 # Of the features; see there.
 COEFFICIENTS = {
-    "constant": -1.008,
-    "log_length": -0.074,
-    "length": 0.024,
-    "mean_evidence": 0.605,
-    "low_evidence": 0.194,
-    "beside": -0.267,
-    "width": 0.323,
-    "width_spread": -0.432,
-    "bend": -0.042,
-    "dead_end": -0.494,
-    "alone": -1.021,
+    "constant": 0.212,
+    "log_length": -0.116,
+    "length": 0.043,
+    "mean_evidence": 0.439,
+    "low_evidence": 0.027,
+    "beside": -0.310,
+    "width": 0.611,
+    "width_spread": -2.099,
+    "bend": 0.514,
+    "dead_end": -0.784,
+    "alone": -1.775,
 }
 _LONG_M = 200.0  # beyond, length says no more
 _LOWEST = 0.25  # share of the vertices below the low evidence: more than where a line's end overshoots its road
