@@ -129,6 +129,8 @@ class Job:
 
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""
+    # Whether the client sends it commands while it runs, as lines of standard input.
+    takes_commands: ClassVar[bool] = False
 
     @classmethod
     def summary(cls) -> str:
