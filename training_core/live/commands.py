@@ -184,7 +184,8 @@ def _geometry(text: Any, layer: str) -> BaseGeometry:
     if not isinstance(text, str):
         raise ValueError(f"a geometry is {shown(text)}, not a text or null")
     try:
-        shape = shapely.force_2d(shapely.from_wkt(text))
+        with np.errstate(invalid="ignore"):  # of NaN, which is refused below
+            shape = shapely.force_2d(shapely.from_wkt(text))
     except ShapelyError as error:
         raise ValueError(f"the geometry {shown(text)} cannot be read") from error
     if shape is None or shape.is_empty or shape.geom_type not in _TYPES[layer]:

@@ -78,7 +78,8 @@ class ImageWindows:
 
 def _overlap(at: int, size: int, begin: int, length: int) -> tuple[slice, slice]:
     """Return where a span lies in a square, and in the span."""
-    first, last = max(at, begin), min(at + size, begin + length)
+    first = max(at, begin)
+    last = max(first, min(at + size, begin + length))
     return slice(first - at, last - at), slice(first - begin, last - begin)
 
 

@@ -66,6 +66,7 @@ def _lines_of(descriptor: int) -> Iterator[bytes]:
             *ends, rest = chunk.split(b"\n")
             for end in ends:
                 begun += end
+                is_too_long = is_too_long or len(begun) > LONGEST_LINE_BYTES
                 if is_too_long or begun.strip():
                     yield TOO_LONG if is_too_long else bytes(begun)
                 begun, is_too_long = bytearray(), False

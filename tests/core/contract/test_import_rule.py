@@ -48,8 +48,8 @@ ALLOWED = {
         "reports", "learning", "extraction", "segmentation", "networks", "models", "labels", *_ROADS,
     ),
     "pipelines": (
-        "live", "reports", "regions", "comparison", "profiling", "learning", "distributed", "extraction", "segmentation",
-        "scenes", "networks", "models", "labels", *_ROADS,
+        "live", "reports", "regions", "comparison", "profiling", "learning", "distributed", "extraction",
+        "segmentation", "scenes", "networks", "models", "labels", *_ROADS,
     ),
     "ranks": ("pipelines", "explanations", "learning", "distributed", "system"),
     "worker": ("pipelines", "ranks", "explanations", "distributed", "system"),
