@@ -40,6 +40,7 @@ class ChoicesForm(QWidget):
         self.image = QgsMapLayerComboBox()
         self.image.setFilters(_IMAGES)
         self.image.setAllowEmptyLayer(True, tr("Choose an image"))
+        self.image.setLayer(None)
         self.model = QgsFileWidget()
         self.model.setFilter(f"{MODEL_FILTER};;{ANY_FILTER}")
         self.model.lineEdit().setPlaceholderText(tr("Starter model"))
@@ -47,6 +48,7 @@ class ChoicesForm(QWidget):
         for name, box in self.labels.items():
             box.setFilters(_FILTERS[name])
             box.setAllowEmptyLayer(True, tr("Create new layers") if name == ROADS else tr("None"))
+            box.setLayer(None)
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
@@ -83,11 +85,13 @@ class ChoicesForm(QWidget):
         self._remember()
 
     def suggest(self) -> None:
-        """Choose what the project has, where nothing is chosen: the upper layers that fit."""
+        """Choose what the map shows, where nothing is chosen: the upper layers that fit."""
         project = QgsProject.instance()
         overlays = [project.mapLayer(each) for each in former_overlays(project)]
         self.image.setExceptedLayerList(overlays)
-        layers = [layer for layer in project.layerTreeRoot().layerOrder() if layer not in overlays]
+        tree = project.layerTreeRoot()
+        shown = {layer.id() for layer in tree.checkedLayers()}
+        layers = [each for each in tree.layerOrder() if each.id() in shown and each not in overlays]
         if self.image.currentLayer() is None:
             self.image.setLayer(next((each for each in layers if isinstance(each, QgsRasterLayer)), None))
         vectors = [layer for layer in layers if isinstance(layer, QgsVectorLayer)]

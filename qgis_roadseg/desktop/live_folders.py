@@ -23,8 +23,8 @@ from ..paths import data_folder
 
 # Sessions that can be resumed; of older ones the labels alone are kept.
 KEPT = 3
-CHOICES, LABELS, IMAGE, SHOWN = "choices.json", "labels.geojson", "image.tif", "shown.tif"
-_PRECIOUS = (CHOICES, LABELS, SHOWN)
+CHOICES, LABELS, IMAGE, SHOWN = "choices.json", "labels.json", "image.tif", "shown.tif"
+_PRECIOUS = (CHOICES, LABELS, SHOWN, "session.json")
 _LOCK = ".lock"
 
 

@@ -13,6 +13,7 @@ from qgis.core import (
     QgsApplication,
     QgsCoordinateReferenceSystem,
     QgsCoordinateTransformContext,
+    QgsEditFormConfig,
     QgsMapLayer,
     QgsProcessingAlgRunnerTask,
     QgsProcessingContext,
@@ -120,8 +121,11 @@ def name_in_file(layer: QgsVectorLayer) -> str:
 
 
 def _load(uri: str, name: str) -> QgsVectorLayer:
-    """Load a label layer on top of the layer tree, with the style in its file."""
+    """Load a label layer on top of the layer tree, with the style in its file, and without a form for each feature."""
     layer = QgsVectorLayer(uri, label_layers.titles(tr)[name], "ogr")
+    form = layer.editFormConfig()
+    form.setSuppress(QgsEditFormConfig.FeatureFormSuppress.SuppressOn)  # in this project: each stroke counts at once
+    layer.setEditFormConfig(form)
     QgsProject.instance().addMapLayer(layer, False)
     QgsProject.instance().layerTreeRoot().insertLayer(0, layer)
     return layer

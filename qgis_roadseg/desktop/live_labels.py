@@ -6,6 +6,7 @@ another id, as it is saved, has not changed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -46,7 +47,7 @@ class Content(NamedTuple):
 
     geometry: str
     width_m: Optional[float]
-    sure: Optional[bool]
+    sure: bool
 
 
 @dataclass(frozen=True)
@@ -350,12 +351,13 @@ class _WatchedLayer:
 def _number(feature: QgsFeature, index: int) -> Optional[float]:
     value = feature.attribute(index) if index >= 0 else None
     try:
-        return float(value) if value else None
+        number = float(value) if value else 0.0
     except (TypeError, ValueError):
         return None
+    return number if 0 < number < math.inf else None
 
 
-def _truth(feature: QgsFeature, index: int) -> Optional[bool]:
-    """Return a yes/no value, understood as the core understands it; None where there is none."""
+def _truth(feature: QgsFeature, index: int) -> bool:
+    """Return a yes/no value, understood as the core understands it; true where there is none."""
     value = feature.attribute(index) if index >= 0 else NULL
-    return None if value is None or value == NULL else str(value).strip().lower() not in _DOUBTFUL
+    return value is None or value == NULL or str(value).strip().lower() not in _DOUBTFUL

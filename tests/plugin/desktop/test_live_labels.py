@@ -158,7 +158,7 @@ def test_layers_in_another_crs_are_told_in_that_of_the_image(told):
     geometry = QgsGeometry.fromWkt(change["geometry"])
     # A thousandth of a degree at this latitude is 111,320 m x cos 27.6° / 1000; UTM's scale differs by 0.04 % at most.
     assert geometry.length() == pytest.approx(98.65, rel=2e-3)
-    assert change["width_m"] is None and change["sure"] is None
+    assert change["width_m"] is None and change["sure"] is True
 
 
 def test_what_cannot_be_transformed_is_left_out_with_a_word(told):
@@ -207,16 +207,15 @@ def test_a_filter_is_followed(roads, told):
 
 
 def test_what_an_earlier_session_knows_is_not_told_again_and_what_is_missing_is_named(labels, qgis_app, tmp_path):
-    path = tmp_path / "labels.geojson"
+    path = tmp_path / "labels.json"
     path.write_text(
-        '{"type": "FeatureCollection", "features": ['
-        '{"type": "Feature", "geometry": {"type": "LineString", "coordinates": [[350000, 3060000], [350010, 3060000]]},'
-        ' "properties": {"layer": "roads", "id": "7", "width_m": 6.0, "sure": true}},'
-        '{"type": "Feature", "geometry": {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]},'
-        ' "properties": {"layer": "roads", "id": "8", "width_m": null, "sure": null}}]}'
+        '{"command": "labels", "sequence": 0, "changes": ['
+        '{"layer": "roads", "id": "7", "geometry": "LINESTRING (350000 3060000, 350010 3060000.0)", "width_m": 6,'
+        ' "sure": true},'
+        '{"layer": "roads", "id": "8", "geometry": "POLYGON ((0 0, 1 0, 1 1, 0 0))", "width_m": null, "sure": true}]}'
     )
     known = read_known(path, 3)
-    polygon = Content("Polygon ((0 0, 1 0, 1 1, 0 0))", None, None)
+    polygon = Content("Polygon ((0 0, 1 0, 1 1, 0 0))", None, True)
     assert known == [Label("roads", "7", Content(LINE, 6.0, True)), Label("roads", "8", polygon)]
     labels["roads"].startEditing()
     draw(labels["roads"])
@@ -228,9 +227,9 @@ def test_what_an_earlier_session_knows_is_not_told_again_and_what_is_missing_is_
     told.watcher.close()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"features": [1, {}, {"properties": 3}]}', "\0", '{"features": 3}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"changes": [1, {}, {"layer": 3}]}', "\0", '{"changes": 3}'])
 def test_a_file_of_labels_that_is_none_holds_none(tmp_path, text):
-    path = tmp_path / "labels.geojson"
+    path = tmp_path / "labels.json"
     path.write_text(text)
     assert read_known(path, 3) == read_known(tmp_path / "missing", 3) == []
 

@@ -349,11 +349,11 @@ def test_old_sessions_lose_their_models_but_never_their_labels(tmp_path):
     for day in range(1, 6):
         folder = tmp_path / f"2026-01-0{day} 10-00-00"
         (folder / "temporary").mkdir(parents=True)
-        for name in ("choices.json", "labels.geojson", "checkpoint.safetensors", "prediction-000001.tif"):
+        for name in ("choices.json", "labels.json", "checkpoint.safetensors", "prediction-000001.tif"):
             (folder / name).write_text("{}")
     live_control.clean_up(tmp_path)
     left = [
         sorted(path.name for path in folder.iterdir()) for folder in sorted(tmp_path.glob("2026*")) if folder.is_dir()
     ]
-    old, new = ["choices.json", "labels.geojson"], ["checkpoint.safetensors", "choices.json", "labels.geojson"]
+    old, new = ["choices.json", "labels.json"], ["checkpoint.safetensors", "choices.json", "labels.json"]
     assert left == [old, old, new, new, new]

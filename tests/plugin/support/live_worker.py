@@ -30,14 +30,8 @@ def predict(extent, show):
     send("prediction", path=path, extent=extent, step=40, fraction=1.0, resolution_m=1.0, show=show, seconds=0.2)
 
 def save():
-    features = [{"type": "Feature", "geometry": {"type": "LineString", "coordinates": points(each["geometry"])},
-                 "properties": {"layer": each["layer"], "id": each["id"], "width_m": each["width_m"],
-                                "sure": each["sure"]}} for each in known.values()]
-    with open(os.path.join(folder, "labels.geojson"), "w") as file:
-        json.dump({"type": "FeatureCollection", "features": features}, file)
-
-def points(wkt):
-    return [[float(part) for part in pair.split()] for pair in wkt.split("(")[1].strip(")").split(",")]
+    with open(os.path.join(folder, "labels.json"), "w") as file:
+        json.dump({"command": "labels", "sequence": 0, "changes": list(known.values())}, file)
 
 def do(command):
     name = command["command"]
