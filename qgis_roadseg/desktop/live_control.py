@@ -24,7 +24,7 @@ from ..translation import tr
 from .dialogs import show_message, show_missing_runtime
 from .live_correcting import Corrections
 from .live_end import LiveEnd
-from .live_features import add_features
+from .live_features import add_features, save_edits
 from .live_folders import IMAGE, LABELS, SessionFolder, choices_in, clean_up, last_session, new_folder
 from .live_image import ImageRendering, frame_of_view
 from .live_known import read_known
@@ -264,12 +264,21 @@ class LiveControl(QObject):
     def _on_ended(self, end: Any) -> None:
         """Say how the session ended, and offer to go on where it was not meant to."""
         was_asked = self._panel.phase == STOPPING
+        self._offer_to_save()
         if isinstance(end, RoadSegError) and not (isinstance(end, Cancelled) and was_asked):
             kept = tr("What was drawn is in your layers; the model is as it was at its last checkpoint.")
             self._finish(tr("Ended"), f"{end} {kept}")
             show_message(self._window, f"{end} {kept}", Qgis.MessageLevel.Critical, (tr("Go on"), self.resume))
         else:
             self._finish(tr("Stopped"), tr("Resume goes on with what was learned."))
+
+    def _offer_to_save(self) -> None:
+        """Remind of what was drawn and is not saved yet."""
+        layers = [layer for layer in map(self._watcher.layer, NAMES) if layer is not None and layer.isModified()]
+        if layers:
+            names, ids = ", ".join(layer.name() for layer in layers), [layer.id() for layer in layers]
+            text = tr("What was drawn is not saved yet: {layers}.").format(layers=names)
+            show_message(self._window, text, button=(tr("Save the edits"), lambda: save_edits(ids)))
 
     def _on_label_layer(self, name: str, layer: Optional[QgsMapLayer]) -> None:
         """Watch the label layer that was chosen in place of another one."""

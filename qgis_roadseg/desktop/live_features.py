@@ -5,7 +5,7 @@ Scope: edit buffers, CRS. Independent of what is added and why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Optional
 
 from qgis.core import (
@@ -79,3 +79,11 @@ def add_features(
     layer.endEditCommand()
     layer.triggerRepaint()
     return len(shapes)
+
+
+def save_edits(layer_ids: Iterable[str]) -> None:
+    """Save the edits of layers of the project, and leave them editable; what QGIS cannot save stays as it is."""
+    for layer_id in layer_ids:
+        layer = QgsProject.instance().mapLayer(layer_id)
+        if isinstance(layer, QgsVectorLayer) and layer.isModified():
+            layer.commitChanges(False)

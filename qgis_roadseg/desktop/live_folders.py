@@ -23,7 +23,8 @@ from ..paths import data_folder
 
 # Sessions that can be resumed; of older ones the labels alone are kept.
 KEPT = 3
-CHOICES, LABELS, IMAGE, SHOWN = "choices.json", "labels.json", "image.tif", "shown.tif"
+CHOICES, LABELS, CHECKPOINT = "choices.json", "labels.json", "checkpoint.safetensors"
+IMAGE, SHOWN = "image.tif", "shown.tif"
 _PRECIOUS = (CHOICES, LABELS, SHOWN, "session.json")
 _LOCK = ".lock"
 
@@ -73,7 +74,9 @@ class SessionFolder:
             raise OutputError(f"{self.path} cannot be written ({error.strerror}).", "Make room on its disk.") from error
 
     def release(self) -> None:
-        """Let others use the folder."""
+        """Let others use the folder, or remove it where there is nothing to go on with."""
+        if not any((self.path / name).exists() for name in (LABELS, CHECKPOINT, SHOWN)):
+            shutil.rmtree(self.path, ignore_errors=True)
         self._lock.unlock()
 
 

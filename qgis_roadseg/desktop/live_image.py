@@ -33,6 +33,9 @@ from ..translation import tr
 MARGIN = 0.25
 LARGEST_MEGAPIXELS = 100
 
+# Tasks that run: nothing else keeps Python's part of one alive that was canceled.
+_RUNNING: "set[ImageRendering]" = set()
+
 
 def view_on(crs: QgsCoordinateReferenceSystem, extent: QgsRectangle, canvas: QgsMapCanvas) -> Optional[QgsRectangle]:
     """Return what the map shows of an image, in the image's CRS; None where it shows nothing of it.
@@ -143,6 +146,7 @@ class ImageRendering(QgsTask):
 
     def start_in_background(self) -> None:
         """Begin."""
+        _RUNNING.add(self)
         QgsApplication.taskManager().addTask(self)
 
     def run(self) -> bool:
@@ -164,5 +168,6 @@ class ImageRendering(QgsTask):
 
     def finished(self, is_done: bool) -> None:
         """Tell of the end; QGIS calls this in the main thread."""
+        _RUNNING.discard(self)
         if not self._feedback.isCanceled():
             self._on_end(None if is_done else self._error)

@@ -165,6 +165,7 @@ class LiveSession(QObject):
 
     def close(self) -> None:
         """Stop the worker and wait for its end, killing it if it takes long: QGIS closes, or the plugin is unloaded."""
+        self.blockSignals(True)
         self.stop()
         self._timer.stop()
         self._process.close_input()

@@ -12,7 +12,10 @@ from qgis.PyQt.QtWidgets import QFileDialog
 from roadseg.qgis_roadseg.desktop import live_control, live_end
 from roadseg.qgis_roadseg.desktop.live import Live
 from roadseg.qgis_roadseg.desktop.live_panel import IDLE, PAUSED, RUNNING, STOPPING
+from roadseg.qgis_roadseg.desktop.live_session import LiveSession
 from roadseg.qgis_roadseg.layers import label_layers
+from roadseg.qgis_roadseg.runtime import runtime
+from roadseg.training_core import jobs
 
 from ..support.acting import wait_until_gone
 from ..support.live_worker import LIVE
@@ -196,7 +199,7 @@ def test_pausing_and_going_on(session, wait_for):
     assert session.panel.phase == RUNNING
 
 
-def test_stopping_ends_the_worker_and_takes_the_overlay_away_but_no_label(session, layers, wait_for):
+def test_stopping_ends_the_worker_and_takes_the_overlay_away_but_no_label(session, layers, window, wait_for):
     wait_for(lambda: overlay(session) is not None)
     draw(layers["roads"])
     wait_for(lambda: changes(session))
@@ -205,6 +208,9 @@ def test_stopping_ends_the_worker_and_takes_the_overlay_away_but_no_label(sessio
     assert session.panel.phase == STOPPING
     wait_for(lambda: session.panel.phase == IDLE)
     assert wait_until_gone(worker) and commands(session)[-1] == "stop"
+    assert "What was drawn is not saved yet: roads" in messages(window)[0]
+    button(window).click()
+    assert not layers["roads"].isModified()
     names = [layer.name() for layer in QgsProject.instance().mapLayers().values()]
     assert sorted(names) == ["Bild", "aoi", "no_road", "roads"]
     assert layers["roads"].featureCount() == 1 and layers["roads"].isEditable()
@@ -278,6 +284,9 @@ def test_the_image_that_is_removed_ends_the_session(session, layers, wait_for):
 
 def test_another_project_ends_the_session_without_a_word_of_an_error(session, layers, window, wait_for):
     wait_for(lambda: overlay(session) is not None)
+    draw(layers["roads"])
+    wait_for(lambda: changes(session))
+    layers["roads"].commitChanges()
     worker = session.control._session.process_id
     QgsProject.instance().clear()
     wait_for(lambda: session.panel.phase == IDLE)
@@ -292,6 +301,9 @@ def test_unloading_the_plugin_waits_for_the_worker(session):
 
 
 def test_resuming_loads_the_layers_that_the_project_does_not_have(session, layers, wait_for):
+    draw(layers["roads"])
+    wait_for(lambda: changes(session))
+    layers["roads"].commitChanges()
     session.panel.stop.click()
     wait_for(lambda: session.panel.phase == IDLE)
     QgsProject.instance().clear()
@@ -343,6 +355,34 @@ def test_a_layer_that_only_qgis_can_read_is_rendered_as_far_as_the_map_shows_it(
     wait_for(lambda: "learn" in commands(live))
     raster = json.loads((folder_of(live) / "job.json").read_text())["options"]["raster"]
     assert raster == str(folder_of(live) / "image.tif") and QgsRasterLayer(raster).width() > 10
+
+
+def test_a_session_in_which_nothing_was_drawn_leaves_nothing(session, wait_for, tmp_path):
+    session.panel.stop.click()
+    wait_for(lambda: session.panel.phase == IDLE)
+    assert list((tmp_path / "live").iterdir()) == [] and not session.panel.can_resume
+
+
+def test_a_worker_that_falls_silent_is_told_and_then_ended(tmp_path, play_runtime, wait_for, qgis_app):
+    play_runtime("time.sleep(60)")
+    job = jobs.from_options(jobs.Live, {"raster": "a.tif", "folder": str(tmp_path)})
+    session = LiveSession(runtime.find(), job, tmp_path, {}, silence_s=2.5, notice_s=1)
+    notes, ends = [], []
+    session.noted.connect(notes.append)
+    session.ended.connect(ends.append)
+    wait_for(lambda: notes)
+    assert "has not responded for 1 s: the machine may be overloaded" in notes[0]
+    wait_for(lambda: ends)
+    assert "has not responded for 2.5 s and was killed" in str(ends[0])
+    assert wait_until_gone(session.process_id) and not (tmp_path / "temporary").exists()
+
+
+def test_a_suspended_worker_is_told_of_and_stopping_continues_it(session, layers, wait_for, monkeypatch):
+    session.control._session._notice_s = 0.5
+    os.killpg(session.control._session.process_id, signal.SIGSTOP)
+    wait_for(lambda: "is suspended; it goes on when it is continued" in session.panel.problem.text())
+    session.panel.stop.click()
+    wait_for(lambda: session.panel.phase == IDLE)
 
 
 def test_old_sessions_lose_their_models_but_never_their_labels(tmp_path):
