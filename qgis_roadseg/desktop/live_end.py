@@ -66,9 +66,10 @@ class LiveEnd:
             self._session.send("pause")  # two jobs at once would share the processor
             self._map(event.model)
             return
-        text = tr("The model is in {model}; F1 on held-out blocks {f1:.2f}.").format(
-            model=event.model, f1=event.f1 or 0
-        )
+        if event.f1 is None:
+            text = tr("The model is in {model}.").format(model=event.model)
+        else:
+            text = tr("The model is in {model}; F1 on held-out blocks {f1:.2f}.").format(model=event.model, f1=event.f1)
         show_message(self._window, text, button=(tr("Map all…"), lambda: self._map(event.model)))
 
     def _map(self, model: str) -> None:
