@@ -40,7 +40,7 @@ class ChoicesForm(QWidget):
         self.image = QgsMapLayerComboBox()
         self.image.setFilters(_IMAGES)
         self.image.setAllowEmptyLayer(True, tr("Choose an image"))
-        self.image.setLayer(None)
+        self.image.setCurrentIndex(0)
         self.model = QgsFileWidget()
         self.model.setFilter(f"{MODEL_FILTER};;{ANY_FILTER}")
         self.model.lineEdit().setPlaceholderText(tr("Starter model"))
@@ -48,7 +48,7 @@ class ChoicesForm(QWidget):
         for name, box in self.labels.items():
             box.setFilters(_FILTERS[name])
             box.setAllowEmptyLayer(True, tr("Create new layers") if name == ROADS else tr("None"))
-            box.setLayer(None)
+            box.setCurrentIndex(0)
         form = QFormLayout(self)
         form.setContentsMargins(0, 0, 0, 0)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
@@ -74,14 +74,14 @@ class ChoicesForm(QWidget):
         layer : QgsVectorLayer, optional
             The layer; None for none.
         """
-        self.labels[name].setLayer(layer)
+        _set(self.labels[name], layer)
         self._remember()
 
     def forget(self, layer_ids: Collection[str]) -> None:
         """Choose nothing in place of layers that were removed: a box itself takes their neighbor in its list."""
         for box in self._boxes():
             if box.property(_CHOSEN) in layer_ids:
-                box.setLayer(None)
+                box.setCurrentIndex(0)
         self._remember()
 
     def suggest(self) -> None:
@@ -93,11 +93,11 @@ class ChoicesForm(QWidget):
         shown = {layer.id() for layer in tree.checkedLayers()}
         layers = [each for each in tree.layerOrder() if each.id() in shown and each not in overlays]
         if self.image.currentLayer() is None:
-            self.image.setLayer(next((each for each in layers if isinstance(each, QgsRasterLayer)), None))
+            _set(self.image, next((each for each in layers if isinstance(each, QgsRasterLayer)), None))
         vectors = [layer for layer in layers if isinstance(layer, QgsVectorLayer)]
         for name, box in self.labels.items():
             if box.currentLayer() is None:
-                box.setLayer(_suggestion(name, vectors))
+                _set(box, _suggestion(name, vectors))
         self._remember()
 
     def chosen(self) -> dict[str, Any]:
@@ -109,9 +109,9 @@ class ChoicesForm(QWidget):
         """Choose what was chosen in a session; layers that the project does not have are loaded from their sources."""
         model = chosen.get(MODEL)
         self.model.setFilePath(model if isinstance(model, str) and model != STARTER else "")
-        self.image.setLayer(_find(chosen.get(IMAGE), is_raster=True))
+        _set(self.image, _find(chosen.get(IMAGE), is_raster=True))
         for name in NAMES:
-            self.labels[name].setLayer(_find(chosen.get(name), is_raster=False))
+            _set(self.labels[name], _find(chosen.get(name), is_raster=False))
         self._remember()
 
     def _boxes(self) -> list[QgsMapLayerComboBox]:
@@ -121,6 +121,14 @@ class ChoicesForm(QWidget):
         for box in self._boxes():
             layer = box.currentLayer()
             box.setProperty(_CHOSEN, "" if layer is None else layer.id())
+
+
+def _set(box: QgsMapLayerComboBox, layer: Optional[QgsMapLayer]) -> None:
+    """Choose a layer in a box, or the first entry, which stands for none and says what that means."""
+    if layer is None:
+        box.setCurrentIndex(0)
+    else:
+        box.setLayer(layer)
 
 
 def _suggestion(name: str, layers: list[QgsVectorLayer]) -> Optional[QgsVectorLayer]:

@@ -123,7 +123,8 @@ class LiveOverlay(QObject):
         layer.triggerRepaint()
 
     def _add(self, path: str) -> Optional[QgsRasterLayer]:
-        layer = QgsRasterLayer(path, _titles()[self._pending_style], "gdal")
+        plain = QgsRasterLayer.LayerOptions(False)  # without a style of QGIS' own, for which it would read all pixels
+        layer = QgsRasterLayer(path, _titles()[self._pending_style], "gdal", plain)
         if not layer.isValid():
             return None
         layer.setCustomProperty(PROPERTY, True)

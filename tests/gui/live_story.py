@@ -1,7 +1,7 @@
 """A live session in QGIS: roads drawn with the mouse, what the map shows of what was learned, and pictures of that.
 
-The plan is that of `story.py`; beside it, `roads` is how many roads are drawn, and `clips` whether the map is pictured
-again and again for an animation.
+The plan is that of `story.py`; beside it, `roads` is how many roads are drawn, `rests` how often four seconds are
+waited for after that, and `clips` whether the map is pictured again and again for an animation.
 """
 
 import json
@@ -100,7 +100,7 @@ def begin_session(stage: Stage, pictures: Path, ear: Ear) -> Iterator[Until]:
     yield Until(lambda: plugins["roadseg"]._menu._live.panel is not None, "the panel is open")
     yield from pause()
     hands.picture(panel(), pictures / "live_panel_start.png")
-    stage.step("start")
+    stage.step("begin")
     QFileDialog.getSaveFileName = staticmethod(lambda *_: (str(pictures / "drawn.gpkg"), ""))
     began_s = time.monotonic()
     hands.click(panel().start)
@@ -108,7 +108,7 @@ def begin_session(stage: Stage, pictures: Path, ear: Ear) -> Iterator[Until]:
     ear.listen()
     yield Until(lambda: ear.of("state"), "the worker speaks", 60)
     stage.step("first prediction")
-    yield Until(lambda: any(event.fraction == 1 for _, event in ear.of("prediction")), "the view is predicted", 120)
+    yield Until(lambda: any(event.fraction == 1 for _, event in ear.of("prediction")), "the view is predicted", 180)
     stage.seen["first_prediction_s"] = ear.of("prediction")[0][0] - began_s
     yield Until(lambda: control()._overlay.layer is not None, "the overlay is there")
     yield from hands.draw_map()
@@ -149,9 +149,9 @@ def draw(stage: Stage, roads, line: list[QgsPointXY], ear: Ear) -> Iterator[Unti
     click_on_map(line[-1], Qt.MouseButton.RightButton)
     yield Until(lambda: roads.featureCount() > count, "the road is drawn")
     drawn_s = time.monotonic()
-    yield Until(lambda: ear.since("learned", drawn_s), "the stroke is learned", 60)
+    yield Until(lambda: ear.since("learned", drawn_s), "the stroke is learned", 180)
     learned_s = ear.since("learned", drawn_s)[0]
-    yield Until(lambda: ear.since("prediction", learned_s), "the view is predicted anew", 60)
+    yield Until(lambda: ear.since("prediction", learned_s), "the view is predicted anew", 180)
     predicted_s = ear.since("prediction", learned_s)[0]
     yield Until(lambda: control()._overlay.layer.source() != shown, "the overlay shows it", 30)
     shown_s = time.monotonic()
@@ -207,7 +207,7 @@ class Frames:
         """Take the next one."""
         if self._is_wanted:
             self._number += 1
-            iface.mainWindow().grab().save(str(self._folder / f"frame_{self._number:03d}.png"))
+            iface.mapCanvas().grab().save(str(self._folder / f"frame_{self._number:03d}.png"))
 
 
 def longest_in_view(roads, count: int) -> list[list[QgsPointXY]]:
