@@ -186,7 +186,7 @@ def _geometry(text: Any, layer: str) -> BaseGeometry:
     try:
         with np.errstate(invalid="ignore"):  # of NaN, which is refused below
             shape = shapely.force_2d(shapely.from_wkt(text))
-    except ShapelyError as error:
+    except (ShapelyError, NotImplementedError, ValueError) as error:  # curves are not implemented
         raise ValueError(f"the geometry {shown(text)} cannot be read") from error
     if shape is None or shape.is_empty or shape.geom_type not in _TYPES[layer]:
         raise ValueError(f"{shown(text)} is no geometry for the layer {layer}")

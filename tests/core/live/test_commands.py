@@ -95,14 +95,14 @@ def test_a_feature_that_cannot_be_used_is_refused_and_the_others_count(change, w
 @pytest.mark.parametrize(
     "line",
     [
-        b"", b"roads", b"[]", b"null", b"3", b"{}", b'{"command": 3}', b'{"command": ["stop"]}', b'{"command": "drive"}',
+        b"", b"roads", b"[]", b"null", b"3", b"{}", b'{"command": 3}', b'{"command": ["stop"]}', b'{"command": "fly"}',
         b'{"command": "stop", "now": true}', b'{"command": "stop", "command": "stop"}', b"\xff\xfe", b"[" * 100_000,
         b'{"command": "view"}', b'{"command": "view", "extent": [0, 0, 0, 1]}', b'{"command": "view", "extent": [1]}',
         b'{"command": "view", "extent": [0, 0, 1, NaN]}', b'{"command": "view", "extent": [0, 0, 1e300, 1]}',
         b'{"command": "view", "extent": [0, 0, 1, 1], "show": "all"}', b'{"command": "view", "extent": "all"}',
         b'{"command": "correct", "sequence": 1, "x": "1", "y": 2}', b'{"command": "correct", "sequence": 1, "x": 1}',
-        b'{"command": "labels", "sequence": -1, "changes": []}', b'{"command": "labels", "sequence": 1.5, "changes": []}',
-        b'{"command": "labels", "sequence": true, "changes": []}', b'{"command": "labels", "sequence": 1, "changes": {}}',
+        b'{"command": "labels", "sequence": -1, "changes": []}', b'{"command": "labels", "sequence": 1, "changes": {}}',
+        b'{"command": "labels", "sequence": true, "changes": []}', b'{"command": "labels", "sequence": 1.5}',
         b'{"command": "keep", "model": ""}', b'{"command": "keep", "model": "a\\u0000b"}',
         b'{"command": "keep", "model": ["a"]}', TOO_LONG,
     ],

@@ -1,4 +1,4 @@
-"""Corrections by a click: a false road becomes a place without a road, a gap gets its link, and nothing else happens."""
+"""Corrections by a click: a false road becomes a place without a road, a gap gets its link, nothing else happens."""
 
 import numpy as np
 import pytest

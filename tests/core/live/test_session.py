@@ -111,7 +111,9 @@ def test_a_drawing_session_from_the_first_view_to_the_kept_model(play, tmp_path)
     assert all(0 <= event.seconds < 30 for event in player.all_of(events.Learned))
     assert player.all_of(events.State)[0].state == "loading"
     predictions = player.all_of(events.Prediction)
-    assert predictions[0].step == 0 and predictions[0].resolution_m == pytest.approx(1.0, rel=0.01)
+    assert predictions[0].step == 0 and predictions[0].fraction == 0
+    sizes_m = [predictions[number].resolution_m for number in (0, -1)]
+    assert sizes_m == pytest.approx([2.0, 1.0], rel=0.01)  # coarse first
     with rasterio.open(predictions[-1].path) as dataset:
         assert list(dataset.bounds) == pytest.approx(predictions[-1].extent)
         assert dataset.read(1).max() < 255

@@ -87,7 +87,7 @@ def test_the_middle_comes_first(monkeypatch):
     monkeypatch.setattr(view_module, "USUAL_PX", 160)
     view = looking(100, 100, 900, 900)
     work_off(view, lambda view: view.fraction > 0)
-    column, row, width, height = view.canvas
+    _, _, width, height = view.canvas
     current = np.argwhere(view._is_current)
     middle = current.mean(axis=0) - (height / 2, width / 2)
     assert np.hypot(*middle) < 200
