@@ -18,7 +18,6 @@ import math
 import time
 from collections import deque
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -74,7 +73,9 @@ class Learner:
 
     def __init__(self, base: BaseModel, engine: NativeEngine, bands: tuple[Band, ...], choice: ChipChoice) -> None:
         self._base, self._engine, self._bands, self._choice = base, engine, bands, choice
-        self._trainer = Trainer(self._base_network(), engine, RECIPE)
+        model = self._base_network()
+        self._base_predictor = Predictor(engine.prepare_inference(model), engine, bands)
+        self._trainer = Trainer(model, engine, RECIPE)
         self.step_count, self.trained_s = 0, 0.0
         self.losses: list[tuple[int, float, float, float]] = []
         self._since_reset = 0
@@ -157,11 +158,6 @@ class Learner:
             found[piece.source] = labels
         return found
 
-    @cached_property
-    def _base_predictor(self) -> Predictor:
-        model = self._engine.prepare_inference(self._base_network())
-        return Predictor(model, self._engine, self._bands)
-
     def _base_network(self) -> nn.Module:
         model = build_network(self._base.architecture)
         model.load_state_dict(self._base.weights)
@@ -169,6 +165,8 @@ class Learner:
 
     def shown(self) -> Predictor:
         """Return the model as it is to be shown, which further steps do not change."""
+        if not self._since_reset:
+            return self._base_predictor
         with self._trainer.validating(self._bands) as predictor:
             return Predictor(self._engine.prepare_inference(predictor.model), self._engine, self._bands)
 

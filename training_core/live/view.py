@@ -25,7 +25,7 @@ from .image_windows import ImageWindows
 # Context around a piece: seams are hardly visible, and a wider one would cost more than it shows.
 HALO_PX = 32
 # About how long a piece may take, and its sides.
-PIECE_S, SMALLEST_PX, USUAL_PX, LARGEST_PX = 0.5, 160, 416, 992
+PIECE_S, SMALLEST_PX, USUAL_PX, LARGEST_PX = 0.5, 224, 416, 992
 # Of a larger view only the middle is predicted.
 MOST_PX = 16_000_000
 # Share of the view around it that is predicted, too, where nothing else is to be done.

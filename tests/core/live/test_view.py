@@ -151,7 +151,7 @@ def test_what_is_known_of_a_part_is_told_once_it_is_current(place):
 
 def test_pieces_become_smaller_on_a_slow_machine(monkeypatch):
     view = looking(0, 0, 1000, 1000)
-    slow = view_module.PIECE_S / 160**2
+    slow = view_module.PIECE_S / 224**2
     view._s_per_px = slow
     view.renew(predictor())
-    assert max(work.window[2] for work in view._work if not work.is_coarse) <= 160
+    assert max(work.window[2] for work in view._work if not work.is_coarse) <= 224
