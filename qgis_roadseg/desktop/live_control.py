@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from threading import Thread
 from typing import Any, Optional
 
 from qgis.core import Qgis, QgsMapLayer, QgsPointXY, QgsProject
@@ -35,9 +36,6 @@ from .live_panel import IDLE, PAUSED, RUNNING, STARTING, STOPPING, LivePanel
 from .live_session import LiveSession
 from .live_view import ViewSender
 from .live_words import numbers_of, state_words
-
-# Once QGIS has come to rest, old sessions are cleaned up.
-CLEAN_UP_MS = 3000
 
 
 class LiveControl(QObject):
@@ -87,7 +85,7 @@ class LiveControl(QObject):
             (project.aboutToBeCleared, project.aboutToBeCleared.connect(self._on_project_cleared)),
             (project.layersAdded, project.layersAdded.connect(lambda _: self._suggest_later())),
         ]
-        QTimer.singleShot(CLEAN_UP_MS, lambda: clean_up(root))
+        Thread(target=clean_up, args=(root,), daemon=True).start()  # models of some 400 MB each
         self._rest(tr("Not started"), tr("Choose an image, and press Start."))
 
     @property
@@ -221,6 +219,7 @@ class LiveControl(QObject):
         self._panel.chart.clear()
         self._panel.set_phase(RUNNING)
         if layers[ROADS] is not None:
+            layers[ROADS].startEditing()  # in vain where it cannot be edited
             self._window.setActiveLayer(layers[ROADS])
 
     def _on_event(self, event: Any) -> None:
@@ -233,6 +232,7 @@ class LiveControl(QObject):
             self._panel.chart.add(self._session.seconds, event.value)
         elif event.kind == "learned":
             self._learned_s = event.seconds
+            self._panel.tell("")
             self._show_numbers()
         elif event.kind == "correction":
             self._corrections.answer(event)

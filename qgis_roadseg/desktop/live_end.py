@@ -43,21 +43,24 @@ class LiveEnd:
 
     def keep(self) -> None:
         """Ask for a file, and have the model written there, with its report beside it."""
+        self._maps_next = False
+        self._ask()
+
+    def map_all(self) -> None:
+        """Keep the model, and open *Extract roads* with it."""
+        self._maps_next = True
+        self._ask()
+
+    def _ask(self) -> None:
         folder = settings.load().models_folder
         start = free_path(Path(folder) if folder and Path(folder).is_dir() else Path.home(), MODEL_SUFFIX)
         window = self._window.mainWindow()
         path, _ = QFileDialog.getSaveFileName(window, tr("Keep this model"), str(start), MODEL_FILTER)
         if not path:
-            self._maps_next = False
             return
         if not path.lower().endswith(MODEL_SUFFIX):
             path += MODEL_SUFFIX
         self._session.send("keep", model=path, report=str(_free_report(Path(path))))
-
-    def map_all(self) -> None:
-        """Keep the model, and open *Extract roads* with it."""
-        self._maps_next = True
-        self.keep()
 
     def on_kept(self, event: Any) -> None:
         """Tell of the file, and offer to map with it; or do so where that was asked for."""

@@ -62,7 +62,7 @@ class LiveSession(QObject):
     received(object)
         An event of the worker's, but for the last one.
     noted(str)
-        What the user should know of the worker itself.
+        What the user should know of the worker itself; empty once that is no longer so.
     ended(object)
         It has ended: its result, or a RoadSegError.
 
@@ -96,6 +96,10 @@ class LiveSession(QObject):
         self._last: Union[events.Result, events.Error, RoadSegError, None] = None
         self._last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self._sequence = 0
+        self._waiting: deque[list[Mapping[str, Any]]] = deque()
+        self._sender = QTimer(self)
+        self._sender.setInterval(0)
+        self._sender.timeout.connect(self._send_next)
         self._has_noted = self._is_over = False
         self._stopped_s: Optional[float] = None
         self._clock, self._heard_s = RunningClock(LONGEST_TICK_S), 0.0
@@ -139,24 +143,24 @@ class LiveSession(QObject):
         return self._sequence
 
     def send_labels(self, changes: Sequence[Mapping[str, Any]]) -> None:
-        """Send changes of labels, in commands of limited length."""
-        begun: list[Mapping[str, Any]] = []
-        length = 0
+        """Send changes of labels, in commands of limited length, one in each turn of the event loop."""
+        command, length = None, 0
         for change in changes:
             its_length = len(change["geometry"] or "")
-            if begun and (len(begun) == MOST_CHANGES or length + its_length > LONGEST_COMMAND):
-                self.send_numbered("labels", changes=begun)
-                begun, length = [], 0
-            begun.append(change)
+            if command is None or len(command) == MOST_CHANGES or length + its_length > LONGEST_COMMAND:
+                command, length = [], 0
+                self._waiting.append(command)
+            command.append(change)
             length += its_length
-        if begun:
-            self.send_numbered("labels", changes=begun)
+        self._sender.start()
 
     def stop(self) -> None:
         """Ask the worker to write its checkpoint and exit, and go on without waiting for it."""
         if self._stopped_s is None:
             self._stopped_s = self._clock.now_s
             self._process.resume()  # one that is suspended could not react
+            while self._waiting:
+                self._send_next()
             self.send("stop")
 
     def kill(self) -> None:
@@ -175,6 +179,13 @@ class LiveSession(QObject):
             waited.advance()
         self._process.kill()
         self._clean_up()
+
+    def _send_next(self) -> None:
+        """Send the next changes of labels that wait."""
+        if self._waiting:
+            self.send_numbered("labels", changes=self._waiting.popleft())
+        else:
+            self._sender.stop()
 
     def _tick(self) -> None:
         passed_s = self._clock.advance()
@@ -210,7 +221,7 @@ class LiveSession(QObject):
         self._heard_s = self._clock.now_s
         if self._has_noted:
             self._has_noted = False
-            self.noted.emit(tr("The worker responds again."))
+            self.noted.emit("")
         if isinstance(event, (events.Result, events.Error)):
             self._last = event
             self._stopped_s = self._clock.now_s  # from here on it has the grace of one that exits
