@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from qgis.core import QgsPointXY, QgsProject
+from qgis.core import QgsGeometry, QgsPointXY, QgsProject
 from qgis.PyQt.QtCore import QPoint, Qt, QTimer
 from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QFileDialog
@@ -135,6 +135,7 @@ def draw_roads(stage: Stage, plan: dict, pictures: Path, ear: Ear) -> Iterator[U
     for _ in range(plan.get("rests", 4)):
         yield from rest(4)
         frame.take()
+    stage.seen["labels"] = roads.featureCount()
     stage.seen["scores"] = panel().chart.scores
     stage.seen["numbers"] = panel().numbers.text()
     stage.seen["state"] = panel().state.text()
@@ -164,7 +165,7 @@ def correct(stage: Stage, pictures: Path, ear: Ear) -> Iterator[Until]:
     stage.step("correct")
     hands.click(panel().correct)
     yield from pause()
-    click_on_map(longest_in_view(layer("True roads"), 1)[0][1])
+    click_on_map(surest_road(longest_in_view(layer("True roads"), 40)[stage.seen["labels"] :]))
     yield Until(lambda: ear.of("correction"), "the worker answers", 30)
     answer = ear.of("correction")[0][1]
     stage.seen["correction"] = {"layer": answer.layer, "message": answer.message}
@@ -190,7 +191,6 @@ def end(stage: Stage, ear: Ear) -> Iterator[Until]:
     yield Until(lambda: panel().phase == "idle", "the session has ended", 60)
     stage.seen["end"] = {"state": panel().state.text(), "can_resume": panel().can_resume}
     stage.seen["events"] = sorted({event.kind for _, event in ear.events})
-    stage.seen["labels"] = layer("Drawn roads").featureCount()
     layer("Drawn roads").commitChanges()
     layer("No road here").rollBack()
     stage.step("end")
@@ -222,6 +222,14 @@ def longest_in_view(roads, count: int) -> list[list[QgsPointXY]]:
                 found.append((part.length(), points))
     found.sort(key=lambda each: -each[0])
     return [points for _, points in found[:count]]
+
+
+def surest_road(lines: list[list[QgsPointXY]]) -> QgsPointXY:
+    """Return the place on these roads where the overlay's probability is highest."""
+    provider = control()._overlay.layer.dataProvider()
+    shapes = [QgsGeometry.fromPolylineXY(line) for line in lines]
+    places = [shape.interpolate(shape.length() * part).asPoint() for shape in shapes for part in (0.3, 0.5, 0.7)]
+    return max(places, key=lambda place: provider.sample(place, 1)[0])
 
 
 def click_on_map(point: QgsPointXY, button: Qt.MouseButton = Qt.MouseButton.LeftButton) -> None:
