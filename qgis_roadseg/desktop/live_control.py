@@ -6,6 +6,7 @@ Scope: what follows from what. Independent of how each of them does its part.
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any, Optional
@@ -25,7 +26,7 @@ from ..translation import tr
 from .dialogs import show_message, show_missing_runtime
 from .live_correcting import Corrections
 from .live_end import LiveEnd
-from .live_features import add_features, save_edits
+from .live_features import add_features, edit, save_edits
 from .live_folders import IMAGE, LABELS, SessionFolder, choices_in, clean_up, last_session, new_folder
 from .live_image import ImageRendering, frame_of_view
 from .live_known import read_known
@@ -191,16 +192,22 @@ class LiveControl(QObject):
             self._fail(error_)
 
     def _launch(self, raster: str) -> None:
-        """Start the worker, and all that it is told and tells."""
-        folder, image, choices = self._folder.path, self._image, self._panel.choices
-        options = {"raster": raster, "base_model": choices.model_name(), "folder": str(folder)}
-        job = jobs.from_options(jobs.Live, options)
+        """Start the worker; what it is told and tells begins in the next turn of the event loop."""
+        folder, model = str(self._folder.path), self._panel.choices.model_name()
+        job = jobs.from_options(jobs.Live, {"raster": raster, "base_model": model, "folder": folder})
         self._panel.set_state(tr("Loading"), tr("The worker starts and reads the model."))
-        session = LiveSession(runtime.find(), job, folder, settings.load().variables())
-        session.received.connect(self._on_event)
+        session = LiveSession(runtime.find(), job, self._folder.path, settings.load().variables())
         session.noted.connect(self._panel.tell)
         session.ended.connect(self._on_ended)
         self._session = session
+        QTimer.singleShot(0, lambda: self._join(session))
+
+    def _join(self, session: LiveSession) -> None:
+        """Join the worker with panel, label layers and overlay."""
+        if session is not self._session or self._image is None:  # it has ended, or its image has gone
+            return
+        folder, image, choices = self._folder.path, self._image, self._panel.choices
+        session.received.connect(self._on_event)
         self._watcher = LabelWatcher(image.crs(), read_known(folder / LABELS, decimals_of(image.crs())))
         self._watcher.changed.connect(session.send_labels)
         self._watcher.changed.connect(lambda _: self._show_numbers())
@@ -219,8 +226,14 @@ class LiveControl(QObject):
         self._panel.chart.clear()
         self._panel.set_phase(RUNNING)
         if layers[ROADS] is not None:
-            layers[ROADS].startEditing()  # in vain where it cannot be edited
-            self._window.setActiveLayer(layers[ROADS])
+            QTimer.singleShot(0, partial(self._make_ready, layers[ROADS].id()))
+
+    def _make_ready(self, layer_id: str) -> None:
+        """Have the roads ready to be drawn: chosen, and then editable where they can be edited."""
+        layer = QgsProject.instance().mapLayer(layer_id)
+        if layer is not None:
+            self._window.setActiveLayer(layer)
+            QTimer.singleShot(0, lambda: edit(layer_id))
 
     def _on_event(self, event: Any) -> None:
         """Do what an event of the worker's asks for."""
@@ -274,7 +287,8 @@ class LiveControl(QObject):
 
     def _offer_to_save(self) -> None:
         """Remind of what was drawn and is not saved yet."""
-        layers = [layer for layer in map(self._watcher.layer, NAMES) if layer is not None and layer.isModified()]
+        watched = map(self._watcher.layer, NAMES) if self._watcher is not None else ()
+        layers = [layer for layer in watched if layer is not None and layer.isModified()]
         if layers:
             names, ids = ", ".join(layer.name() for layer in layers), [layer.id() for layer in layers]
             text = tr("What was drawn is not saved yet: {layers}.").format(layers=names)
@@ -338,7 +352,7 @@ class LiveControl(QObject):
             return
         for name, layer in layers.items():
             self._panel.choices.choose(name, layer)
-        self.start()
+        QTimer.singleShot(0, self.start)
 
     def _suggest_later(self) -> None:
         QTimer.singleShot(0, self._suggest)  # once the layers are in the layer tree, too

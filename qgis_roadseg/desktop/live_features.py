@@ -81,6 +81,13 @@ def add_features(
     return len(shapes)
 
 
+def edit(layer_id: str) -> None:
+    """Make a layer of the project editable, where it can be edited."""
+    layer = QgsProject.instance().mapLayer(layer_id)
+    if isinstance(layer, QgsVectorLayer) and not layer.isEditable():
+        layer.startEditing()
+
+
 def save_edits(layer_ids: Iterable[str]) -> None:
     """Save the edits of layers of the project, and leave them editable; what QGIS cannot save stays as it is."""
     for layer_id in layer_ids:

@@ -21,6 +21,7 @@ from qgis.core import (
     QgsTask,
     QgsVectorLayer,
 )
+from qgis.PyQt.QtCore import QTimer
 
 from ...training_core.errors import RoadSegError
 from ..layers import label_layers
@@ -55,8 +56,7 @@ def create_label_layers(
     def end(is_made: bool, _: dict[str, Any]) -> None:
         _RUNNING.discard(task)
         if is_made:
-            uris = {name: label_layers.layer_uri(path, name) for name in label_layers.NAMES}
-            on_end({name: _load(uri, name) for name, uri in uris.items()}, "")
+            _load_one_by_one({name: label_layers.layer_uri(path, name) for name in label_layers.NAMES}, {}, on_end)
         else:
             on_end({}, feedback.error or tr("{path} cannot be written.").format(path=path))
 
@@ -118,6 +118,18 @@ def name_in_file(layer: QgsVectorLayer) -> str:
     """Return the name of a layer within its GeoPackage; empty where its source does not state one."""
     parts = (part.partition("=") for part in layer.source().split("|")[1:])
     return next((value for name, _, value in parts if name.lower() == "layername"), "")
+
+
+def _load_one_by_one(
+    uris: dict[str, str], loaded: dict[str, QgsVectorLayer], on_end: Callable[[dict[str, QgsVectorLayer], str], None]
+) -> None:
+    """Load a layer in each turn of the event loop, between which QGIS answers, and then tell of all."""
+    if not uris:
+        on_end(loaded, "")
+        return
+    (name, uri), *others = uris.items()
+    loaded[name] = _load(uri, name)
+    QTimer.singleShot(0, lambda: _load_one_by_one(dict(others), loaded, on_end))
 
 
 def _load(uri: str, name: str) -> QgsVectorLayer:

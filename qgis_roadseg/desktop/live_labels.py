@@ -179,6 +179,11 @@ class LabelWatcher(QObject):
             changes = self._reconcile(name, watched.take_found(), candidates)
             if changes:
                 self.changed.emit(changes)
+            if any(
+                each.is_dirty for each in self._watched.values()
+            ):  # the next layer in another turn of the event loop
+                self._timer.start(0)
+            return
 
     def _reconcile(
         self, name: str, found: Mapping[Hashable, Content], candidates: Iterable[Hashable]

@@ -7,7 +7,7 @@ from osgeo import gdal, osr
 
 options = job()["options"]
 folder = options["folder"]
-known, predictions = {}, 0
+known, predictions, view = {}, 0, None
 
 def state(name, places=()):
     send("state", state=name, message="", step=40, roads=len(known), labeled_px=100, steps_per_s=2.0, next=places)
@@ -34,6 +34,7 @@ def save():
         json.dump({"command": "labels", "sequence": 0, "changes": list(known.values())}, file)
 
 def do(command):
+    global view
     name = command["command"]
     if name == "labels":
         for change in command["changes"]:
@@ -44,11 +45,14 @@ def do(command):
         save()
         send("learned", sequence=command["sequence"], seconds=0.5)
         send("metric", name="validation_f1", value=0.5 + 0.1 * len(known), step=40)
+        if view is not None:
+            predict(*view)
     elif name == "view":
         x = (command["extent"][0] + command["extent"][2]) / 2
         y = (command["extent"][1] + command["extent"][3]) / 2
         state("predicting", [[x, y], [x + 1, y + 1]])
-        predict(command["extent"], command["show"])
+        view = command["extent"], command["show"]
+        predict(*view)
     elif name == "learn":
         state("learning")
     elif name == "pause":
