@@ -1488,10 +1488,6 @@
         <translation>Dieser Rechner stand {minutes} min still; die Sitzung geht weiter, wo sie war.</translation>
     </message>
     <message>
-        <source>The worker responds again.</source>
-        <translation>Der Arbeitsprozess antwortet wieder.</translation>
-    </message>
-    <message>
         <source>Waiting for labels</source>
         <translation>Wartet auf Labels</translation>
     </message>

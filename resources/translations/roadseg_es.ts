@@ -1488,10 +1488,6 @@
         <translation>Este equipo estuvo parado {minutes} min; la sesión continúa donde estaba.</translation>
     </message>
     <message>
-        <source>The worker responds again.</source>
-        <translation>El proceso de trabajo responde de nuevo.</translation>
-    </message>
-    <message>
         <source>Waiting for labels</source>
         <translation>Esperando etiquetas</translation>
     </message>

@@ -1488,10 +1488,6 @@
         <translation>Cet ordinateur est resté arrêté {minutes} min ; la session reprend où elle en était.</translation>
     </message>
     <message>
-        <source>The worker responds again.</source>
-        <translation>Le processus de calcul répond de nouveau.</translation>
-    </message>
-    <message>
         <source>Waiting for labels</source>
         <translation>En attente d'étiquettes</translation>
     </message>
