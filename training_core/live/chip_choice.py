@@ -53,6 +53,8 @@ class ChipChoice:
         self._rng = np.random.default_rng(seed)
         self._edge_px = round(EDGE_M / windows.grid.resolution_m)
         self._fresh: dict[Block, int] = {}
+        self._change: dict[Block, int] = {}
+        self._changes = 0
         self._back: dict[Block, np.ndarray] = {}
         self._back_visits: dict[Block, int] = {}
         self._errors: dict[Block, float] = {}
@@ -69,16 +71,21 @@ class ChipChoice:
         return any(visits == FRESH_VISITS for visits in self._fresh.values())
 
     def renew(self, blocks: Iterable[Block]) -> None:
-        """Note blocks whose labels have changed: they come first."""
+        """Note blocks whose labels have changed: they come first, before those that changed earlier."""
+        self._changes += 1
         for block in blocks:
-            self._fresh[block] = FRESH_VISITS
+            self._fresh[block], self._change[block] = FRESH_VISITS, self._changes
             self._errors.pop(block, None)
         self._table = None
+
+    def settle(self) -> None:
+        """Note that all labels so far have been learned from: none is new."""
+        self._fresh.clear()
 
     def teach_back(self, block: Block, labels: np.ndarray) -> None:
         """Note what is to be taught where labels were erased, (BLOCK_PX, BLOCK_PX), uint8; real labels come first."""
         self._back[block], self._back_visits[block] = labels, BACK_VISITS
-        self._fresh[block] = FRESH_VISITS
+        self._fresh[block], self._change[block] = FRESH_VISITS, self._changes
 
     def disagree(self, block: Block, error: float) -> None:
         """Note by how much prediction and labels of a block differ, from 0 to 1."""
@@ -114,12 +121,13 @@ class ChipChoice:
         return chips, labels, seen
 
     def _fresh_block(self) -> Optional[Block]:
-        """Return a new block, one of those that have been learned from least; None without any."""
+        """Return one of the blocks that changed last, which has been learned from least; None without a new one."""
         if not self._fresh:
             return None
-        most = max(self._fresh.values())
-        least = [block for block, visits in self._fresh.items() if visits == most]
-        return least[int(self._rng.integers(len(least)))]
+        ranks = {block: (self._change[block], visits) for block, visits in self._fresh.items()}
+        first = max(ranks.values())
+        chosen = [block for block, rank in ranks.items() if rank == first]
+        return chosen[int(self._rng.integers(len(chosen)))]
 
     def _any_block(self) -> Optional[Block]:
         table = self._known_table()

@@ -102,6 +102,7 @@ class LiveSession:
         except (KeyError, IndexError, ValueError, RuntimeError):
             self._reporter.warning("The checkpoint does not fit the model; learning begins anew from what is drawn.")
             return
+        self._choice.settle()
         self._learner.trained_s, self._scores = saved.trained_s, saved.scores
         self._kept_step = saved.step
         self._reporter.log(f"The session goes on at step {saved.step}, with {self._labels.roads} drawn roads.")
@@ -249,6 +250,8 @@ class LiveSession:
         since_s = time.perf_counter() - self._renewed_s
         if not self._can_learn:
             return self._view.is_complete
+        if self._view.window is None:
+            return since_s >= SCORE_S
         if self._pending_view and since_s >= REFRESH_S:
             return True
         is_shown = self._view.is_complete and self._scoring is None

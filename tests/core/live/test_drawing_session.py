@@ -64,7 +64,7 @@ def test_a_person_draws_erases_pauses_keeps_and_goes_on_after_a_crash(scene, tmp
     left, bottom, right, top = extent_of(raster)
     false = LineString([(left + 20, bottom + 30), (right - 20, bottom + 40)])
     beside = false.buffer(2.0).difference(truth.buffer(12).union_all())
-    job = Live(raster=raster, folder=str(tmp_path / "session"), threads=2)
+    job = Live(raster=raster, folder=str(tmp_path / "session"))
     with LiveWorker(job, tmp_path) as worker:
         worker.send("view", extent=extent_of(raster))
         first = complete_after(worker, 0)

@@ -60,6 +60,14 @@ def test_what_is_new_comes_first_and_all_of_it_soon(labels, choice):
     assert seen >= new and not choice.has_fresh
 
 
+def test_a_stroke_comes_before_what_was_drawn_earlier_and_is_not_learned_yet(labels, choice):
+    draw(labels, choice, 0, 2, 3)
+    new = draw(labels, choice, 1)
+    assert choice.draw(BATCH)[2] & new
+    choice.settle()
+    assert not choice.has_fresh and choice.has_any
+
+
 def test_chips_hold_the_image_and_its_labels_but_none_that_are_held_out(labels, choice, desk):
     draw(labels, choice, *range(len(ROADS)))
     roads = []
