@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Optional
 
-from qgis.core import Qgis, QgsMapLayer, QgsPointXY, QgsProject
+from qgis.core import Qgis, QgsMapLayer, QgsMessageLog, QgsPointXY, QgsProject
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import QObject, QTimer
 from qgis.PyQt.QtWidgets import QFileDialog
@@ -251,6 +251,8 @@ class LiveControl(QObject):
             self._corrections.answer(event)
         elif event.kind == "kept":
             self._end.on_kept(event)
+        elif event.kind == "log":
+            QgsMessageLog.logMessage(event.message, "RoadSeg", Qgis.MessageLevel.Info)
         elif event.kind == "warning":
             show_message(self._window, event.message, Qgis.MessageLevel.Warning)
 
