@@ -6,14 +6,17 @@ Labels are kept by blocks, and only those that have any; a block of one value ta
 as much as was drawn, and not as much as the image is large.
 
 Unlike in a fine-tune, a road outside of the area of interest is learned from as well, with its surroundings: what
-somebody has just drawn is meant to count.
+somebody has just drawn is meant to count. And what the map shows as road beside a drawn one is not taken for background
+by that alone: who corrects a model does not draw what it finds, so it would lose the side streets of each road that is
+drawn. In an area of interest, and where it is said that there is no road, it is background all the same.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Optional
 
 import numpy as np
 import shapely
@@ -21,7 +24,7 @@ import shapely
 from ..geodata.crossings import in_short_pieces, valid
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from ..geodata.rasterize import pixel_window
+from ..geodata.rasterize import burn_shapes, pixel_window
 from ..jobs import LabelOptions
 from ..labels.label_raster import Ground
 from .commands import AOI, NO_ROAD, ROADS, Change
@@ -29,6 +32,8 @@ from .held_out import BLOCK_PX, Block, is_chosen
 
 _NONE = np.zeros(0, dtype=object)
 _UNIFORM = {value: np.full((BLOCK_PX, BLOCK_PX), value, dtype=np.uint8) for value in (BACKGROUND, ROAD, IGNORE)}
+# Returns which pixels of a window (column, row, width, height) are shown as road: (height, width), bool.
+ShownRoad = Callable[[int, int, int, int], np.ndarray]
 for _values in _UNIFORM.values():
     _values.flags.writeable = False
 
@@ -92,6 +97,8 @@ class DrawnLabels:
         BACKGROUND, ROAD or IGNORE; blocks without labels are left out.
     road_px, labeled_px : dict of Block to int
         Pixels of road, and all labeled ones, of each of these.
+    spared : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
+        What was shown as road when labels came; it is no background beside a road.
     """
 
     def __init__(self, grid: Grid, options: LabelOptions) -> None:
@@ -101,6 +108,7 @@ class DrawnLabels:
         self.labels: dict[Block, np.ndarray] = {}
         self.road_px: dict[Block, int] = {}
         self.labeled_px: dict[Block, int] = {}
+        self.spared: dict[Block, np.ndarray] = {}
 
     @property
     def roads(self) -> int:
@@ -116,8 +124,19 @@ class DrawnLabels:
         """Whether a block is validated on; those of a feature that would be held out as a whole are learned from."""
         return is_chosen(block) and not self._given[block]
 
-    def change(self, changes: Iterable[Change]) -> Changed:
-        """Take over changed features, and rasterize the labels anew where they may differ."""
+    def change(self, changes: Iterable[Change], shown: Optional[ShownRoad] = None) -> Changed:
+        """Take over changed features, and rasterize the labels anew where they may differ.
+
+        Parameters
+        ----------
+        changes : iterable of Change
+        shown : callable, optional
+            What the map shows as road; without it, nothing.
+
+        Returns
+        -------
+        Changed
+        """
         touched: list[np.ndarray] = []
         for change in changes:
             former = self._features.pop(change.key, None)
@@ -129,7 +148,7 @@ class DrawnLabels:
                         self._given.update(dict.fromkeys(each.blocks, sign))
             if feature is not None:
                 self._features[change.key] = feature
-        return self._burn(self._blocks_of(np.concatenate([_NONE, *touched])))
+        return self._burn(self._blocks_of(np.concatenate([_NONE, *touched])), shown)
 
     def read(self, column: int, row: int, width: int, height: int, *, held_out: bool = False) -> np.ndarray:
         """Return the labels of a window.
@@ -194,7 +213,7 @@ class DrawnLabels:
             found.update(map(tuple, blocks[shapely.intersects(outline, boxes)].tolist()))
         return sorted(found)
 
-    def _burn(self, blocks: list[Block]) -> Changed:
+    def _burn(self, blocks: list[Block], shown: Optional[ShownRoad]) -> Changed:
         """Rasterize blocks anew, a row of them at a time."""
         features = [feature for feature in self._features.values() if len(feature.known)]
         tree = shapely.STRtree([shapely.box(*shapely.total_bounds(feature.known)) for feature in features])
@@ -205,19 +224,31 @@ class DrawnLabels:
             window = (first * BLOCK_PX, row * BLOCK_PX, (last - first + 1) * BLOCK_PX, BLOCK_PX)
             ground = self._grid.window(*window)
             place = self._grid.to_metric(ground.outline)
-            values = _ground([features[number] for number in sorted(tree.query(place))]).burn(self._grid, window)
+            near = [features[number] for number in sorted(tree.query(place))]
+            values = _ground(near).burn(self._grid, window)
             self._mask_outside(values, window)
+            certain = burn_shapes(_shapes_of(near, AOI, NO_ROAD), self._grid, window)
+            road = shown(*window) if shown else np.zeros(values.shape, dtype=bool)
             for column in columns:
                 at = (column - first) * BLOCK_PX
-                block, new = (row, column), values[:, at : at + BLOCK_PX]
-                old = self.labels.get(block, _UNIFORM[IGNORE])
+                block, part = (row, column), np.s_[:, at : at + BLOCK_PX]
+                drawn, old = values[part], self.labels.get(block, _UNIFORM[IGNORE])
+                spared = self._spare(block, road[part]) & ~certain[part] & (drawn == BACKGROUND)
+                new = np.where(spared, IGNORE, drawn).astype(np.uint8)
                 if (old != new).any():
                     self._store(block, new)
-                    lost = (old != IGNORE) & (new == IGNORE)
+                    lost = (old != IGNORE) & (drawn == IGNORE)
                     if not self.is_held_out(block):
                         changed.append(block)
                         erased |= {block: lost} if lost.any() else {}
         return Changed(changed, erased)
+
+    def _spare(self, block: Block, road: np.ndarray) -> np.ndarray:
+        """Return what is spared in a block, (BLOCK_PX, BLOCK_PX), bool: what is shown as road now, or was before."""
+        spared = self.spared.get(block)
+        if road.any():
+            spared = self.spared[block] = road if spared is None else spared | road
+        return road if spared is None else spared
 
     def _mask_outside(self, values: np.ndarray, window: tuple[int, int, int, int]) -> None:
         """Ignore what lies beyond the image."""
@@ -244,6 +275,10 @@ def _ground(features: list[Feature]) -> Ground:
     sure = [np.full(len(each.shapes), each.change.sure) for each in features if each.change.layer == ROADS]
     known = np.concatenate([of(ROADS, "known"), of(AOI, "known")])
     return Ground(of(ROADS, "shapes"), np.concatenate([np.zeros(0, dtype=bool), *sure]), known, of(NO_ROAD, "shapes"))
+
+
+def _shapes_of(features: list[Feature], *layers: str) -> np.ndarray:
+    return np.concatenate([_NONE, *(each.shapes for each in features if each.change.layer in layers)])
 
 
 def blocks_in(column: int, row: int, width: int, height: int) -> Iterator[Block]:

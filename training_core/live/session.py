@@ -24,7 +24,7 @@ from .. import events
 from ..errors import ImageryError, ModelFileError, OutputError, RoadSegError
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, ROAD
+from ..geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, ROAD, reaches
 from ..learning.history import best_at_threshold
 from ..segmentation.inference import Predictor
 from ..system import shutdown
@@ -41,7 +41,7 @@ from .prediction_files import PredictionFiles
 from .scoring import Scoring, is_telling
 from .session_folder import Saved, SessionFolder
 from .uncertain_places import uncertain_places
-from .view import View
+from .view import View, copy_overlap
 
 # Steps with what was just drawn before it is shown what they changed.
 FRESH_STEPS = 6
@@ -93,8 +93,9 @@ class LiveSession:
 
     def resume(self) -> None:
         """Go on from what is in the folder, if there is anything."""
-        self._take_over(self._folder.read_labels())
         saved = self._folder.read_checkpoint()
+        self._labels.spared.update(saved.spared if saved else {})
+        self._take_over(self._folder.read_labels())
         if saved is None:
             return
         try:
@@ -159,7 +160,7 @@ class LiveSession:
         if not changes:
             return set()
         before_px = sum(self._labels.labeled_px.values())
-        changed = self._labels.change(changes)
+        changed = self._labels.change(changes, self._shown_road)
         self._labels_are_saved = False
         self._choice.renew(changed.blocks)
         if changed.erased:
@@ -172,6 +173,12 @@ class LiveSession:
         if changed.blocks:
             self._plateau.restart()
         return set(changed.blocks)
+
+    def _shown_road(self, column: int, row: int, width: int, height: int) -> np.ndarray:
+        """Return which pixels of a window the map shows as road: (height, width), bool."""
+        road = np.zeros((height, width), dtype=bool)
+        copy_overlap(reaches(self._view.values, self._threshold), self._view.canvas, road, (column, row, width, height))
+        return road
 
     def _change_view(self, command: ChangeView) -> None:
         is_other_show, self._show = command.show != self._show, command.show
@@ -425,5 +432,11 @@ class LiveSession:
             self._kept_step = self._learner.step_count
             learner = self._learner
             self._folder.write_checkpoint(
-                Saved(learner.step_count, learner.trained_s, list(self._scores), learner.state_dict())
+                Saved(
+                    learner.step_count,
+                    learner.trained_s,
+                    list(self._scores),
+                    learner.state_dict(),
+                    dict(self._labels.spared),
+                )
             )

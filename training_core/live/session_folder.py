@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
+import numpy as np
 import shapely
 import torch
 from safetensors import SafetensorError
@@ -28,12 +29,13 @@ from ..models.model_file import read_safetensors
 from ..system.outputs import replaced
 from ..system.versions import versions
 from .commands import Change, ChangeLabels, parse_command
+from .held_out import BLOCK_PX, Block
 
 FORMAT = "roadseg-live-1"
 SESSION, LABELS, CHECKPOINT = "session.json", "labels.json", "checkpoint.safetensors"
 CHECKPOINT_S = 20.0
 LARGEST_JSON_BYTES, MOST_STEPS = 200 << 20, 10**9
-_HEADER_KEY = "roadseg"
+_HEADER_KEY, _SPARED = "roadseg", "spared."
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,15 @@ class Saved:
         Step, seconds and F1 of each validation.
     state : dict of Tensor of any shape (...), any dtype
         See `Learner.state_dict`.
+    spared : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
+        See `DrawnLabels`.
     """
 
     step: int
     trained_s: float = 0.0
     scores: list[tuple[int, float, float]] = field(default_factory=list)
     state: dict[str, torch.Tensor] = field(default_factory=dict)
+    spared: dict[Block, np.ndarray] = field(default_factory=dict)
 
 
 class SessionFolder:
@@ -163,7 +168,8 @@ class SessionFolder:
             step, trained_s = document["step"], float(document["trained_s"])
             if type(step) is not int or not 0 < step < MOST_STEPS or not 0 <= trained_s < math.inf:
                 raise ValueError("its numbers make no sense")
-            return Saved(step, trained_s, scores, tensors)
+            state = {name: each for name, each in tensors.items() if not name.startswith(_SPARED)}
+            return Saved(step, trained_s, scores, state, _unpacked(tensors))
         except (
             SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, OverflowError,
         ) as error:  # fmt: skip
@@ -188,7 +194,8 @@ class SessionFolder:
             "trained_s": saved.trained_s,
             "scores": saved.scores,
         }
-        self._writing = self._thread.submit(_save, self.path / CHECKPOINT, saved.state, json.dumps(document))
+        tensors = {**saved.state, **_packed(saved.spared)}
+        self._writing = self._thread.submit(_save, self.path / CHECKPOINT, tensors, json.dumps(document))
         self._written_s = time.monotonic()
 
     def _warn_of_failure(self) -> None:
@@ -204,6 +211,26 @@ def _save(path: Path, state: dict[str, torch.Tensor], document: str) -> None:
             save_file(state, temporary, metadata={_HEADER_KEY: document})
     except SafetensorError as error:  # its name for errors of the system
         raise OSError(str(error)) from error
+
+
+def _packed(spared: Mapping[Block, np.ndarray]) -> dict[str, torch.Tensor]:
+    """Return masks of blocks as bits, by names with their rows and columns."""
+    return {
+        f"{_SPARED}{row}.{column}": torch.from_numpy(np.packbits(mask, axis=1))
+        for (row, column), mask in spared.items()
+    }
+
+
+def _unpacked(tensors: Mapping[str, torch.Tensor]) -> dict[Block, np.ndarray]:
+    """Return what `_packed` has packed; raise ValueError where it is something else."""
+    spared = {}
+    for name, bits in tensors.items():
+        if name.startswith(_SPARED):
+            row, column = map(int, name[len(_SPARED) :].split("."))
+            if bits.dtype != torch.uint8 or bits.shape != (BLOCK_PX, BLOCK_PX // 8):
+                raise ValueError("a mask has another shape")
+            spared[row, column] = np.unpackbits(bits.numpy(), axis=1).astype(bool)
+    return spared
 
 
 def _entry(feature: Change) -> dict[str, Any]:

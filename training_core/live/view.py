@@ -124,7 +124,7 @@ class View:
         self._is_current, self._is_told = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
         canvas, *arrays = former
         for old, new in zip(arrays, (self.values, self._is_current, self._is_told)):
-            _copy_overlap(old, canvas, new, self.canvas)
+            copy_overlap(old, canvas, new, self.canvas)
         self._was_full = bool(self._is_told.any())
         self.changed_s = time.perf_counter()
         self._plan()
@@ -329,8 +329,16 @@ def _pooled(values: np.ndarray, known: np.ndarray, factor: int) -> tuple[np.ndar
     return total / np.maximum(1, count), count > 0
 
 
-def _copy_overlap(old: np.ndarray, from_window: Window, new: np.ndarray, to_window: Window) -> None:
-    """Copy what two arrays over windows have in common from one to the other."""
+def copy_overlap(old: np.ndarray, from_window: Window, new: np.ndarray, to_window: Window) -> None:
+    """Copy what two arrays over windows have in common from one to the other.
+
+    Parameters
+    ----------
+    old, new : ndarray (height, width), any dtype
+        The second one is changed.
+    from_window, to_window : tuple of int
+        Column, row, width and height of either.
+    """
     spans = []
     for axis in (0, 1):
         first = max(from_window[axis], to_window[axis])

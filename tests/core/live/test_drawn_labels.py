@@ -133,6 +133,30 @@ def test_labels_anywhere_are_labels_on_the_image_alone(shape):
     assert (values[:100] == IGNORE).all() and (values[:, 600:] == IGNORE).all()
 
 
+def test_what_is_shown_as_road_beside_a_drawn_one_is_not_taken_for_background():
+    side_street = square(240, 100, 248, 300)
+    shown = np.zeros((400, 500), dtype=bool)
+    shown[100:300, 240:248] = True
+
+    def on_the_map(column, row, width, height):
+        padded = np.pad(shown, 200)
+        return padded[200 + row : 200 + row + height, 200 + column : 200 + column + width]
+
+    labels = DrawnLabels(GRID, OPTIONS)
+    labels.change([road("a", (10, 200), (490, 200))], on_the_map)
+    values = labels.read_all(*ALL)
+    assert (values[185:195, 240:248] == IGNORE).all() and (values[185:195, 255:300] == BACKGROUND).all()
+    assert (values[198:202, 240:248] == ROAD).all()
+    # It stays so when the map shows something else, and is no erased label.
+    changed = labels.change([road("a", (10, 200), (491, 200))])
+    assert (labels.read_all(*ALL)[185:195, 240:248] == IGNORE).all() and not changed.erased
+    # Who says that there is no road is believed.
+    labels.change([Change("no_road", "1", side_street)], on_the_map)
+    assert (labels.read_all(*ALL)[185:195, 240:248] == BACKGROUND).all()
+    labels.change([Change("no_road", "1", None), Change("aoi", "1", square(0, 0, 500, 400))], on_the_map)
+    assert (labels.read_all(*ALL)[185:195, 240:248] == BACKGROUND).all()
+
+
 def test_about_one_block_in_six_is_held_out_wherever_one_looks():
     for first in (0, 1000, -3000):
         chosen = [is_chosen((row, column)) for row in range(first, first + 100) for column in range(first, first + 100)]

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import torch
 from rasterio.crs import CRS
@@ -19,6 +20,7 @@ FEATURES = (
     Change("roads", "1", LineString([(390000.123456789, 5820000), (390010, 5819990)]), 4.5, False),
     Change("no_road", "ä", box(0, 0, 1, 1)),
 )
+SPARED = {(3, 5): np.eye(64, dtype=bool), (0, 0): np.ones((64, 64), dtype=bool)}
 STATE = {"network.a": torch.arange(4.0), "average.updates": torch.tensor(7)}
 
 
@@ -30,12 +32,14 @@ def test_what_was_drawn_and_learned_comes_back(tmp_path):
     with opened(tmp_path / "new" / "session") as folder:
         assert folder.read_labels() == () and folder.read_checkpoint() is None
         folder.write_labels(FEATURES)
-        folder.write_checkpoint(Saved(12, 3.5, [(10, 3.0, 0.75)], STATE))
+        folder.write_checkpoint(Saved(12, 3.5, [(10, 3.0, 0.75)], STATE, SPARED))
     with opened(tmp_path / "new" / "session") as folder:
         assert folder.read_labels() == FEATURES
         found = folder.read_checkpoint()
     assert (found.step, found.trained_s, found.scores) == (12, 3.5, [(10, 3.0, 0.75)])
     assert all(torch.equal(found.state[name], values) for name, values in STATE.items())
+    assert found.state.keys() == STATE.keys() and found.spared.keys() == SPARED.keys()
+    assert all(np.array_equal(found.spared[block], mask) for block, mask in SPARED.items())
     names = sorted(path.name for path in (tmp_path / "new" / "session").iterdir())
     assert names == [CHECKPOINT, LABELS, SESSION]
 
