@@ -36,7 +36,7 @@ from .live_overlay import LiveOverlay
 from .live_panel import IDLE, PAUSED, RUNNING, STARTING, STOPPING, LivePanel
 from .live_session import LiveSession
 from .live_view import ViewSender
-from .live_words import numbers_of, state_words
+from .live_words import numbers_of, state_hint, state_words
 
 
 class LiveControl(QObject):
@@ -261,7 +261,7 @@ class LiveControl(QObject):
             return
         if event.state == "paused" or self._panel.phase == PAUSED:
             self._panel.set_phase(PAUSED if event.state in ("paused", "predicting") else RUNNING)
-        self._panel.set_state(state_words(event.state), event.message)
+        self._panel.set_state(state_words(event.state), state_hint(event.state))
         self._places = [QgsPointXY(*place) for place in event.next]
         self._panel.set_places(len(self._places))
         self._state = event

@@ -22,6 +22,14 @@ def state_words(state: str) -> str:
     }.get(state, state)
 
 
+def state_hint(state: str) -> str:
+    """Return what a person can do in a state of the worker's; empty where nothing is waited for."""
+    return {
+        "waiting": tr("Draw a road with QGIS' own tools."),
+        "done learning": tr("Draw where the map is wrong."),
+    }.get(state, "")
+
+
 def numbers_of(state: Optional[Any], roads: int, learned_s: Optional[float]) -> list[str]:
     """Return how much was drawn and learned, and how fast.
 

@@ -1508,6 +1508,14 @@
         <translation>Nichts Neues zu lernen</translation>
     </message>
     <message>
+        <source>Draw a road with QGIS' own tools.</source>
+        <translation>Zeichnen Sie eine Straße mit den Werkzeugen von QGIS.</translation>
+    </message>
+    <message>
+        <source>Draw where the map is wrong.</source>
+        <translation>Zeichnen Sie, wo die Karte falsch ist.</translation>
+    </message>
+    <message>
         <source>Roads drawn: {count}</source>
         <translation>Gezeichnete Straßen: {count}</translation>
     </message>

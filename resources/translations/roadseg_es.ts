@@ -1508,6 +1508,14 @@
         <translation>Nada nuevo que aprender</translation>
     </message>
     <message>
+        <source>Draw a road with QGIS' own tools.</source>
+        <translation>Dibuje una vía con las herramientas de QGIS.</translation>
+    </message>
+    <message>
+        <source>Draw where the map is wrong.</source>
+        <translation>Dibuje donde el mapa se equivoca.</translation>
+    </message>
+    <message>
         <source>Roads drawn: {count}</source>
         <translation>Vías dibujadas: {count}</translation>
     </message>

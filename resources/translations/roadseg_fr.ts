@@ -1508,6 +1508,14 @@
         <translation>Rien de nouveau à apprendre</translation>
     </message>
     <message>
+        <source>Draw a road with QGIS' own tools.</source>
+        <translation>Dessinez une route avec les outils de QGIS.</translation>
+    </message>
+    <message>
+        <source>Draw where the map is wrong.</source>
+        <translation>Dessinez là où la carte se trompe.</translation>
+    </message>
+    <message>
         <source>Roads drawn: {count}</source>
         <translation>Routes dessinées : {count}</translation>
     </message>

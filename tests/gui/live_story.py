@@ -1,7 +1,7 @@
 """A live session in QGIS: roads drawn with the mouse, what the map shows of what was learned, and pictures of that.
 
-The plan is that of `story.py`; beside it, `roads` is how many roads are drawn, `rests` how often four seconds are
-waited for after that, and `clips` whether the map is pictured again and again for an animation.
+The plan is that of `story.py`; beside it, `view_m` is how wide the view is, `roads` how many roads are drawn, `rests`
+how often four seconds are waited for after that, and `clips` whether the map is pictured for an animation.
 """
 
 import json
@@ -89,7 +89,7 @@ def open_scene(stage: Stage, plan: dict, pictures: Path) -> Iterator[Until]:
     hands.toolbox().hide()
     canvas, middle = iface.mapCanvas(), layer("Generated scene").extent().center()
     canvas.setCenter(middle)
-    canvas.zoomByFactor(VIEW_M / canvas.extent().width())
+    canvas.zoomByFactor(plan.get("view_m", VIEW_M) / canvas.extent().width())
     yield from hands.draw_map()
 
 

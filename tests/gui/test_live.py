@@ -5,7 +5,7 @@ import shutil
 import pytest
 from conftest import desktop
 
-PLAN = {"story": "live_story", "scene_px": 1024, "roads": 3, "rests": 1}
+PLAN = {"story": "live_story", "scene_px": 768, "view_m": 200, "roads": 2, "rests": 1}
 LIMIT_S = 900
 # While a session runs; what QGIS itself does to open a project is not counted.
 LIVE = ["first prediction", "drawing", "learning", "correct", "pause", "stop"]
