@@ -21,6 +21,8 @@ from stage import Stage, Until
 from story import pause, start
 
 VIEW_M = 420
+# A false road is looked for at such distances, so far from all true ones, and as sure as that.
+STEP_M, AWAY_M, SURE = 3, 15, 0.7
 
 
 def begin(plan_file: str) -> None:
@@ -165,7 +167,7 @@ def correct(stage: Stage, pictures: Path, ear: Ear) -> Iterator[Until]:
     stage.step("correct")
     hands.click(panel().correct)
     yield from pause()
-    click_on_map(surest_road(longest_in_view(layer("True roads"), 40)[stage.seen["labels"] :]))
+    click_on_map(falsest_place(layer("True roads"), longest_in_view(layer("True roads"), 40)[stage.seen["labels"] :]))
     yield Until(lambda: ear.of("correction"), "the worker answers", 30)
     answer = ear.of("correction")[0][1]
     stage.seen["correction"] = {"layer": answer.layer, "message": answer.message}
@@ -224,12 +226,23 @@ def longest_in_view(roads, count: int) -> list[list[QgsPointXY]]:
     return [points for _, points in found[:count]]
 
 
-def surest_road(lines: list[list[QgsPointXY]]) -> QgsPointXY:
-    """Return the place on these roads where the overlay's probability is highest."""
-    provider = control()._overlay.layer.dataProvider()
-    shapes = [QgsGeometry.fromPolylineXY(line) for line in lines]
+def falsest_place(roads, not_drawn: list[list[QgsPointXY]]) -> QgsPointXY:
+    """Return where in view the overlay is surest of a road where none is; else where it is of one that is not drawn."""
+    provider, view = control()._overlay.layer.dataProvider(), iface.mapCanvas().extent().buffered(-STEP_M)
+    near = QgsGeometry.unaryUnion([each.geometry() for each in roads.getFeatures()]).buffer(AWAY_M, 8)
+    columns, rows = int(view.width() / STEP_M), int(view.height() / STEP_M)
+    grid = [
+        QgsPointXY(view.xMinimum() + column * STEP_M, view.yMinimum() + row * STEP_M)
+        for column in range(columns)
+        for row in range(rows)
+    ]
+    false = [(provider.sample(place, 1)[0], place) for place in grid if not near.contains(place)]
+    value, place = max(false, key=lambda each: each[0])
+    if value > SURE:
+        return place
+    shapes = [QgsGeometry.fromPolylineXY(line) for line in not_drawn]
     places = [shape.interpolate(shape.length() * part).asPoint() for shape in shapes for part in (0.3, 0.5, 0.7)]
-    return max(places, key=lambda place: provider.sample(place, 1)[0])
+    return max(places, key=lambda each: provider.sample(each, 1)[0])
 
 
 def click_on_map(point: QgsPointXY, button: Qt.MouseButton = Qt.MouseButton.LeftButton) -> None:
