@@ -22,7 +22,7 @@ from story import pause, start
 
 VIEW_M = 420
 # A false road is looked for at such distances, so far from all true ones, and as sure as that.
-STEP_M, AWAY_M, SURE = 3, 15, 0.7
+STEP_M, AWAY_M, SURE = 5, 15, 0.7
 
 
 def begin(plan_file: str) -> None:

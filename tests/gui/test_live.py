@@ -2,8 +2,9 @@
 
 import shutil
 
-import desktop
 import pytest
+
+import desktop
 
 PLAN = {"story": "live_story", "scene_px": 768, "view_m": 200, "roads": 2, "rests": 1}
 LIMIT_S = 900
