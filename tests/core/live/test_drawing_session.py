@@ -82,7 +82,7 @@ def test_a_person_draws_erases_pauses_keeps_and_goes_on_after_a_crash(scene, tmp
         worker.draw(false=("roads", None))
         steps = worker.all_of(events.State)[-1].step
         erased = seen_at(complete_after(worker, steps + 40), beside)
-        assert taught > before + 0.3
+        assert taught > before + 0.1
         assert erased < before + 0.5 * (taught - before)
 
         # While it is paused, and once nothing improves, the processor rests.
