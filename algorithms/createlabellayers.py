@@ -1,9 +1,9 @@
-"""Processing algorithm *Create label layers*: an empty GeoPackage to digitize roads and areas of interest in."""
+"""Processing algorithm *Create label layers*: an empty GeoPackage to digitize roads and their surroundings in."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, Optional
+from typing import Any, ClassVar, Optional
 
 from qgis.core import (
     QgsGeometry,
@@ -31,7 +31,7 @@ _CLASSES = "motorway, primary, secondary, tertiary, residential, unclassified, s
 
 
 class CreateLabelLayers(RoadSegAlgorithm):
-    """Input: an image. Output: empty layers for its roads and area of interest."""
+    """Input: an image. Output: empty layers for its roads, area of interest and places without road."""
 
     group_id = "training"
     keywords = "draw,digitize,annotate,label,area of interest,aoi,new layer,geopackage,form,road"
@@ -42,6 +42,8 @@ class CreateLabelLayers(RoadSegAlgorithm):
     EXTENT = "EXTENT"
     OUTPUT = "OUTPUT"
     AOI = "AOI"
+    NO_ROAD = "NO_ROAD"
+    _OUTPUTS: ClassVar = {label_layers.AOI: AOI, label_layers.NO_ROAD: NO_ROAD, label_layers.ROADS: OUTPUT}
 
     def initAlgorithm(self, config: Any = None) -> None:
         """Declare parameters and outputs."""
@@ -84,11 +86,18 @@ class CreateLabelLayers(RoadSegAlgorithm):
         output.setSupportsNonFileBasedOutput(False)
         self._add(
             output,
-            self.tr("GeoPackage to create, with the layers roads and aoi. Existing files are never overwritten."),
+            self.tr(
+                "GeoPackage to create, with the layers roads, aoi and no_road. Existing files are never overwritten."
+            ),
         )
         self.addOutput(
             QgsProcessingOutputVectorLayer(
                 self.AOI, self.tr("Area of interest"), QgsProcessing.SourceType.TypeVectorPolygon
+            )
+        )
+        self.addOutput(
+            QgsProcessingOutputVectorLayer(
+                self.NO_ROAD, self.tr("No road here"), QgsProcessing.SourceType.TypeVectorPolygon
             )
         )
 
@@ -111,9 +120,10 @@ class CreateLabelLayers(RoadSegAlgorithm):
     def shortHelpString(self) -> str:
         """Return the help."""
         what = self.tr(
-            "Creates a GeoPackage with two layers: roads, for tracing road center-lines, with a form for class, width "
-            "and certainty; and aoi, for polygons in which every road is drawn. Fine-tune a model takes them with "
-            "road_class as road class field, width_m as road width field and sure as sure field."
+            "Creates a GeoPackage with three layers: roads, for tracing road center-lines, with a form for class, "
+            "width and certainty; aoi, for polygons in which every road is drawn; and no_road, for polygons around "
+            "what looks like a road and is none. Fine-tune a model takes them with road_class as road class field, "
+            "width_m as road width field and sure as sure field."
         )
         return help_text(what, self.parameterDefinitions())
 
@@ -151,7 +161,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
         destination = self.parameterAsOutputLayer(parameters, self.OUTPUT, context)
         path = os.path.abspath(destination)
         label_layers.write_label_layers(path, self._wanted, context.transformContext(), self.tr)
-        uris = {name: label_layers.layer_uri(path, name) for name in (label_layers.AOI, label_layers.ROADS)}
+        uris = {name: label_layers.layer_uri(path, name) for name in label_layers.NAMES}
         self._load(destination, uris, context)
         if sink_destination(parameters.get(self.OUTPUT), context) == QgsProcessing.TEMPORARY_OUTPUT:
             feedback.pushWarning(
@@ -166,7 +176,7 @@ class CreateLabelLayers(RoadSegAlgorithm):
                 "drawn. Save the edits of both layers, and run Fine-tune a model."
             )
         )
-        return {self.OUTPUT: uris[label_layers.ROADS], self.AOI: uris[label_layers.AOI]}
+        return {output: uris[name] for name, output in self._OUTPUTS.items()}
 
     def _area(
         self, layer: QgsMapLayer, parameters: dict[str, Any], context: QgsProcessingContext
@@ -180,16 +190,15 @@ class CreateLabelLayers(RoadSegAlgorithm):
         return shape.intersection(QgsGeometry.fromRect(work_area.clip_to_layer(shape.boundingBox(), layer)))
 
     def _load(self, destination: str, uris: dict[str, str], context: QgsProcessingContext) -> None:
-        """If the destination would be loaded, load both of its layers instead, roads on top."""
+        """If the destination would be loaded, load all of its layers instead, roads on top."""
         waiting = context.layersToLoadOnCompletion()
         details = waiting.pop(destination, None)
         if details is None:
             return
         context.setLayersToLoadOnCompletion(waiting)
-        titles = {label_layers.AOI: self.tr("Area of interest"), label_layers.ROADS: self.tr("Drawn roads")}
-        outputs = {label_layers.AOI: self.AOI, label_layers.ROADS: self.OUTPUT}
+        titles = label_layers.titles(self.tr)
         for order, (name, uri) in enumerate(uris.items()):
-            loaded = QgsProcessingContext.LayerDetails(titles[name], details.project, outputs[name])
+            loaded = QgsProcessingContext.LayerDetails(titles[name], details.project, self._OUTPUTS[name])
             loaded.forceName, loaded.layerSortKey = True, order
             context.addLayerToLoadOnCompletion(uri, loaded)
             use_stored_style(uri, context)

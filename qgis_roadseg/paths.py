@@ -10,6 +10,7 @@ from qgis.PyQt.QtCore import QStandardPaths
 ROOT = Path(__file__).resolve().parent.parent
 RESOURCES = ROOT / "resources"
 ICON = RESOURCES / "icon.svg"
+LIVE_ICON = RESOURCES / "live.svg"
 GROUP_ICONS = RESOURCES / "icons"  # one for each group of the toolbox, named for its id
 
 

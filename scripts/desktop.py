@@ -34,6 +34,8 @@ userLocale=en_US
 checkVersion=false
 """
 PICTURES = ROOT / "docs" / "images"
+# The live session of the tutorial; see live_story.py.
+LIVE = {"story": "live_story", "roads": 6, "rests": 4, "clips": True}
 
 
 @contextmanager
@@ -124,14 +126,24 @@ def timings(seen: dict[str, Any]) -> str:
 def main() -> None:
     """Make the tutorial's pictures."""
     with tempfile.TemporaryDirectory(prefix="roadseg-pictures-") as name:
-        folder = Path(name)
-        seen = act(folder, {}, limit_s=900)
-        say(timings(seen))
-        if seen["error"]:
-            raise SystemExit(seen["error"])
-        for picture in sorted(folder.glob("tutorial_*.png")):
-            shutil.copy(picture, PICTURES)
-            say(f"{PICTURES / picture.name}: {picture.stat().st_size / 1000:.0f} kB")
+        for plan in ({}, LIVE):
+            folder = Path(name, plan.get("story", "story"))
+            seen = act(folder, plan, limit_s=900)
+            say(timings(seen))
+            if seen["error"]:
+                raise SystemExit(seen["error"])
+            _animate(folder)
+            for picture in sorted(folder.glob("tutorial_*.*")):
+                shutil.copy(picture, PICTURES)
+                say(f"{PICTURES / picture.name}: {picture.stat().st_size / 1000:.0f} kB")
+
+
+def _animate(folder: Path) -> None:
+    """Make an animation of a story's frames, if it has any."""
+    if any(folder.glob("frame_*.png")):
+        python = (BUILD / "runtime-python.txt").read_text().strip()
+        script = Path(__file__).with_name("animation.py")
+        subprocess.run([python, str(script), str(folder), str(folder / "tutorial_live.gif")], check=True)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,10 @@ class Terminal:
             self.console.print(f"Warning: {event.message}", style="yellow", markup=False)
         elif isinstance(event, events.Error):
             self.console.print(f"{event.message} {event.remedy}".strip(), style="red", markup=False)
+        elif isinstance(event, events.State):
+            self.bar.update(self.task, completed=None, description=event.message, left="")
+        elif isinstance(event, (events.Prediction, events.Correction, events.Kept)):
+            self.console.print(events.encode(event), markup=False, highlight=False)
         elif isinstance(event, events.Result):
             self.console.print(_summary(event.result))
             failures = events.describe_failures(event.result)
@@ -214,7 +218,7 @@ def _run_with_events(job_type: type[Job], options: dict[str, Any]) -> int:
     cancelled = threading.Event()
     worker.listen_to_signals(cancelled)
     sink = worker.EventWriter(worker.claim_stdout(), cancelled)
-    status = worker.run(job, sink, cancelled)
+    status = worker.run(job, sink, cancelled, worker.commands_of_terminal(job, cancelled))
     return worker.EXIT_FAILED if sink.is_broken else status
 
 
@@ -229,7 +233,7 @@ def _run_on_terminal(job_type: type[Job], options: dict[str, Any]) -> int:
     worker.listen_to_signals(cancelled)
     status = worker.EXIT_FAILED
     with contextlib.suppress(OSError), terminal.bar:  # at its end the terminal may have gone
-        status = worker.run(job, terminal.show, cancelled)
+        status = worker.run(job, terminal.show, cancelled, worker.commands_of_terminal(job, cancelled))
     return status
 
 

@@ -1,4 +1,4 @@
-"""Events of a running job as JSON lines: progress, metrics, logs, warnings, and last a result or an error.
+"""Events of a running job as JSON lines: progress, metrics, warnings, what a live session tells, a result or an error.
 
 Scope: the event types, their encoding, the reporter that sends them, and what is told of a partial result. Independent
 of jobs; standard library only.
@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Optional, Union
+from typing import Any, ClassVar, Optional, Protocol, Union
 
 from .errors import Cancelled, without_passwords
 
@@ -77,8 +77,107 @@ class Error:
     remedy: str = ""
 
 
-Event = Union[Progress, Metric, Log, Warning, Heartbeat, Result, Error]
-_EVENT_TYPES = {event.kind: event for event in (Progress, Metric, Log, Warning, Heartbeat, Result, Error)}
+@dataclass(frozen=True)
+class State:
+    """What a live session is doing, and how far it has come: on every change, and about once a second meanwhile.
+
+    Parameters
+    ----------
+    state : str
+        One of STATES.
+    message : str
+        The same for the person at the screen.
+    step, roads, labeled_px : int
+        Training steps, and the drawn roads and labeled pixels so far.
+    steps_per_s : float
+        Pace of the last steps; 0 while there are none.
+    next : list of list of float
+        Up to two places (x, y) in the view about which the model is most uncertain, the first one most.
+    """
+
+    kind: ClassVar[str] = "state"
+    state: str
+    message: str = ""
+    step: int = 0
+    roads: int = 0
+    labeled_px: int = 0
+    steps_per_s: float = 0.0
+    next: list[list[float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A change of labels has entered a training step, so many seconds after it was read."""
+
+    kind: ClassVar[str] = "learned"
+    sequence: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A new raster of the view is there: whole, in a file that is never changed.
+
+    Parameters
+    ----------
+    path : str
+    extent : list of float
+        Left, bottom, right and top.
+    step : int
+        Training step of the model.
+    fraction : float
+        Share of the view that has been predicted at full resolution by this model, from 0 to 1.
+    resolution_m : float
+        Ground size of the raster's pixels in meters.
+    show : str
+        probability or uncertainty.
+    seconds : float
+        Since the model or the view changed.
+    """
+
+    kind: ClassVar[str] = "prediction"
+    path: str
+    extent: list[float]
+    step: int
+    fraction: float
+    resolution_m: float
+    show: str = "probability"
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What a click on the map corrects: a feature for a label layer, or none and why."""
+
+    kind: ClassVar[str] = "correction"
+    sequence: int
+    layer: str = ""
+    geometry: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The model of a live session has been written, with its validation F1; that is null where none could be told."""
+
+    kind: ClassVar[str] = "kept"
+    model: str
+    report: str = ""
+    f1: Optional[float] = None
+
+
+LOADING, WAITING, LEARNING, PREDICTING = "loading", "waiting", "learning", "predicting"
+PAUSED, DONE_LEARNING = "paused", "done learning"
+STATES = (LOADING, WAITING, LEARNING, PREDICTING, PAUSED, DONE_LEARNING)
+Event = Union[
+    Progress, Metric, Log, Warning, Heartbeat, State, Learned, Prediction, Correction, Kept, Result, Error
+]  # fmt: skip
+_EVENT_TYPES = {
+    event.kind: event
+    for event in (
+        Progress, Metric, Log, Warning, Heartbeat, State, Learned, Prediction, Correction, Kept, Result, Error,
+    )
+}  # fmt: skip
 
 
 def encode(event: Event) -> str:
@@ -136,6 +235,25 @@ def describe_failures(result: dict[str, Any], most: int = 5) -> str:
     return without_passwords("\n".join(lines))
 
 
+class LineSource(Protocol):
+    """Lines that a client sends while a job runs."""
+
+    def get(self, timeout_s: Optional[float]) -> Optional[bytes]:
+        """Return the next line, or None where none comes in time or no further ones will come.
+
+        Parameters
+        ----------
+        timeout_s : float, optional
+            How long to wait for it; None waits until there is one.
+        """
+        ...
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the client has closed its end, and all lines have been taken."""
+        ...
+
+
 class Reporter:
     """Sends a job's events to a sink, without passwords, and checks whether the job was cancelled.
 
@@ -145,9 +263,12 @@ class Reporter:
         Takes each event; must be thread-safe.
     is_cancelled : callable
         Returns whether the user stopped the job.
+    lines : LineSource, optional
+        Where the lines come from that the client sends while the job runs; None where it sends none.
 
     Attributes
     ----------
+    lines : LineSource, optional
     warnings : list of str
         All warnings so far; shared with the reporters made from this one, but for silent ones.
     """
@@ -156,9 +277,10 @@ class Reporter:
         self,
         sink: Callable[[Event], None] = lambda event: None,
         is_cancelled: Callable[[], bool] = lambda: False,
+        lines: Optional[LineSource] = None,
     ) -> None:
         self._sink = sink
-        self._is_cancelled = is_cancelled
+        self._is_cancelled, self.lines = is_cancelled, lines
         self._began_s = time.monotonic()
         self._span = (0.0, 1.0)
         self.warnings: list[str] = []
@@ -182,7 +304,7 @@ class Reporter:
         return Reporter(is_cancelled=self._is_cancelled)
 
     def _like(self, sink: Callable[[Event], None], span: tuple[float, float]) -> "Reporter":
-        reporter = Reporter(sink, self._is_cancelled)
+        reporter = Reporter(sink, self._is_cancelled, self.lines)
         reporter._began_s, reporter.warnings, reporter._span = self._began_s, self.warnings, span
         return reporter
 
@@ -219,7 +341,7 @@ class Reporter:
             self._sink(Metric(name, value, step))
 
     def pass_on(self, event: Event) -> None:
-        """Report an event of another process that does this job, as it is; a warning is one of `warnings`, too."""
+        """Report an event as it is, such as one of another process; a warning is one of `warnings`, too."""
         if isinstance(event, Warning):
             self.warnings.append(event.message)
         self._sink(event)

@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, Optional
 
 from . import events
 from .distributed import rank_variables
@@ -22,11 +22,14 @@ from .events import Event, Reporter
 from .explanations import explain
 from .jobs import Job, ProcessOptions, with_model_paths
 from .system import limits, shutdown
+from .system.input_lines import InputLines
 
 HEARTBEAT_S = 2.0
 # Time limits after the client has closed the pipe: for the next tile or step, for uninterruptible sections, and, if the
 # job keeps the best model so far, for writing it.
 PATIENCE_S, GRACE_S, FINISH_S = 2.0, 20.0, 620.0
+# The same for the first of a job that takes commands, which has its state to write.
+COMMANDED_PATIENCE_S = 10.0
 EXIT_FAILED, EXIT_PARTIAL, EXIT_CANCELLED = 1, 3, 130
 
 
@@ -46,7 +49,7 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
     return module.run(job, reporter)
 
 
-def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> int:
+def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event, lines: Optional[InputLines] = None) -> int:
     """Run the job with heartbeats; its last event is a result or an error.
 
     Parameters
@@ -57,6 +60,8 @@ def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> 
         Called with each event, from two threads.
     cancelled : threading.Event
         Set to stop the job at its next tile or step.
+    lines : InputLines, optional
+        Commands for the job, of one that takes them.
 
     Returns
     -------
@@ -66,7 +71,7 @@ def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> 
     stopped = threading.Event()
     heart = threading.Thread(target=_beat, args=(sink, stopped), daemon=True)
     heart.start()
-    reporter = Reporter(sink, cancelled.is_set)
+    reporter = Reporter(sink, cancelled.is_set, lines)
     try:
         result = execute(job, reporter)
         last: Event = events.Result(result)
@@ -82,15 +87,15 @@ def run(job: Job, sink: Callable[[Event], None], cancelled: threading.Event) -> 
 
 
 def run_for_client(job: Job) -> NoReturn:
-    """Run the job for a client: only events on standard output; closing standard input cancels."""
+    """Run the job for a client: only events on standard output; standard input carries commands, its end cancels."""
     cancelled = threading.Event()
     sink = EventWriter(claim_stdout(), cancelled)
     if hasattr(os, "setpgid") and os.getpid() != os.getsid(0):
         os.setpgid(0, 0)  # so that the client can end this process and its children together
     listen_to_signals(cancelled)
-    patience_s = FINISH_S if getattr(job, "keep_best", False) else PATIENCE_S
-    threading.Thread(target=_watch_stdin, args=(cancelled, sink, patience_s), daemon=True).start()
-    status = run(job, sink, cancelled)
+    lines = InputLines() if job.takes_commands else None
+    threading.Thread(target=_watch_stdin, args=(job, cancelled, sink, lines), daemon=True).start()
+    status = run(job, sink, cancelled, lines)
     with contextlib.suppress(OSError, AttributeError):  # it is full, or closed
         sys.stderr.flush()
     os._exit(EXIT_FAILED if sink.is_broken else status)  # skips the libraries' teardown, which takes seconds
@@ -165,19 +170,43 @@ def listen_to_signals(cancelled: threading.Event) -> None:
         signal.signal(number, lambda *_: cancelled.set())
 
 
-def _watch_stdin(cancelled: threading.Event, sink: Callable[[Event], None], patience_s: float) -> None:
-    """Cancel when the client closes standard input or dies; exit if the job does not stop in time."""
-    with contextlib.suppress(OSError):  # standard input is closed
-        while os.read(0, 4096):
-            pass
-    cancelled.set()
-    threading.Event().wait(patience_s)
+def commands_of_terminal(job: Job, cancelled: threading.Event) -> Optional[InputLines]:
+    """Return what standard input says to a job that takes commands, whose end stops it; None for all others."""
+    if not job.takes_commands:
+        return None
+    lines = InputLines()
+    threading.Thread(target=lines.read, args=(0, cancelled.set), daemon=True).start()
+    return lines
+
+
+def _watch_stdin(
+    job: Job, cancelled: threading.Event, sink: Callable[[Event], None], lines: Optional[InputLines]
+) -> None:
+    """Hand on what comes; cancel when the client closes standard input or dies; exit if the job does not stop in time.
+
+    What comes for a job that takes no commands is passed over.
+    """
+    if lines:
+        lines.read(0, cancelled.set)
+    else:
+        with contextlib.suppress(OSError):  # standard input is closed
+            while os.read(0, 4096):
+                pass
+        cancelled.set()
+    threading.Event().wait(_patience_s(job))
     shutdown.clean_up(GRACE_S)
     # In a thread: a client that has stopped reading without closing the pipe must not keep this process alive.
     last = threading.Thread(target=sink, args=(explain(Cancelled(), Reporter()),), daemon=True)
     last.start()
     last.join(PATIENCE_S)
     os._exit(EXIT_CANCELLED)
+
+
+def _patience_s(job: Job) -> float:
+    """Return how long a job may take to stop by itself."""
+    if getattr(job, "keep_best", False):
+        return FINISH_S
+    return COMMANDED_PATIENCE_S if job.takes_commands else PATIENCE_S
 
 
 def _beat(sink: Callable[[Event], None], stopped: threading.Event) -> None:

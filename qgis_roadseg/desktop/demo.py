@@ -13,7 +13,6 @@ from qgis.core import (
     QgsApplication,
     QgsProcessingAlgRunnerTask,
     QgsProcessingContext,
-    QgsProcessingFeedback,
 )
 from qgis.gui import QgisInterface
 
@@ -21,6 +20,7 @@ from ...training_core.errors import OutputError
 from ..layers import demo_project
 from ..translation import tr
 from .dialogs import open_dialog, show_message, show_missing_runtime
+from .error_recorder import ErrorRecorder
 
 MAKE_SCENE = "roadseg:makescene"
 
@@ -101,16 +101,6 @@ class Demo:
         )
 
 
-class _ErrorRecorder(QgsProcessingFeedback):
-    """Keeps the last error."""
-
-    error = ""
-
-    def reportError(self, error: str, fatalError: bool = False) -> None:  # noqa: N803  # QGIS' name
-        self.error = error
-        super().reportError(error, fatalError)
-
-
 class _SceneTask(QgsProcessingAlgRunnerTask):
     """Generates the demo's scene in another thread."""
 
@@ -118,6 +108,6 @@ class _SceneTask(QgsProcessingAlgRunnerTask):
         files = demo_project.files(folder)
         values = {**demo_project.SCENE, "RASTER": str(files["image"]), "OUTPUT": str(files["true"])}
         # The task does not keep these alive.
-        self.feedback, self._context = _ErrorRecorder(), QgsProcessingContext()
+        self.feedback, self._context = ErrorRecorder(), QgsProcessingContext()
         self._algorithm = QgsApplication.processingRegistry().createAlgorithmById(MAKE_SCENE)
         super().__init__(self._algorithm, values, self._context, self.feedback)

@@ -5,7 +5,8 @@ Scope: Processing's dialogs, the message bar. Independent of single algorithms b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, Optional
 
 from qgis import processing
 from qgis.core import Qgis, QgsApplication, QgsProject
@@ -18,7 +19,7 @@ from ..translation import tr
 SET_UP = "setupruntime"
 
 
-def open_dialog(window: QgisInterface, algorithm: str) -> None:
+def open_dialog(window: QgisInterface, algorithm: str, values: Optional[Mapping[str, Any]] = None) -> None:
     """Open an algorithm's dialog with the project's initial values; or show why it cannot run yet.
 
     Parameters
@@ -27,13 +28,15 @@ def open_dialog(window: QgisInterface, algorithm: str) -> None:
         QGIS' window.
     algorithm : str
         The algorithm's id without the provider: segment.
+    values : mapping, optional
+        Initial values by parameter, which take precedence over the project's.
     """
     able, why = QgsApplication.processingRegistry().algorithmById(f"roadseg:{algorithm}").canExecute()
     if not able:
         show_missing_runtime(window, why)
         return
     start = demo_project.starting_values(QgsProject.instance(), algorithm)
-    processing.execAlgorithmDialog(f"roadseg:{algorithm}", start)
+    processing.execAlgorithmDialog(f"roadseg:{algorithm}", {**start, **(values or {})})
 
 
 def show_missing_runtime(window: QgisInterface, why: str) -> None:

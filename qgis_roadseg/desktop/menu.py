@@ -15,11 +15,13 @@ from qgis.PyQt.QtGui import QIcon
 from qgis.PyQt.QtWidgets import QAction, QToolBar
 
 from ..layers import demo_project
-from ..paths import ICON
+from ..paths import ICON, LIVE_ICON
 from ..runtime import runtime
 from ..translation import tr
 from .demo import Demo
 from .dialogs import SET_UP, open_dialog
+from .live import Live
+from .live_folders import sessions_folder
 from .settings_page import PAGE, SettingsPageFactory
 
 NAME = "RoadSeg"
@@ -41,11 +43,16 @@ class Menu:
         QGIS' window.
     demo_folder : Path, optional
         Folder of the demo; None for the one in the user's data folder.
+    live_folder : Path, optional
+        Folder of live sessions; None for the one in the user's data folder.
     """
 
-    def __init__(self, window: QgisInterface, demo_folder: Optional[Path] = None) -> None:
+    def __init__(
+        self, window: QgisInterface, demo_folder: Optional[Path] = None, live_folder: Optional[Path] = None
+    ) -> None:
         self._window = window
         self._demo = Demo(window, demo_folder or demo_project.folder())
+        self._live = Live(window, live_folder or sessions_folder())
         self._factory = SettingsPageFactory()
         self._actions: list[QAction] = []
         self._status: Optional[QAction] = None
@@ -54,9 +61,11 @@ class Menu:
     def add(self) -> None:
         """Add all of it to the window; the algorithms must be registered by now."""
         algorithms = [self._algorithm_action(name, icon) for name, icon in ALGORITHMS.items()]
+        live = self._action("live", tr("RoadSeg live"), str(LIVE_ICON), self._live.toggle)
         self._status = self._action("runtime", "", "/mIconPythonFile.svg", lambda: open_dialog(self._window, SET_UP))
         self._actions = [
             *algorithms,
+            live,
             self._separator(),
             self._action("try", tr("Try it on a generated scene"), "/mActionPlay.svg", self._demo.start),
             self._separator(),
@@ -67,7 +76,7 @@ class Menu:
             self._window.addPluginToRasterMenu(NAME, action)
         self._toolbar = self._window.addToolBar(NAME)
         self._toolbar.setObjectName("RoadSegToolBar")  # by which QGIS remembers its place
-        self._toolbar.addActions(algorithms)
+        self._toolbar.addActions([*algorithms, live])
         self._window.registerOptionsWidgetFactory(self._factory)
         self._window.rasterMenu().aboutToShow.connect(self._update_status)
         self._update_status()
@@ -75,6 +84,7 @@ class Menu:
     def remove(self) -> None:
         """Remove all of it from the window."""
         self._demo.stop()
+        self._live.close()
         self._window.rasterMenu().aboutToShow.disconnect(self._update_status)
         self._window.unregisterOptionsWidgetFactory(self._factory)
         self._window.mainWindow().removeToolBar(self._toolbar)
@@ -91,7 +101,8 @@ class Menu:
         return action
 
     def _action(self, name: str, text: str, icon: str, act: Callable[[], None]) -> QAction:
-        picture = QgsApplication.getThemeIcon(icon) if icon else QIcon(str(ICON))
+        is_own = not icon or Path(icon).is_file()
+        picture = QIcon(icon or str(ICON)) if is_own else QgsApplication.getThemeIcon(icon)
         action = QAction(picture, text, self._window.mainWindow())
         action.setObjectName(f"roadseg_{name}")
         action.triggered.connect(lambda: act())

@@ -1,4 +1,4 @@
-"""Label layers to digitize roads and areas of interest in: one GeoPackage with fields, forms and styles.
+"""Label layers to digitize roads, areas of interest and what is no road in: one GeoPackage with forms and styles.
 
 Scope: layers, forms, files. Independent of Processing. Labels are precious, so no file is ever replaced.
 """
@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Optional
 
@@ -29,7 +30,9 @@ from ...training_core.errors import OutputError
 from ...training_core.jobs import LabelOptions
 from ..paths import RESOURCES
 
-ROADS, AOI = "roads", "aoi"
+ROADS, AOI, NO_ROAD = "roads", "aoi", "no_road"
+# From below, as they lie on the map.
+NAMES = (AOI, NO_ROAD, ROADS)
 # Named as the fields of RoadSeg's own layers of roads are.
 CLASS_FIELD, WIDTH_FIELD, SURE_FIELD = "road_class", "width_m", "sure"
 WIDTH = next(field for field in LabelOptions.option_fields() if field.name == "width_m")
@@ -37,8 +40,9 @@ WIDTH = next(field for field in LabelOptions.option_fields() if field.name == "w
 _KINDS = {
     ROADS: f"LineString?field={CLASS_FIELD}:string&field={WIDTH_FIELD}:double&field={SURE_FIELD}:bool",
     AOI: "Polygon",
+    NO_ROAD: "Polygon",
 }
-_STYLES = {ROADS: "drawnroads", AOI: "aoi"}
+_STYLES = {ROADS: "drawnroads", AOI: "aoi", NO_ROAD: "noroad"}
 _SUFFIX = ".gpkg"
 
 
@@ -49,7 +53,7 @@ class LabelLayers:
     Parameters
     ----------
     crs : QgsCoordinateReferenceSystem
-        The CRS of both layers.
+        The CRS of the layers.
     classes : list of str
         Road classes that the form offers, beside no class.
     width_m : float
@@ -67,6 +71,11 @@ class LabelLayers:
 def layer_uri(path: str, name: str) -> str:
     """Return the URI of a layer in a GeoPackage."""
     return f"{path}|layername={name}"
+
+
+def titles(tr: Callable[[str], str]) -> dict[str, str]:
+    """Return the layers' names in the layer tree, by their names in the file."""
+    return {AOI: tr("Area of interest"), NO_ROAD: tr("No road here"), ROADS: tr("Drawn roads")}
 
 
 def check_new(path: str) -> None:
@@ -91,7 +100,7 @@ def check_new(path: str) -> None:
 def write_label_layers(
     path: str, wanted: LabelLayers, transforms: QgsCoordinateTransformContext, tr: Callable[[str], str]
 ) -> None:
-    """Write a GeoPackage with a roads layer and an area of interest layer, with their forms and styles.
+    """Write a GeoPackage with layers of roads, areas of interest and places without road, their forms and styles.
 
     Styles and forms are stored in the table `layer_styles` as the layers' defaults, so QGIS finds them wherever the
     file is opened. The file appears whole or not at all.
@@ -118,28 +127,82 @@ def write_label_layers(
             draft = os.path.join(folder, f"labels{_SUFFIX}")
             _write_tables(draft, wanted, transforms)
             _store_form(draft, ROADS, lambda layer: _make_road_form(layer, wanted, tr))
-            _store_form(draft, AOI, _make_area_form)
+            for name in (AOI, NO_ROAD):
+                _store_form(draft, name, _make_area_form)
             os.rename(draft, path)
     except OSError as error:
         raise OutputError(f"{path} cannot be written ({error.strerror}).", "Choose another folder.") from error
 
 
+def write_no_road(beside: str, crs: QgsCoordinateReferenceSystem, transforms: QgsCoordinateTransformContext) -> str:
+    """Write the layer of places without road for labels that have none yet, and return its URI.
+
+    It becomes a layer of their file, where that is a GeoPackage without one; else of a new file beside it.
+
+    Parameters
+    ----------
+    beside : str
+        The file of the other labels, or the image.
+    crs : QgsCoordinateReferenceSystem
+        The CRS of the layer.
+    transforms : QgsCoordinateTransformContext
+        The project's coordinate transforms.
+
+    Returns
+    -------
+    str
+        The URI.
+
+    Raises
+    ------
+    OutputError
+        It cannot be written.
+    """
+    wanted = LabelLayers(crs, [], WIDTH.default)
+    path = beside if _takes_no_road(beside) else _free_path(Path(beside))
+    try:
+        _write_table(path, NO_ROAD, wanted, transforms)
+    except OutputError:
+        if path != beside:
+            raise
+        path = _free_path(Path(beside))  # the labels' own file may be locked
+        _write_table(path, NO_ROAD, wanted, transforms)
+    _store_form(path, NO_ROAD, _make_area_form)
+    return layer_uri(path, NO_ROAD)
+
+
+def _takes_no_road(path: str) -> bool:
+    """Whether a file is a GeoPackage in which there is no layer of that name."""
+    is_labels = path.lower().endswith(_SUFFIX) and os.path.isfile(path) and os.access(path, os.W_OK)
+    return is_labels and not QgsVectorLayer(layer_uri(path, NO_ROAD), NO_ROAD, "ogr").isValid()
+
+
+def _free_path(beside: Path) -> str:
+    """Return an unused path beside a file: town no road.gpkg, else town no road 2.gpkg, and so on."""
+    names = (f"{beside.stem} no road{'' if number == 1 else f' {number}'}{_SUFFIX}" for number in count(1))
+    return str(next(path for path in map(beside.with_name, names) if not os.path.lexists(path)))
+
+
 def _write_tables(path: str, wanted: LabelLayers, transforms: QgsCoordinateTransformContext) -> None:
-    for name, kind in _KINDS.items():
-        layer = QgsVectorLayer(kind, name, "memory")
-        layer.setCrs(wanted.crs)
-        if name == AOI and wanted.area is not None:
-            for shape in wanted.area.coerceToType(layer.wkbType()):
-                feature = QgsFeature()
-                feature.setGeometry(shape)
-                layer.dataProvider().addFeature(feature)
-        options = QgsVectorFileWriter.SaveVectorOptions()
-        options.driverName, options.layerName = "GPKG", name
-        if os.path.exists(path):
-            options.actionOnExistingFile = QgsVectorFileWriter.ActionOnExistingFile.CreateOrOverwriteLayer
-        failed, message, *_ = QgsVectorFileWriter.writeAsVectorFormatV3(layer, path, transforms, options)
-        if failed != QgsVectorFileWriter.WriterError.NoError:
-            raise OutputError(f"The label layers cannot be written: {message}", "Make room, or choose another folder.")
+    for name in _KINDS:
+        _write_table(path, name, wanted, transforms)
+
+
+def _write_table(path: str, name: str, wanted: LabelLayers, transforms: QgsCoordinateTransformContext) -> None:
+    layer = QgsVectorLayer(_KINDS[name], name, "memory")
+    layer.setCrs(wanted.crs)
+    if name == AOI and wanted.area is not None:
+        for shape in wanted.area.coerceToType(layer.wkbType()):
+            feature = QgsFeature()
+            feature.setGeometry(shape)
+            layer.dataProvider().addFeature(feature)
+    options = QgsVectorFileWriter.SaveVectorOptions()
+    options.driverName, options.layerName = "GPKG", name
+    if os.path.exists(path):
+        options.actionOnExistingFile = QgsVectorFileWriter.ActionOnExistingFile.CreateOrOverwriteLayer
+    failed, message, *_ = QgsVectorFileWriter.writeAsVectorFormatV3(layer, path, transforms, options)
+    if failed != QgsVectorFileWriter.WriterError.NoError:
+        raise OutputError(f"The label layers cannot be written: {message}", "Make room, or choose another folder.")
 
 
 def _store_form(path: str, name: str, make_form: Callable[[QgsVectorLayer], None]) -> None:
@@ -178,7 +241,7 @@ def _make_road_form(layer: QgsVectorLayer, wanted: LabelLayers, tr: Callable[[st
 
 
 def _make_area_form(layer: QgsVectorLayer) -> None:
-    """Suppress the form: an area of interest has no attributes."""
+    """Suppress the form: such areas have no attributes."""
     _hide_key(layer)
     form = layer.editFormConfig()
     form.setSuppress(QgsEditFormConfig.FeatureFormSuppress.SuppressOn)

@@ -132,7 +132,7 @@ def fitting_style(style_name: str, layer: QgsVectorLayer) -> str:
     by_class = _BY_CLASS.get(style_name)
     if by_class is None:
         return style_name
-    layer.loadNamedStyle(str(_file_of(by_class)))
+    layer.loadNamedStyle(str(style_file(by_class)))
     renderer = layer.renderer()
     values, _ = QgsVectorLayerUtils.getValues(layer, renderer.classAttribute())
     known = {renderer.categoryIndexForValue(value) for value in set(filter(None, values))} - {-1}
@@ -157,7 +157,7 @@ def set_style(
     feedback : QgsProcessingFeedback
         Receives a warning if the style file cannot be written.
     """
-    style = _file_of(style_name)
+    style = style_file(style_name)
     if context.willLoadLayerOnCompletion(destination):
         _set_post_processor(destination, StylePostProcessor(lambda layer: layer.loadNamedStyle(str(style))), context)
     file = Path(destination)
@@ -169,7 +169,8 @@ def set_style(
             feedback.pushWarning(message.format(file=file, reason=error.strerror))
 
 
-def _file_of(style_name: str) -> Path:
+def style_file(style_name: str) -> Path:
+    """Return the path of a style file of RoadSeg's by its name."""
     return RESOURCES / "styles" / f"{style_name}.qml"
 
 

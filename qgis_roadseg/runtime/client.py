@@ -5,21 +5,21 @@ Scope: the QGIS side of the contract. Independent of what a job does.
 
 from __future__ import annotations
 
-import signal
-import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Optional, Union
 
 from qgis.core import QgsProcessingFeedback
 
 from ...training_core import events
-from ...training_core.errors import Cancelled, RoadSegError, RuntimeEnvironmentError, WorkerError
+from ...training_core.errors import Cancelled
 from ...training_core.jobs import Job
 from ..paths import ROOT
+from .endings import death, error_of, silence_error, silence_notice
 from .feedback import EventFeedback
-from .process import LAST_LINES, POSIX, ChildProcess, Ending
+from .process import LAST_LINES, ChildProcess
+from .running_clock import RunningClock
 from .temporary import working_folder
 from .usage import in_use
 
@@ -36,8 +36,6 @@ WORKER = ("-s", "-u", "-B", "-X", "utf8", "-m", "training_core", "run")
 
 # Variables of the temporary folder of the worker and its libraries, so that what a killed worker leaves is removed.
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")
-
-_ERRORS = {error_type.code: error_type for error_type in RoadSegError.__subclasses__()}
 
 
 class WorkerClient:
@@ -112,10 +110,10 @@ class WorkerClient:
         if isinstance(last, events.Result):
             return last.result
         if isinstance(last, events.Error):
-            raise _error_of(last)
+            raise error_of(last)
         if self._feedback.isCanceled():
             raise Cancelled()
-        raise _death(ending, session.last_lines)
+        raise death(ending, session.last_lines)
 
     def _supervise(self, session: "_WorkerSession", keeps_best: bool) -> None:
         """Read the worker's events until it has exited or is killed."""
@@ -136,7 +134,7 @@ class WorkerClient:
                 if now > deadline_s or is_silent:
                     session.process.kill()
             elif is_silent:
-                raise _silence(session.process, self._silence_s)
+                raise silence_error(session.process, self._silence_s)
 
 
 class _WorkerSession:
@@ -144,13 +142,18 @@ class _WorkerSession:
 
     def __init__(self, process: ChildProcess, feedback: EventFeedback, notice_s: float) -> None:
         self.process = process
-        self.now_s = self.last_event_s = 0.0
+        self.last_event_s = 0.0
         self.last: Union[events.Result, events.Error, None] = None
         self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self._feedback = feedback
         self._notice_s = notice_s
         self._has_noted = False
-        self._polled_s = time.monotonic()
+        self._clock = RunningClock(LONGEST_POLL_S)
+
+    @property
+    def now_s(self) -> float:
+        """Seconds in which this process was running."""
+        return self._clock.now_s
 
     @property
     def silent_s(self) -> float:
@@ -161,7 +164,7 @@ class _WorkerSession:
         """Read what there is to read; return whether the worker was still running before."""
         was_running = self.process.is_running
         lines = self.process.poll()
-        self._advance()
+        self._clock.advance()
         for line in lines.out:
             self._decode(line)
         for line in lines.err:
@@ -169,12 +172,8 @@ class _WorkerSession:
             self._feedback.report_output(line)
         if self.silent_s > self._notice_s and not self._has_noted and self.last is None:
             self._has_noted = True
-            self._feedback.report(events.Warning(_notice(self.process, self._notice_s)))
+            self._feedback.report(events.Warning(silence_notice(self.process, self._notice_s)))
         return was_running
-
-    def _advance(self) -> None:
-        former_s, self._polled_s = self._polled_s, time.monotonic()
-        self.now_s += min(self._polled_s - former_s, LONGEST_POLL_S)
 
     def _decode(self, line: str) -> None:
         event = events.decode(line)
@@ -189,48 +188,3 @@ class _WorkerSession:
             self.last = event
         else:
             self._feedback.report(event)
-
-
-def _notice(process: ChildProcess, silent_s: float) -> str:
-    if process.is_suspended:
-        return (
-            f"The worker (process {process.id}) is suspended; it goes on when it is continued "
-            f"(kill -CONT {process.id}), or stop the run."
-        )
-    return f"The worker (process {process.id}) has not responded for {silent_s:g} s: the machine may be overloaded."
-
-
-def _silence(process: ChildProcess, silent_s: float) -> WorkerError:
-    if process.is_suspended:
-        return WorkerError(
-            f"The worker was suspended from outside for {silent_s:g} s and was killed.",
-            "Run it again; to pause it for longer, suspend QGIS too.",
-        )
-    return WorkerError(
-        f"The worker has not responded for {silent_s:g} s and was killed.",
-        "Run it again; if it stops again, lower the tile size, chip size or batch size, and close other programs.",
-    )
-
-
-def _error_of(event: events.Error) -> RoadSegError:
-    if event.code == Cancelled.code:
-        return Cancelled(event.message)
-    error = _ERRORS.get(event.code, RoadSegError)(event.message, event.remedy)
-    error.code = event.code
-    return error
-
-
-def _death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
-    if POSIX and ending == Ending(signal.SIGKILL, by_signal=True):
-        return WorkerError(
-            "The system killed the worker, most likely because memory ran out.",
-            "Lower the tile size, chip size or batch size, or close other programs.",
-        )
-    last_line = last_lines[-1].strip().rstrip(".") if last_lines else ""
-    if any(line.startswith("ModuleNotFoundError") for line in last_lines):
-        return RuntimeEnvironmentError(f"The runtime is incomplete ({last_line}).", "Run Set up runtime.")
-    how = f"crashed (signal {ending.code})" if ending.by_signal else f"ended without a result (status {ending.code})"
-    return WorkerError(
-        f"The worker {how}{last_line and ': '}{last_line}.",
-        "Run it again; if it happens again, run Set up runtime with Rebuild, or report it with the log.",
-    )

@@ -167,6 +167,10 @@ class ChildProcess:
         has_output = self._process.waitForReadyRead(POLL_MS)
         if not has_output and self.is_running and time.monotonic() - before < POLL_MS / 2000:
             self._process.waitForFinished(POLL_MS)  # its output is closed, so waitForReadyRead does not wait
+        return self.take()
+
+    def take(self) -> Lines:
+        """Return the lines of output that have come, without waiting; in an event loop, see `call_on_output`."""
         lines = Lines(
             self._readers[0].feed(bytes(self._process.readAllStandardOutput())),
             self._readers[1].feed(bytes(self._process.readAllStandardError())),
@@ -174,6 +178,17 @@ class ChildProcess:
         if self.is_running:
             return lines
         return Lines(lines.out + self._readers[0].rest(), lines.err + self._readers[1].rest())
+
+    def call_on_output(self, act: Callable[[], None]) -> None:
+        """Have a function called by the event loop of this thread whenever there is output, and at the end."""
+        self._process.readyReadStandardOutput.connect(act)
+        self._process.readyReadStandardError.connect(act)
+        self._process.finished.connect(lambda *_: act())
+
+    def write_line(self, text: str) -> None:
+        """Write a line to the process's standard input, which the event loop does later; nothing once it has ended."""
+        if self.is_running:
+            self._process.write(f"{text}\n".encode())
 
     def close_input(self) -> None:
         """Close the process's standard input."""
@@ -193,6 +208,13 @@ class ChildProcess:
         if self.is_running:
             self._process.kill()
             self._process.waitForFinished(-1)
+
+    def begin_kill(self) -> None:
+        """Kill the process with its children, without waiting for its end."""
+        if POSIX:
+            _signal_group(self.id, signal.SIGKILL)
+        elif self.is_running:
+            QProcess.startDetached("taskkill", ["/F", "/T", "/PID", str(self.id)])
 
 
 def _signal_group(leader: int, number: signal.Signals) -> None:

@@ -244,6 +244,10 @@
         <translation>Interessengebiet</translation>
     </message>
     <message>
+        <source>No road here</source>
+        <translation>Keine Straße hier</translation>
+    </message>
+    <message>
         <source>Fine-tune a model</source>
         <translation>Modell nachtrainieren</translation>
     </message>
@@ -1226,6 +1230,306 @@
     <message>
         <source>Set up runtime…</source>
         <translation>Laufzeitumgebung einrichten…</translation>
+    </message>
+    <message>
+        <source>F1 on held-out blocks</source>
+        <translation>F1 auf zurückgehaltenen Blöcken</translation>
+    </message>
+    <message>
+        <source>F1 {f1:.2f} on held-out blocks</source>
+        <translation>F1 {f1:.2f} auf zurückgehaltenen Blöcken</translation>
+    </message>
+    <message>
+        <source>F1 on held-out blocks: {f1:.2f}</source>
+        <translation>F1 auf zurückgehaltenen Blöcken: {f1:.2f}</translation>
+    </message>
+    <message>
+        <source>Choose an image</source>
+        <translation>Bild wählen</translation>
+    </message>
+    <message>
+        <source>Starter model</source>
+        <translation>Startmodell</translation>
+    </message>
+    <message>
+        <source>Create new layers</source>
+        <translation>Neue Layer anlegen</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>Keiner</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. What was drawn in it stays learned; choose another layer to draw in.</source>
+        <translation>Der Layer {layer} wurde entfernt. Was darin gezeichnet war, bleibt gelernt; wählen Sie einen anderen Layer zum Zeichnen.</translation>
+    </message>
+    <message>
+        <source>{count} drawn features of the session are not in the layers: QGIS may have ended before they were saved.</source>
+        <translation>{count} gezeichnete Objekte der Sitzung sind nicht in den Layern: QGIS wurde vielleicht beendet, bevor sie gespeichert waren.</translation>
+    </message>
+    <message>
+        <source>Not started</source>
+        <translation>Nicht gestartet</translation>
+    </message>
+    <message>
+        <source>Choose an image, and press Start.</source>
+        <translation>Wählen Sie ein Bild und drücken Sie Start.</translation>
+    </message>
+    <message>
+        <source>Rendering</source>
+        <translation>Rendern</translation>
+    </message>
+    <message>
+        <source>Loading</source>
+        <translation>Laden</translation>
+    </message>
+    <message>
+        <source>The worker starts and reads the model.</source>
+        <translation>Der Arbeitsprozess startet und liest das Modell.</translation>
+    </message>
+    <message>
+        <source>What was drawn is in your layers; the model is as it was at its last checkpoint.</source>
+        <translation>Was gezeichnet wurde, ist in Ihren Layern; das Modell ist auf dem Stand des letzten Checkpoints.</translation>
+    </message>
+    <message>
+        <source>Put them back</source>
+        <translation>Zurückholen</translation>
+    </message>
+    <message>
+        <source>Where to keep what is drawn</source>
+        <translation>Wohin mit dem, was gezeichnet wird</translation>
+    </message>
+    <message>
+        <source>Creating label layers</source>
+        <translation>Layer zum Zeichnen werden angelegt</translation>
+    </message>
+    <message>
+        <source>Choose an image: a raster layer of the project.</source>
+        <translation>Wählen Sie ein Bild: einen Rasterlayer des Projekts.</translation>
+    </message>
+    <message>
+        <source>The image of the last session is not in this project. Add it, choose it, and press Start.</source>
+        <translation>Das Bild der letzten Sitzung ist nicht in diesem Projekt. Fügen Sie es hinzu, wählen Sie es und drücken Sie Start.</translation>
+    </message>
+    <message>
+        <source>Going on</source>
+        <translation>Es geht weiter</translation>
+    </message>
+    <message>
+        <source>Pausing</source>
+        <translation>Wird angehalten</translation>
+    </message>
+    <message>
+        <source>Stopped</source>
+        <translation>Beendet</translation>
+    </message>
+    <message>
+        <source>The image was not rendered to its end.</source>
+        <translation>Das Bild wurde nicht zu Ende gerendert.</translation>
+    </message>
+    <message>
+        <source>Ended</source>
+        <translation>Abgebrochen</translation>
+    </message>
+    <message>
+        <source>Resume goes on with what was learned.</source>
+        <translation>Fortsetzen macht mit dem Gelernten weiter.</translation>
+    </message>
+    <message>
+        <source>What the map shows of {layer}.</source>
+        <translation>Was die Karte von {layer} zeigt.</translation>
+    </message>
+    <message>
+        <source>Go on</source>
+        <translation>Weiter</translation>
+    </message>
+    <message>
+        <source>What was drawn is not saved yet: {layers}.</source>
+        <translation>Noch nicht gespeichert ist, was gezeichnet wurde: {layers}.</translation>
+    </message>
+    <message>
+        <source>Stopping</source>
+        <translation>Wird beendet</translation>
+    </message>
+    <message>
+        <source>The step is finished and the model written.</source>
+        <translation>Der Schritt wird beendet und das Modell geschrieben.</translation>
+    </message>
+    <message>
+        <source>Save the edits</source>
+        <translation>Änderungen speichern</translation>
+    </message>
+    <message>
+        <source>Put back</source>
+        <translation>Zurückgeholt</translation>
+    </message>
+    <message>
+        <source>The image {layer} was removed, so that the session ends.</source>
+        <translation>Das Bild {layer} wurde entfernt; damit endet die Sitzung.</translation>
+    </message>
+    <message>
+        <source>Accept the link</source>
+        <translation>Verbindung annehmen</translation>
+    </message>
+    <message>
+        <source>Choose a layer of polygons for what is no road (Create label layers makes one).</source>
+        <translation>Wählen Sie einen Polygonlayer für das, was keine Straße ist (Layer zum Zeichnen anlegen erstellt einen).</translation>
+    </message>
+    <message>
+        <source>This place is not on the image; click within the image.</source>
+        <translation>Diese Stelle liegt nicht auf dem Bild; klicken Sie ins Bild.</translation>
+    </message>
+    <message>
+        <source>There is nothing to correct at this place.</source>
+        <translation>An dieser Stelle gibt es nichts zu korrigieren.</translation>
+    </message>
+    <message>
+        <source>Choose a layer of drawn roads, to which the link can be added.</source>
+        <translation>Wählen Sie einen Layer gezeichneter Straßen, in den die Verbindung aufgenommen werden kann.</translation>
+    </message>
+    <message>
+        <source>Keep this model</source>
+        <translation>Dieses Modell behalten</translation>
+    </message>
+    <message>
+        <source>The model is in {model}.</source>
+        <translation>Das Modell ist in {model}.</translation>
+    </message>
+    <message>
+        <source>The model is in {model}; F1 on held-out blocks {f1:.2f}.</source>
+        <translation>Das Modell ist in {model}; F1 auf zurückgehaltenen Blöcken {f1:.2f}.</translation>
+    </message>
+    <message>
+        <source>Map all…</source>
+        <translation>Alles kartieren…</translation>
+    </message>
+    <message>
+        <source>RoadSeg live: rendering {layer}</source>
+        <translation>RoadSeg live: {layer} wird gerendert</translation>
+    </message>
+    <message>
+        <source>RoadSeg live: a layer for what is no road</source>
+        <translation>RoadSeg live: ein Layer für das, was keine Straße ist</translation>
+    </message>
+    <message>
+        <source>{path} cannot be written.</source>
+        <translation>{path} kann nicht geschrieben werden.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} has no coordinate reference system; it is taken for the image's.</source>
+        <translation>Der Layer {layer} hat kein Koordinatenbezugssystem; es wird das des Bildes angenommen.</translation>
+    </message>
+    <message>
+        <source>Features of the layer {layer} cannot be transformed to the image's CRS, and are left out.</source>
+        <translation>Objekte des Layers {layer} lassen sich nicht ins KBS des Bildes transformieren und bleiben weg.</translation>
+    </message>
+    <message>
+        <source>Road probability, live</source>
+        <translation>Straßenwahrscheinlichkeit, live</translation>
+    </message>
+    <message>
+        <source>Uncertainty, live</source>
+        <translation>Unsicherheit, live</translation>
+    </message>
+    <message>
+        <source>RoadSeg live</source>
+        <translation>RoadSeg live</translation>
+    </message>
+    <message>
+        <source>Uncertainty</source>
+        <translation>Unsicherheit</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>Start</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>Pause</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Beenden</translation>
+    </message>
+    <message>
+        <source>Resume the last session</source>
+        <translation>Letzte Sitzung fortsetzen</translation>
+    </message>
+    <message>
+        <source>Keep this model…</source>
+        <translation>Dieses Modell behalten…</translation>
+    </message>
+    <message>
+        <source>Correct by clicks</source>
+        <translation>Mit Klicks korrigieren</translation>
+    </message>
+    <message>
+        <source>Click on a false road: it becomes “no road here”. Click on a gap: the proposed link becomes a road.</source>
+        <translation>Klick auf eine falsche Straße: sie wird zu „keine Straße hier“. Klick auf eine Lücke: die vorgeschlagene Verbindung wird zur Straße.</translation>
+    </message>
+    <message>
+        <source>Draw next, where the model is most uncertain:</source>
+        <translation>Als Nächstes zeichnen, wo das Modell am unsichersten ist:</translation>
+    </message>
+    <message>
+        <source>Stop now</source>
+        <translation>Sofort beenden</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Anzeigen</translation>
+    </message>
+    <message>
+        <source>Place {number}</source>
+        <translation>Stelle {number}</translation>
+    </message>
+    <message>
+        <source>This computer stood still for {minutes} min; the session goes on where it was.</source>
+        <translation>Dieser Rechner stand {minutes} min still; die Sitzung geht weiter, wo sie war.</translation>
+    </message>
+    <message>
+        <source>Waiting for labels</source>
+        <translation>Wartet auf Labels</translation>
+    </message>
+    <message>
+        <source>Learning</source>
+        <translation>Lernt</translation>
+    </message>
+    <message>
+        <source>Predicting</source>
+        <translation>Sagt vorher</translation>
+    </message>
+    <message>
+        <source>Paused</source>
+        <translation>Angehalten</translation>
+    </message>
+    <message>
+        <source>Nothing new to learn</source>
+        <translation>Nichts Neues zu lernen</translation>
+    </message>
+    <message>
+        <source>Draw a road with QGIS' own tools.</source>
+        <translation>Zeichnen Sie eine Straße mit den Werkzeugen von QGIS.</translation>
+    </message>
+    <message>
+        <source>Draw where the map is wrong.</source>
+        <translation>Zeichnen Sie, wo die Karte falsch ist.</translation>
+    </message>
+    <message>
+        <source>Roads drawn: {count}</source>
+        <translation>Gezeichnete Straßen: {count}</translation>
+    </message>
+    <message>
+        <source>Step {step:,}</source>
+        <translation>Schritt {step:,}</translation>
+    </message>
+    <message>
+        <source>Last stroke learned after {seconds:.1f} s</source>
+        <translation>Letzter Strich gelernt nach {seconds:.1f} s</translation>
+    </message>
+    <message>
+        <source>{pace:.1f} steps a second</source>
+        <translation>{pace:.1f} Schritte pro Sekunde</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>

@@ -244,6 +244,10 @@
         <translation>Área de interés</translation>
     </message>
     <message>
+        <source>No road here</source>
+        <translation>Aquí no hay vía</translation>
+    </message>
+    <message>
         <source>Fine-tune a model</source>
         <translation>Ajustar un modelo</translation>
     </message>
@@ -1226,6 +1230,306 @@
     <message>
         <source>Set up runtime…</source>
         <translation>Configurar el entorno de ejecución…</translation>
+    </message>
+    <message>
+        <source>F1 on held-out blocks</source>
+        <translation>F1 en bloques reservados</translation>
+    </message>
+    <message>
+        <source>F1 {f1:.2f} on held-out blocks</source>
+        <translation>F1 {f1:.2f} en bloques reservados</translation>
+    </message>
+    <message>
+        <source>F1 on held-out blocks: {f1:.2f}</source>
+        <translation>F1 en bloques reservados: {f1:.2f}</translation>
+    </message>
+    <message>
+        <source>Choose an image</source>
+        <translation>Elija una imagen</translation>
+    </message>
+    <message>
+        <source>Starter model</source>
+        <translation>Modelo inicial</translation>
+    </message>
+    <message>
+        <source>Create new layers</source>
+        <translation>Crear capas nuevas</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>Ninguna</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. What was drawn in it stays learned; choose another layer to draw in.</source>
+        <translation>Se quitó la capa {layer}. Lo dibujado en ella sigue aprendido; elija otra capa para dibujar.</translation>
+    </message>
+    <message>
+        <source>{count} drawn features of the session are not in the layers: QGIS may have ended before they were saved.</source>
+        <translation>{count} objetos dibujados de la sesión no están en las capas: quizá QGIS terminó antes de guardarlos.</translation>
+    </message>
+    <message>
+        <source>Not started</source>
+        <translation>Sin iniciar</translation>
+    </message>
+    <message>
+        <source>Choose an image, and press Start.</source>
+        <translation>Elija una imagen y pulse Iniciar.</translation>
+    </message>
+    <message>
+        <source>Rendering</source>
+        <translation>Renderizando</translation>
+    </message>
+    <message>
+        <source>Loading</source>
+        <translation>Cargando</translation>
+    </message>
+    <message>
+        <source>The worker starts and reads the model.</source>
+        <translation>El proceso de trabajo arranca y lee el modelo.</translation>
+    </message>
+    <message>
+        <source>What was drawn is in your layers; the model is as it was at its last checkpoint.</source>
+        <translation>Lo dibujado está en sus capas; el modelo está como en su último punto de control.</translation>
+    </message>
+    <message>
+        <source>Put them back</source>
+        <translation>Recuperarlos</translation>
+    </message>
+    <message>
+        <source>Where to keep what is drawn</source>
+        <translation>Dónde guardar lo que se dibuja</translation>
+    </message>
+    <message>
+        <source>Creating label layers</source>
+        <translation>Creando capas de etiquetas</translation>
+    </message>
+    <message>
+        <source>Choose an image: a raster layer of the project.</source>
+        <translation>Elija una imagen: una capa ráster del proyecto.</translation>
+    </message>
+    <message>
+        <source>The image of the last session is not in this project. Add it, choose it, and press Start.</source>
+        <translation>La imagen de la última sesión no está en este proyecto. Añádala, elíjala y pulse Iniciar.</translation>
+    </message>
+    <message>
+        <source>Going on</source>
+        <translation>Continuando</translation>
+    </message>
+    <message>
+        <source>Pausing</source>
+        <translation>Pausando</translation>
+    </message>
+    <message>
+        <source>Stopped</source>
+        <translation>Detenido</translation>
+    </message>
+    <message>
+        <source>The image was not rendered to its end.</source>
+        <translation>La imagen no se renderizó hasta el final.</translation>
+    </message>
+    <message>
+        <source>Ended</source>
+        <translation>Terminado</translation>
+    </message>
+    <message>
+        <source>Resume goes on with what was learned.</source>
+        <translation>Reanudar continúa con lo aprendido.</translation>
+    </message>
+    <message>
+        <source>What the map shows of {layer}.</source>
+        <translation>Lo que el mapa muestra de {layer}.</translation>
+    </message>
+    <message>
+        <source>Go on</source>
+        <translation>Continuar</translation>
+    </message>
+    <message>
+        <source>What was drawn is not saved yet: {layers}.</source>
+        <translation>Lo dibujado aún no está guardado: {layers}.</translation>
+    </message>
+    <message>
+        <source>Stopping</source>
+        <translation>Deteniendo</translation>
+    </message>
+    <message>
+        <source>The step is finished and the model written.</source>
+        <translation>Se termina el paso y se escribe el modelo.</translation>
+    </message>
+    <message>
+        <source>Save the edits</source>
+        <translation>Guardar los cambios</translation>
+    </message>
+    <message>
+        <source>Put back</source>
+        <translation>Recuperado</translation>
+    </message>
+    <message>
+        <source>The image {layer} was removed, so that the session ends.</source>
+        <translation>Se quitó la imagen {layer}, por lo que la sesión termina.</translation>
+    </message>
+    <message>
+        <source>Accept the link</source>
+        <translation>Aceptar el enlace</translation>
+    </message>
+    <message>
+        <source>Choose a layer of polygons for what is no road (Create label layers makes one).</source>
+        <translation>Elija una capa de polígonos para lo que no es vía (Crear capas de etiquetas crea una).</translation>
+    </message>
+    <message>
+        <source>This place is not on the image; click within the image.</source>
+        <translation>Este lugar no está en la imagen; haga clic dentro de la imagen.</translation>
+    </message>
+    <message>
+        <source>There is nothing to correct at this place.</source>
+        <translation>No hay nada que corregir en este lugar.</translation>
+    </message>
+    <message>
+        <source>Choose a layer of drawn roads, to which the link can be added.</source>
+        <translation>Elija una capa de vías dibujadas a la que se pueda añadir el enlace.</translation>
+    </message>
+    <message>
+        <source>Keep this model</source>
+        <translation>Conservar este modelo</translation>
+    </message>
+    <message>
+        <source>The model is in {model}.</source>
+        <translation>El modelo está en {model}.</translation>
+    </message>
+    <message>
+        <source>The model is in {model}; F1 on held-out blocks {f1:.2f}.</source>
+        <translation>El modelo está en {model}; F1 en bloques reservados {f1:.2f}.</translation>
+    </message>
+    <message>
+        <source>Map all…</source>
+        <translation>Cartografiar todo…</translation>
+    </message>
+    <message>
+        <source>RoadSeg live: rendering {layer}</source>
+        <translation>RoadSeg live: renderizando {layer}</translation>
+    </message>
+    <message>
+        <source>RoadSeg live: a layer for what is no road</source>
+        <translation>RoadSeg live: una capa para lo que no es vía</translation>
+    </message>
+    <message>
+        <source>{path} cannot be written.</source>
+        <translation>{path} no se puede escribir.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} has no coordinate reference system; it is taken for the image's.</source>
+        <translation>La capa {layer} no tiene sistema de referencia; se toma el de la imagen.</translation>
+    </message>
+    <message>
+        <source>Features of the layer {layer} cannot be transformed to the image's CRS, and are left out.</source>
+        <translation>Hay objetos de la capa {layer} que no se pueden transformar al SRC de la imagen y se omiten.</translation>
+    </message>
+    <message>
+        <source>Road probability, live</source>
+        <translation>Probabilidad de vía, en vivo</translation>
+    </message>
+    <message>
+        <source>Uncertainty, live</source>
+        <translation>Incertidumbre, en vivo</translation>
+    </message>
+    <message>
+        <source>RoadSeg live</source>
+        <translation>RoadSeg live</translation>
+    </message>
+    <message>
+        <source>Uncertainty</source>
+        <translation>Incertidumbre</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>Iniciar</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>Pausa</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Detener</translation>
+    </message>
+    <message>
+        <source>Resume the last session</source>
+        <translation>Reanudar la última sesión</translation>
+    </message>
+    <message>
+        <source>Keep this model…</source>
+        <translation>Conservar este modelo…</translation>
+    </message>
+    <message>
+        <source>Correct by clicks</source>
+        <translation>Corregir con clics</translation>
+    </message>
+    <message>
+        <source>Click on a false road: it becomes “no road here”. Click on a gap: the proposed link becomes a road.</source>
+        <translation>Clic en una vía falsa: pasa a ser “aquí no hay vía”. Clic en un hueco: el enlace propuesto pasa a ser una vía.</translation>
+    </message>
+    <message>
+        <source>Draw next, where the model is most uncertain:</source>
+        <translation>Dibuje a continuación donde el modelo está más inseguro:</translation>
+    </message>
+    <message>
+        <source>Stop now</source>
+        <translation>Detener ya</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Mostrar</translation>
+    </message>
+    <message>
+        <source>Place {number}</source>
+        <translation>Lugar {number}</translation>
+    </message>
+    <message>
+        <source>This computer stood still for {minutes} min; the session goes on where it was.</source>
+        <translation>Este equipo estuvo parado {minutes} min; la sesión continúa donde estaba.</translation>
+    </message>
+    <message>
+        <source>Waiting for labels</source>
+        <translation>Esperando etiquetas</translation>
+    </message>
+    <message>
+        <source>Learning</source>
+        <translation>Aprendiendo</translation>
+    </message>
+    <message>
+        <source>Predicting</source>
+        <translation>Prediciendo</translation>
+    </message>
+    <message>
+        <source>Paused</source>
+        <translation>En pausa</translation>
+    </message>
+    <message>
+        <source>Nothing new to learn</source>
+        <translation>Nada nuevo que aprender</translation>
+    </message>
+    <message>
+        <source>Draw a road with QGIS' own tools.</source>
+        <translation>Dibuje una vía con las herramientas de QGIS.</translation>
+    </message>
+    <message>
+        <source>Draw where the map is wrong.</source>
+        <translation>Dibuje donde el mapa se equivoca.</translation>
+    </message>
+    <message>
+        <source>Roads drawn: {count}</source>
+        <translation>Vías dibujadas: {count}</translation>
+    </message>
+    <message>
+        <source>Step {step:,}</source>
+        <translation>Paso {step:,}</translation>
+    </message>
+    <message>
+        <source>Last stroke learned after {seconds:.1f} s</source>
+        <translation>Último trazo aprendido tras {seconds:.1f} s</translation>
+    </message>
+    <message>
+        <source>{pace:.1f} steps a second</source>
+        <translation>{pace:.1f} pasos por segundo</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>

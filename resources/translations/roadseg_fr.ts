@@ -244,6 +244,10 @@
         <translation>Zone d'intérêt</translation>
     </message>
     <message>
+        <source>No road here</source>
+        <translation>Pas de route ici</translation>
+    </message>
+    <message>
         <source>Fine-tune a model</source>
         <translation>Affiner un modèle</translation>
     </message>
@@ -1226,6 +1230,306 @@
     <message>
         <source>Set up runtime…</source>
         <translation>Installer l'environnement d'exécution…</translation>
+    </message>
+    <message>
+        <source>F1 on held-out blocks</source>
+        <translation>F1 sur les blocs réservés</translation>
+    </message>
+    <message>
+        <source>F1 {f1:.2f} on held-out blocks</source>
+        <translation>F1 {f1:.2f} sur les blocs réservés</translation>
+    </message>
+    <message>
+        <source>F1 on held-out blocks: {f1:.2f}</source>
+        <translation>F1 sur les blocs réservés : {f1:.2f}</translation>
+    </message>
+    <message>
+        <source>Choose an image</source>
+        <translation>Choisir une image</translation>
+    </message>
+    <message>
+        <source>Starter model</source>
+        <translation>Modèle de départ</translation>
+    </message>
+    <message>
+        <source>Create new layers</source>
+        <translation>Créer de nouvelles couches</translation>
+    </message>
+    <message>
+        <source>None</source>
+        <translation>Aucune</translation>
+    </message>
+    <message>
+        <source>The layer {layer} was removed. What was drawn in it stays learned; choose another layer to draw in.</source>
+        <translation>La couche {layer} a été retirée. Ce qui y était dessiné reste appris ; choisissez une autre couche pour dessiner.</translation>
+    </message>
+    <message>
+        <source>{count} drawn features of the session are not in the layers: QGIS may have ended before they were saved.</source>
+        <translation>{count} objets dessinés de la session ne sont pas dans les couches : QGIS s'est peut-être arrêté avant leur enregistrement.</translation>
+    </message>
+    <message>
+        <source>Not started</source>
+        <translation>Non démarré</translation>
+    </message>
+    <message>
+        <source>Choose an image, and press Start.</source>
+        <translation>Choisissez une image et appuyez sur Démarrer.</translation>
+    </message>
+    <message>
+        <source>Rendering</source>
+        <translation>Rendu</translation>
+    </message>
+    <message>
+        <source>Loading</source>
+        <translation>Chargement</translation>
+    </message>
+    <message>
+        <source>The worker starts and reads the model.</source>
+        <translation>Le processus de calcul démarre et lit le modèle.</translation>
+    </message>
+    <message>
+        <source>What was drawn is in your layers; the model is as it was at its last checkpoint.</source>
+        <translation>Ce qui a été dessiné est dans vos couches ; le modèle est dans l'état de son dernier point de contrôle.</translation>
+    </message>
+    <message>
+        <source>Put them back</source>
+        <translation>Les remettre</translation>
+    </message>
+    <message>
+        <source>Where to keep what is drawn</source>
+        <translation>Où conserver ce qui est dessiné</translation>
+    </message>
+    <message>
+        <source>Creating label layers</source>
+        <translation>Création des couches d'étiquettes</translation>
+    </message>
+    <message>
+        <source>Choose an image: a raster layer of the project.</source>
+        <translation>Choisissez une image : une couche raster du projet.</translation>
+    </message>
+    <message>
+        <source>The image of the last session is not in this project. Add it, choose it, and press Start.</source>
+        <translation>L'image de la dernière session n'est pas dans ce projet. Ajoutez-la, choisissez-la et appuyez sur Démarrer.</translation>
+    </message>
+    <message>
+        <source>Going on</source>
+        <translation>Reprise</translation>
+    </message>
+    <message>
+        <source>Pausing</source>
+        <translation>Mise en pause</translation>
+    </message>
+    <message>
+        <source>Stopped</source>
+        <translation>Arrêté</translation>
+    </message>
+    <message>
+        <source>The image was not rendered to its end.</source>
+        <translation>L'image n'a pas été rendue jusqu'au bout.</translation>
+    </message>
+    <message>
+        <source>Ended</source>
+        <translation>Terminé</translation>
+    </message>
+    <message>
+        <source>Resume goes on with what was learned.</source>
+        <translation>Reprendre continue avec ce qui a été appris.</translation>
+    </message>
+    <message>
+        <source>What the map shows of {layer}.</source>
+        <translation>Ce que la carte montre de {layer}.</translation>
+    </message>
+    <message>
+        <source>Go on</source>
+        <translation>Continuer</translation>
+    </message>
+    <message>
+        <source>What was drawn is not saved yet: {layers}.</source>
+        <translation>Ce qui a été dessiné n'est pas encore enregistré : {layers}.</translation>
+    </message>
+    <message>
+        <source>Stopping</source>
+        <translation>Arrêt en cours</translation>
+    </message>
+    <message>
+        <source>The step is finished and the model written.</source>
+        <translation>L'étape se termine et le modèle est écrit.</translation>
+    </message>
+    <message>
+        <source>Save the edits</source>
+        <translation>Enregistrer les modifications</translation>
+    </message>
+    <message>
+        <source>Put back</source>
+        <translation>Remis</translation>
+    </message>
+    <message>
+        <source>The image {layer} was removed, so that the session ends.</source>
+        <translation>L'image {layer} a été retirée ; la session se termine.</translation>
+    </message>
+    <message>
+        <source>Accept the link</source>
+        <translation>Accepter la liaison</translation>
+    </message>
+    <message>
+        <source>Choose a layer of polygons for what is no road (Create label layers makes one).</source>
+        <translation>Choisissez une couche de polygones pour ce qui n'est pas une route (Créer des couches d'étiquettes en crée une).</translation>
+    </message>
+    <message>
+        <source>This place is not on the image; click within the image.</source>
+        <translation>Cet endroit n'est pas sur l'image ; cliquez dans l'image.</translation>
+    </message>
+    <message>
+        <source>There is nothing to correct at this place.</source>
+        <translation>Il n'y a rien à corriger à cet endroit.</translation>
+    </message>
+    <message>
+        <source>Choose a layer of drawn roads, to which the link can be added.</source>
+        <translation>Choisissez une couche de routes dessinées à laquelle ajouter la liaison.</translation>
+    </message>
+    <message>
+        <source>Keep this model</source>
+        <translation>Conserver ce modèle</translation>
+    </message>
+    <message>
+        <source>The model is in {model}.</source>
+        <translation>Le modèle est dans {model}.</translation>
+    </message>
+    <message>
+        <source>The model is in {model}; F1 on held-out blocks {f1:.2f}.</source>
+        <translation>Le modèle est dans {model} ; F1 sur les blocs réservés {f1:.2f}.</translation>
+    </message>
+    <message>
+        <source>Map all…</source>
+        <translation>Tout cartographier…</translation>
+    </message>
+    <message>
+        <source>RoadSeg live: rendering {layer}</source>
+        <translation>RoadSeg live : rendu de {layer}</translation>
+    </message>
+    <message>
+        <source>RoadSeg live: a layer for what is no road</source>
+        <translation>RoadSeg live : une couche pour ce qui n'est pas une route</translation>
+    </message>
+    <message>
+        <source>{path} cannot be written.</source>
+        <translation>{path} ne peut pas être écrit.</translation>
+    </message>
+    <message>
+        <source>The layer {layer} has no coordinate reference system; it is taken for the image's.</source>
+        <translation>La couche {layer} n'a pas de système de coordonnées ; celui de l'image est supposé.</translation>
+    </message>
+    <message>
+        <source>Features of the layer {layer} cannot be transformed to the image's CRS, and are left out.</source>
+        <translation>Des objets de la couche {layer} ne peuvent pas être transformés dans le SCR de l'image et sont ignorés.</translation>
+    </message>
+    <message>
+        <source>Road probability, live</source>
+        <translation>Probabilité de route, en direct</translation>
+    </message>
+    <message>
+        <source>Uncertainty, live</source>
+        <translation>Incertitude, en direct</translation>
+    </message>
+    <message>
+        <source>RoadSeg live</source>
+        <translation>RoadSeg live</translation>
+    </message>
+    <message>
+        <source>Uncertainty</source>
+        <translation>Incertitude</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>Démarrer</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>Pause</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Arrêter</translation>
+    </message>
+    <message>
+        <source>Resume the last session</source>
+        <translation>Reprendre la dernière session</translation>
+    </message>
+    <message>
+        <source>Keep this model…</source>
+        <translation>Conserver ce modèle…</translation>
+    </message>
+    <message>
+        <source>Correct by clicks</source>
+        <translation>Corriger par clics</translation>
+    </message>
+    <message>
+        <source>Click on a false road: it becomes “no road here”. Click on a gap: the proposed link becomes a road.</source>
+        <translation>Clic sur une fausse route : elle devient « pas de route ici ». Clic sur une lacune : la liaison proposée devient une route.</translation>
+    </message>
+    <message>
+        <source>Draw next, where the model is most uncertain:</source>
+        <translation>Dessinez ensuite là où le modèle est le plus incertain :</translation>
+    </message>
+    <message>
+        <source>Stop now</source>
+        <translation>Arrêter maintenant</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Afficher</translation>
+    </message>
+    <message>
+        <source>Place {number}</source>
+        <translation>Endroit {number}</translation>
+    </message>
+    <message>
+        <source>This computer stood still for {minutes} min; the session goes on where it was.</source>
+        <translation>Cet ordinateur est resté arrêté {minutes} min ; la session reprend où elle en était.</translation>
+    </message>
+    <message>
+        <source>Waiting for labels</source>
+        <translation>En attente d'étiquettes</translation>
+    </message>
+    <message>
+        <source>Learning</source>
+        <translation>Apprentissage</translation>
+    </message>
+    <message>
+        <source>Predicting</source>
+        <translation>Prédiction</translation>
+    </message>
+    <message>
+        <source>Paused</source>
+        <translation>En pause</translation>
+    </message>
+    <message>
+        <source>Nothing new to learn</source>
+        <translation>Rien de nouveau à apprendre</translation>
+    </message>
+    <message>
+        <source>Draw a road with QGIS' own tools.</source>
+        <translation>Dessinez une route avec les outils de QGIS.</translation>
+    </message>
+    <message>
+        <source>Draw where the map is wrong.</source>
+        <translation>Dessinez là où la carte se trompe.</translation>
+    </message>
+    <message>
+        <source>Roads drawn: {count}</source>
+        <translation>Routes dessinées : {count}</translation>
+    </message>
+    <message>
+        <source>Step {step:,}</source>
+        <translation>Étape {step:,}</translation>
+    </message>
+    <message>
+        <source>Last stroke learned after {seconds:.1f} s</source>
+        <translation>Dernier trait appris après {seconds:.1f} s</translation>
+    </message>
+    <message>
+        <source>{pace:.1f} steps a second</source>
+        <translation>{pace:.1f} étapes par seconde</translation>
     </message>
     <message>
         <source>Try it on a generated scene</source>

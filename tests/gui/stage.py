@@ -105,6 +105,8 @@ class Stage(QObject):
 
     def _die(self) -> None:
         faulthandler.dump_traceback(all_threads=True)  # into QGIS' log
+        self.seen["error"] = f"not through in time: {self._step}, {self._wait.what if self._wait else ''}"
+        self._told.write_text(json.dumps(self.seen, indent=1, default=str))
         os._exit(70)
 
 

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any, Optional
 
 from good_inputs import Goods
+from training_core.jobs import INTERACTIVE_JOBS, JOBS
 
+# Jobs that end by themselves: the others wait for commands, and are given hostile ones in `test_commands.py`.
+ENDING_JOBS = tuple(name for name in JOBS if name not in INTERACTIVE_JOBS)
 # What a job must do: end in an error, give its result, or either of them, as with fuzzed files.
 REFUSED, DONE, EITHER = "refused", "done", "either"
 

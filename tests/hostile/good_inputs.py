@@ -119,6 +119,10 @@ class Goods:
                 "tile_px": 64, "report": str(out / "report.html"), "profile": str(out / "profile.json"),
                 "trace": str(out / "trace.json"),
             },
+            "live": {
+                "raster": self.raster, "base_model": self.model, "folder": str(out.parent / "session"), "threads": 1,
+                "precision": "fp32",
+            },
             "compareprofiles": {
                 "before": self.profile, "after": self.profile, "report": str(out / "report.html"),
                 "differences": str(out / "differences.json"),

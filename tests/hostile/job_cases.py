@@ -10,7 +10,7 @@ from typing import Any
 
 from cases import EITHER, REFUSED, Case, Place
 from outcome import job_document
-from training_core.jobs import JOBS, OptionField
+from training_core.jobs import INTERACTIVE_JOBS, JOBS, OptionField
 
 SEED = 20261122
 VALUES = (
@@ -19,8 +19,9 @@ VALUES = (
 )  # fmt: skip
 # So many of them for each field of each job, other ones for each.
 VALUES_A_FIELD = 2
-# Jobs that take seconds: what is of a field's type is not tried with them, since most of it is all right.
-_SLOW = ("finetune", "quantize", "makescene", "profile")
+# Jobs that take seconds, or wait for commands: what is of a field's type is not tried with them, since most of it is
+# all right.
+_SLOW = ("finetune", "quantize", "makescene", "profile", *INTERACTIVE_JOBS)
 
 
 def _is_of_type(field: OptionField, value: Any) -> bool:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from cases import ENDING_JOBS
 from good_inputs import Goods
 from outcome import check_error, check_result, job_document, run
 from references import References, inputs_of
-from training_core.jobs import JOBS
 
 pytestmark = pytest.mark.slow
 SEED = 20260702
@@ -51,7 +51,7 @@ class Change:
 def _changes() -> list[Change]:
     chance = random.Random(SEED)
     found = []
-    for job in JOBS:
+    for job in ENDING_JOBS:
         for field in inputs_of(job):
             for change in CHANGES:
                 moment = chance.uniform(0, 1)

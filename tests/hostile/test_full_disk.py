@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from cases import ENDING_JOBS
 from good_inputs import Goods
 from outcome import check_error, claimed, job_document, run, snapshot
 from references import References, assert_same, outputs_of, with_suffix
-from training_core.jobs import JOBS
 
 # By the format of vector outputs: the jobs that try it. All write vector files the same way.
-_JOBS_BY_SUFFIX = {".gpkg": tuple(JOBS), ".geojson": ("vectorize",), ".fgb": ("vectorize",)}
+_JOBS_BY_SUFFIX = {".gpkg": ENDING_JOBS, ".geojson": ("vectorize",), ".fgb": ("vectorize",)}
 # Share of the output's size that the largest file may have, and bytes beside that.
 _ROOMS = {"all but a byte": (1, -1), "all but 100 bytes": (1, -100), "half": (0.5, 0), "4096 bytes": (0, 4096)}
 # Share of the size of all outputs that a small disk has.
@@ -65,9 +65,11 @@ CASES = {
         for room in _ROOMS
         if job not in _LONG or room == _ROOM_OF_LONG
     ],
-    "disk": [Trouble(job, "disk", disk) for job in JOBS for disk in _DISKS],
-    "open files": [Trouble(job, "open files", f"{count} open files") for job in JOBS for count in _FEW_FILES],
-    "temporary folder": [Trouble(job, "temporary folder", which) for job in JOBS for which in _NO_TEMPORARY_FOLDERS],
+    "disk": [Trouble(job, "disk", disk) for job in ENDING_JOBS for disk in _DISKS],
+    "open files": [Trouble(job, "open files", f"{count} open files") for job in ENDING_JOBS for count in _FEW_FILES],
+    "temporary folder": [
+        Trouble(job, "temporary folder", which) for job in ENDING_JOBS for which in _NO_TEMPORARY_FOLDERS
+    ],
 }
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from cases import ENDING_JOBS
 from fork_server import ForkServer, Order
 from good_inputs import Goods
 from outcome import claimed, job_document, run
 from references import Reference, References, assert_same
-from training_core.jobs import JOBS
 
 pytestmark = pytest.mark.slow
 SEED = 20260701
@@ -48,7 +48,7 @@ class Round:
 def _rounds(count: int, *what: str) -> list[Round]:
     """Return rounds of all jobs in turn, at random moments; the same ones each time."""
     chance = random.Random(f"{SEED} {what}")
-    jobs = [list(JOBS)[number % len(JOBS)] for number in range(count)]
+    jobs = [ENDING_JOBS[number % len(ENDING_JOBS)] for number in range(count)]
     moments = [chance.uniform(0, 1.1) for _ in jobs]
     return [Round(f"{job}, {' '.join(what)} at {moment:.3f}", job, what, moment) for job, moment in zip(jobs, moments)]
 
@@ -58,7 +58,7 @@ CASES = {
     "stops": [
         each
         for what in (("SIGTERM",), ("SIGINT",), ("SIGHUP",), ("CLOSE",), ("SIGSTOP", "SIGCONT"))
-        for each in _rounds(len(JOBS), *what)
+        for each in _rounds(len(ENDING_JOBS), *what)
     ],
 }
 

@@ -28,7 +28,7 @@ def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
 
     See `Grid.metric_transform`. What has no place in the grid's CRS is empty, see `projection.projected`.
     """
-    shapes = projected(layer, _crs_of(grid), grid.outline.bounds)
+    shapes = projected(layer, crs_of(grid), grid.outline.bounds)
     shapes = np.array([grid.to_metric(geometry) for geometry in shapes], dtype=object)
     is_area = shapely.get_dimensions(shapes) == 2
     shapes[is_area] = valid(shapes[is_area])
@@ -108,7 +108,8 @@ def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, i
     return rasterize(shapes, out_shape=(height, width), transform=transform, dtype=np.uint8) > 0
 
 
-def _crs_of(grid: Grid) -> CRS:
+def crs_of(grid: Grid) -> CRS:
+    """Return a grid's CRS as pyproj has it."""
     epsg = grid.crs.to_epsg()
     return CRS.from_epsg(epsg) if epsg else CRS.from_wkt(grid.crs.to_wkt())
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..errors import JobError, shown
 from .exchange import ExportModel, MergeModels, Quantize
 from .learning import Evaluate, FineTune, MakeScene, SuggestLabels
+from .live import Live
 from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
 from .networks import METERS_PER_SECOND, CompareNetworks, ExportNetwork, GraphOptions, NodingOptions, ScoreNetwork
 from .option import (
@@ -76,6 +77,7 @@ __all__ = [
     "HTML_OUTPUT",
     "IMAGENET",
     "INFERENCE",
+    "INTERACTIVE_JOBS",
     "JOBS",
     "JSON_OUTPUT",
     "LEFT",
@@ -111,6 +113,7 @@ __all__ = [
     "GraphOptions",
     "Job",
     "LabelOptions",
+    "Live",
     "MakeScene",
     "MapRegion",
     "MergeModels",
@@ -158,8 +161,11 @@ JOBS: dict[str, type[Job]] = {
         MakeScene,
         Profile,
         CompareProfiles,
+        Live,
     )
 }
+# Jobs that a panel runs, and no Processing algorithm: an algorithm ends, and takes no commands.
+INTERACTIVE_JOBS: dict[str, type[Job]] = {name: job for name, job in JOBS.items() if job.takes_commands}
 
 
 def from_json(text: str) -> Job:

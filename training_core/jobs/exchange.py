@@ -85,14 +85,19 @@ class Quantize(LabelOptions, OnnxOptions, ThreadOptions):
     seed: int = option(0, "Seed", "Random seed of the choice of chips.", minimum=0, maximum=2**31 - 1, advanced=True)
 
     def validate(self) -> None:
-        """See Job.validate; also checks that an area of interest comes with roads.
+        """See Job.validate; also checks that an area of interest, and places without a road, come with roads.
 
         Raises
         ------
         JobError
-            See Job.validate, or there is an area of interest without roads.
+            See Job.validate, or there is an area of interest, or places without a road, but no roads.
         """
         super().validate()
+        if self.no_road and not self.roads:
+            raise JobError(
+                "There are places without a road (no_road), but there are no drawn roads (roads).",
+                "Give the roads that are drawn around them, or leave out these places.",
+            )
         if self.aoi and not self.roads:
             raise JobError(
                 "There is an area of interest (aoi), but there are no drawn roads (roads).",

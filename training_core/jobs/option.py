@@ -35,6 +35,8 @@ STARTER = "starter"
 IMAGENET = "imagenet"
 # Layers come first in a dialog, then their fields, then all else.
 _LAYERS = (RASTER, RASTERS, VECTOR)
+# Shared options, which a dataclass has before its own, but which matter less than those.
+_LATE = ("no_road",)
 # Files that only the worker writes.
 FILE_OUTPUTS = (MODEL_OUTPUT, ONNX_OUTPUT, HTML_OUTPUT, JSON_OUTPUT, GRAPHML_OUTPUT, GEOPACKAGE_OUTPUT)
 OUTPUT_KINDS = (RASTER_OUTPUT, VECTOR_OUTPUT, *FILE_OUTPUTS)
@@ -129,6 +131,8 @@ class Job:
 
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""
+    # Whether the client sends it commands while it runs, as lines of standard input.
+    takes_commands: ClassVar[bool] = False
 
     @classmethod
     def summary(cls) -> str:
@@ -196,9 +200,10 @@ def _paragraphs(job_type: type[Job]) -> list[str]:
     return [" ".join(paragraph.split()) for paragraph in str(inspect.getdoc(job_type)).split("\n\n")]
 
 
-def _dialog_order(field: OptionField) -> tuple[bool, bool, bool, bool]:
+def _dialog_order(field: OptionField) -> tuple[bool, ...]:
     option_ = field.option
-    return option_.advanced, not option_.required, option_.kind not in _LAYERS, option_.kind != FIELD
+    is_no_layer, is_no_field = option_.kind not in _LAYERS, option_.kind != FIELD
+    return option_.advanced, not option_.required, is_no_layer, is_no_field, field.name in _LATE
 
 
 def _validate_field(field: OptionField, value: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..errors import JobError, shown
-from .option import FIELD, MODEL, STARTER, Job, option
+from .option import FIELD, MODEL, STARTER, VECTOR, Job, option
 
 # Environment variables with the thread and memory limits of jobs that set none themselves.
 THREADS_VARIABLE, MEMORY_VARIABLE = "ROADSEG_THREADS", "ROADSEG_MEMORY_GB"
@@ -67,6 +67,13 @@ class ComputeOptions(ThreadOptions):
 class LabelOptions(Job):
     """Options of every job that rasterizes drawn roads to labels: training, evaluation, quantization."""
 
+    no_road: str = option(
+        "",
+        "No road here",
+        "Polygons in which there is no road but those that are drawn: background, also outside of the area of interest "
+        "and far from all roads. Use it for what a model takes for a road.",
+        kind=VECTOR,
+    )
     width_m: float = option(
         6.0,
         "Road width",

@@ -39,13 +39,27 @@ def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:
     for rows in large_arrays.strips(height, width):
         top, bottom = max(0, rows.start - margin), min(height, rows.stop + margin)
         part = image.training[top:bottom]
-        ignored = _near_edges(part == ROAD, part != IGNORE, radius_px)
+        ignored = near_edges(part == ROAD, part != IGNORE, radius_px)
         training[rows] = np.where(ignored, IGNORE, part)[rows.start - top : rows.stop - top]
     return replace(image, training=training)
 
 
-def _near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarray:
-    """Return which labeled pixels are near an edge: (height, width), bool, like the masks of road and of labels."""
+def near_edges(road: np.ndarray, known: np.ndarray, radius_px: int) -> np.ndarray:
+    """Return which labeled pixels are near an edge.
+
+    Parameters
+    ----------
+    road, known : ndarray (height, width), bool
+        Where there is road, and where there are labels.
+    radius_px : int
+        With 0, none is.
+
+    Returns
+    -------
+    ndarray (height, width), bool
+    """
+    if not radius_px:
+        return np.zeros(road.shape, dtype=bool)
     core = road & binary_erosion(road | ~known, _disk(radius_px), border_value=1)
     # Reaches any pixel of a road from its core, so what it does not reach belongs to a road too narrow to have one.
     wide = binary_dilation(core, _disk(2 * radius_px))

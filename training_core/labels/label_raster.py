@@ -41,17 +41,62 @@ class Labels:
     classes: Optional[np.ndarray] = None
 
 
+@dataclass(frozen=True)
+class Ground:
+    """What is drawn, as shapes in the ground meters of a grid.
+
+    Parameters
+    ----------
+    roads : ndarray (n,), object
+        Polygons.
+    sure : ndarray (n,), bool
+        Which of them are roads for certain.
+    known : ndarray (m,), object
+        Where the labels are known: background unless there is a road.
+    no_road : ndarray (k,), object
+        Where there is no road: background, unless one is drawn.
+    """
+
+    roads: np.ndarray
+    sure: np.ndarray
+    known: np.ndarray
+    no_road: np.ndarray
+
+    def burn(self, grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
+        """Rasterize the labels of a window.
+
+        Parameters
+        ----------
+        grid : Grid
+        window : tuple of int
+            Column, row, width and height.
+
+        Returns
+        -------
+        ndarray (height, width), uint8
+            BACKGROUND, ROAD or IGNORE.
+        """
+        is_known, no_road = burn_shapes(self.known, grid, window), burn_shapes(self.no_road, grid, window)
+        values = np.where(is_known | no_road, BACKGROUND, IGNORE).astype(np.uint8)
+        is_road = burn_shapes(self.roads[self.sure], grid, window)
+        values[is_road] = np.where(is_known[is_road], ROAD, IGNORE)
+        values[burn_shapes(self.roads[~self.sure], grid, window)] = IGNORE
+        return values
+
+
 def burn_labels(
     grid: Grid,
     roads: geopandas.GeoDataFrame,
     aoi: Optional[geopandas.GeoDataFrame],
     options: LabelOptions,
     class_numbers: Optional[np.ndarray] = None,
+    no_road: Optional[geopandas.GeoDataFrame] = None,
 ) -> Optional[Labels]:
     """Rasterize drawn roads to labels on a grid.
 
     Lines are buffered on the ground by half their width. Unlabeled is not background: pixels outside the area of
-    interest, or without one further from a road than `background_m`, are ignored, and so are roads marked unsure.
+    interest, or without one further from a road than `background_m`, are ignored, and so are roads marked unsure. But
+    where it is said that there is no road, all that no road covers is background.
 
     Parameters
     ----------
@@ -64,26 +109,25 @@ def burn_labels(
         Width, fields and background distance.
     class_numbers : ndarray (roads,), uint8, optional
         Class of each road, from 1; 0 if it is not known. Where roads of several classes meet, the last class wins.
+    no_road : GeoDataFrame, optional
+        Polygons without a road, in any CRS.
 
     Returns
     -------
     Labels or None
-        None if neither the area of interest nor, without one, a road touches the grid.
+        None if neither the area of interest nor, without one, a road touches the grid, nor a polygon without a road.
     """
     shapes, road = _road_shapes(roads, grid, options)
     sure = is_sure(roads, options)[road]
     known = _known_ground(shapes, aoi, grid, options)
-    column, row, width, height = pixel_window(known, grid)
+    free = np.zeros(0, dtype=object) if no_road is None else ground_shapes(no_road, grid)
+    ground = Ground(shapes, sure, known, free)
+    column, row, width, height = pixel_window(np.concatenate([known, free]), grid)
     if not width or not height:
         return None
     values = large_arrays.allocate((height, width), np.uint8)
     for rows in large_arrays.strips(height, width):
-        window = (column, row + rows.start, width, rows.stop - rows.start)
-        strip = np.where(burn_shapes(known, grid, window), BACKGROUND, IGNORE).astype(np.uint8)
-        is_known = strip == BACKGROUND
-        strip[is_known & burn_shapes(shapes[sure], grid, window)] = ROAD
-        strip[is_known & burn_shapes(shapes[~sure], grid, window)] = IGNORE
-        values[rows] = strip
+        values[rows] = ground.burn(grid, (column, row + rows.start, width, rows.stop - rows.start))
     numbers = np.zeros(len(road), dtype=np.uint8) if class_numbers is None else np.where(sure, class_numbers[road], 0)
     classes = _burn_classes(shapes, numbers, grid, (column, row, width, height)) if numbers.any() else None
     return Labels(column, row, values, classes)

@@ -32,7 +32,7 @@ from ..geodata.rasters import (
 )
 from ..geodata.road_classes import RoadClass, find_classes
 from ..geodata.sources import source_name
-from ..geodata.vectors import read_area, read_layer, require_fields, require_geometry
+from ..geodata.vectors import read_area, read_layer, read_polygons, require_fields, require_geometry
 from ..jobs import LabelOptions
 from ..system import large_arrays
 from .label_raster import Labels, burn_labels, own_widths_m
@@ -59,6 +59,8 @@ class Drawing:
         Empty without a class or speed field.
     class_numbers : ndarray (roads,), uint8, optional
         Class of each road, from 1; 0 if it is not known.
+    no_road : GeoDataFrame, optional
+        Polygons in which there is no road but those that are drawn.
     """
 
     roads: geopandas.GeoDataFrame
@@ -68,10 +70,11 @@ class Drawing:
     aoi_name: str = "the area of interest"
     classes: tuple[RoadClass, ...] = ()
     class_numbers: Optional[np.ndarray] = None
+    no_road: Optional[geopandas.GeoDataFrame] = None
 
     def burn(self, grid: Grid) -> Optional[Labels]:
         """Return the labels on a grid, or None if there are none."""
-        return burn_labels(grid, self.roads, self.aoi, self.options, self.class_numbers)
+        return burn_labels(grid, self.roads, self.aoi, self.options, self.class_numbers, self.no_road)
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,7 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str =
     roads, aoi : str
         Vector layers; `aoi` may be empty.
     options : LabelOptions
+        Names the polygons without a road, too.
     class_field, speed_field : str
         Fields with the roads' classes; see `road_classes.find_classes`. Without either there are no classes.
 
@@ -136,7 +140,9 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str =
         _check_widths(drawn, options.width_field, roads)
     classes = find_classes(drawn, class_field, speed_field, roads) if class_field or speed_field else ()
     area = read_area(aoi) if aoi else None
-    return Drawing(drawn, area, options, source_name(roads), source_name(aoi), *classes)
+    no_road = read_polygons(options.no_road, "places without a road") if options.no_road else None
+    drawing = Drawing(drawn, area, options, source_name(roads), source_name(aoi), *classes)
+    return replace(drawing, no_road=no_road)
 
 
 def _check_widths(drawn: geopandas.GeoDataFrame, field: str, path: str) -> None:

@@ -14,6 +14,7 @@ from typing import Optional
 import numpy as np
 
 from ..geodata.pixel_codes import IGNORE, ROAD
+from ..geodata.rasters import Band
 from ..labels.labeled_images import LabeledImage
 from ..segmentation.symmetries import turned
 from ..system.large_arrays import strips
@@ -82,7 +83,7 @@ class ChipSampler:
         image, centers = self._images[number], pools[number].centers
         center = divmod(int(centers[rng.integers(len(centers))]), image.training.shape[1])
         window = self._window(image.training.shape, center, rng)
-        scale, offset = draw_scaling(image, rng)
+        scale, offset = draw_scaling(image.bands, rng)
         symmetry = int(rng.integers(8))
         known = image.known[window]
         height, width = known.shape
@@ -132,16 +133,15 @@ def _find_centers(labels: np.ndarray) -> tuple[_Pool, _Pool]:
     return pools[0], pools[1]
 
 
-def draw_scaling(image: LabeledImage, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def draw_scaling(bands: tuple[Band, ...], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return scale and offset of each band, (bands,), float32: normalization with jittered contrast and brightness.
 
     Most of the jitter is common to all bands.
     """
-    bands = len(image.bands)
-    gain = 1 + rng.uniform(-GAIN_SPREAD, GAIN_SPREAD) + rng.normal(0, 0.03, bands)
-    bias = rng.uniform(-BIAS_SPREAD, BIAS_SPREAD) + rng.normal(0, 0.05, bands)
-    scale = gain / np.array([band.std for band in image.bands])
-    offset = bias - scale * np.array([band.mean for band in image.bands])
+    gain = 1 + rng.uniform(-GAIN_SPREAD, GAIN_SPREAD) + rng.normal(0, 0.03, len(bands))
+    bias = rng.uniform(-BIAS_SPREAD, BIAS_SPREAD) + rng.normal(0, 0.05, len(bands))
+    scale = gain / np.array([band.std for band in bands])
+    offset = bias - scale * np.array([band.mean for band in bands])
     return scale.astype(np.float32), offset.astype(np.float32)
 
 

@@ -313,6 +313,23 @@ class Trainer:
         """
         _require_alike(weights, self._model.state_dict())
 
+    @torch.no_grad()
+    def draw_toward(self, weights: dict[str, Tensor], share: float) -> None:
+        """Move what learns, and its average, toward other weights.
+
+        Parameters
+        ----------
+        weights : dict of Tensor of any shape (...), float32 or int64
+            Of the same model, by name.
+        share : float
+            Of the way, from 0 to 1.
+        """
+        names = {parameter: name for name, parameter in self._model.named_parameters()}
+        for parameter in self._ordered_parameters:
+            parameter.lerp_(weights[names[parameter]], share)
+        if self._average:
+            self._average.draw_toward(weights, share)
+
     def _set_training_mode(self) -> None:
         set_training_mode(self._model, self._recipe.frozen_stages, self._recipe.batch_norm)
 

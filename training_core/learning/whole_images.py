@@ -113,7 +113,7 @@ class ImageSampler:
 
     def _draw(self, rng: np.random.Generator) -> ImageSample:
         image = self._images[rng.choice(len(self._images), p=self._shares)]
-        scaling = draw_scaling(image, rng)
+        scaling = draw_scaling(image.bands, rng)
         return sample_of(image, *scaling, symmetry=int(rng.integers(8)))
 
 

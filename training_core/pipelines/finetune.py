@@ -170,7 +170,7 @@ def _follow(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
 def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
     """Do the job, with the help of the other ranks if there are any."""
     with (
-        Outputs([*with_sources(job.rasters), job.roads, job.aoi, job.base_model]) as outputs,
+        Outputs([*with_sources(job.rasters), job.roads, job.aoi, job.no_road, job.base_model]) as outputs,
         logged(reporter, job.log_folder, job.model, dataclasses.asdict(job)) as reporter,
     ):
         model_path = outputs.stage(job.model)

@@ -85,7 +85,7 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
         The model cannot be read, is quantized already, or does not find the same roads when quantized.
     """
     torch.set_num_threads(job.threads or torch.get_num_threads())
-    with Outputs([job.model, *with_sources(job.rasters), job.roads, job.aoi]) as outputs:
+    with Outputs([job.model, *with_sources(job.rasters), job.roads, job.aoi, job.no_road]) as outputs:
         path = outputs.stage(job.onnx)
         model, card = _read_model(job.model)
         if not processor.has_vnni():

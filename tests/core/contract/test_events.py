@@ -19,9 +19,17 @@ EVENTS = st.one_of(
     st.builds(events.Log, TEXT),
     st.builds(events.Warning, TEXT),
     st.just(events.Heartbeat()),
+    st.builds(
+        events.State, TEXT, TEXT, st.integers(), st.integers(), st.integers(), NUMBER,
+        st.lists(st.lists(NUMBER, min_size=2, max_size=2), max_size=2),
+    ),
+    st.builds(events.Learned, st.integers(), NUMBER),
+    st.builds(events.Prediction, TEXT, st.lists(NUMBER, min_size=4, max_size=4), st.integers(), NUMBER, NUMBER),
+    st.builds(events.Correction, st.integers(), TEXT, TEXT, TEXT),
+    st.builds(events.Kept, TEXT, TEXT, st.none() | NUMBER),
     st.builds(events.Result, st.dictionaries(TEXT, NUMBER | TEXT | st.lists(TEXT) | st.dictionaries(TEXT, NUMBER))),
     st.builds(events.Error, TEXT, TEXT, TEXT),
-)
+)  # fmt: skip
 
 
 def events_of(act):
@@ -48,6 +56,19 @@ def test_results_and_errors_have_the_documented_form():
     assert json.loads(encode(events.Result({"iou": 0.5}))) == {"event": "result", "result": {"iou": 0.5}}
     error = json.loads(encode(events.Error("imagery", "a.tif is damaged.", "Copy it anew.")))
     assert error == {"event": "error", "code": "imagery", "message": "a.tif is damaged.", "remedy": "Copy it anew."}
+
+
+def test_what_a_session_tells_has_the_documented_form():
+    told = json.loads(encode(events.Prediction("p.tif", [0.0, 1.0, 2.0, 3.0], 340, 0.4, 1.0, seconds=1.2)))
+    assert told == {
+        "event": "prediction", "path": "p.tif", "extent": [0.0, 1.0, 2.0, 3.0], "step": 340, "fraction": 0.4,
+        "resolution_m": 1.0, "show": "probability", "seconds": 1.2,
+    }  # fmt: skip
+    state = json.loads(encode(events.State(events.DONE_LEARNING, next=[[1.0, 2.0]])))
+    assert (state["event"], state["state"], state["next"]) == ("state", "done learning", [[1.0, 2.0]])
+    assert json.loads(encode(events.Kept("m.safetensors"))) == {
+        "event": "kept", "model": "m.safetensors", "report": "", "f1": None
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

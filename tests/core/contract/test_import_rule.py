@@ -44,9 +44,12 @@ ALLOWED = {
         "regions", "comparison", "profiling", "learning", "distributed", "extraction", "segmentation", "networks",
         "models", "labels", *_ROADS,
     ),
+    "live": (
+        "reports", "learning", "extraction", "segmentation", "networks", "models", "labels", *_ROADS,
+    ),
     "pipelines": (
-        "reports", "regions", "comparison", "profiling", "learning", "distributed", "extraction", "segmentation",
-        "scenes", "networks", "models", "labels", *_ROADS,
+        "live", "reports", "regions", "comparison", "profiling", "learning", "distributed", "extraction",
+        "segmentation", "scenes", "networks", "models", "labels", *_ROADS,
     ),
     "ranks": ("pipelines", "explanations", "learning", "distributed", "system"),
     "worker": ("pipelines", "ranks", "explanations", "distributed", "system"),

@@ -75,12 +75,13 @@ FILLED = {
     "quantize": {
         "model": "model.safetensors",
         "rasters": ["image.tif"],
-        "roads": "roads.gpkg",  # which an area of interest needs
+        "roads": "roads.gpkg",  # which an area of interest, and places without a road, need
         "onnx": "model.onnx",
     },
     "makescene": {"raster": "image.tif", "roads": "roads.gpkg"},
     "profile": {"what": "inference"},  # which every engine does
     "compareprofiles": {"before": "before.json", "after": "after.json"},
+    "live": {"raster": "image.tif", "folder": "session"},
 }
 
 

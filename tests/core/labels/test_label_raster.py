@@ -55,6 +55,34 @@ def test_outside_the_area_all_is_ignored_even_roads():
     assert (values[47:53, :50] == ROAD).all() and (values[:70, 50:] == IGNORE).all()
 
 
+def test_no_road_is_background_where_no_road_is_drawn_also_outside_of_the_area():
+    free = layer(box(X + 120, Y - 90, X + 180, Y - 10))
+    labels = burn_labels(grid(), layer(across()), layer(box(X, Y - 80, X + 100, Y - 20)), OPTIONS, no_road=free)
+    values = np.full((100, 200), IGNORE, dtype=np.uint8)
+    height, width = labels.values.shape
+    values[labels.row : labels.row + height, labels.column : labels.column + width] = labels.values
+    inside = values[10:90, 120:180]
+    assert (inside[:37] == BACKGROUND).all() and (inside[43:] == BACKGROUND).all()
+    assert (inside[37:43] == IGNORE).all()  # a road outside of the area is not learned from, nor taken for none
+    assert (values[47:53, :100] == ROAD).all() and (values[:, 181:] == IGNORE).all()
+
+
+def test_no_road_takes_no_road_away_and_needs_no_road_near():
+    far = layer(box(X + 10, Y - 99, X + 40, Y - 91), box(X + 60, Y - 55, X + 90, Y - 45))
+    with_free = burn_labels(grid(), layer(across()), None, OPTIONS, no_road=far)
+    without = burn_labels(grid(), layer(across()), None, OPTIONS)
+    rows = slice(without.row - with_free.row, without.row - with_free.row + len(without.values))
+    np.testing.assert_array_equal(with_free.values[rows], without.values)
+    assert (with_free.values[91 - with_free.row : 99 - with_free.row, 10:40] == BACKGROUND).all()
+
+
+def test_an_unsure_road_where_there_is_no_road_is_ignored():
+    free = layer(box(X, Y - 100, X + 200, Y))
+    options = LabelOptions(sure_field="sure", background_m=20.0)
+    values = burn_labels(grid(), layer(across(), sure=[False]), None, options, no_road=free).values
+    assert (values[47:53] == IGNORE).all() and (values[:47] == BACKGROUND).all()
+
+
 @pytest.mark.parametrize("count", [2, 9, 10, 17, 300])
 def test_a_line_that_crosses_itself_covers_what_a_buffer_of_the_whole_covers(count):
     ways = np.random.default_rng(count).uniform((X, Y - 100), (X + 200, Y), (count, 2))

@@ -33,10 +33,10 @@ def options_of(job, folder, town, model):
     gpkg, html = str(folder / "out.gpkg"), str(folder / "out.html")
     return {
         "finetune": {
-            "rasters": [town.raster], "roads": roads, "aoi": area, "base_model": model,
+            "rasters": [town.raster], "roads": roads, "aoi": area, "no_road": area, "base_model": model,
             "model": str(folder / "m.safetensors"),
         },
-        "evaluate": {"rasters": [town.raster], "roads": roads, "aoi": area, **compute},
+        "evaluate": {"rasters": [town.raster], "roads": roads, "aoi": area, "no_road": area, **compute},
         "segment": {"raster": town.raster, "aoi": area, "mask": str(folder / "mask.tif"), **compute},
         "extractroads": {"raster": town.raster, "aoi": area, "roads": gpkg, **compute},
         "suggestlabels": {"raster": likely, "labeled": area, "suggestions": gpkg},
@@ -51,7 +51,7 @@ def options_of(job, folder, town, model):
 
 
 LAYERS = [
-    *((job, field) for job in ("finetune", "evaluate") for field in ("roads", "aoi")),
+    *((job, field) for job in ("finetune", "evaluate") for field in ("roads", "aoi", "no_road")),
     ("segment", "aoi"),
     ("extractroads", "aoi"),
     ("suggestlabels", "labeled"),

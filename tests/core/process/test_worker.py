@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from support.actor import Act
+from support.actor import Act, Listen
 from support.rasters import write_raster
 from training_core import events, worker
 from training_core.errors import LabelError
@@ -190,6 +190,28 @@ def test_a_stopped_job_has_the_time_to_finish_only_where_it_keeps_its_best(tmp_p
     status, told = process.end(20)
     assert status == (0 if keep_best else 130)
     assert told[-1] == events.Result({"stopped": True}) if keep_best else told[-1].code == "cancelled"
+
+
+def test_a_job_that_takes_commands_hears_them_and_has_the_time_to_finish_when_they_end(tmp_path):
+    process = Process("run", job_file(tmp_path, Listen()))
+    process.wait_for(events.Progress)
+    process.process.stdin.write("one\n\nStraße नेपाल\nthree without an end".encode())
+    process.close_input()
+    status, told = process.end(20)
+    assert status == 0 and told[-1] == events.Result({"count": 3, "is_cancelled": True})
+    logs = [event.message for event in told if isinstance(event, events.Log)]
+    assert logs == ["one", "Straße नेपाल", "three without an end"]
+
+
+def test_what_is_said_to_a_job_that_takes_no_commands_is_passed_over(tmp_path):
+    process = play(tmp_path, "finish")
+    process.wait_for(events.Progress)
+    process.process.stdin.write(b"stop\n" * 1000)
+    process.process.stdin.flush()
+    time.sleep(0.2)
+    assert process.process.poll() is None
+    process.process.send_signal(signal.SIGTERM)
+    assert process.end(20)[0] == 0
 
 
 def test_a_client_that_dies_stops_its_worker(tmp_path):

@@ -45,6 +45,17 @@ class Act(Job):
     keep_best: bool = option(False, "Keep the best", "Whether to finish when stopped.")
 
 
+@dataclass(frozen=True)
+class Listen(Act):
+    """Repeat what is said, until nothing more comes."""
+
+    name: ClassVar[str] = "listen"
+    title: ClassVar[str] = "Listen"
+    takes_commands: ClassVar[bool] = True
+
+    part: str = option("hear", "Part", "What to play.")
+
+
 def run(job: Act, reporter: Reporter) -> dict[str, Any]:
     return globals()[f"play_{job.part}"](job, reporter)
 
@@ -104,6 +115,19 @@ def play_finish(job: Act, reporter: Reporter) -> dict[str, Any]:
     return {"stopped": True}
 
 
+def play_hear(job: Act, reporter: Reporter) -> dict[str, Any]:
+    """Repeat each line, and tell at the end how many there were."""
+    count = 0
+    reporter.progress(0.5, "Listening")
+    while not reporter.lines.is_over:
+        line = reporter.lines.get(10)
+        if line is not None:
+            reporter.log(line.decode())
+            count += 1
+    time.sleep(1.0)  # as long as it takes to write what is to be kept
+    return {"count": count, "is_cancelled": reporter.is_cancelled}
+
+
 def play_fail(job: Act, reporter: Reporter) -> dict[str, Any]:
     with Outputs() as outputs:
         outputs.stage(job.output).write_text("half")
@@ -153,8 +177,9 @@ def play_look(job: Act, reporter: Reporter) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    JOBS[Act.name] = Act
-    sys.modules[f"training_core.pipelines.{Act.name}"] = sys.modules["__main__"]
+    for each in (Act, Listen):
+        JOBS[each.name] = each
+        sys.modules[f"training_core.pipelines.{each.name}"] = sys.modules["__main__"]
     worker.HEARTBEAT_S = 0.05
     worker.PATIENCE_S, worker.GRACE_S = 0.5, 10.0
     from training_core.cli import run_command_line

@@ -91,11 +91,11 @@ def test_the_window_of_these_tests_has_what_that_of_qgis_has():
 def test_the_menu_and_the_toolbar_have_few_entries(window, menu):
     texts = [action.text() for action in entries(window) if not action.isSeparator()]
     assert texts[:4] == ["Fine-tune a model…", "Segment roads…", "Extract roads…", "Compare road networks…"]
-    assert texts[4:5] == ["Try it on a generated scene"] and texts[6:] == ["Settings…"]
+    assert texts[4:6] == ["RoadSeg live", "Try it on a generated scene"] and texts[7:] == ["Settings…"]
     (toolbar,) = window.mainWindow().findChildren(QToolBar)
-    assert [action.text() for action in toolbar.actions()] == texts[:4]
+    assert [action.text() for action in toolbar.actions()] == texts[:5]
     icons = {action.icon().pixmap(24, 24).toImage().cacheKey() for action in toolbar.actions()}
-    assert len(icons) == len(ALGORITHMS) and not any(action.icon().isNull() for action in toolbar.actions())
+    assert len(icons) == len(ALGORITHMS) + 1 and not any(action.icon().isNull() for action in toolbar.actions())
 
 
 def test_an_entry_opens_its_algorithm(window, menu, play_runtime):

@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from osgeo import gdal
 from qgis.core import (
     Qgis,
     QgsApplication,
@@ -283,3 +284,18 @@ def test_a_batch_is_filled_from_a_folders_images(image, tmp_path, model, monkeyp
     assert all(fine for _, fine in rows)
     assert [values["INPUT"] for values, _ in rows] == paths
     dialog.close()
+
+
+@pytest.mark.parametrize("style", ["probability", "uncertainty"])
+def test_a_raster_of_levels_with_a_scale_is_visible_where_it_is_high(tmp_path, style):
+    """QGIS applies the scale of a band, so that 254 levels are values from 0 to 1."""
+    path = str(tmp_path / "levels.tif")
+    dataset = gdal.GetDriverByName("GTiff").Create(path, 2, 1, 1, gdal.GDT_Byte)
+    dataset.SetGeoTransform((0, 1, 0, 0, 0, -1))
+    dataset.GetRasterBand(1).SetScale(1 / 254)
+    dataset.GetRasterBand(1).WriteRaster(0, 0, 2, 1, bytes([0, 254]))
+    del dataset
+    layer = QgsRasterLayer(path, "levels")
+    _, loaded = layer.loadNamedStyle(str(RESOURCES / "styles" / f"{style}.qml"))
+    block = layer.renderer().block(1, layer.extent(), 2, 1)
+    assert loaded and [block.image().pixelColor(column, 0).alpha() for column in (0, 1)] == [0, 230]

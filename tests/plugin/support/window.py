@@ -1,9 +1,9 @@
-"""A main window with what RoadSeg asks of QGIS' own: a Raster menu, toolbars, a message bar, pages of options."""
+"""A main window with what RoadSeg asks of QGIS' own: a Raster menu, toolbars, docks, a map, a message bar, options."""
 
 from qgis.core import QgsProject
-from qgis.gui import QgsMessageBar
+from qgis.gui import QgsMapCanvas, QgsMessageBar
 from qgis.PyQt.QtCore import QCoreApplication, QEvent
-from qgis.PyQt.QtWidgets import QAction, QMainWindow, QPushButton, QToolBar
+from qgis.PyQt.QtWidgets import QAction, QDockWidget, QMainWindow, QPushButton, QToolBar
 
 
 class Window:
@@ -14,6 +14,9 @@ class Window:
         self._menu = self._window.menuBar().addMenu("Raster")
         self._bar = QgsMessageBar(self._window)
         self._menus = {}
+        self._canvas = QgsMapCanvas(self._window)
+        self._canvas.resize(400, 300)
+        self._active = None
         self.factories = []
         self.shown_pages = []
         self.keeps_its_project = False
@@ -40,6 +43,19 @@ class Window:
 
     def addToolBar(self, name):  # noqa: N802
         return self._window.addToolBar(name)
+
+    def addDockWidget(self, area, dock):  # noqa: N802
+        self._window.addDockWidget(area, dock)
+
+    def removeDockWidget(self, dock):  # noqa: N802
+        self._window.removeDockWidget(dock)
+
+    def mapCanvas(self):  # noqa: N802
+        return self._canvas
+
+    def setActiveLayer(self, layer):  # noqa: N802
+        self._active = layer
+        return True
 
     def registerOptionsWidgetFactory(self, factory):  # noqa: N802
         self.factories.append(factory)
@@ -85,6 +101,7 @@ def left_behind(window):
     return [
         *(action.text() for action in window.rasterMenu().actions()),
         *(toolbar.windowTitle() for toolbar in window.mainWindow().findChildren(QToolBar)),
+        *(dock.windowTitle() for dock in window.mainWindow().findChildren(QDockWidget)),
         *(
             name
             for name in (action.objectName() for action in window.mainWindow().findChildren(QAction))

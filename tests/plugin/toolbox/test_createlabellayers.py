@@ -43,16 +43,18 @@ def widget(layer, name):
     return setup.type(), setup.config()
 
 
-def test_two_empty_layers_in_the_images_crs_and_nothing_else_beside_them(image, tmp_path):
+def test_three_empty_layers_in_the_images_crs_and_nothing_else_beside_them(image, tmp_path):
     path = tmp_path / "alone" / "labels.gpkg"
     path.parent.mkdir()
     result = run("createlabellayers", {"INPUT": str(image), "OUTPUT": str(path)})
-    assert result == {"OUTPUT": f"{path}|layername=roads", "AOI": f"{path}|layername=aoi"}
-    roads, aoi = (QgsVectorLayer(result[name], name, "ogr") for name in ("OUTPUT", "AOI"))
-    assert (roads.wkbType(), aoi.wkbType()) == (Qgis.WkbType.LineString, Qgis.WkbType.Polygon)
-    assert roads.crs().authid() == aoi.crs().authid() == "EPSG:32645"
+    names = {"OUTPUT": "roads", "AOI": "aoi", "NO_ROAD": "no_road"}
+    assert result == {output: f"{path}|layername={name}" for output, name in names.items()}
+    roads, aoi, no_road = (QgsVectorLayer(result[name], name, "ogr") for name in names)
+    assert roads.wkbType() == Qgis.WkbType.LineString
+    assert aoi.wkbType() == no_road.wkbType() == Qgis.WkbType.Polygon
+    assert {layer.crs().authid() for layer in (roads, aoi, no_road)} == {"EPSG:32645"}
     assert roads.fields().names() == ["fid", "road_class", "width_m", "sure"]
-    assert roads.featureCount() == aoi.featureCount() == 0
+    assert roads.featureCount() == aoi.featureCount() == no_road.featureCount() == 0
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -82,6 +84,9 @@ def test_the_styles_travel_with_the_file(image, tmp_path):
     assert {each.layerType() for each in outlines} == {"SimpleLine"}  # and no fill
     assert all(each.useCustomDashPattern() for each in outlines)
     assert aoi.editFormConfig().suppress() == QgsEditFormConfig.FeatureFormSuppress.SuppressOn
+    hatched = opened(path, "no_road")
+    assert hatched.renderer().symbol().symbolLayer(0).layerType() == "LinePatternFill"
+    assert hatched.editFormConfig().suppress() == QgsEditFormConfig.FeatureFormSuppress.SuppressOn
 
 
 def test_what_is_drawn_is_never_lost(image, tmp_path):
@@ -149,7 +154,7 @@ def test_an_extent_beside_the_image_is_refused(image, tmp_path):
     assert not (tmp_path / "labels.gpkg").exists()
 
 
-def test_both_layers_come_onto_the_map_in_order_and_with_their_styles(image, tmp_path, qgis_app):
+def test_all_layers_come_onto_the_map_in_order_and_with_their_styles(image, tmp_path, qgis_app):
     """As the toolbox does it: made in another thread, then loaded and styled here."""
     from processing.gui.Postprocessing import handleAlgorithmResults
 
@@ -161,9 +166,9 @@ def test_both_layers_come_onto_the_map_in_order_and_with_their_styles(image, tmp
     assert [fine for fine, _ in ends] == [True], ear.text
     assert handleAlgorithmResults(algorithm, context, ear)
     loaded = [node.layer() for node in project.layerTreeRoot().findLayers()]
-    assert [layer.name() for layer in loaded] == ["Drawn roads", "Area of interest"]
+    assert [layer.name() for layer in loaded] == ["Drawn roads", "No road here", "Area of interest"]
     assert widget(loaded[0], "road_class")[0] == "ValueMap"
-    assert loaded[1].renderer().symbol().symbolLayer(0).layerType() == "SimpleLine"
+    assert loaded[2].renderer().symbol().symbolLayer(0).layerType() == "SimpleLine"
 
 
 def test_a_bad_row_of_a_batch_does_not_stop_the_rest(image, tmp_path, batch):

@@ -1,0 +1,154 @@
+"""Correcting by clicks: the map tool, and the worker's answers as ordinary features of the label layers.
+
+Scope: the map tool, what becomes of an answer. Independent of how the worker finds what was meant by a click.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from qgis.core import (
+    Qgis,
+    QgsCoordinateTransform,
+    QgsCsException,
+    QgsMapLayer,
+    QgsPointXY,
+    QgsProject,
+    QgsVectorLayer,
+)
+from qgis.gui import QgisInterface, QgsMapCanvas, QgsMapMouseEvent, QgsMapTool
+from qgis.PyQt.QtCore import QObject, Qt, pyqtSignal
+
+from ...training_core.errors import LabelError
+from ..layers import exchange
+from ..layers.label_layers import NO_ROAD, ROADS
+from ..translation import tr
+from .dialogs import show_message
+from .live_features import add_features
+from .live_label_files import create_no_road, file_of
+from .live_labels import LabelWatcher
+from .live_panel import LivePanel
+from .live_session import LiveSession
+
+
+class CorrectingTool(QgsMapTool):
+    """A tool for one click on what is wrong; other buttons and the wheel move the map as usual.
+
+    Signals
+    -------
+    clicked(QgsPointXY)
+        Where, in the map's CRS.
+    """
+
+    clicked = pyqtSignal(QgsPointXY)
+
+    def __init__(self, canvas: QgsMapCanvas) -> None:
+        super().__init__(canvas)
+        self.setCursor(Qt.CursorShape.CrossCursor)
+
+    def canvasReleaseEvent(self, event: QgsMapMouseEvent) -> None:
+        """Tell of a click."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.clicked.emit(event.mapPoint())
+
+
+class Corrections(QObject):
+    """Sends clicks to the worker, and puts its answers into the label layers.
+
+    Parameters
+    ----------
+    window : QgisInterface
+        QGIS' window.
+    panel : LivePanel
+        The panel.
+    image : QgsMapLayer
+        The image, in whose CRS the worker answers.
+    session : LiveSession
+        The worker.
+    watcher : LabelWatcher
+        Knows the label layers.
+    """
+
+    def __init__(
+        self,
+        window: QgisInterface,
+        panel: LivePanel,
+        image: QgsMapLayer,
+        session: LiveSession,
+        watcher: LabelWatcher,
+    ) -> None:
+        super().__init__()
+        self._window, self._panel, self._session, self._watcher = window, panel, session, watcher
+        self._crs = image.crs()
+        self._image_file = "" if exchange.why_no_file(image) else exchange.raster_path(image)
+        self._waiting: list[str] = []  # for the layer of places without road, which is being made
+        self._canvas = window.mapCanvas()
+        self._tool = CorrectingTool(self._canvas)
+        self._tool.clicked.connect(self.click)
+        self._tool.deactivated.connect(lambda: panel.correct.setChecked(False))
+
+    def switch(self, is_on: bool) -> None:
+        """Take up the tool, or lay it down."""
+        if is_on:
+            self._canvas.setMapTool(self._tool)
+        else:
+            self._canvas.unsetMapTool(self._tool)
+
+    def click(self, point: QgsPointXY) -> None:
+        """Ask the worker what is wrong at a point, in the map's CRS."""
+        crs = self._canvas.mapSettings().destinationCrs()
+        try:
+            place = QgsCoordinateTransform(crs, self._crs, QgsProject.instance()).transform(point)
+        except QgsCsException:
+            self._panel.tell(tr("This place is not on the image; click within the image."))
+            return
+        self._session.send_numbered("correct", x=place.x(), y=place.y())
+
+    def answer(self, event: Any) -> None:
+        """Put what the worker has found into its layer, or say that it has found nothing."""
+        if not event.layer:
+            show_message(self._window, event.message or tr("There is nothing to correct at this place."))
+            return
+        layer = self._watcher.layer(event.layer)
+        if layer is not None:
+            self._add(layer, event.layer, event.geometry)
+        elif event.layer == NO_ROAD:
+            self._waiting.append(event.geometry)
+            if len(self._waiting) == 1:
+                self._create()
+        else:
+            self._panel.tell(tr("Choose a layer of drawn roads, to which the link can be added."))
+
+    def close(self) -> None:
+        """Lay the tool down."""
+        self._canvas.unsetMapTool(self._tool)
+        self._waiting = []
+
+    def _add(self, layer: QgsVectorLayer, name: str, geometry: str) -> None:
+        words = tr("No road here") if name == NO_ROAD else tr("Accept the link")
+        try:
+            add_features(layer, geometry, self._crs, words)
+        except LabelError as error:
+            show_message(self._window, str(error), Qgis.MessageLevel.Warning)
+
+    def _create(self) -> None:
+        """Make the layer that is missing: in the file of the roads, else beside it or the image."""
+        roads = self._watcher.layer(ROADS)
+        beside = (file_of(roads) if roads is not None else "") or self._image_file
+        if beside:
+            create_no_road(beside, self._crs, self._on_created)
+        else:
+            self._waiting = []
+            self._panel.tell(tr("Choose a layer of polygons for what is no road (Create label layers makes one)."))
+
+    def _on_created(self, layer: Any, error: str) -> None:
+        waiting, self._waiting = self._waiting, []
+        if layer is None:
+            show_message(self._window, error, Qgis.MessageLevel.Warning)
+            return
+        self._panel.choices.choose(NO_ROAD, layer)
+        if not waiting:  # the session has ended meanwhile
+            return
+        self._watcher.watch(NO_ROAD, layer)
+        for geometry in waiting:
+            self._add(layer, NO_ROAD, geometry)

@@ -1,0 +1,96 @@
+"""Features of a live session in the label layers: added through the edit buffer, so that undo takes them back.
+
+Scope: edit buffers, CRS. Independent of what is added and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Optional
+
+from qgis.core import (
+    QgsCoordinateReferenceSystem,
+    QgsCoordinateTransform,
+    QgsCsException,
+    QgsExpressionContext,
+    QgsExpressionContextUtils,
+    QgsGeometry,
+    QgsProject,
+    QgsVectorLayer,
+    QgsVectorLayerUtils,
+)
+
+from ...training_core.errors import LabelError
+
+
+def add_features(
+    layer: QgsVectorLayer,
+    wkt: str,
+    crs: QgsCoordinateReferenceSystem,
+    words: str,
+    values: Optional[Mapping[str, Any]] = None,
+) -> int:
+    """Add a geometry to a layer through its edit buffer, which is opened where it is not; one undo takes it back.
+
+    Parameters
+    ----------
+    layer : QgsVectorLayer
+        The label layer.
+    wkt : str
+        The geometry.
+    crs : QgsCoordinateReferenceSystem
+        Its CRS.
+    words : str
+        What the command is called in the list of what can be undone.
+    values : mapping, optional
+        Values by field, for those that the layer has; all others get the layer's defaults.
+
+    Returns
+    -------
+    int
+        How many features it became: a layer of single parts takes one for each part.
+
+    Raises
+    ------
+    LabelError
+        The geometry is none, or the layer cannot be edited.
+    """
+    geometry = QgsGeometry.fromWkt(wkt)
+    try:
+        geometry.transform(QgsCoordinateTransform(crs, layer.crs(), QgsProject.instance()))
+    except QgsCsException:
+        geometry = QgsGeometry()
+    if geometry.isNull() or geometry.isEmpty():
+        raise LabelError("The correction has no shape in the layer's coordinate system.", "Draw it by hand.")
+    if not layer.isEditable() and not layer.startEditing():
+        raise LabelError(
+            f"The layer {layer.name()} cannot be edited, so that the correction is not in it.",
+            "Choose a layer that can be edited.",
+        )
+    context = QgsExpressionContext(QgsExpressionContextUtils.globalProjectLayerScopes(layer))
+    fields = layer.fields()
+    own = {fields.lookupField(name): value for name, value in (values or {}).items() if fields.lookupField(name) >= 0}
+    layer.beginEditCommand(words)
+    shapes = geometry.coerceToType(layer.wkbType())
+    added = [layer.addFeature(QgsVectorLayerUtils.createFeature(layer, shape, own, context)) for shape in shapes]
+    if not all(added) or not added:
+        layer.destroyEditCommand()
+        raise LabelError(f"The layer {layer.name()} does not take the correction.", "Draw it by hand.")
+    layer.endEditCommand()
+    layer.triggerRepaint()
+    return len(shapes)
+
+
+def edit(layer_id: str) -> None:
+    """Make a layer of the project editable, where it can be edited."""
+    layer = QgsProject.instance().mapLayer(layer_id)
+    if isinstance(layer, QgsVectorLayer) and not layer.isEditable():
+        layer.startEditing()
+
+
+def save_edits(layer_ids: Iterable[str]) -> None:
+    """Save the edits of layers of the project, and leave them editable; what QGIS cannot save stays as it is."""
+    for layer_id in layer_ids:
+        layer = QgsProject.instance().mapLayer(layer_id)
+        if isinstance(layer, QgsVectorLayer) and layer.isModified():
+            layer.commitChanges(False)

@@ -1,0 +1,173 @@
+"""The image of a live session as a file for the worker: the layer's own, or one rendered of what the map shows.
+
+Scope: raster layers, a background task. Independent of the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Optional
+
+from qgis.core import (
+    QgsApplication,
+    QgsCoordinateReferenceSystem,
+    QgsCoordinateTransform,
+    QgsCsException,
+    QgsMapLayer,
+    QgsProcessingFeedback,
+    QgsProject,
+    QgsRectangle,
+    QgsTask,
+)
+from qgis.gui import QgsMapCanvas
+
+from ...training_core.errors import ImageryError, JobError, ModelFileError, RoadSegError
+from ...training_core.jobs import model_path
+from ..layers import work_area
+from ..layers.model_header import read_resolution_m
+from ..rendering import mesh_painting, rendering
+from ..translation import tr
+
+# A session of a rendered layer spans what the map shows and a margin of this share of it on each side.
+MARGIN = 0.25
+LARGEST_MEGAPIXELS = 100
+
+# Tasks that run: nothing else keeps Python's part of one alive that was canceled.
+_RUNNING: "set[ImageRendering]" = set()
+
+
+def view_on(crs: QgsCoordinateReferenceSystem, extent: QgsRectangle, canvas: QgsMapCanvas) -> Optional[QgsRectangle]:
+    """Return what the map shows of an image, in the image's CRS; None where it shows nothing of it.
+
+    Parameters
+    ----------
+    crs : QgsCoordinateReferenceSystem
+        The image's.
+    extent : QgsRectangle
+        The image's, in that CRS; empty or infinite for all of the world.
+    canvas : QgsMapCanvas
+        The map.
+
+    Returns
+    -------
+    QgsRectangle or None
+        The view.
+    """
+    try:
+        transform = QgsCoordinateTransform(canvas.mapSettings().destinationCrs(), crs, QgsProject.instance())
+        shown = transform.transformBoundingBox(canvas.extent())
+    except QgsCsException:
+        return None
+    if extent.isFinite() and not extent.isEmpty():
+        shown = shown.intersect(extent)
+    return shown if shown.isFinite() and not shown.isEmpty() else None
+
+
+def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: Path) -> rendering.Frame:
+    """Return the pixel grid on which to render what the map shows of a layer, and a margin.
+
+    Parameters
+    ----------
+    layer : QgsMapLayer
+        A layer that only QGIS can read.
+    model : str
+        The model, whose ground resolution the grid has.
+    canvas : QgsMapCanvas
+        The map.
+    folder : Path
+        Where the file is to lie.
+
+    Returns
+    -------
+    rendering.Frame
+        The grid.
+
+    Raises
+    ------
+    ImageryError, JobError
+        The layer has no CRS, or the map does not show it, or shows too much of it.
+    ModelFileError
+        The model does not state its ground resolution.
+    ResourceError
+        There is not enough room on the disk.
+    """
+    work_area.check_image_crs(layer)
+    shown = view_on(layer.crs(), layer.extent(), canvas)
+    if shown is None:
+        raise JobError(
+            f"The map does not show the layer {layer.name()}, of which the session would take what the map shows.",
+            "Zoom to where the roads are.",
+        )
+    resolution_m = read_resolution_m(model_path(model))
+    if resolution_m is None:
+        raise ModelFileError(
+            f"The model {model} does not state the ground resolution at which to render the layer {layer.name()}.",
+            "Choose another model, or export the area to a GeoTIFF file (the layer's menu, Export) and choose that.",
+        )
+    margin = max(shown.width(), shown.height()) * MARGIN
+    extent = work_area.clip_to_layer(shown.buffered(margin), layer)
+    transforms = QgsProject.instance().transformContext()
+    frame = rendering.make_frame(layer.name(), layer.crs(), extent, resolution_m, transforms)
+    if frame.width * frame.height > LARGEST_MEGAPIXELS * 1e6:
+        raise ImageryError(
+            f"The map shows too much of the layer {layer.name()}: {frame.size}; a session takes at most "
+            f"{LARGEST_MEGAPIXELS} megapixels of a layer that QGIS has to render.",
+            "Zoom in, or export the area to a GeoTIFF file (the layer's menu, Export) and choose that.",
+        )
+    rendering.check_size(frame, layer, folder)
+    return frame
+
+
+class ImageRendering(QgsTask):
+    """Renders a layer to a file in the background.
+
+    Parameters
+    ----------
+    layer : QgsMapLayer
+        The layer.
+    frame : rendering.Frame
+        What to render.
+    path : Path
+        The file, which appears whole or not at all.
+    on_end : callable
+        Called in the main thread at the end, with the error, or None; never after a cancellation.
+    """
+
+    def __init__(
+        self, layer: QgsMapLayer, frame: rendering.Frame, path: Path, on_end: Callable[[Optional[Exception]], None]
+    ) -> None:
+        super().__init__(tr("RoadSeg live: rendering {layer}").format(layer=layer.name()), QgsTask.Flag.CanCancel)
+        self._provider = mesh_painting.provider_of(layer)
+        self._frame, self._path, self._on_end = frame, path, on_end
+        self._feedback = QgsProcessingFeedback(False)
+        self._feedback.progressChanged.connect(self.setProgress)
+        self._error: Optional[Exception] = None
+
+    def start_in_background(self) -> None:
+        """Begin."""
+        _RUNNING.add(self)
+        QgsApplication.taskManager().addTask(self)
+
+    def run(self) -> bool:
+        """Render; QGIS calls this in another thread."""
+        draft = self._path.with_name(f".{self._path.name}")
+        try:
+            rendering.render(self._provider, self._frame, draft, self._feedback)
+            draft.replace(self._path)
+        except (RoadSegError, OSError) as error:
+            draft.unlink(missing_ok=True)
+            self._error = error
+            return False
+        return True
+
+    def cancel(self) -> None:
+        """Stop rendering."""
+        self._feedback.cancel()
+        super().cancel()
+
+    def finished(self, is_done: bool) -> None:
+        """Tell of the end; QGIS calls this in the main thread."""
+        _RUNNING.discard(self)
+        if not self._feedback.isCanceled():
+            self._on_end(None if is_done else self._error)

@@ -1,0 +1,72 @@
+"""How a worker ended or why it is silent, as errors and words for the user.
+
+Scope: the contract's last events, exit statuses, signals. Independent of how a worker is watched.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+
+from ...training_core import events
+from ...training_core.errors import Cancelled, RoadSegError, RuntimeEnvironmentError, WorkerError
+from .process import POSIX, ChildProcess, Ending
+
+_ERRORS = {error_type.code: error_type for error_type in RoadSegError.__subclasses__()}
+
+
+def silence_notice(process: ChildProcess, silent_s: float) -> str:
+    """Return what to tell of a worker that has not responded for some seconds."""
+    if process.is_suspended:
+        return (
+            f"The worker (process {process.id}) is suspended; it goes on when it is continued "
+            f"(kill -CONT {process.id}), or stop the run."
+        )
+    return f"The worker (process {process.id}) has not responded for {silent_s:g} s: the machine may be overloaded."
+
+
+def silence_error(process: ChildProcess, silent_s: float) -> WorkerError:
+    """Return the error of a worker that is killed, as it has not responded for some seconds."""
+    if process.is_suspended:
+        return WorkerError(
+            f"The worker was suspended from outside for {silent_s:g} s and was killed.",
+            "Run it again; to pause it for longer, suspend QGIS too.",
+        )
+    return WorkerError(
+        f"The worker has not responded for {silent_s:g} s and was killed.",
+        "Run it again; if it stops again, lower the tile size, chip size or batch size, and close other programs.",
+    )
+
+
+def error_of(event: events.Error) -> RoadSegError:
+    """Return the error that an event tells of; its class is by the event's code."""
+    if event.code == Cancelled.code:
+        return Cancelled(event.message)
+    error = _ERRORS.get(event.code, RoadSegError)(event.message, event.remedy)
+    error.code = event.code
+    return error
+
+
+def death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
+    """Return the error of a worker that ended without a last event.
+
+    Parameters
+    ----------
+    ending : Ending
+        How the process ended.
+    last_lines : sequence of str
+        The last lines of its standard error.
+    """
+    if POSIX and ending == Ending(signal.SIGKILL, by_signal=True):
+        return WorkerError(
+            "The system killed the worker, most likely because memory ran out.",
+            "Lower the tile size, chip size or batch size, or close other programs.",
+        )
+    last_line = last_lines[-1].strip().rstrip(".") if last_lines else ""
+    if any(line.startswith("ModuleNotFoundError") for line in last_lines):
+        return RuntimeEnvironmentError(f"The runtime is incomplete ({last_line}).", "Run Set up runtime.")
+    how = f"crashed (signal {ending.code})" if ending.by_signal else f"ended without a result (status {ending.code})"
+    return WorkerError(
+        f"The worker {how}{last_line and ': '}{last_line}.",
+        "Run it again; if it happens again, run Set up runtime with Rebuild, or report it with the log.",
+    )

@@ -1,0 +1,162 @@
+"""What is learned from next, and the model as it learns and forgets."""
+
+import numpy as np
+import pytest
+import torch
+
+from support.towns import ROADS, SIDE_PX, on_map
+from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from training_core.jobs import LabelOptions
+from training_core.live import learner as learner_module
+from training_core.live.chip_choice import FRESH_VISITS, ChipChoice
+from training_core.live.commands import Change
+from training_core.live.drawn_labels import DrawnLabels
+from training_core.live.held_out import BLOCK_PX, is_chosen
+from training_core.live.learner import BATCH, Learner
+
+CHIP_PX = 64
+OPTIONS = LabelOptions(width_m=10.0, background_m=20.0)
+
+
+@pytest.fixture
+def labels(desk):
+    return DrawnLabels(desk.grid, OPTIONS)
+
+
+@pytest.fixture
+def choice(desk, labels):
+    return ChipChoice(desk.windows, labels, desk.base.card.bands, CHIP_PX, seed=0)
+
+
+def draw(labels, choice, *numbers):
+    changed = labels.change([Change("roads", str(number), on_map(ROADS[number])) for number in numbers])
+    choice.renew(changed.blocks)
+    return set(changed.blocks)
+
+
+def learn(learner, steps):
+    return [learner.step()[0] for _ in range(steps)]
+
+
+def test_without_labels_there_is_nothing_to_learn(labels, choice):
+    assert not choice.has_any and not choice.has_fresh
+    draw(labels, choice, 0)
+    assert choice.has_any and choice.has_fresh
+    labels.change([Change("roads", "0", None)])
+    choice.renew([])
+    assert not choice.has_any
+
+
+def test_what_is_new_comes_first_and_all_of_it_soon(labels, choice):
+    draw(labels, choice, 0)
+    for _ in range(20):
+        choice.draw(BATCH)
+    assert not choice.has_fresh
+    new = draw(labels, choice, 1)
+    _, _, seen = choice.draw(BATCH)
+    assert seen & new
+    for _ in range(2 * FRESH_VISITS * len(new)):
+        seen |= choice.draw(BATCH)[2]
+    assert seen >= new and not choice.has_fresh
+
+
+def test_a_stroke_comes_before_what_was_drawn_earlier_and_is_not_learned_yet(labels, choice):
+    draw(labels, choice, 0, 2, 3)
+    new = draw(labels, choice, 1)
+    assert choice.draw(BATCH)[2] & new
+    choice.settle()
+    assert not choice.has_fresh and choice.has_any
+
+
+def test_chips_hold_the_image_and_its_labels_but_none_that_are_held_out(labels, choice, desk):
+    draw(labels, choice, *range(len(ROADS)))
+    roads = []
+    for _ in range(30):
+        chips, truth, _ = choice.draw(BATCH)
+        assert chips.shape == (BATCH, 3, CHIP_PX, CHIP_PX) and truth.shape == (BATCH, CHIP_PX, CHIP_PX)
+        assert set(np.unique(truth)) <= {BACKGROUND, ROAD, IGNORE} and np.isfinite(chips).all()
+        roads += [chips[:, 0][truth == ROAD].mean() - chips[:, 0][truth == BACKGROUND].mean()]
+    assert min(roads) > 0.5  # roads are bright, so image and labels are turned alike
+    held = {block for block in labels.labels if labels.is_held_out(block)}
+    assert held == {block for block in labels.labels if is_chosen(block)}
+    whole = labels.read(0, 0, SIDE_PX, SIDE_PX)
+    for row, column in held:
+        place = np.s_[row * BLOCK_PX : (row + 1) * BLOCK_PX, column * BLOCK_PX : (column + 1) * BLOCK_PX]
+        assert (whole[place] == IGNORE).all()
+
+
+def test_chips_come_more_often_from_where_the_model_is_wrong(labels, choice):
+    blocks = draw(labels, choice, 0, 1)
+    for _ in range(40):
+        choice.draw(BATCH)
+    for block in blocks:
+        choice.disagree(block, 0.9 if block[1] == 2 else 0.01)
+    corners = [choice._corner(choice._any_block()) for _ in range(300)]
+    right = np.mean([column + CHIP_PX / 2 > SIDE_PX / 2 for column, _ in corners])
+    assert right > 0.62
+
+
+def test_what_is_drawn_is_learned_and_what_is_erased_is_forgotten(labels, choice, desk, monkeypatch):
+    monkeypatch.setattr(learner_module, "RATE", 1e-3)
+    learner = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
+    ground = Change("no_road", "false", on_map(ROADS[2].buffer(5)))
+
+    def seen():
+        probability = learner.shown().probability(*desk.windows.read(0, 0, SIDE_PX, SIDE_PX))
+        return float(probability[97:103, 60:130].mean() - probability[108:118, 60:130].mean())
+
+    before = seen()
+    draw(labels, choice, 2)
+    assert np.isfinite(learn(learner, 12)).all()
+    taught = seen()
+    assert taught > before + 0.1
+    changed = labels.change([Change("roads", "2", None)])
+    choice.renew(changed.blocks)
+    learner.forget(1000, 0)
+    assert seen() == pytest.approx(before, abs=0.02)  # nothing is left, so all is forgotten
+    choice.renew(labels.change([ground]).blocks)
+    learn(learner, 8)
+    assert seen() < taught
+
+
+def test_part_of_the_labels_is_forgotten_by_the_opinion_of_the_base_model(labels, choice, desk):
+    learner = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
+    draw(labels, choice, 0, 2)
+    learn(learner, 3)
+    erased = labels.change([Change("roads", "2", None)]).erased
+    opinions = learner.opinions(erased, desk.windows)
+    assert set(opinions) <= set(erased)
+    for block, found in opinions.items():
+        assert (found[~erased[block]] == IGNORE).all() and set(np.unique(found)) <= {BACKGROUND, ROAD, IGNORE}
+
+
+def test_weights_go_a_share_of_the_way_back(labels, choice, desk):
+    learner = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
+    draw(labels, choice, 0)
+    learn(learner, 4)
+    name = "segmentation_head.0.weight"
+    base, before = desk.base.weights[name], learner.weights()[name]
+    learner.forget(300, 700)
+    after = learner.weights()[name]
+    torch.testing.assert_close(after, before + 0.3 * (base - before), rtol=1e-3, atol=1e-5)
+
+
+def test_a_state_goes_on_where_it_was(labels, choice, desk):
+    learner = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
+    draw(labels, choice, 0)
+    learn(learner, 3)
+    other = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
+    other.load_state_dict(learner.state_dict(), 3)
+    assert other.step_count == 3
+    for name, values in learner.weights().items():
+        torch.testing.assert_close(values, other.weights()[name], rtol=0, atol=0)
+
+
+def test_what_is_shown_does_not_change_as_learning_goes_on(labels, choice, desk):
+    learner = Learner(desk.base, desk.engine, desk.base.card.bands, choice)
+    draw(labels, choice, 0)
+    shown, window = learner.shown(), desk.windows.read(0, 0, 64, 64)
+    before = shown.probability(*window)
+    learn(learner, 3)
+    np.testing.assert_array_equal(shown.probability(*window), before)
+    assert not np.array_equal(learner.shown().probability(*window), before)

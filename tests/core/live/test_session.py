@@ -1,0 +1,262 @@
+"""A session as it hears commands: what it tells, keeps, and goes on with. In this process, on a town of 192 px."""
+
+import importlib
+import json
+import time
+
+import pytest
+import rasterio
+from rasterio.errors import RasterioIOError
+
+from support.towns import ROADS, on_map
+from training_core import events
+from training_core.errors import JobError, LabelError
+from training_core.events import Reporter
+from training_core.jobs import Live, from_options
+from training_core.live import session as session_module
+from training_core.models.model_file import load_weights
+
+DAY_S = 120.0
+
+
+class Player:
+    """A client that sends lines one after the other, each when what it waits for has been told."""
+
+    def __init__(self, *steps):
+        self._steps, self.told, self._since = list(steps), [], 0
+        self._deadline = time.monotonic() + DAY_S
+        self.is_over = False
+
+    def __call__(self, event):
+        self.told.append(event)
+
+    def get(self, timeout_s):
+        if not self._steps:
+            self.is_over = True
+            return None
+        assert time.monotonic() < self._deadline, (self._steps[0], self.told[-4:])
+        line, until = self._steps[0]
+        if until is not None and not any(until(event) for event in self.told[self._since :]):
+            time.sleep(min(timeout_s or 0, 0.01))
+            return None
+        del self._steps[0]
+        self._since = len(self.told)
+        return line if isinstance(line, bytes) else json.dumps(line).encode()
+
+    def all_of(self, kind):
+        return [event for event in self.told if isinstance(event, kind)]
+
+
+def labels(sequence, **shapes):
+    changes = [
+        {"layer": layer, "id": name, "geometry": None if shape is None else on_map(shape).wkt}
+        for name, (layer, shape) in shapes.items()
+    ]
+    return {"command": "labels", "sequence": sequence, "changes": changes}
+
+
+def learned(sequence):
+    return lambda event: isinstance(event, events.Learned) and event.sequence == sequence
+
+
+def state(name):
+    return lambda event: isinstance(event, events.State) and event.state == name
+
+
+def complete(event):
+    return isinstance(event, events.Prediction) and event.fraction == 1
+
+
+def after_step(count):
+    return lambda event: isinstance(event, events.Prediction) and event.fraction == 1 and event.step >= count
+
+
+@pytest.fixture
+def play(town, planted, tmp_path, monkeypatch):
+    monkeypatch.setattr(session_module, "FRESH_STEPS", 2)
+    monkeypatch.setattr(session_module, "REFRESH_S", 0.1)
+    monkeypatch.setattr(session_module, "IDLE_S", 0.02)
+
+    def run(*steps, **options):
+        player = Player(*steps)
+        job = from_options(
+            Live,
+            {
+                "raster": town.raster, "base_model": planted, "folder": str(tmp_path / "session"), "threads": 1,
+                "precision": "fp32", "width_m": 10.0, **options,
+            },
+        )  # fmt: skip
+        pipeline = importlib.import_module("training_core.pipelines.live")
+        result = pipeline.run(job, Reporter(player, lines=player))
+        return result, player
+
+    with rasterio.open(town.raster) as dataset:
+        run.view = {"command": "view", "extent": list(dataset.bounds)}
+    run.folder = tmp_path / "session"
+    return run
+
+
+def test_a_drawing_session_from_the_first_view_to_the_kept_model(play, tmp_path):
+    model, report = tmp_path / "kept.safetensors", tmp_path / "kept.html"
+    result, player = play(
+        (play.view, None),
+        ({"command": "learn"}, complete),
+        (labels(1, a=("roads", ROADS[0]), b=("roads", ROADS[1])), None),
+        (labels(2, c=("roads", ROADS[2])), learned(1)),
+        ({"command": "keep", "model": str(model), "report": str(report)}, after_step(3)),
+        ({"command": "stop"}, lambda event: isinstance(event, events.Kept)),
+    )
+    assert result["roads"] == 3 and result["step"] >= 3 and result["folder"] == str(play.folder)
+    assert [event.sequence for event in player.all_of(events.Learned)] == [1, 2]
+    assert all(0 <= event.seconds < 30 for event in player.all_of(events.Learned))
+    assert player.all_of(events.State)[0].state == "loading"
+    predictions = player.all_of(events.Prediction)
+    assert predictions[0].step == 0 and predictions[0].fraction == 0
+    sizes_m = [predictions[number].resolution_m for number in (0, -1)]
+    assert sizes_m == pytest.approx([2.0, 1.0], rel=0.01)  # coarse first
+    with rasterio.open(predictions[-1].path) as dataset:
+        assert list(dataset.bounds) == pytest.approx(predictions[-1].extent)
+        assert dataset.read(1).max() < 255
+    weights, card = load_weights(str(model))
+    assert card.training["steps"] >= 3 and card.training["base_model"] == "model.safetensors"
+    assert card.training["base_sha256"] and card.versions["roadseg"] and weights
+    kept = player.all_of(events.Kept)[0]
+    assert (kept.model, kept.report) == (str(model), str(report))
+    if kept.f1 is not None:
+        assert card.metrics["f1"] == pytest.approx(kept.f1)
+    assert "</html>" in report.read_text(encoding="utf-8")
+    left = sorted(path.name for path in play.folder.iterdir())
+    assert [name for name in left if not name.startswith("prediction-")] == [
+        "checkpoint.safetensors", "labels.json", "session.json",
+    ]  # fmt: skip
+
+
+def test_nothing_is_learned_before_the_start_nor_while_paused(play):
+    result, player = play(
+        (labels(1, a=("roads", ROADS[0])), state("waiting")),
+        (play.view, None),
+        ({"command": "learn"}, complete),
+        ({"command": "pause"}, learned(1)),
+        (labels(2, b=("roads", ROADS[1])), state("paused")),
+        ({"command": "view", "extent": play.view["extent"], "show": "uncertainty"}, None),
+        ({"command": "stop"}, lambda event: isinstance(event, events.Prediction) and event.show == "uncertainty"),
+    )
+    assert [event.sequence for event in player.all_of(events.Learned)] == [1]
+    first = next(event for event in player.told if isinstance(event, events.Prediction))
+    assert first.step == 0 and result["roads"] == 2
+
+
+def test_a_session_goes_on_from_its_folder(play):
+    before, _ = play(
+        ({"command": "learn"}, None),
+        (labels(1, a=("roads", ROADS[0]), b=("roads", ROADS[1])), None),
+        ({"command": "stop"}, learned(1)),
+    )
+    result, player = play((play.view, None), ({"command": "stop"}, complete))
+    assert result["step"] == before["step"] > 0 and result["roads"] == 2
+    assert player.all_of(events.Prediction)[-1].step == before["step"]
+    assert any("goes on" in event.message for event in player.all_of(events.Log))
+
+
+def test_the_end_of_the_commands_ends_the_session_with_a_result(play):
+    result, _ = play((labels(1, a=("roads", ROADS[0])), None))
+    assert result == {"folder": str(play.folder), "step": 0, "roads": 1}
+    assert json.loads((play.folder / "labels.json").read_text())["changes"][0]["id"] == "a"
+
+
+def test_what_is_malformed_is_warned_of_and_the_session_goes_on(play):
+    result, player = play(
+        (b"\xff{", None),
+        ({"command": "fly"}, None),
+        (labels(1, a=("aoi", ROADS[0]), b=("roads", ROADS[1])), None),
+        ({"command": "keep", "model": "/nowhere/at/all\x00"}, None),
+        ({"command": "view", "extent": [0, 0, 1, 1]}, None),
+        ({"command": "correct", "sequence": 1, "x": 1, "y": 1}, None),
+        ({"command": "stop"}, lambda event: isinstance(event, events.Correction)),
+    )
+    assert len(player.all_of(events.Warning)) == 4 and result["roads"] == 1
+    assert player.all_of(events.Correction)[0].message
+
+
+def test_a_model_that_cannot_be_written_is_told_and_the_session_goes_on(play, town):
+    _, player = play(
+        ({"command": "keep", "model": town.raster}, None),
+        ({"command": "keep", "model": str(play.folder)}, None),
+        ({"command": "stop"}, None),
+    )
+    assert ["not kept" in event.message for event in player.all_of(events.Warning)] == [True, True]
+    assert not player.all_of(events.Kept)
+
+
+def test_labels_of_files_are_there_from_the_beginning(play, town):
+    result, player = play(
+        ({"command": "learn"}, None),
+        ({"command": "stop"}, lambda event: isinstance(event, events.State) and event.step >= 1),
+        roads=town.roads,
+        aoi=town.aoi,
+    )
+    assert result["roads"] == len(ROADS)
+    assert player.all_of(events.State)[-1].labeled_px == 192 * 192
+
+
+def test_an_image_that_cannot_be_read_any_more_pauses_the_session(play, monkeypatch):
+    def fail(*_):
+        raise RasterioIOError("the drive is gone")
+
+    monkeypatch.setattr("training_core.geodata.rasters.Image.read", fail)
+    result, player = play((play.view, None), ({"command": "learn"}, state("paused")), ({"command": "stop"}, None))
+    assert any("cannot be read any more" in event.message for event in player.all_of(events.Warning))
+    assert result["step"] == 0
+
+
+def test_a_full_disk_costs_the_map_and_not_the_session(play, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("training_core.live.prediction_files._write", fail)
+    result, player = play(
+        (play.view, None),
+        ({"command": "learn"}, lambda event: isinstance(event, events.Warning)),
+        (labels(1, a=("roads", ROADS[0])), None),
+        ({"command": "stop"}, learned(1)),
+    )
+    assert result["step"] >= 1 and not player.all_of(events.Prediction)
+
+
+def test_a_loss_that_is_no_number_begins_anew_and_then_pauses(play, monkeypatch):
+    monkeypatch.setattr("training_core.learning.trainer.Trainer.step", lambda *_: float("nan"))
+    result, player = play(
+        ({"command": "learn"}, None),
+        (labels(1, a=("roads", ROADS[0])), None),
+        ({"command": "stop"}, state("paused")),
+    )
+    assert result == {"folder": str(play.folder), "step": 0, "roads": 1}
+    warnings = [event.message for event in player.all_of(events.Warning)]
+    assert "begins anew" in warnings[0] and "paused" in warnings[-1]
+
+
+def test_a_click_corrects_what_is_in_view(play):
+    x, y = on_map(ROADS[0]).centroid.coords[0]
+    _, player = play(
+        (play.view, None),
+        ({"command": "correct", "sequence": 5, "x": x, "y": y}, complete),
+        ({"command": "stop"}, lambda event: isinstance(event, events.Correction)),
+    )
+    (found,) = player.all_of(events.Correction)
+    assert found.sequence == 5 and found.layer in ("no_road", "roads", "")
+    assert bool(found.layer) == bool(found.geometry) != bool(found.message)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"width_field": "width"}, JobError),
+        ({"roads": "nowhere.gpkg"}, LabelError),
+        ({"aoi": "nowhere.gpkg"}, LabelError),
+        ({"no_road": "nowhere.gpkg"}, LabelError),
+    ],
+)
+def test_what_a_session_cannot_begin_with_is_refused(play, options, error):
+    with pytest.raises(error) as refused:
+        play(**options)
+    assert refused.value.remedy

@@ -1,0 +1,66 @@
+"""Lines of standard input: whole, in order, bounded, and their end."""
+
+import os
+import threading
+
+import pytest
+
+from training_core.system import input_lines
+from training_core.system.input_lines import TOO_LONG, InputLines
+
+
+def lines_of(*chunks):
+    """Return the lines of a pipe into which chunks are written, one after the other."""
+    reading, writing = os.pipe()
+    lines, ended = InputLines(), threading.Event()
+    thread = threading.Thread(target=lines.read, args=(reading, ended.set))
+    thread.start()
+    for chunk in chunks:
+        os.write(writing, chunk)
+    os.close(writing)
+    found = []
+    while (line := lines.get(5)) is not None:
+        found.append(line)
+    thread.join()
+    os.close(reading)
+    assert ended.is_set() and lines.is_over and lines.get(None) is None
+    return found
+
+
+def test_lines_come_whole_and_in_order():
+    assert lines_of(b"one\ntw", b"o\n\n  \nthree") == [b"one", b"two", b"three"]
+    assert lines_of() == []
+
+
+def test_a_line_without_an_end_does_not_fill_the_memory(monkeypatch):
+    monkeypatch.setattr(input_lines, "LONGEST_LINE_BYTES", 1000)
+    assert lines_of(b"a\n", b"x" * 900, b"x" * 900, b"x" * 50_000, b"\nb\n") == [b"a", TOO_LONG, b"b"]
+
+
+def test_without_a_line_one_waits_no_longer_than_told():
+    lines = InputLines()
+    assert lines.get(0) is None and lines.get(0.01) is None and not lines.is_over
+
+
+def test_a_closed_standard_input_has_no_lines():
+    reading, writing = os.pipe()
+    os.close(writing)
+    os.close(reading)
+    lines = InputLines()
+    lines.read(reading, lambda: None)
+    assert lines.get(1) is None and lines.is_over
+
+
+@pytest.mark.parametrize("count", [1, 2000])
+def test_lines_that_nobody_takes_wait_and_are_not_lost(count):
+    reading, writing = os.pipe()
+    lines = InputLines()
+    threading.Thread(target=lines.read, args=(reading, lambda: None), daemon=True).start()
+
+    def write():
+        for number in range(count):
+            os.write(writing, b"%d\n" % number)
+        os.close(writing)
+
+    threading.Thread(target=write, daemon=True).start()
+    assert [int(lines.get(5)) for _ in range(count)] == list(range(count))

@@ -1,0 +1,274 @@
+"""Label layers of a live session, watched: what is told to the worker of strokes, edits, undo, saving and removal."""
+
+import time
+
+import pytest
+from qgis.core import (
+    QgsCoordinateReferenceSystem,
+    QgsFeature,
+    QgsGeometry,
+    QgsProject,
+    QgsVectorLayer,
+    QgsVectorLayerUtils,
+)
+from qgis.PyQt.QtCore import QTimer
+from roadseg.qgis_roadseg.desktop.live_features import add_features
+from roadseg.qgis_roadseg.desktop.live_known import read_known
+from roadseg.qgis_roadseg.desktop.live_labels import Content, Label, LabelWatcher
+from roadseg.qgis_roadseg.layers import label_layers
+from roadseg.training_core.errors import LabelError
+
+pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
+
+UTM = QgsCoordinateReferenceSystem("EPSG:32645")
+LINE = "LineString (350000 3060000, 350010 3060000)"
+OTHER = "LineString (350000 3060000, 350020 3060000)"
+
+
+@pytest.fixture
+def labels(tmp_path):
+    """Label layers in a GeoPackage, by name."""
+    path = str(tmp_path / "labels.gpkg")
+    wanted = label_layers.LabelLayers(UTM, [], 6.0)
+    label_layers.write_label_layers(path, wanted, QgsProject.instance().transformContext(), str)
+    found = {name: QgsVectorLayer(label_layers.layer_uri(path, name), name, "ogr") for name in label_layers.NAMES}
+    QgsProject.instance().addMapLayers(list(found.values()))
+    return found
+
+
+class Told:
+    """A watcher, and what it has told since it was last asked."""
+
+    def __init__(self, application, known=()):
+        self.watcher = LabelWatcher(UTM, known)
+        self.lists, self.lost, self.forgotten, self.problems = [], [], [], []
+        self.watcher.changed.connect(self.lists.append)
+        self.watcher.lost.connect(lambda *names: self.lost.append(names))
+        self.watcher.forgotten.connect(self.forgotten.extend)
+        self.watcher.failed.connect(self.problems.append)
+        self._application = application
+
+    def rest(self, seconds=0.35):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._application.processEvents()
+            time.sleep(0.002)
+
+    def all(self):
+        self.rest()
+        changes = [change for each in self.lists for change in each]
+        self.lists.clear()
+        return changes
+
+    def geometries(self):
+        return [(change["id"], change["geometry"]) for change in self.all()]
+
+
+@pytest.fixture
+def told(qgis_app):
+    told = Told(qgis_app)
+    yield told
+    told.watcher.close()
+
+
+@pytest.fixture
+def roads(labels, told):
+    """The layer of roads, watched and edited."""
+    told.watcher.watch("roads", labels["roads"])
+    assert told.all() == []
+    labels["roads"].startEditing()
+    return labels["roads"]
+
+
+def draw(layer, wkt=LINE, **values):
+    own = {layer.fields().lookupField(name): value for name, value in values.items()}
+    feature = QgsVectorLayerUtils.createFeature(layer, QgsGeometry.fromWkt(wkt), own)
+    layer.beginEditCommand("draw")
+    layer.addFeature(feature)
+    layer.endEditCommand()
+    return next(each.id() for each in layer.getFeatures() if each.geometry().equals(feature.geometry()))
+
+
+def test_a_stroke_that_is_not_saved_is_told_with_its_width_and_certainty(roads, told):
+    draw(roads, width_m=4.5, sure=False)
+    assert told.all() == [{"layer": "roads", "id": "1", "geometry": LINE, "width_m": 4.5, "sure": False}]
+
+
+def test_undo_and_redo_are_told(roads, told):
+    draw(roads)
+    assert told.geometries() == [("1", LINE)]
+    roads.undoStack().undo()
+    assert told.geometries() == [("1", None)]
+    roads.undoStack().redo()
+    assert told.geometries() == [("2", LINE)]
+
+
+def test_a_changed_shape_or_width_is_told_under_the_same_id(roads, told):
+    feature_id = draw(roads)
+    told.all()
+    roads.changeGeometry(feature_id, QgsGeometry.fromWkt(OTHER))
+    assert told.geometries() == [("1", OTHER)]
+    roads.changeAttributeValue(feature_id, roads.fields().lookupField("width_m"), 9.0)
+    assert [(change["id"], change["width_m"]) for change in told.all()] == [("1", 9.0)]
+    roads.changeAttributeValue(feature_id, roads.fields().lookupField("road_class"), "track")
+    assert told.all() == []  # of which the worker learns nothing
+
+
+def test_saving_changes_ids_but_tells_nothing(roads, told):
+    feature_id = draw(roads)
+    told.all()
+    assert roads.commitChanges(False)
+    assert feature_id not in [each.id() for each in roads.getFeatures()] and told.all() == []
+    roads.deleteFeature(next(roads.getFeatures()).id())
+    assert told.geometries() == [("1", None)]
+
+
+def test_a_rollback_takes_back_what_was_told(roads, told):
+    draw(roads)
+    roads.commitChanges(False)
+    told.all()
+    draw(roads, OTHER)
+    assert told.geometries() == [("2", OTHER)]
+    roads.rollBack()
+    assert told.geometries() == [("2", None)]
+
+
+def test_several_strokes_within_a_moment_are_told_together(roads, told):
+    draw(roads)
+    draw(roads, OTHER)
+    told.rest()
+    (changes,) = told.lists
+    assert {change["geometry"] for change in changes} == {LINE, OTHER}
+
+
+def test_a_stroke_that_is_undone_at_once_is_not_told(roads, told):
+    draw(roads)
+    roads.undoStack().undo()
+    assert told.all() == []
+
+
+def test_layers_in_another_crs_are_told_in_that_of_the_image(told):
+    layer = QgsVectorLayer("LineString?crs=epsg:4326&field=width_m:double", "Wege", "memory")
+    QgsProject.instance().addMapLayer(layer)
+    feature = QgsFeature(layer.fields())
+    feature.setGeometry(QgsGeometry.fromWkt("LineString (85.5 27.6, 85.501 27.6)"))
+    layer.dataProvider().addFeature(feature)
+    told.watcher.watch("roads", layer)
+    (change,) = told.all()
+    geometry = QgsGeometry.fromWkt(change["geometry"])
+    # A thousandth of a degree at this latitude is 111,320 m x cos 27.6° / 1000; UTM's scale differs by 0.04 % at most.
+    assert geometry.length() == pytest.approx(98.65, rel=2e-3)
+    assert change["width_m"] is None and change["sure"] is True
+
+
+def test_what_cannot_be_transformed_is_left_out_with_a_word(told):
+    layer = QgsVectorLayer("Polygon?crs=epsg:4326", "Nirgends", "memory")
+    QgsProject.instance().addMapLayer(layer)
+    feature = QgsFeature()
+    feature.setGeometry(QgsGeometry.fromWkt("Polygon ((1e9 1e9, 2e9 1e9, 2e9 2e9, 1e9 1e9))"))
+    layer.dataProvider().addFeature(feature)
+    told.watcher.watch("aoi", layer)
+    assert told.all() == []
+    assert told.problems == [
+        "Features of the layer Nirgends cannot be transformed to the image's CRS, and are left out."
+    ]
+
+
+def test_a_removed_layer_is_told_by_its_name_and_its_features_stay(roads, told):
+    draw(roads)
+    roads.commitChanges()
+    told.all()
+    QgsProject.instance().removeMapLayer(roads.id())
+    assert told.lost == [("roads", "roads")]
+    assert told.all() == [] and told.watcher.count("roads") == 1
+
+
+def test_another_layer_in_its_place_tells_the_difference_alone(roads, told):
+    draw(roads)
+    draw(roads, OTHER)
+    told.all()
+    copy = QgsVectorLayer("LineString?crs=epsg:32645&field=width_m:double&field=sure:bool", "Kopie", "memory")
+    QgsProject.instance().addMapLayer(copy)
+    feature = QgsFeature(copy.fields())
+    feature.setGeometry(QgsGeometry.fromWkt(LINE))
+    feature.setAttributes([6.0, True])
+    copy.dataProvider().addFeature(feature)
+    told.watcher.watch("roads", copy)
+    assert told.geometries() == [("2", None)]
+
+
+def test_a_filter_is_followed(roads, told):
+    draw(roads, width_m=3.0)
+    draw(roads, OTHER, width_m=8.0)
+    roads.commitChanges()
+    told.all()
+    roads.setSubsetString("width_m > 5")
+    assert [geometry for _, geometry in told.geometries()] == [None]
+
+
+def test_what_an_earlier_session_knows_is_not_told_again_and_what_is_missing_is_named(labels, qgis_app, tmp_path):
+    path = tmp_path / "labels.json"
+    path.write_text(
+        '{"command": "labels", "sequence": 0, "changes": ['
+        '{"layer": "roads", "id": "7", "geometry": "LINESTRING (350000 3060000, 350010 3060000.0)", "width_m": 6,'
+        ' "sure": true},'
+        '{"layer": "roads", "id": "8", "geometry": "POLYGON ((0 0, 1 0, 1 1, 0 0))", "width_m": null, "sure": true}]}'
+    )
+    known = read_known(path, 3)
+    polygon = Content("Polygon ((0 0, 1 0, 1 1, 0 0))", None, True)
+    assert known == [Label("roads", "7", Content(LINE, 6.0, True)), Label("roads", "8", polygon)]
+    labels["roads"].startEditing()
+    draw(labels["roads"])
+    told = Told(qgis_app, known)
+    told.watcher.watch("roads", labels["roads"])
+    assert told.geometries() == [("8", None)] and told.forgotten == [known[1]]
+    draw(labels["roads"], OTHER)
+    assert told.geometries() == [("9", OTHER)]
+    told.watcher.close()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"changes": [1, {}, {"layer": 3}]}', "\0", '{"changes": 3}'])
+def test_a_file_of_labels_that_is_none_holds_none(tmp_path, text):
+    path = tmp_path / "labels.json"
+    path.write_text(text)
+    assert read_known(path, 3) == read_known(tmp_path / "missing", 3) == []
+
+
+def test_ten_thousand_roads_are_read_without_holding_up_the_window(labels, told):
+    layer, gaps, features = labels["roads"], [], []
+    for row in range(10_000):
+        feature = QgsFeature(layer.fields())
+        feature.setGeometry(QgsGeometry.fromWkt(f"LineString (350000 {row}, 350010 {row}, 350020 {row + 1})"))
+        features.append(feature)
+    layer.dataProvider().addFeatures(features)
+    last = [time.monotonic()]
+
+    def tick():
+        gaps.append(time.monotonic() - last[0])
+        last[0] = time.monotonic()
+
+    timer = QTimer()
+    timer.timeout.connect(tick)
+    timer.start(1)
+    told.watcher.watch("roads", layer)
+    while len(told.lists) < 1:
+        told.rest(0.1)
+    assert len(told.lists[0]) == 10_000
+    assert max(gaps) < 0.25  # some 30 ms on an idle machine
+
+
+def test_a_correction_of_a_layer_that_is_read_only_or_without_a_shape_is_refused(labels):
+    labels["roads"].setReadOnly(True)
+    with pytest.raises(LabelError, match="cannot be edited"):
+        add_features(labels["roads"], LINE, UTM, "")
+    with pytest.raises(LabelError, match="no shape"):
+        add_features(labels["aoi"], "no geometry", UTM, "")
+
+
+def test_a_correction_of_several_parts_becomes_as_many_features_that_one_undo_takes_back(labels):
+    layer = labels["no_road"]
+    parts = "MultiPolygon (((0 0, 1 0, 1 1, 0 0)),((5 5, 6 5, 6 6, 5 5)))"
+    assert add_features(layer, parts, UTM, "No road here") == 2
+    assert layer.featureCount() == 2 and layer.undoStack().undoText() == "No road here"
+    layer.undoStack().undo()
+    assert layer.featureCount() == 0

@@ -1,0 +1,87 @@
+"""Windows of an image, read when they are needed and kept in a bounded cache.
+
+Scope: pixel values and where there are data. Independent of labels and of models. An image may be larger than memory;
+a session needs what is around the labels and in view, again and again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+
+from ..geodata.rasters import Image
+from ..system.memory import available_bytes
+
+# Side of the squares that are read and kept.
+SQUARE_PX = 256
+# Values that are kept, and the share of the free memory that they may take.
+MOST_BYTES, SHARE_OF_MEMORY = 512 << 20, 1 / 8
+
+
+class ImageWindows:
+    """An image at the resolution that is worked at.
+
+    Parameters
+    ----------
+    image : Image
+        Open for as long as this is used.
+    """
+
+    def __init__(self, image: Image) -> None:
+        self._image, self.grid, self.name = image, image.grid, image.name
+        self._squares: OrderedDict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = OrderedDict()
+        self.most_bytes = int(min(MOST_BYTES, SHARE_OF_MEMORY * available_bytes()))
+        self.held_bytes = 0
+
+    def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
+        """Read a window, which may reach beyond the image: there are no data.
+
+        Parameters
+        ----------
+        column, row, width, height : int
+            The window in pixels of the grid.
+
+        Returns
+        -------
+        values : ndarray (bands, height, width), dtype of the raster
+        known : ndarray (height, width), bool
+            Where there are data.
+        """
+        known = np.zeros((height, width), dtype=bool)
+        values = None
+        for down in range(max(0, row) // SQUARE_PX, -(-min(row + height, self.grid.height) // SQUARE_PX)):
+            for across in range(max(0, column) // SQUARE_PX, -(-min(column + width, self.grid.width) // SQUARE_PX)):
+                part, has_data = self._square(down, across)
+                if values is None:
+                    values = np.zeros((len(part), height, width), dtype=part.dtype)
+                rows = _overlap(down * SQUARE_PX, has_data.shape[0], row, height)
+                columns = _overlap(across * SQUARE_PX, has_data.shape[1], column, width)
+                known[rows[1], columns[1]] = has_data[rows[0], columns[0]]
+                values[:, rows[1], columns[1]] = part[:, rows[0], columns[0]]
+        if values is None:
+            values = np.zeros((len(self._image.indexes), height, width), dtype=np.float32)
+        return values, known
+
+    def _square(self, down: int, across: int) -> tuple[np.ndarray, np.ndarray]:
+        found = self._squares.get((down, across))
+        if found is None:
+            column, row = across * SQUARE_PX, down * SQUARE_PX
+            width, height = min(SQUARE_PX, self.grid.width - column), min(SQUARE_PX, self.grid.height - row)
+            found = self._squares[down, across] = self._image.read(column, row, width, height)
+            self.held_bytes += _bytes(found)
+        self._squares.move_to_end((down, across))
+        while self.held_bytes > self.most_bytes and len(self._squares) > 1:
+            self.held_bytes -= _bytes(self._squares.popitem(last=False)[1])
+        return found
+
+
+def _overlap(at: int, size: int, begin: int, length: int) -> tuple[slice, slice]:
+    """Return where a span lies in a square, and in the span."""
+    first = max(at, begin)
+    last = max(first, min(at + size, begin + length))
+    return slice(first - at, last - at), slice(first - begin, last - begin)
+
+
+def _bytes(square: tuple[np.ndarray, np.ndarray]) -> int:
+    return square[0].nbytes + square[1].nbytes

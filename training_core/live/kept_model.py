@@ -1,0 +1,192 @@
+"""Keeping: the model of a session as a model file with its card, and a report, as a fine-tune writes them.
+
+Scope: card, report and output files. Independent of how the model was trained.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+from ..geodata.grid import Grid
+from ..geodata.raster_files import with_sources
+from ..geodata.rasters import Band
+from ..geodata.sources import source_name
+from ..jobs import Live
+from ..learning.history import Trained, best_at_threshold
+from ..models.base_model import BaseModel
+from ..models.engines import NativeEngine
+from ..models.model_card import ModelCard
+from ..models.model_file import save_model
+from ..reports.page import ImageSummary
+from ..reports.training_report import TrainingRecord, write_training_report
+from ..segmentation.pixel_metrics import Confusion, Scores
+from ..system import processor
+from ..system.outputs import Outputs
+from ..system.versions import versions
+from .commands import Keep
+from .drawn_labels import DrawnLabels
+from .learner import BATCH, CHIP_PX, RATE, RECIPE, Learner
+from .scoring import is_telling
+
+_STORED = ("batch_size", "accumulation", "optimizer", "clip_norm", "averaging", "frozen_stages")
+
+
+@dataclass(frozen=True)
+class Session:
+    """What a model file tells of the session that made it.
+
+    Parameters
+    ----------
+    job : Live
+    base : BaseModel
+    base_sha256 : str
+        Digest of its weights.
+    grid : Grid
+        Of the image, at the resolution that is worked at.
+    bands : tuple of Band
+        How its values are normalized.
+    engine : NativeEngine
+    """
+
+    job: Live
+    base: BaseModel
+    base_sha256: str
+    grid: Grid
+    bands: tuple[Band, ...]
+    engine: NativeEngine
+
+
+def keep(
+    command: Keep,
+    session: Session,
+    learner: Learner,
+    labels: DrawnLabels,
+    confusion: Confusion,
+    scores: list[tuple[int, float, float]],
+) -> Optional[float]:
+    """Write the model as it is, and the report if one is asked for; both or none.
+
+    Parameters
+    ----------
+    command : Keep
+    session : Session
+    learner : Learner
+    labels : DrawnLabels
+    confusion : Confusion
+        Of the model on held-out blocks.
+    scores : list of (int, float, float)
+        Step, seconds and F1 of the validations so far.
+
+    Returns
+    -------
+    float, optional
+        The validation F1 at the model's threshold; None where too little is held out to tell.
+
+    Raises
+    ------
+    OutputError
+        A file cannot be written, or would overwrite an input.
+    """
+    job = session.job
+    kept = best_at_threshold(learner.weights(), confusion)
+    if not is_telling(confusion):
+        kept = dataclasses.replace(kept, threshold=session.base.card.threshold)
+    card = _card(session, learner, labels, kept, is_telling(confusion))
+    with Outputs([*with_sources([job.raster]), job.roads, job.aoi, job.no_road, job.base_model]) as outputs:
+        path = outputs.stage(command.model)
+        report = outputs.stage(command.report) if command.report else None
+        save_model(path, kept.weights, card)
+        if report:
+            write_training_report(_record(session, learner, labels, kept, card, scores), report)
+    return kept.scores.f1 if is_telling(confusion) else None
+
+
+def _card(session: Session, learner: Learner, labels: DrawnLabels, kept: Trained, has_score: bool) -> ModelCard:
+    base = session.base.card
+    return ModelCard(
+        architecture=session.base.architecture,
+        bands=session.bands,
+        resolution_m=session.grid.resolution_m,
+        threshold=kept.threshold,
+        chip_px=CHIP_PX,
+        halo_px=base.halo_px,
+        training={
+            "images": [source_name(session.job.raster)],
+            "labeled_px": sum(labels.labeled_px.values()),
+            "minutes": round(learner.trained_s / 60, 2),
+            "steps": learner.step_count,
+            **{name: getattr(RECIPE, name) for name in _STORED},
+            "learning_rate": RATE,
+            "seed": session.job.seed,
+            "base_model": Path(session.job.base_model).name,
+            "base_sha256": session.base_sha256,
+            **({"attribution": base.attribution} if base.attribution else {}),
+            "engine": session.engine.name,
+            "precision": session.engine.precision,
+            "processor": processor.name(),
+            "notes": _notes(labels, has_score),
+        },
+        metrics=dataclasses.asdict(kept.scores) if has_score else {},
+        versions=versions(),
+        classes=base.classes,
+    )
+
+
+def _notes(labels: DrawnLabels, has_score: bool) -> list[str]:
+    notes = [f"Learned while {labels.roads} roads were drawn (live)."]
+    if not has_score:
+        notes.append("Too little of what is drawn lies in held-out blocks for a score and a threshold.")
+    return notes
+
+
+def _record(
+    session: Session,
+    learner: Learner,
+    labels: DrawnLabels,
+    kept: Trained,
+    card: ModelCard,
+    scores: list[tuple[int, float, float]],
+) -> TrainingRecord:
+    thinned = learner.losses[:: max(1, len(learner.losses) // 2000)]
+    return TrainingRecord(
+        options={**dataclasses.asdict(session.job), **{name: getattr(RECIPE, name) for name in _STORED}},
+        hardware=processor.name(),
+        engine=session.engine.name,
+        precision=session.engine.precision,
+        engine_reason=session.engine.reason,
+        images=[_summary(session, labels)],
+        steps=thinned,
+        validations=[(step, seconds, Scores(f1 / (2 - f1), f1, f1, f1)) for step, seconds, f1 in scores],
+        scores=kept.scores if card.metrics else None,
+        thresholds=kept.confusion.thresholds.tolist() if card.metrics else (),
+        sweep=kept.confusion.sweep() if card.metrics else (),
+        threshold=kept.threshold,
+        timings_s={"training": learner.trained_s},
+        images_per_s=BATCH * learner.steps_per_s,
+        notes=card.training["notes"],
+        steps_done=learner.step_count,
+        panels=(),
+        versions=card.versions,
+    )
+
+
+def _summary(session: Session, labels: DrawnLabels) -> ImageSummary:
+    held = [block for block in labels.labels if labels.is_held_out(block)]
+    labeled, road = sum(labels.labeled_px.values()), sum(labels.road_px.values())
+    held_px, held_road = sum(labels.labeled_px[block] for block in held), sum(labels.road_px[block] for block in held)
+    grid = session.grid
+    return ImageSummary(
+        name=source_name(session.job.raster),
+        width=grid.width,
+        height=grid.height,
+        resolution_m=grid.resolution_m,
+        labeled_share=labeled / (grid.width * grid.height),
+        road_share=road / max(1, labeled),
+        training_px=labeled - held_px,
+        validation_px=held_px,
+        training_road_share=(road - held_road) / max(1, labeled - held_px),
+        validation_road_share=held_road / max(1, held_px),
+    )

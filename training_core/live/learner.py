@@ -1,0 +1,203 @@
+"""Learner: the model of a live session as it learns, the model as it is shown, and the way back when labels go.
+
+Scope: weights, steps and learning rates. Independent of commands, files and of which chips come next.
+
+The learning rate is constant, since nobody knows when the session ends; the exponential moving average of the weights
+takes the place of its decay, and is what is shown and kept. Batch normalization keeps the base model's statistics: the
+chips of the first minutes are of a few places. The encoder is frozen: steps take half as long, and learned no less in
+as many of them (benchmarks/experiments.md).
+
+Erased labels are un-taught in two ways. The weights are drawn back toward the base model (L2-SP, Li et al., ICML 2018),
+by as much as was erased; and where labels were erased, the base model's own opinion is taught for a while, so that
+what the model learned there goes first.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..geodata.pixel_codes import BACKGROUND, CERTAIN, IGNORE, NO_DATA, ROAD
+from ..geodata.rasters import Band
+from ..geodata.tiling import Tile
+from ..jobs import StepOptions
+from ..learning.trainer import Trainer
+from ..learning.validation import BATCH_PX
+from ..models.architectures import build_network
+from ..models.base_model import BaseModel
+from ..models.engines import NativeEngine
+from ..segmentation.inference import Predictor, predict_pieces, read_piece
+from .chip_choice import ChipChoice
+from .held_out import BLOCK_PX, Block
+from .image_windows import ImageWindows
+
+CHIP_PX, BATCH = 128, 4
+RATE, WARM_UP_STEPS = 3e-4, 10
+RECIPE = StepOptions(
+    chip_px=CHIP_PX, batch_size=BATCH, frozen_stages=5, averaging=0.9, batch_norm="frozen", clip_norm=1.0
+)
+# Share of the way back to the base model at least, and at most, when labels are erased.
+LEAST_BACK, MOST_BACK = 0.15, 0.6
+# Only where the base model is this certain is its opinion taught, in as many blocks of an erased feature.
+CERTAIN_ROAD, CERTAIN_BACKGROUND, MOST_BACK_BLOCKS = 0.7, 0.3, 96
+_CONTEXT_PX = 32
+_PACE_STEPS = 10
+
+
+class Learner:
+    """A model that learns step by step.
+
+    Parameters
+    ----------
+    base : BaseModel
+    engine : NativeEngine
+    bands : tuple of Band
+        How values are normalized.
+    choice : ChipChoice
+
+    Attributes
+    ----------
+    step_count : int
+        Steps so far.
+    losses : list of (int, float, float, float)
+        Step, seconds of training, loss and learning rate of each step.
+    trained_s : float
+        Seconds spent on steps.
+    """
+
+    def __init__(self, base: BaseModel, engine: NativeEngine, bands: tuple[Band, ...], choice: ChipChoice) -> None:
+        self._base, self._engine, self._bands, self._choice = base, engine, bands, choice
+        model = self._base_network()
+        self._base_predictor = Predictor(engine.prepare_inference(model), engine, bands)
+        self._trainer = Trainer(model, engine, RECIPE)
+        self.step_count, self.trained_s = 0, 0.0
+        self.losses: list[tuple[int, float, float, float]] = []
+        self._since_reset = 0
+        self._recent_s: deque[float] = deque(maxlen=_PACE_STEPS)
+
+    @property
+    def steps_per_s(self) -> float:
+        """Pace of the last steps; 0 before the first."""
+        return len(self._recent_s) / sum(self._recent_s) if self._recent_s else 0.0
+
+    def step(self) -> tuple[float, set[Block]]:
+        """Learn from the next chips.
+
+        Returns
+        -------
+        loss : float
+            NaN or infinite where the step failed and changed nothing.
+        blocks : set of Block
+            New ones that it learned from.
+        """
+        began_s = time.perf_counter()
+        chips, labels, blocks = self._choice.draw(BATCH)
+        rate = RATE * min(1.0, (self._since_reset + 1) / WARM_UP_STEPS)
+        loss = self._trainer.step(chips, labels, rate)
+        taken_s = time.perf_counter() - began_s
+        self._recent_s.append(taken_s)
+        self.trained_s += taken_s
+        if math.isfinite(loss):
+            self.step_count, self._since_reset = self.step_count + 1, self._since_reset + 1
+            self.losses.append((self.step_count, self.trained_s, loss, rate))
+        return loss, blocks
+
+    def begin_anew(self) -> None:
+        """Go back to the base model, as after steps that failed."""
+        self._trainer = Trainer(self._base_network(), self._engine, RECIPE)
+        self._since_reset = 0
+
+    def forget(self, erased_px: int, left_px: int) -> None:
+        """Draw the weights back toward the base model.
+
+        Parameters
+        ----------
+        erased_px, left_px : int
+            Labeled pixels that are gone, and that are left.
+        """
+        if not left_px:
+            self.begin_anew()
+        elif self.step_count and erased_px:
+            share = erased_px / (erased_px + left_px)
+            self._trainer.draw_toward(self._base.weights, min(MOST_BACK, max(LEAST_BACK, share)))
+
+    def opinions(self, erased: Mapping[Block, np.ndarray], windows: ImageWindows) -> dict[Block, np.ndarray]:
+        """Return what the base model says where labels were erased.
+
+        Parameters
+        ----------
+        erased : mapping of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
+        windows : ImageWindows
+
+        Returns
+        -------
+        dict of Block to ndarray (BLOCK_PX, BLOCK_PX), uint8
+            ROAD or BACKGROUND where it is certain, and else IGNORE.
+        """
+        if not self.step_count:
+            return {}
+        blocks = list(erased)
+        blocks = blocks[:: max(1, -(-len(blocks) // MOST_BACK_BLOCKS))]
+        pieces = (
+            read_piece(block_tile(block), windows.read, self._bands, source=block, name=windows.name)
+            for block in blocks
+        )
+        found = {}
+        for piece, prediction in predict_pieces(self._base_predictor, pieces, BATCH_PX):
+            probability = prediction.probability
+            labels = np.full(probability.shape, IGNORE, dtype=np.uint8)
+            labels[probability <= CERTAIN_BACKGROUND * CERTAIN] = BACKGROUND
+            labels[(probability >= CERTAIN_ROAD * CERTAIN) & (probability != NO_DATA)] = ROAD
+            labels[~erased[piece.source]] = IGNORE
+            found[piece.source] = labels
+        return found
+
+    def _base_network(self) -> nn.Module:
+        model = build_network(self._base.architecture)
+        model.load_state_dict(self._base.weights)
+        return model
+
+    def shown(self) -> Predictor:
+        """Return the model as it is to be shown, which further steps do not change."""
+        if not self._since_reset:
+            return self._base_predictor
+        with self._trainer.validating(self._bands) as predictor:
+            return Predictor(self._engine.prepare_inference(predictor.model), self._engine, self._bands)
+
+    def weights(self) -> dict[str, torch.Tensor]:
+        """Return copies of the weights that are shown and kept: (...), float32 or int64, by name."""
+        return self._trainer.weights()
+
+    def state_dict(self) -> dict[str, torch.Tensor]:
+        """Return copies of all tensors that a step changes, (...), any dtype, by name."""
+        return self._trainer.state_dict()
+
+    def load_state_dict(self, state: dict[str, torch.Tensor], step: int) -> None:
+        """Go on from a state.
+
+        Parameters
+        ----------
+        state : dict of Tensor of any shape (...), any dtype
+            As `state_dict` returns it.
+        step : int
+            Steps until then.
+
+        Raises
+        ------
+        KeyError, IndexError, ValueError, RuntimeError
+            It is the state of another model.
+        """
+        self._trainer.load_state_dict(state)
+        self.step_count = self._since_reset = step
+
+
+def block_tile(block: Block, context_px: int = _CONTEXT_PX) -> Tile:
+    """Return a block as a tile with so much context on all sides, which may lie beyond the image."""
+    row, column = block
+    return Tile(column * BLOCK_PX, row * BLOCK_PX, BLOCK_PX, BLOCK_PX, *(context_px,) * 4)

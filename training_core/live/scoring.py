@@ -1,0 +1,78 @@
+"""Scoring: the model as it is shown, validated on held-out blocks, a batch at a time.
+
+Scope: labels, windows and counts. Independent of training. A score says as much as there is held out: with the first
+roads little, and more with each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..geodata.pixel_codes import IGNORE
+from ..learning.validation import BATCH_PX, HALO_PX
+from ..segmentation.inference import Predictor, predict_pieces, read_piece
+from ..segmentation.pixel_metrics import Confusion
+from .drawn_labels import DrawnLabels
+from .held_out import BLOCK_PX, Block, order_of
+from .image_windows import ImageWindows
+from .learner import block_tile
+
+# More blocks take too long, and tell little more.
+MOST_BLOCKS = 30
+# With fewer pixels, or none of road, a score would be chance.
+FEWEST_PX = 1000
+
+
+class Scoring:
+    """A validation under way.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    labels : DrawnLabels
+    windows : ImageWindows
+
+    Attributes
+    ----------
+    confusion : Confusion
+        Of the blocks so far.
+    """
+
+    def __init__(self, predictor: Predictor, labels: DrawnLabels, windows: ImageWindows) -> None:
+        self.confusion = Confusion()
+        blocks = order_of(block for block in labels.labels if labels.is_held_out(block))[:MOST_BLOCKS]
+        self._batches = self._scored(blocks, predictor, labels, windows)
+        self.is_complete = False
+
+    def advance(self) -> None:
+        """Score the next batch; afterwards `is_complete` says whether that was the last."""
+        self.is_complete = next(self._batches, None) is None
+
+    def finish(self) -> Confusion:
+        """Score all that is left, and return the counts."""
+        while not self.is_complete:
+            self.advance()
+        return self.confusion
+
+    def _scored(
+        self, blocks: list[Block], predictor: Predictor, labels: DrawnLabels, windows: ImageWindows
+    ) -> Iterator[int]:
+        """Yield the number of blocks of each batch, once it is scored."""
+        size = max(1, BATCH_PX // (BLOCK_PX + 2 * HALO_PX) ** 2)
+        for first in range(0, len(blocks), size):
+            batch = blocks[first : first + size]
+            pieces = (
+                read_piece(block_tile(block, HALO_PX), windows.read, predictor.bands, source=block, name=windows.name)
+                for block in batch
+            )
+            for piece, found in predict_pieces(predictor, pieces, BATCH_PX):
+                row, column = piece.source
+                truth = labels.read(column * BLOCK_PX, row * BLOCK_PX, BLOCK_PX, BLOCK_PX, held_out=True)
+                truth[~piece.wanted] = IGNORE
+                self.confusion.add(found.probability, truth)
+            yield len(batch)
+
+
+def is_telling(confusion: Confusion) -> bool:
+    """Whether counts are enough for a score: there is road, and more than a few pixels."""
+    return confusion.count >= FEWEST_PX and confusion.road_share > 0

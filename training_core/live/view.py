@@ -1,0 +1,351 @@
+"""The view: what is on the map is predicted piece by piece, first coarsely, then at full resolution from the middle on.
+
+Scope: windows of the image and their probability. Independent of training, commands and files.
+
+Between two pieces commands are heard, so a piece takes about PIECE_S, by the pace so far. When the model has changed,
+what it said before stays where it has not spoken yet: nothing flickers, and the coarse pass is left out. Where the
+view moves, what has been predicted moves along, and only what came into view is computed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..geodata.pixel_codes import NO_DATA, to_byte
+from ..geodata.tiling import STRIDE_PX, Tile, round_up
+from ..segmentation.inference import Predictor, predict_pieces, read_piece
+from .image_windows import ImageWindows
+
+# Context around a piece: seams are hardly visible, and a wider one would cost more than it shows.
+HALO_PX = 32
+# About how long a piece may take, and its sides.
+PIECE_S, SMALLEST_PX, USUAL_PX, LARGEST_PX = 0.5, 224, 416, 992
+# Of a larger view only the middle is predicted.
+MOST_PX = 16_000_000
+# Share of the view around it that is predicted, too, where nothing else is to be done.
+MARGIN = 1 / 8
+# The coarse pass: about this ground resolution, and from this share of the view on that has not been predicted.
+COARSE_M, WORTH_COARSE = 1.2, 0.25
+# How fast a new pace is believed.
+_PACE_SHARE = 0.3
+
+Window = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A window to predict: column, row, width and height in pixels of the grid; coarsely, or in the margin."""
+
+    window: Window
+    is_coarse: bool = False
+    is_margin: bool = False
+
+
+class View:
+    """The probability of what is in view.
+
+    Parameters
+    ----------
+    windows : ImageWindows
+
+    Attributes
+    ----------
+    window : tuple of int, optional
+        Column, row, width and height of the view in pixels of the grid; None before there is any.
+    canvas : tuple of int
+        The same with the margin.
+    values : ndarray (height, width), uint8
+        Probability of the canvas, see `to_byte`; NO_DATA where nothing was predicted, either.
+    is_cut : bool
+        Whether the view is too large, and only its middle is predicted.
+    changed_s : float
+        When the view or the model last changed, by `time.perf_counter`.
+    """
+
+    def __init__(self, windows: ImageWindows) -> None:
+        self._windows = windows
+        self.window: Window | None = None
+        self.canvas: Window = (0, 0, 0, 0)
+        self.values = np.full((0, 0), NO_DATA, dtype=np.uint8)
+        self._is_current = np.zeros((0, 0), dtype=bool)
+        self._is_told = np.zeros((0, 0), dtype=bool)
+        self._work: deque[_Work] = deque()
+        self._coarse_left = 0
+        self._predictor: Predictor | None = None
+        self._factor = max(2, round(COARSE_M / windows.grid.resolution_m))
+        self._s_per_px = 0.0
+        self._was_full = self.is_cut = False
+        self.changed_s = time.perf_counter()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of the view has been predicted by the current model, but for the margin."""
+        return all(work.is_margin for work in self._work)
+
+    @property
+    def has_margin_left(self) -> bool:
+        """Whether a part of the margin has not been predicted by the current model."""
+        return bool(self._work)
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether all that is known so far is coarse."""
+        return self._factor > 1 and not self._is_current.any() and not self._was_full
+
+    @property
+    def factor(self) -> int:
+        """How many pixels of the grid make up a side of one of the coarse pass."""
+        return self._factor
+
+    @property
+    def fraction(self) -> float:
+        """Share of the view that the current model has predicted at full resolution, from 0 to 1."""
+        return float(self._is_current[self._inner].mean()) if self.window else 0.0
+
+    def move(self, extent: tuple[float, float, float, float]) -> None:
+        """Look at another part of the image.
+
+        Parameters
+        ----------
+        extent : tuple of float
+            Left, bottom, right and top in the CRS of the image.
+        """
+        former = self.canvas, self.values, self._is_current, self._is_told
+        self.window, self.is_cut = self._window_of(extent)
+        self.canvas = self._with_margin(self.window) if self.window else (0, 0, 0, 0)
+        shape = self.canvas[3], self.canvas[2]
+        self.values = np.full(shape, NO_DATA, dtype=np.uint8)
+        self._is_current, self._is_told = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+        canvas, *arrays = former
+        for old, new in zip(arrays, (self.values, self._is_current, self._is_told)):
+            copy_overlap(old, canvas, new, self.canvas)
+        self._was_full = bool(self._is_told.any())
+        self.changed_s = time.perf_counter()
+        self._plan()
+
+    def renew(self, predictor: Predictor) -> None:
+        """Predict anew with another model."""
+        self._predictor = predictor
+        self._is_current[:] = False
+        self._was_full = bool(self._is_told.any())
+        self.changed_s = time.perf_counter()
+        self._plan()
+
+    def give_up(self) -> None:
+        """Leave what has not been predicted as it is, until the view or the model changes."""
+        self._work.clear()
+        self._coarse_left = 0
+
+    def advance(self) -> bool:
+        """Predict the next piece; return whether there is something new to be shown."""
+        work = self._work.popleft()
+        if work.is_coarse:
+            self._predict_coarsely(work.window)
+            self._coarse_left -= 1
+            return not self._coarse_left
+        return self._predict(work.window)
+
+    def part(self, window: Window) -> np.ndarray | None:
+        """Return what the current model says of a window, (height, width), uint8; None unless it is all known."""
+        column, row, width, height = window
+        left, top = column - self.canvas[0], row - self.canvas[1]
+        inside = left >= 0 and top >= 0 and left + width <= self.canvas[2] and top + height <= self.canvas[3]
+        rows, columns = slice(top, top + height), slice(left, left + width)
+        if not inside or not self._is_current[rows, columns].all():
+            return None
+        return self.values[rows, columns]
+
+    @property
+    def inner(self) -> np.ndarray:
+        """Probability of the view without its margin, (height, width), uint8."""
+        return self.values[self._inner]
+
+    @property
+    def _inner(self) -> tuple[slice, slice]:
+        column, row, width, height = self.window or (0, 0, 0, 0)
+        left, top = column - self.canvas[0], row - self.canvas[1]
+        return slice(top, top + height), slice(left, left + width)
+
+    def _window_of(self, extent: tuple[float, float, float, float]) -> tuple[Window | None, bool]:
+        """Return the window of the image that an extent covers, or its middle; None where there is no image."""
+        left, bottom, right, top = extent
+        grid = self._windows.grid
+        corners = [~grid.transform @ corner for corner in ((left, bottom), (left, top), (right, bottom), (right, top))]
+        columns, rows = ([corner[axis] for corner in corners] for axis in (0, 1))
+        first = [max(0, math.floor(min(places))) for places in (columns, rows)]
+        last = [min(size, math.ceil(max(places))) for places, size in zip((columns, rows), (grid.width, grid.height))]
+        sides = [end - begin for begin, end in zip(first, last)]
+        if min(sides) <= 0:
+            return None, False
+        is_cut = sides[0] * sides[1] > MOST_PX
+        if is_cut:
+            share = math.sqrt(MOST_PX / (sides[0] * sides[1]))
+            kept = [max(1, min(side, int(side * share))) for side in sides]
+            first = [begin + (side - size) // 2 for begin, side, size in zip(first, sides, kept)]
+            sides = kept
+        return (first[0], first[1], sides[0], sides[1]), is_cut
+
+    def _with_margin(self, window: Window) -> Window:
+        column, row, width, height = window
+        grid, across, down = self._windows.grid, int(width * MARGIN), int(height * MARGIN)
+        left, top = max(0, column - across), max(0, row - down)
+        right, bottom = min(grid.width, column + width + across), min(grid.height, row + height + down)
+        return left, top, right - left, bottom - top
+
+    def _plan(self) -> None:
+        """Settle what is to be predicted, in which order."""
+        self._work.clear()
+        self._coarse_left = 0
+        if self.window is None or self._predictor is None:
+            return
+        side = self._side_px()
+        if not self._is_told[self._inner].mean() > 1 - WORTH_COARSE:
+            coarse = list(_divided(self.window, side * self._factor, self._factor))
+            self._work.extend(_Work(window, is_coarse=True) for window in coarse)
+            self._coarse_left = len(coarse)
+        self._work.extend(_Work(window) for window in self._from_the_middle(self.window, side))
+        for strip in _around(self.window, self.canvas):
+            self._work.extend(_Work(window, is_margin=True) for window in _divided(strip, side))
+
+    def _side_px(self) -> int:
+        """Return the side of a piece by the pace so far, a multiple of the stride."""
+        if not self._s_per_px:
+            return USUAL_PX
+        side = int(math.sqrt(PIECE_S / self._s_per_px)) - 2 * HALO_PX
+        return min(LARGEST_PX, max(SMALLEST_PX, side // STRIDE_PX * STRIDE_PX))
+
+    def _from_the_middle(self, window: Window, side: int) -> list[Window]:
+        """Return the pieces of a window that the current model has not predicted, the nearest to the middle first."""
+        column, row, width, height = window
+        x, y = column + width / 2, row + height / 2
+        pieces = [missing for piece in _divided(window, side) if (missing := self._missing(piece))]
+        return sorted(pieces, key=lambda each: (each[0] + each[2] / 2 - x) ** 2 + (each[1] + each[3] / 2 - y) ** 2)
+
+    def _missing(self, window: Window) -> Window | None:
+        """Return the smallest window with all of another that the current model has not predicted; None if nothing."""
+        column, row, width, height = window
+        left, top = column - self.canvas[0], row - self.canvas[1]
+        missing = ~self._is_current[top : top + height, left : left + width]
+        rows, columns = np.flatnonzero(missing.any(axis=1)), np.flatnonzero(missing.any(axis=0))
+        if not len(rows):
+            return None
+        return (
+            column + int(columns[0]), row + int(rows[0]),
+            int(columns[-1] - columns[0]) + 1, int(rows[-1] - rows[0]) + 1,
+        )  # fmt: skip
+
+    def _predict(self, window: Window) -> bool:
+        """Predict a window, and return whether that was to be done."""
+        missing = self._missing(window)
+        if missing is None:
+            return False
+        tile = _tile_around(missing, self._windows.grid.width, self._windows.grid.height)
+        began_s = time.perf_counter()
+        piece = read_piece(tile, self._windows.read, self._predictor.bands, name=self._windows.name)
+        ((_, prediction),) = predict_pieces(self._predictor, [piece], 0)
+        self._note_pace(began_s, piece.image[0].size)
+        self._put(missing, prediction.probability)
+        self._mark(missing, self._is_current)
+        self._mark(missing, self._is_told)
+        return True
+
+    def _predict_coarsely(self, window: Window) -> None:
+        """Predict a window at a lower resolution, and fill what nothing is known of."""
+        factor, grid = self._factor, self._windows.grid
+        column, row, width, height = window
+        margin = HALO_PX * factor
+        left, top = max(0, column - margin), max(0, row - margin)
+        right, bottom = min(grid.width, column + width + margin), min(grid.height, row + height + margin)
+        across, down = -(-(right - left) // factor), -(-(bottom - top) // factor)
+        began_s = time.perf_counter()
+        values, known = _pooled(*self._windows.read(left, top, across * factor, down * factor), factor)
+        probability = to_byte(self._predictor.probability(values, known), known)
+        self._note_pace(began_s, round_up(across) * round_up(down))
+        full = np.repeat(np.repeat(probability, factor, axis=0), factor, axis=1)
+        self._put(window, full[row - top : row - top + height, column - left : column - left + width], is_filling=True)
+
+    def _put(self, window: Window, found: np.ndarray, is_filling: bool = False) -> None:
+        column, row, width, height = window
+        left, top = column - self.canvas[0], row - self.canvas[1]
+        part = np.s_[top : top + height, left : left + width]
+        self.values[part] = np.where(self._is_told[part], self.values[part], found) if is_filling else found
+
+    def _mark(self, window: Window, where: np.ndarray) -> None:
+        column, row, width, height = window
+        left, top = column - self.canvas[0], row - self.canvas[1]
+        where[top : top + height, left : left + width] = True
+
+    def _note_pace(self, began_s: float, px: int) -> None:
+        if px:
+            pace = (time.perf_counter() - began_s) / px
+            self._s_per_px += (pace - self._s_per_px) * (_PACE_SHARE if self._s_per_px else 1)
+
+
+def _divided(window: Window, side_px: int, multiple: int = 1) -> Iterator[Window]:
+    """Yield equal parts of a window, none larger than a side, whose starts are multiples of a number from its own."""
+    column, row, width, height = window
+    steps = [-(-size // -(-size // side_px)) if size else 1 for size in (width, height)]
+    across, down = (-(-step // multiple) * multiple for step in steps)
+    for top in range(0, height, down):
+        for left in range(0, width, across):
+            yield column + left, row + top, min(across, width - left), min(down, height - top)
+
+
+def _around(inner: Window, outer: Window) -> Iterator[Window]:
+    """Yield what is in one window but not in another one within it: above, below, left and right."""
+    column, row, width, height = inner
+    left, top, across, down = outer
+    strips = (
+        (left, top, across, row - top),
+        (left, row + height, across, top + down - row - height),
+        (left, row, column - left, height),
+        (column + width, row, left + across - column - width, height),
+    )
+    yield from (strip for strip in strips if strip[2] > 0 and strip[3] > 0)
+
+
+def _tile_around(window: Window, width: int, height: int) -> Tile:
+    """Return a window as a tile with a halo that begins at a multiple of the stride, within an image of a size."""
+    starts, ends = [], []
+    for at, length, size in ((window[0], window[2], width), (window[1], window[3], height)):
+        starts.append(at - max(0, at - HALO_PX) // STRIDE_PX * STRIDE_PX)
+        ends.append(min(size, round_up(at + length + HALO_PX)) - at - length)
+    return Tile(*window, starts[0], starts[1], ends[0], ends[1])
+
+
+def _pooled(values: np.ndarray, known: np.ndarray, factor: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means over squares of pixels with data, (bands, rows, columns), float32, and which have any, bool."""
+    bands, height, width = values.shape
+    split = height // factor, factor, width // factor, factor
+    has_data = known.reshape(split)
+    count = has_data.sum(axis=(1, 3))
+    total = np.where(has_data, values.reshape(bands, *split), 0).sum(axis=(2, 4), dtype=np.float32)
+    return total / np.maximum(1, count), count > 0
+
+
+def copy_overlap(old: np.ndarray, from_window: Window, new: np.ndarray, to_window: Window) -> None:
+    """Copy what two arrays over windows have in common from one to the other.
+
+    Parameters
+    ----------
+    old, new : ndarray (height, width), any dtype
+        The second one is changed.
+    from_window, to_window : tuple of int
+        Column, row, width and height of either.
+    """
+    spans = []
+    for axis in (0, 1):
+        first = max(from_window[axis], to_window[axis])
+        last = min(from_window[axis] + from_window[axis + 2], to_window[axis] + to_window[axis + 2])
+        if last <= first:
+            return
+        spans.append((slice(first - from_window[axis], last - from_window[axis]),
+                      slice(first - to_window[axis], last - to_window[axis])))  # fmt: skip
+    (columns, new_columns), (rows, new_rows) = spans
+    new[new_rows, new_columns] = old[rows, columns]

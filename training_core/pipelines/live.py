@@ -1,0 +1,88 @@
+"""The job live: a session that learns from roads while they are drawn, and shows what it has learned.
+
+Scope: opens what a session works with. Independent of how it goes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .. import events
+from ..errors import JobError
+from ..events import Reporter
+from ..geodata.grid import grid_of
+from ..geodata.model_input import IMAGE, find_bands, measure_scaling
+from ..geodata.rasters import Image, open_raster
+from ..jobs import Live
+from ..jobs.architectures import AS_BASE
+from ..live.first_labels import first_labels
+from ..live.image_windows import ImageWindows
+from ..live.kept_model import Session
+from ..live.session import LiveSession
+from ..live.session_folder import SessionFolder
+from ..models.architectures import LIBRARY
+from ..models.base_model import BaseModel, read_base_model
+from ..models.engines import NativeEngine, choose_precision
+from ..models.model_file import weights_sha256
+from ..system.prefetch import preload
+
+# An image coarser than the base model's resolution by no more than this is worked at as it is: the model soon learns
+# to read it, and fewer pixels are to be predicted.
+COARSEST_RATIO = 2.0
+# What a session holds beside the image: weights of the model as it learns, its average, two moments of the optimizer,
+# the base model and the one that is shown, twice where they are made ready to infer; and the activations of a step.
+_COPIES, _STEP_BYTES = 8, 700 << 20
+
+
+def run(job: Live, reporter: Reporter) -> dict[str, Any]:
+    """Do the job; see `jobs.Live`.
+
+    Raises
+    ------
+    JobError
+        The base model is no model of RoadSeg.
+    """
+    preload(LIBRARY)
+    reporter.pass_on(events.State(events.LOADING, "Loading the model and the image"))
+    torch.manual_seed(job.seed)
+    torch.set_num_threads(job.threads or torch.get_num_threads())
+    base = read_base_model(job.base_model, AS_BASE, AS_BASE, reporter)
+    if base is None or base.card is None:
+        raise JobError(
+            f"The base model (base_model) {job.base_model} is no model of RoadSeg, so that there is nothing to show.",
+            "Choose starter, or a model made by Fine-tune a model.",
+        )
+    engine, sha256 = NativeEngine(choose_precision(job.precision, reporter.log)), weights_sha256(base.weights)
+    with open_raster(job.raster) as dataset:
+        indexes = find_bands(dataset, base.card.input)
+        with Image(dataset, indexes, _resolution_m(job, base, grid_of(dataset).resolution_m)) as image:
+            bands = measure_scaling(image, base.card.bands) if base.card.scaling == IMAGE else base.card.bands
+            labels = first_labels(job, image.grid)
+            with SessionFolder(job.folder, job.raster, sha256, image.grid, reporter) as folder:
+                windows = ImageWindows(image)
+                _tell(windows, base, engine, reporter)
+                session = LiveSession(Session(job, base, sha256, image.grid, bands, engine), windows, folder, reporter)
+                session.resume()
+                session.begin_with(labels)
+                return session.run()
+
+
+def _resolution_m(job: Live, base: BaseModel, own_m: float) -> float:
+    """Return the ground resolution to work at, in meters; 0 for the image's own."""
+    if job.resolution_m:
+        return job.resolution_m
+    wanted_m = base.card.resolution_m
+    return 0.0 if wanted_m <= own_m <= COARSEST_RATIO * wanted_m else wanted_m
+
+
+def _tell(windows: ImageWindows, base: BaseModel, engine: NativeEngine, reporter: Reporter) -> None:
+    """Log what the session works at, and how much memory it takes at most."""
+    weights = sum(each.numel() * each.element_size() for each in base.weights.values())
+    most_bytes = windows.most_bytes + _COPIES * weights + _STEP_BYTES
+    grid = windows.grid
+    reporter.log(
+        f"{windows.name}: {grid.width} x {grid.height} px at {grid.resolution_m:.2f} m, {engine.precision}; memory for "
+        f"the model, a step and image windows up to {most_bytes / 1e9:.1f} GB, besides drawn labels and the view."
+    )

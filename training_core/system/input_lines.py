@@ -1,0 +1,77 @@
+"""Lines of standard input, read in a thread and handed over by a queue.
+
+Scope: bytes, lines and their limits. Independent of what the lines say. A line without an end would fill the memory,
+and so would lines that nobody takes: both are bounded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+from collections.abc import Callable, Iterator
+from typing import Optional
+
+# A line that names some ten thousand drawn roads. Of a longer one, nothing is handed over but that it was too long.
+LONGEST_LINE_BYTES = 16 << 20
+# So many lines wait; then the reader waits, and the client with it.
+MOST_WAITING = 256
+TOO_LONG = b""
+_CHUNK_BYTES = 1 << 16
+
+
+class InputLines:
+    """Lines as they come; see `events.LineSource`."""
+
+    def __init__(self) -> None:
+        self._lines: queue.Queue[Optional[bytes]] = queue.Queue(MOST_WAITING)
+        self._is_over = False
+
+    def get(self, timeout_s: Optional[float]) -> Optional[bytes]:
+        """Return the next line, without its end; TOO_LONG for one that was; None where none comes in time, or ever."""
+        if self._is_over:
+            return None
+        try:
+            line = self._lines.get(timeout=timeout_s) if timeout_s != 0 else self._lines.get_nowait()
+        except queue.Empty:
+            return None
+        self._is_over = line is None
+        return line
+
+    @property
+    def is_over(self) -> bool:
+        """Whether standard input has ended, and all lines have been taken."""
+        return self._is_over
+
+    def read(self, descriptor: int, ended: Callable[[], None]) -> None:
+        """Hand over the lines of a file descriptor until it ends; then say so.
+
+        Parameters
+        ----------
+        descriptor : int
+        ended : callable
+            Called at the end, before the last lines may have been taken.
+        """
+        for line in _lines_of(descriptor):
+            self._lines.put(line)
+        ended()
+        self._lines.put(None)
+
+
+def _lines_of(descriptor: int) -> Iterator[bytes]:
+    """Yield the lines of a file descriptor that are not empty; TOO_LONG for one that is too long."""
+    begun, is_too_long = bytearray(), False
+    with contextlib.suppress(OSError):  # standard input is closed
+        while chunk := os.read(descriptor, _CHUNK_BYTES):
+            *ends, rest = chunk.split(b"\n")
+            for end in ends:
+                begun += end
+                is_too_long = is_too_long or len(begun) > LONGEST_LINE_BYTES
+                if is_too_long or begun.strip():
+                    yield TOO_LONG if is_too_long else bytes(begun)
+                begun, is_too_long = bytearray(), False
+            begun += rest
+            if len(begun) > LONGEST_LINE_BYTES:
+                begun, is_too_long = bytearray(), True
+    if begun.strip():
+        yield bytes(begun)
