@@ -41,9 +41,7 @@ def nothing_found(raster: RoadRaster) -> str:
     return f"{said} No probability reaches the threshold of {raster.threshold:.2f}: the highest is {highest:.2f}."
 
 
-def doubts(
-    raster: RoadRaster, graph: Graph, probability: np.ndarray, road_share: float, area_km2: float
-) -> list[str]:
+def doubts(raster: RoadRaster, graph: Graph, probability: np.ndarray, road_share: float, area_km2: float) -> list[str]:
     """Return what is doubtful, a sentence or two each.
 
     Parameters
