@@ -16,7 +16,9 @@ def test_setupruntime_finds_the_one_that_is_named(play_runtime, monkeypatch):
     assert result["VERSION"] == "python 3.11.2, torch 2.8.0"
 
 
-def test_setupruntime_tells_what_failed(no_runtime, tmp_path):
+def test_setupruntime_tells_what_failed(no_runtime, tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)  # what pip is told on this machine, such as other wheels
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
     (tmp_path / "empty").mkdir()
     told = failure("setupruntime", {"WHEELS": str(tmp_path / "empty"), "REQUIREMENTS": "native"})
     assert "No matching distribution" in told
