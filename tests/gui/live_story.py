@@ -127,16 +127,15 @@ def draw_roads(stage: Stage, plan: dict, pictures: Path, ear: Ear) -> Iterator[U
     iface.actionAddFeature().trigger()
     stage.seen["strokes"], frame = [], Frames(pictures, plan.get("clips", False))
     frame.take()
-    for number, line in enumerate(longest_in_view(layer("True roads"), plan.get("roads", 5))):
+    for line in longest_in_view(layer("True roads"), plan.get("roads", 5)):
         yield from draw(stage, roads, line, ear)
         yield from rest(1.0)
         frame.take()
-        if number == 1:
-            hands.picture(iface.mainWindow(), pictures / "tutorial_live_learning.png")
     stage.step("learning")
     for _ in range(plan.get("rests", 4)):
         yield from rest(4)
         frame.take()
+    hands.picture(iface.mainWindow(), pictures / "tutorial_live_learning.png")
     stage.seen["labels"] = roads.featureCount()
     stage.seen["scores"] = panel().chart.scores
     stage.seen["numbers"] = panel().numbers.text()

@@ -33,6 +33,9 @@ class Until:
 class Stage(QObject):
     """Goes on with a story whenever what it waits for is so, and notes how long the window did not answer.
 
+    That is measured in two ways: as the time in which it did not, and as the processor's time that the window's thread
+    took in it, which other processes do not lengthen.
+
     A story must not block: what opens a dialog has to be put into the event loop, in which the story goes on.
 
     Parameters
@@ -46,10 +49,11 @@ class Stage(QObject):
     def __init__(self, told: Path, limit_s: float) -> None:
         super().__init__()
         self.seen = {"steps": {}, "error": "", "exceptions": []}
-        self.longest_gap_s = 0.0
+        self.longest_gap_s = self.longest_work_s = 0.0
         self._told = told
         self._wait, self._deadline = None, 0.0
         self._last = self._began = time.monotonic()
+        self._last_worked_s = time.thread_time()
         self._step = ""
         self._timer = QTimer(self)
         self._timer.setInterval(TICK_MS)
@@ -68,13 +72,16 @@ class Stage(QObject):
         """Note that a step begins, and how the last one went."""
         now = time.monotonic()
         if self._step:
-            took = {"seconds": round(now - self._began, 2), "longest_gap_s": round(self.longest_gap_s, 3)}
-            self.seen["steps"][self._step] = took
-        self._step, self._began, self.longest_gap_s = name, now, 0.0
+            longest = {"longest_gap_s": self.longest_gap_s, "longest_work_s": self.longest_work_s}
+            took = {"seconds": now - self._began, **longest}
+            self.seen["steps"][self._step] = {name: round(value, 3) for name, value in took.items()}
+        self._step, self._began = name, now
+        self.longest_gap_s = self.longest_work_s = 0.0
 
     def _tick(self) -> None:
         now = time.monotonic()
         self.longest_gap_s = max(self.longest_gap_s, now - self._last - TICK_MS / 1000)
+        self.longest_work_s = max(self.longest_work_s, time.thread_time() - self._last_worked_s)
         try:
             self._go_on(now)
         except StopIteration:
@@ -83,7 +90,7 @@ class Stage(QObject):
             self.seen["error"] = traceback.format_exc()
             self._end()
         # What the story itself does, such as taking a picture, is not the window's slowness.
-        self._last = time.monotonic()
+        self._last, self._last_worked_s = time.monotonic(), time.thread_time()
 
     def _go_on(self, now: float) -> None:
         if self._wait is None or self._wait.is_so():
