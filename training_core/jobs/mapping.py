@@ -52,8 +52,8 @@ def _breaks_option() -> str:
         "",
         "Likely breaks",
         "Places to write where the network may be broken: gaps that were not joined, dead ends that were removed, and "
-        "components apart. Their rank is by how many shortest paths would change if there is a road, times its "
-        "probability: look at the first ten.",
+        "components apart. Their rank is by how many shortest paths would change if there is a road: look at the first "
+        "ten.",
         kind=VECTOR_OUTPUT,
     )
 

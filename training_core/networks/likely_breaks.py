@@ -30,7 +30,7 @@ _SAME_PLACE_M = 15.0
 
 @dataclass(frozen=True)
 class Breaks:
-    """Places where a network may be broken, those first where most shortest paths are expected to change.
+    """Places where a network may be broken, those first where most shortest paths would change.
 
     Parameters
     ----------
@@ -198,10 +198,14 @@ def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:
 
 
 def _one_for_each_place(breaks: Breaks) -> Breaks:
-    """Return the breaks where most paths are expected to change first, without others at the same place."""
-    expected = np.where(np.isnan(breaks.probability), 1, breaks.probability) * breaks.paths_share
-    order = np.lexsort((*breaks.points.T, np.round(-expected, 2 * TIE_DIGITS)))
-    order = order[expected[order] > 0]
+    """Return the breaks where most paths would change first, without others at the same place.
+
+    Of those that change as many, the likelier ones come first. How likely each is has no more say: a model is most sure
+    of what it cannot see.
+    """
+    unlikely = np.where(np.isnan(breaks.probability), 0, 1 - breaks.probability)
+    order = np.lexsort((*breaks.points.T, *np.round((unlikely, -breaks.paths_share), 2 * TIE_DIGITS)))
+    order = order[breaks.paths_share[order] > 0]
     breaks = breaks.select(order)
     is_taken = np.zeros(len(order), dtype=bool)
     for each, around in enumerate(KDTree(breaks.points).query_ball_point(breaks.points, _SAME_PLACE_M)):
