@@ -109,7 +109,8 @@ def save(path: Path, image: np.ndarray, part: tuple[int, int, int], network: Net
     axes.set_axis_off()
     figure.savefig(path)
     with Image.open(path) as picture:
-        picture.convert("RGB").quantize(2 * COLORS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+        few = picture.convert("RGB").quantize(2 * COLORS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
 
 
 if __name__ == "__main__":
