@@ -2,11 +2,11 @@
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/live.py --scenes generated banepa --seeds 0 1 2`.
 
-The annotator looks at the western part of a scene and takes 6 s for everything it does, in real time, so that the
-worker gets just the seconds of a person's pace. It looks at the newest prediction file, and draws the longest road of
-the truth that is missed, in whole, or clicks on the longest false one, whichever is longer. At some minutes it keeps
-the model, which is scored on the eastern part, or on Banepa's south: relaxed F1 of pixels (3 m), and APLS of the
-extracted roads.
+The annotator looks at the western third of a scene, or at Banepa's northwest, and takes 6 s for everything it does, in
+real time, so that the worker gets just the seconds of a person's pace. It looks at the newest prediction file, and
+draws the longest road of the truth that is missed, in whole, or clicks on the longest false one, whichever is longer.
+At some minutes it keeps the model, which is scored on the other two thirds, or on Banepa's south: relaxed F1 of pixels
+(3 m), and APLS of the extracted roads.
 
 Beside it are *draw, then fine-tune*: the same roads drawn for as many minutes without a model to look at, at random,
 and then a fine-tune, during which the person waits; and *by hand*: the scored part itself drawn, the longest road
@@ -40,7 +40,7 @@ from scipy import ndimage
 from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
 
-from quality import DATA, halves, run_core
+from quality import DATA, run_core
 from support.live_worker import LiveWorker
 from training_core import events
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD, reaches
@@ -110,7 +110,7 @@ def main() -> None:
 
 
 def make_ground(name: str, seed: int, folder: Path) -> Ground:
-    """Return a scene; the halves of a generated one are drawn in and scored."""
+    """Return a scene; of a generated one the western third is drawn in, and the rest scored."""
     if name == "banepa":
         roads = str(folder / "roads.gpkg")
         parts = [geopandas.read_file(DATA / f"banepa_{part}_roads.geojson") for part in ("northwest", "south")]
@@ -118,11 +118,16 @@ def make_ground(name: str, seed: int, folder: Path) -> Ground:
         areas = [str(DATA / f"banepa_{part}_aoi.geojson") for part in ("northwest", "south")]
         return Ground(name, str(DATA / "banepa_rgb.tif"), roads, *areas)
     raster, roads = str(folder / "scene.tif"), str(folder / "scene.gpkg")
-    run_core("makescene", {"raster": raster, "roads": roads, "size_px": "2048", "seed": str(100 + seed),
+    run_core("makescene", {"raster": raster, "roads": roads, "size_px": "3072", "seed": str(100 + seed),
                            "region": "any"})  # fmt: skip
     with rasterio.open(raster) as image:
-        drawn, scored = halves("scene", image.bounds, image.crs, folder)
-    return Ground(name, raster, roads, drawn, scored)
+        (left, bottom, right, top), crs = image.bounds, image.crs
+    border = left + (right - left) / 3
+    parts = {"drawn": box(left, bottom, border, top), "scored": box(border, bottom, right, top)}
+    files = {part: str(folder / f"{part}_area.gpkg") for part in parts}
+    for part, file in files.items():
+        geopandas.GeoDataFrame(geometry=[parts[part]], crs=crs).to_file(file)
+    return Ground(name, raster, roads, files["drawn"], files["scored"])
 
 
 class Annotator:

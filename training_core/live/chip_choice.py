@@ -26,8 +26,8 @@ from .image_windows import ImageWindows
 
 # A new block is learned from so many times before it is one of many.
 FRESH_VISITS = 3
-# So many times the opinion of the base model is taught where labels were erased.
-BACK_VISITS = 8
+# So many times the opinion of the base model is taught where labels were erased, by so many of the other chips.
+BACK_VISITS, BACK_SHARE = 24, 0.5
 HARD_SHARE = 0.5
 # A drawn width is never exact; as in a fine-tune.
 EDGE_M = 0.5
@@ -130,6 +130,8 @@ class ChipChoice:
         return chosen[int(self._rng.integers(len(chosen)))]
 
     def _any_block(self) -> Optional[Block]:
+        if self._back and self._rng.random() < BACK_SHARE:
+            return list(self._back)[int(self._rng.integers(len(self._back)))]
         table = self._known_table()
         if not len(table.blocks):
             return None

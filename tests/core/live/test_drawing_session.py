@@ -18,6 +18,8 @@ from training_core.pipelines import evaluate, makescene
 
 pytestmark = pytest.mark.slow
 SIDE_PX = 512
+# A hedge that is seen, and is no road: what is drawn along it by mistake can be learned.
+HEDGE_WIDTH_M, GREEN = 4.0, (52, 104, 40)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +27,23 @@ def scene(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scene")
     raster, roads = str(folder / "scene.tif"), str(folder / "scene.gpkg")
     makescene.run(MakeScene(raster=raster, roads=roads, size_px=SIDE_PX, seed=11, layout="mixed"), Reporter())
+    paint(raster, hedge_along(raster).buffer(HEDGE_WIDTH_M / 2), GREEN)
     return raster, roads
+
+
+def hedge_along(raster):
+    left, bottom, right, _ = extent_of(raster)
+    return LineString([(left + 20, bottom + 30), (right - 20, bottom + 40)])
+
+
+def paint(raster, shape, color):
+    """Paint a shape into an image, with some noise."""
+    with rasterio.open(raster, "r+") as dataset:
+        values = dataset.read()
+        inside = rasterio.features.rasterize([shape], dataset.shape, transform=dataset.transform) > 0
+        noise = np.random.default_rng(0).integers(-6, 7, (len(color), np.count_nonzero(inside)))
+        values[:, inside] = np.array(color)[:, None] + noise
+        dataset.write(values)
 
 
 def extent_of(raster):
@@ -61,29 +79,28 @@ def test_a_person_draws_erases_pauses_keeps_and_goes_on_after_a_crash(scene, tmp
     raster, roads = scene
     truth = geopandas.read_file(roads)
     longest = truth.iloc[np.argsort(-truth.length.to_numpy())].geometry[:3]
-    left, bottom, right, top = extent_of(raster)
-    false = LineString([(left + 20, bottom + 30), (right - 20, bottom + 40)])
-    beside = false.buffer(2.0).difference(truth.buffer(12).union_all())
+    hedge = hedge_along(raster)
+    on_hedge = hedge.buffer(2.0).difference(truth.buffer(12).union_all())
     job = Live(raster=raster, folder=str(tmp_path / "session"))
     with LiveWorker(job, tmp_path) as worker:
         worker.send("view", extent=extent_of(raster))
         first = complete_after(worker, 0)
-        before = seen_at(first, beside)
+        before = seen_at(first, on_hedge)
         worker.send("learn")
         for number, road in enumerate(longest):
             sequence = worker.draw(**{f"road{number}": ("roads", road)})
             assert worker.wait_for(events.Learned, sequence=sequence).seconds < 30  # on a machine that others use
 
-        # A road that is none is learned, and forgotten once it is erased.
-        sequence = worker.draw(false=("roads", false))
+        # A hedge that was drawn as a road is learned, and forgotten once it is erased.
+        sequence = worker.draw(hedge=("roads", hedge))
         worker.wait_for(events.Learned, sequence=sequence)
         steps = worker.all_of(events.State)[-1].step
-        taught = seen_at(complete_after(worker, steps + 40), beside)
-        worker.draw(false=("roads", None))
+        taught = seen_at(complete_after(worker, steps + 40), on_hedge)
+        worker.draw(hedge=("roads", None))
         steps = worker.all_of(events.State)[-1].step
-        erased = seen_at(complete_after(worker, steps + 40), beside)
-        assert taught > before + 0.1
-        assert erased < before + 0.5 * (taught - before)
+        erased = seen_at(complete_after(worker, steps + 40), on_hedge)
+        assert taught > before + 0.3, (before, taught)
+        assert erased < before + 0.5 * (taught - before), (before, taught, erased)
 
         # While it is paused, and once nothing improves, the processor rests.
         worker.send("pause")
@@ -114,7 +131,7 @@ def test_a_person_draws_erases_pauses_keeps_and_goes_on_after_a_crash(scene, tmp
         result = worker.wait_for(events.Result).result
         assert worker.end() == 0 and result["step"] >= again.step
 
-    scored = geopandas.GeoDataFrame(geometry=[box(left, bottom, right, top)], crs=truth.crs)
+    scored = geopandas.GeoDataFrame(geometry=[box(*extent_of(raster))], crs=truth.crs)
     scored.to_file(tmp_path / "area.gpkg")
     scores = evaluate.run(
         Evaluate(rasters=(raster,), roads=roads, aoi=str(tmp_path / "area.gpkg"), model=str(model), engine="native"),
