@@ -11,6 +11,7 @@ Then the process waits for the next command, without using the processor.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Optional
@@ -205,7 +206,8 @@ class LiveSession:
         except (RoadSegError, OSError) as error:
             self._reporter.warning(f"The model was not kept: {error}")
             return
-        self._reporter.pass_on(events.Kept(command.model, command.report, f1))
+        has_labels = command.labels and os.path.lexists(command.labels)  # where nothing was drawn, there are none
+        self._reporter.pass_on(events.Kept(command.model, command.report, f1, command.labels if has_labels else ""))
 
     def _learn(self, _: Learn) -> None:
         self._is_learning, self._is_paused = True, False
@@ -426,7 +428,7 @@ class LiveSession:
         now_s = time.perf_counter()
         if not self._labels_are_saved and (is_last or now_s - self._saved_labels_s >= LABELS_S):
             self._labels_are_saved, self._saved_labels_s = True, now_s
-            self._folder.write_labels(self._labels.features)
+            self._folder.write_labels(each.change for each in self._labels.features)
         has_learned = self._learner.step_count > self._kept_step
         if has_learned and (is_last or self._folder.is_checkpoint_due):
             self._kept_step = self._learner.step_count

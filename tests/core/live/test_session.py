@@ -4,6 +4,7 @@ import importlib
 import json
 import time
 
+import geopandas
 import pytest
 import rasterio
 from rasterio.errors import RasterioIOError
@@ -97,13 +98,16 @@ def play(town, planted, tmp_path, monkeypatch):
 
 
 def test_a_drawing_session_from_the_first_view_to_the_kept_model(play, tmp_path):
-    model, report = tmp_path / "kept.safetensors", tmp_path / "kept.html"
+    model, report, kept_labels = (tmp_path / f"kept.{suffix}" for suffix in ("safetensors", "html", "gpkg"))
     result, player = play(
         (play.view, None),
         ({"command": "learn"}, complete),
         (labels(1, a=("roads", ROADS[0]), b=("roads", ROADS[1])), None),
         (labels(2, c=("roads", ROADS[2])), learned(1)),
-        ({"command": "keep", "model": str(model), "report": str(report)}, after_step(3)),
+        (
+            {"command": "keep", "model": str(model), "report": str(report), "labels": str(kept_labels)},
+            after_step(3),
+        ),
         ({"command": "stop"}, lambda event: isinstance(event, events.Kept)),
     )
     assert result["roads"] == 3 and result["step"] >= 3 and result["folder"] == str(play.folder)
@@ -121,7 +125,8 @@ def test_a_drawing_session_from_the_first_view_to_the_kept_model(play, tmp_path)
     assert card.training["steps"] >= 3 and card.training["base_model"] == "model.safetensors"
     assert card.training["base_sha256"] and card.versions["roadseg"] and weights
     kept = player.all_of(events.Kept)[0]
-    assert (kept.model, kept.report) == (str(model), str(report))
+    assert (kept.model, kept.report, kept.labels) == (str(model), str(report), str(kept_labels))
+    assert len(geopandas.read_file(kept_labels, layer="roads")) == 3
     if kept.f1 is not None:
         assert card.metrics["f1"] == pytest.approx(kept.f1)
     assert "</html>" in report.read_text(encoding="utf-8")
@@ -178,14 +183,26 @@ def test_what_is_malformed_is_warned_of_and_the_session_goes_on(play):
     assert player.all_of(events.Correction)[0].message
 
 
-def test_a_model_that_cannot_be_written_is_told_and_the_session_goes_on(play, town):
+def test_a_model_that_cannot_be_written_is_told_and_the_session_goes_on(play, town, tmp_path):
     _, player = play(
         ({"command": "keep", "model": town.raster}, None),
         ({"command": "keep", "model": str(play.folder)}, None),
+        ({"command": "keep", "model": str(tmp_path / "kept.safetensors"), "labels": town.roads}, None),
         ({"command": "stop"}, None),
     )
-    assert ["not kept" in event.message for event in player.all_of(events.Warning)] == [True, True]
-    assert not player.all_of(events.Kept)
+    assert ["not kept" in event.message for event in player.all_of(events.Warning)] == [True, True, True]
+    assert not player.all_of(events.Kept) and not (tmp_path / "kept.safetensors").exists()
+    assert len(geopandas.read_file(town.roads)) == len(ROADS)
+
+
+def test_without_a_drawing_no_labels_are_kept(play, tmp_path):
+    model, labels_ = tmp_path / "kept.safetensors", tmp_path / "kept.gpkg"
+    _, player = play(
+        ({"command": "keep", "model": str(model), "labels": str(labels_)}, None),
+        ({"command": "stop"}, lambda event: isinstance(event, events.Kept)),
+    )
+    (kept,) = player.all_of(events.Kept)
+    assert kept.labels == "" and not labels_.exists() and model.is_file()
 
 
 def test_labels_of_files_are_there_from_the_beginning(play, town):
