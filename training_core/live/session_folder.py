@@ -43,6 +43,8 @@ LARGEST_LABELS_BYTES, LINE_FEATURES = 200 << 20, 200
 # A file of labels that could not be read, which is not lost by that.
 UNREAD = "unread-labels.json"
 _LARGEST_SESSION_BYTES, MOST_STEPS = 1 << 20, 10**9
+# A checkpoint has at most so many copies of the weights (themselves, their average, two moments), and masks of blocks.
+_STATE_COPIES, _SPARED_BYTES = 4, 256 << 20
 _HEADER_KEY, _SPARED = "roadseg", "spared."
 
 
@@ -183,6 +185,7 @@ class SessionFolder:
         if not file.exists():
             return None
         try:
+            self._check_checkpoint(file)
             tensors, metadata = read_safetensors(file)
             document = parse(metadata[_HEADER_KEY])
             if document["format"] != FORMAT or document["base_sha256"] != self._base_sha256:
@@ -202,6 +205,12 @@ class SessionFolder:
                 f"The checkpoint {file} cannot be used ({error}); learning begins anew from what is drawn."
             )
             return None
+
+    def _check_checkpoint(self, file: Path) -> None:
+        """Raise ValueError unless a file is one, and no larger than a checkpoint of the base model can be."""
+        most_bytes = _SPARED_BYTES + _STATE_COPIES * sum(each.nbytes for each in self._weights.values())
+        if not file.is_file() or file.stat().st_size > most_bytes:
+            raise ValueError(f"it is no file of at most {most_bytes >> 20} MiB")
 
     @property
     def is_checkpoint_due(self) -> bool:

@@ -156,6 +156,16 @@ def test_a_checkpoint_that_names_what_the_base_model_has_not_is_not_used(tmp_pat
     assert "cannot be used" in told[0].message
 
 
+def test_a_file_that_is_larger_than_any_checkpoint_is_not_read(tmp_path):
+    told = []
+    opened(tmp_path).finish()
+    with (tmp_path / CHECKPOINT).open("wb") as file:
+        file.truncate(1 << 40)  # of which the disk has nothing
+    with opened(tmp_path, told) as folder:
+        assert folder.read_checkpoint() is None
+    assert "at most 257 MiB" in told[0].message and str(tmp_path / CHECKPOINT) in told[0].message
+
+
 def test_a_session_that_has_learned_nothing_keeps_what_it_spares(tmp_path):
     with opened(tmp_path) as folder:
         folder.write_checkpoint(Saved(0, spared=SPARED))
