@@ -158,12 +158,16 @@ class Correction:
 
 @dataclass(frozen=True)
 class Kept:
-    """The model of a live session has been written, with its validation F1; that is null where none could be told."""
+    """The model of a live session has been written, with its validation F1; that is null where none could be told.
+
+    The paths of the report and of the labels are empty where there are none.
+    """
 
     kind: ClassVar[str] = "kept"
     model: str
     report: str = ""
     f1: Optional[float] = None
+    labels: str = ""
 
 
 LOADING, WAITING, LEARNING, PREDICTING = "loading", "waiting", "learning", "predicting"

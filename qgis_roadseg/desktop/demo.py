@@ -96,9 +96,8 @@ class Demo:
             return
         self._window.addProject(str(demo_project.files(self._folder)["project"]))
         text = tr("Fine-tune a model, then extract roads; all is filled in.")
-        show_message(
-            self._window, text, button=(tr("Fine-tune a model…"), lambda: open_dialog(self._window, "finetune"))
-        )
+        button = (tr("Fine-tune a model…"), lambda: open_dialog(self._window, "finetune"))
+        show_message(self._window, text, Qgis.MessageLevel.Info, button)
 
 
 class _SceneTask(QgsProcessingAlgRunnerTask):

@@ -1,4 +1,4 @@
-"""Dialogs of algorithms, and messages with a button in the message bar.
+"""Dialogs of algorithms, and messages with buttons in the message bar.
 
 Scope: Processing's dialogs, the message bar. Independent of single algorithms but Set up runtime.
 """
@@ -49,9 +49,9 @@ def show_message(
     window: QgisInterface,
     text: str,
     level: Qgis.MessageLevel = Qgis.MessageLevel.Info,
-    button: "tuple[str, Callable[[], None]] | None" = None,
+    *buttons: "tuple[str, Callable[[], None]]",
 ) -> None:
-    """Show a message in the message bar; one with a button stays until it is closed.
+    """Show a message in the message bar; one with buttons stays until it is closed.
 
     Parameters
     ----------
@@ -61,17 +61,18 @@ def show_message(
         The message.
     level : Qgis.MessageLevel
         Its severity.
-    button : tuple of str and callable, optional
-        The button's label, and what it does.
+    *buttons : tuple of str and callable
+        The label of each button, and what it does.
     """
     bar = window.messageBar()
-    if button is None:
+    if not buttons:
         bar.pushMessage("RoadSeg", text, level)
         return
-    label, act = button
-    message, pushed = bar.createMessage("RoadSeg", text), QPushButton(label)
-    # No closure may hold the message: Python would collect the reference cycle while the button is still visible.
-    pushed.clicked.connect(message.dismiss)
-    pushed.clicked.connect(act)
-    message.layout().addWidget(pushed)
+    message = bar.createMessage("RoadSeg", text)
+    for label, act in buttons:
+        pushed = QPushButton(label)
+        # No closure may hold the message: Python would collect the reference cycle while the button is still visible.
+        pushed.clicked.connect(message.dismiss)
+        pushed.clicked.connect(act)
+        message.layout().addWidget(pushed)
     bar.pushWidget(message, level)

@@ -294,7 +294,8 @@ class LiveControl(QObject):
         if layers:
             names, ids = ", ".join(layer.name() for layer in layers), [layer.id() for layer in layers]
             text = tr("What was drawn is not saved yet: {layers}.").format(layers=names)
-            show_message(self._window, text, button=(tr("Save the edits"), lambda: save_edits(ids)))
+            button = (tr("Save the edits"), lambda: save_edits(ids))
+            show_message(self._window, text, Qgis.MessageLevel.Info, button)
 
     def _on_label_layer(self, name: str, layer: Optional[QgsMapLayer]) -> None:
         """Watch the label layer that was chosen in place of another one."""

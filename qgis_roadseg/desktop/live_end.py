@@ -1,30 +1,32 @@
-"""What a live session is good for in the end: its model kept as a file, and all of the image mapped with it.
+"""What a live session is good for in the end: model and labels kept as files, mapping and fine-tuning with them.
 
 Scope: files asked for, dialogs opened. Independent of how the model was learned.
 """
 
 from __future__ import annotations
 
+import os
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from qgis.core import QgsMapLayer
+from qgis.core import Qgis, QgsMapLayer, QgsVectorLayer
 from qgis.gui import QgisInterface
 from qgis.PyQt.QtWidgets import QFileDialog
 
 from .. import settings
+from ..layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD, layer_uri
 from ..toolbox.model_choice import MODEL_SUFFIX, free_path
 from ..toolbox.parameters import MODEL_FILTER
 from ..translation import tr
 from .dialogs import open_dialog, show_message
 from .live_session import LiveSession
 
-EXTRACT = "extractroads"
+EXTRACT, FINE_TUNE = "extractroads", "finetune"
 
 
 class LiveEnd:
-    """Keeps the model of a session, and opens what maps with it.
+    """Keeps model and labels of a session, and opens what maps or trains with them.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ class LiveEnd:
         self._maps_next = False
 
     def keep(self) -> None:
-        """Ask for a file, and have the model written there, with its report beside it."""
+        """Ask for a file, and have the model written there, with report and labels beside it."""
         self._maps_next = False
         self._ask()
 
@@ -60,7 +62,8 @@ class LiveEnd:
             return
         if not path.lower().endswith(MODEL_SUFFIX):
             path += MODEL_SUFFIX
-        self._session.send("keep", model=path, report=str(_free_report(Path(path))))
+        report, labels = _free_beside(path, "", ".html"), _free_beside(path, " labels", ".gpkg")
+        self._session.send("keep", model=path, report=report, labels=labels)
 
     def on_kept(self, event: Any) -> None:
         """Tell of the file, and offer to map with it; or do so where that was asked for."""
@@ -73,13 +76,25 @@ class LiveEnd:
             text = tr("The model is in {model}.").format(model=event.model)
         else:
             text = tr("The model is in {model}; F1 on held-out blocks {f1:.2f}.").format(model=event.model, f1=event.f1)
-        show_message(self._window, text, button=(tr("Map all…"), lambda: self._map(event.model)))
+        buttons = [(tr("Map all…"), lambda: self._map(event.model))]
+        if event.labels:
+            text = f"{text} {tr('What it has learned from is in {labels}.').format(labels=event.labels)}"
+            buttons.append((tr("Fine-tune a model…"), lambda: self._fine_tune(event.model, event.labels)))
+        show_message(self._window, text, Qgis.MessageLevel.Info, *buttons)
 
     def _map(self, model: str) -> None:
         open_dialog(self._window, EXTRACT, {"INPUT": self._image_id, "MODEL": model})
 
+    def _fine_tune(self, model: str, labels: str) -> None:
+        """Open *Fine-tune a model* with what the session has learned from, which the label layers alone do not say."""
+        layers = {name: layer_uri(labels, name) for name in (ROADS, AOI, NO_ROAD)}
+        present = {name.upper(): uri for name, uri in layers.items() if QgsVectorLayer(uri, name, "ogr").isValid()}
+        fields = {"WIDTH_FIELD": WIDTH_FIELD, "SURE_FIELD": SURE_FIELD}
+        open_dialog(self._window, FINE_TUNE, {"INPUT": [self._image_id], "BASE_MODEL": model, **present, **fields})
 
-def _free_report(model: Path) -> Path:
-    """Return an unused path of a report beside a model: town.html, else town 2.html, and so on."""
-    names = (f"{model.stem}{'' if number == 1 else f' {number}'}.html" for number in count(1))
-    return next(path for path in map(model.with_name, names) if not path.exists())
+
+def _free_beside(model: str, words: str, suffix: str) -> str:
+    """Return an unused path beside a model: town labels.gpkg, else town labels 2.gpkg, and so on."""
+    path = Path(model)
+    names = (f"{path.stem}{words}{'' if number == 1 else f' {number}'}{suffix}" for number in count(1))
+    return str(next(path for path in map(path.with_name, names) if not os.path.lexists(path)))

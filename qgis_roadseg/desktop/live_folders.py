@@ -25,7 +25,7 @@ from ..paths import data_folder
 KEPT = 3
 CHOICES, LABELS, CHECKPOINT = "choices.json", "labels.json", "checkpoint.safetensors"
 IMAGE, SHOWN = "image.tif", "shown.tif"
-_PRECIOUS = (CHOICES, LABELS, SHOWN, "session.json")
+_PRECIOUS = (CHOICES, LABELS, "unread-labels.json", SHOWN, "session.json")
 _LOCK = ".lock"
 
 

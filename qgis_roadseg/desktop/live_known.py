@@ -1,11 +1,12 @@
 """What the worker of an earlier session knows of the labels, read from the session's folder.
 
-Scope: the file of labels, which has the form of a command. Independent of layers. The file is untrusted input: what is
-not as it should be is left out.
+Scope: the file of labels, whose lines have the form of commands. Independent of layers. The file is untrusted input:
+what is not as it should be is left out.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Optional
 
@@ -15,7 +16,8 @@ from ...training_core.jobs import parse
 from ..layers.label_layers import NAMES
 from .live_labels import Content, Label
 
-_LARGEST_BYTES = 200 << 20
+# As the worker reads it: the file, a line of it, and the id of a label.
+_LARGEST_BYTES, _LONGEST_LINE_BYTES, _LONGEST_ID = 200 << 20, 16 << 20, 200
 
 
 def read_known(path: Path, decimals: int) -> list[Label]:
@@ -36,8 +38,9 @@ def read_known(path: Path, decimals: int) -> list[Label]:
     try:
         if path.stat().st_size > _LARGEST_BYTES:
             return []
-        changes = parse(path.read_text(encoding="utf-8"))["changes"]
-        labels = [_label(change, decimals) for change in changes]
+        with path.open("rb") as file:
+            lines = iter(partial(file.readline, _LONGEST_LINE_BYTES), b"")
+            labels = [_label(change, decimals) for line in lines for change in parse(line.decode())["changes"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []
     return [label for label in labels if label is not None]
@@ -48,10 +51,12 @@ def _label(change: Any, decimals: int) -> Optional[Label]:
     try:
         name, key, geometry = change["layer"], change["id"], QgsGeometry.fromWkt(change["geometry"])
         width_m, sure = change["width_m"], change["sure"]
-    except (KeyError, TypeError):
+    except (KeyError, TypeError):  # the latter of a geometry that is no text, too
         return None
     is_number = isinstance(width_m, (int, float)) and not isinstance(width_m, bool)
-    if geometry.isNull() or name not in NAMES or not isinstance(key, str) or not (is_number or width_m is None):
+    if geometry.isNull() or name not in NAMES or not (is_number or width_m is None):
+        return None
+    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_ID:
         return None
     content = Content(geometry.asWkt(decimals), float(width_m) if is_number else None, sure is not False)
     return Label(name, key, content)

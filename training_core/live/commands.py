@@ -89,10 +89,11 @@ class Correct:
 
 @dataclass(frozen=True)
 class Keep:
-    """Write the model as it is, and a report if a path is given."""
+    """Write the model as it is, and a report and what it has learned from if paths are given."""
 
     model: str
     report: str = ""
+    labels: str = ""
 
 
 @dataclass(frozen=True)
@@ -219,14 +220,14 @@ def _correct(members: dict[str, Any]) -> Correct:
 
 
 def _keep(members: dict[str, Any]) -> Keep:
-    _require_members(members, ("model",), ("report",))
-    model, report = members["model"], members.get("report", "")
-    for path in (model, report):
+    _require_members(members, ("model",), ("report", "labels"))
+    model, report, labels = members["model"], members.get("report", ""), members.get("labels", "")
+    for path in (model, report, labels):
         if not isinstance(path, str) or "\0" in path or len(path) > LONGEST_TEXT:
             raise ValueError(f"{shown(path)} is no path")
     if not model:
         raise ValueError("the path of the model is empty")
-    return Keep(model, report)
+    return Keep(model, report, labels)
 
 
 def _require_members(members: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:

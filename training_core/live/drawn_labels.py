@@ -116,9 +116,9 @@ class DrawnLabels:
         return sum(layer == ROADS for layer, _ in self._features)
 
     @property
-    def features(self) -> Iterator[Change]:
-        """The features as they were drawn."""
-        return (feature.change for feature in self._features.values())
+    def features(self) -> Iterator[Feature]:
+        """The features, in the order in which they last changed."""
+        return iter(self._features.values())
 
     def is_held_out(self, block: Block) -> bool:
         """Whether a block is validated on; those of a feature that would be held out as a whole are learned from."""
@@ -233,7 +233,8 @@ class DrawnLabels:
                 at = (column - first) * BLOCK_PX
                 block, part = (row, column), np.s_[:, at : at + BLOCK_PX]
                 drawn, old = values[part], self.labels.get(block, _UNIFORM[IGNORE])
-                spared = self._spare(block, road[part]) & ~certain[part] & (drawn == BACKGROUND)
+                # A drawn road is shown because it was drawn: that spares nothing once it is moved away, or erased.
+                spared = self._spare(block, road[part] & (old != ROAD)) & ~certain[part] & (drawn == BACKGROUND)
                 new = np.where(spared, IGNORE, drawn).astype(np.uint8)
                 if (old != new).any():
                     self._store(block, new)

@@ -1,4 +1,4 @@
-"""Keeping: the model of a session as a model file with its card, and a report, as a fine-tune writes them.
+"""Keeping: the model of a session as a model file with its card and report, as a fine-tune writes them; its labels.
 
 Scope: card, report and output files. Independent of how the model was trained.
 """
@@ -6,14 +6,17 @@ Scope: card, report and output files. Independent of how the model was trained.
 from __future__ import annotations
 
 import dataclasses
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Optional
 
+from ..errors import OutputError
 from ..geodata.grid import Grid
 from ..geodata.raster_files import with_sources
 from ..geodata.rasters import Band
 from ..geodata.sources import source_name
+from ..geodata.vectors import write_layers
 from ..jobs import Live
 from ..learning.history import Trained, best_at_threshold
 from ..models.base_model import BaseModel
@@ -28,6 +31,7 @@ from ..system.outputs import Outputs
 from ..system.versions import versions
 from .commands import Keep
 from .drawn_labels import DrawnLabels
+from .kept_labels import kept_labels
 from .learner import BATCH, CHIP_PX, RATE, RECIPE, Learner
 from .scoring import is_telling
 
@@ -67,7 +71,7 @@ def keep(
     confusion: Confusion,
     scores: list[tuple[int, float, float]],
 ) -> Optional[float]:
-    """Write the model as it is, and the report if one is asked for; both or none.
+    """Write the model as it is, and report and labels if they are asked for; all of them or none.
 
     Parameters
     ----------
@@ -88,9 +92,13 @@ def keep(
     Raises
     ------
     OutputError
-        A file cannot be written, or would overwrite an input.
+        A file cannot be written, or would overwrite an input, or labels that are there.
     """
     job = session.job
+    if command.labels and os.path.lexists(command.labels):
+        raise OutputError(
+            f"{command.labels} exists already, and the labels in it would be lost.", "Choose another name."
+        )
     kept = best_at_threshold(learner.weights(), confusion)
     if not is_telling(confusion):
         kept = dataclasses.replace(kept, threshold=session.base.card.threshold)
@@ -98,6 +106,9 @@ def keep(
     with Outputs([*with_sources([job.raster]), job.roads, job.aoi, job.no_road, job.base_model]) as outputs:
         path = outputs.stage(command.model)
         report = outputs.stage(command.report) if command.report else None
+        layers = kept_labels(labels, session.grid, job.width_m) if command.labels else {}
+        if layers:
+            write_layers(outputs.stage(command.labels), layers)
         save_model(path, kept.weights, card)
         if report:
             write_training_report(_record(session, learner, labels, kept, card, scores), report)

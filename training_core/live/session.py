@@ -11,6 +11,7 @@ Then the process waits for the next command, without using the processor.
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Optional
@@ -84,12 +85,12 @@ class LiveSession:
         self._is_paused = self._pending_view = False
         self._fresh_steps = self._failures = self._restarts = 0
         self._pending: list[tuple[int, float, set[Block]]] = []
-        self._shown_step, self._kept_step = -1, 0
+        self._shown_step = -1
         self._renewed_s = self._scored_s = self._told_s = self._shown_s = self._saved_labels_s = 0.0
         self._learned_s = self._showing_s = 0.0
         self._told: Optional[events.State] = None
         self._warned_s: dict[str, float] = {}
-        self._labels_are_saved = True
+        self._labels_are_saved = self._model_is_saved = True
 
     def resume(self) -> None:
         """Go on from what is in the folder, if there is anything."""
@@ -99,13 +100,15 @@ class LiveSession:
         if saved is None:
             return
         try:
-            self._learner.load_state_dict(saved.state, saved.step)
+            if saved.state:
+                self._learner.load_state_dict(saved.state, saved.step)
         except (KeyError, IndexError, ValueError, RuntimeError):
             self._reporter.warning("The checkpoint does not fit the model; learning begins anew from what is drawn.")
             return
-        self._choice.settle()
-        self._learner.trained_s, self._scores = saved.trained_s, saved.scores
-        self._kept_step = saved.step
+        if saved.state:
+            self._choice.settle()
+        self._learner.step_count, self._learner.trained_s, self._scores = saved.step, saved.trained_s, saved.scores
+        self._model_is_saved = True
         self._reporter.log(f"The session goes on at step {saved.step}, with {self._labels.roads} drawn roads.")
 
     def begin_with(self, changes: tuple[Change, ...]) -> None:
@@ -159,14 +162,14 @@ class LiveSession:
         """Take over changed features; return the blocks that are to be learned from anew."""
         if not changes:
             return set()
-        before_px = sum(self._labels.labeled_px.values())
         changed = self._labels.change(changes, self._shown_road)
-        self._labels_are_saved = False
+        self._labels_are_saved = self._model_is_saved = False  # the latter with what is spared, and forgotten
         self._choice.renew(changed.blocks)
         if changed.erased:
             erased_px = sum(int(np.count_nonzero(lost)) for lost in changed.erased.values())
+            left_px = sum(px for block, px in self._labels.labeled_px.items() if not self._labels.is_held_out(block))
             opinions = self._learner.opinions(changed.erased, self._windows)
-            self._learner.forget(erased_px, max(0, before_px - erased_px))
+            self._learner.forget(erased_px, left_px)
             for block, labels in opinions.items():
                 self._choice.teach_back(block, labels)
             self._has_changed = True
@@ -205,7 +208,8 @@ class LiveSession:
         except (RoadSegError, OSError) as error:
             self._reporter.warning(f"The model was not kept: {error}")
             return
-        self._reporter.pass_on(events.Kept(command.model, command.report, f1))
+        has_labels = command.labels and os.path.lexists(command.labels)  # where nothing was drawn, there are none
+        self._reporter.pass_on(events.Kept(command.model, command.report, f1, command.labels if has_labels else ""))
 
     def _learn(self, _: Learn) -> None:
         self._is_learning, self._is_paused = True, False
@@ -271,7 +275,7 @@ class LiveSession:
         if not math.isfinite(loss):
             self._fail()
             return
-        self._failures = 0
+        self._failures, self._model_is_saved = 0, False
         self._plateau.add(loss)
         if self._fresh_steps:
             self._fresh_steps -= 1
@@ -425,18 +429,17 @@ class LiveSession:
         """Write labels and checkpoint, if they have changed and it is time for it."""
         now_s = time.perf_counter()
         if not self._labels_are_saved and (is_last or now_s - self._saved_labels_s >= LABELS_S):
-            self._labels_are_saved, self._saved_labels_s = True, now_s
-            self._folder.write_labels(self._labels.features)
-        has_learned = self._learner.step_count > self._kept_step
-        if has_learned and (is_last or self._folder.is_checkpoint_due):
-            self._kept_step = self._learner.step_count
-            learner = self._learner
-            self._folder.write_checkpoint(
-                Saved(
-                    learner.step_count,
-                    learner.trained_s,
-                    list(self._scores),
-                    learner.state_dict(),
-                    dict(self._labels.spared),
-                )
-            )
+            self._saved_labels_s = now_s
+            self._labels_are_saved = self._folder.write_labels(each.change for each in self._labels.features)
+        if self._folder.has_failed():
+            self._model_is_saved = False
+        if not self._model_is_saved and (is_last or self._folder.is_checkpoint_due):
+            self._model_is_saved = True
+            self._folder.write_checkpoint(self._state_to_save())
+
+    def _state_to_save(self) -> Saved:
+        learner = self._learner
+        state = learner.state_dict()
+        if not any(name.startswith("optimizer.") for name in state):  # no step since it began, or began anew
+            state = {}
+        return Saved(learner.step_count, learner.trained_s, list(self._scores), state, dict(self._labels.spared))

@@ -1,16 +1,18 @@
 """The folder of a session: what is needed to go on after the worker has ended in any way.
 
-Scope: session.json (whose session it is), labels.json (what was drawn), checkpoint.safetensors (what was learned).
-Independent of how a session goes. All are written whole, and all are untrusted input when they are read again.
+Scope: session.json (whose session it is), labels.json (what was drawn: a line for each some features, in the form of a
+command), checkpoint.safetensors (what was learned, but for what the base model has). Independent of how a session goes.
+All are written whole, and all are untrusted input when they are read again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import time
-from collections.abc import Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
@@ -26,15 +28,23 @@ from ..events import Reporter
 from ..geodata.grid import Grid
 from ..jobs import parse
 from ..models.model_file import read_safetensors
+from ..system.input_lines import LONGEST_LINE_BYTES
 from ..system.outputs import replaced
 from ..system.versions import versions
+from .base_difference import completed, same_as_base
 from .commands import Change, ChangeLabels, parse_command
 from .held_out import BLOCK_PX, Block
 
 FORMAT = "roadseg-live-1"
 SESSION, LABELS, CHECKPOINT = "session.json", "labels.json", "checkpoint.safetensors"
 CHECKPOINT_S = 20.0
-LARGEST_JSON_BYTES, MOST_STEPS = 200 << 20, 10**9
+# Lines are read one by one, and no longer ones than of commands; of all labels no more than this is written or read.
+LARGEST_LABELS_BYTES, LINE_FEATURES = 200 << 20, 200
+# A file of labels that could not be read, which is not lost by that.
+UNREAD = "unread-labels.json"
+_LARGEST_SESSION_BYTES, MOST_STEPS = 1 << 20, 10**9
+# A checkpoint has at most so many copies of the weights (themselves, their average, two moments), and masks of blocks.
+_STATE_COPIES, _SPARED_BYTES = 4, 256 << 20
 _HEADER_KEY, _SPARED = "roadseg", "spared."
 
 
@@ -50,7 +60,7 @@ class Saved:
     scores : list of (int, float, float)
         Step, seconds and F1 of each validation.
     state : dict of Tensor of any shape (...), any dtype
-        See `Learner.state_dict`.
+        See `Learner.state_dict`; empty where nothing is learned.
     spared : dict of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
         See `DrawnLabels`.
     """
@@ -68,8 +78,12 @@ class SessionFolder:
     Parameters
     ----------
     path : str
-    raster, base_sha256 : str
-        Whose session it is: the image's file, for people, and the digest of the base model's weights.
+    raster : str
+        Whose session it is, for people: the image's file.
+    weights : dict of Tensor of any shape (...), float32 or int64
+        The base model's, which the state is told from.
+    base_sha256 : str
+        Their digest.
     grid : Grid
         Of the image, at the resolution that is worked at.
     reporter : Reporter
@@ -80,9 +94,18 @@ class SessionFolder:
         The folder cannot be made, or is that of another session.
     """
 
-    def __init__(self, path: str, raster: str, base_sha256: str, grid: Grid, reporter: Reporter) -> None:
+    def __init__(
+        self,
+        path: str,
+        raster: str,
+        weights: dict[str, torch.Tensor],
+        base_sha256: str,
+        grid: Grid,
+        reporter: Reporter,
+    ) -> None:
         self.path, self._reporter = Path(path).absolute(), reporter
-        self._base_sha256 = base_sha256
+        self._weights, self._base_sha256 = weights, base_sha256
+        self._failing: set[str] = set()
         identity = {
             "format": FORMAT,
             "base_sha256": base_sha256,
@@ -110,7 +133,7 @@ class SessionFolder:
     def finish(self) -> None:
         """Wait until the last checkpoint is written; there is none after this."""
         self._thread.shutdown()
-        self._warn_of_failure()
+        self.has_failed()
 
     def _claim(self, identity: dict[str, Any], raster: str) -> None:
         """Note whose session it is, or raise JobError where it is another one."""
@@ -131,26 +154,30 @@ class SessionFolder:
         _write_text(file, json.dumps(document, indent=1))
 
     def read_labels(self) -> tuple[Change, ...]:
-        """Return what was drawn; nothing, after a warning, where that cannot be read."""
+        """Return what was drawn; nothing, after a warning, where that cannot be read: then the file is set aside."""
         file = self.path / LABELS
         if not file.exists():
             return ()
         try:
-            command = parse_command(_read_text(file).encode())
-            if not isinstance(command, ChangeLabels):
-                raise ValueError("these are no labels")
-            return command.changes
+            return tuple(_changes_in(file))
         except (OSError, ValueError) as error:
-            self._reporter.warning(f"The labels of the session cannot be read from {file} ({error}).")
+            with contextlib.suppress(OSError):
+                file.replace(self.path / UNREAD)
+            self._reporter.warning(
+                f"The labels of the session cannot be read from {file} ({error}); the file is kept as {UNREAD}."
+            )
             return ()
 
-    def write_labels(self, features: Iterable[Change]) -> None:
-        """Write what is drawn, in the form of a command; after a warning, not where the disk is full."""
-        document = {"command": "labels", "sequence": 0, "changes": [_entry(feature) for feature in features]}
+    def write_labels(self, features: Iterable[Change]) -> bool:
+        """Write what is drawn, and return whether that went well; the first failure in a row is warned of."""
         try:
-            _write_text(self.path / LABELS, json.dumps(document))
-        except OSError as error:
-            self._reporter.warning(f"The labels cannot be written to {self.path} ({error}); the session goes on.")
+            with replaced(self.path / LABELS) as temporary:
+                _write_lines(temporary, _lines_of(features))
+        except (OSError, ValueError) as error:
+            self._warn_once(LABELS, f"The labels cannot be written to {self.path / LABELS} ({error})")
+            return False
+        self._failing.discard(LABELS)
+        return True
 
     def read_checkpoint(self) -> Optional[Saved]:
         """Return what was learned; None without a checkpoint, and after a warning where it cannot be used."""
@@ -158,6 +185,7 @@ class SessionFolder:
         if not file.exists():
             return None
         try:
+            self._check_checkpoint(file)
             tensors, metadata = read_safetensors(file)
             document = parse(metadata[_HEADER_KEY])
             if document["format"] != FORMAT or document["base_sha256"] != self._base_sha256:
@@ -166,10 +194,10 @@ class SessionFolder:
                 raise ValueError("it holds values that are no numbers")
             scores = [(int(step), float(s), float(f1)) for step, s, f1 in document["scores"]]
             step, trained_s = document["step"], float(document["trained_s"])
-            if type(step) is not int or not 0 < step < MOST_STEPS or not 0 <= trained_s < math.inf:
+            if type(step) is not int or not 0 <= step < MOST_STEPS or not 0 <= trained_s < math.inf:
                 raise ValueError("its numbers make no sense")
-            state = {name: each for name, each in tensors.items() if not name.startswith(_SPARED)}
-            return Saved(step, trained_s, scores, state, _unpacked(tensors))
+            own = {name: each for name, each in tensors.items() if not name.startswith(_SPARED)}
+            return Saved(step, trained_s, scores, completed(own, document["same"], self._weights), _unpacked(tensors))
         except (
             SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, OverflowError,
         ) as error:  # fmt: skip
@@ -178,6 +206,12 @@ class SessionFolder:
             )
             return None
 
+    def _check_checkpoint(self, file: Path) -> None:
+        """Raise ValueError unless a file is one, and no larger than a checkpoint of the base model can be."""
+        most_bytes = _SPARED_BYTES + _STATE_COPIES * sum(each.nbytes for each in self._weights.values())
+        if not file.is_file() or file.stat().st_size > most_bytes:
+            raise ValueError(f"it is no file of at most {most_bytes >> 20} MiB")
+
     @property
     def is_checkpoint_due(self) -> bool:
         """Whether the last checkpoint is old enough, and complete."""
@@ -185,8 +219,7 @@ class SessionFolder:
         return time.monotonic() - self._written_s >= CHECKPOINT_S and not is_busy
 
     def write_checkpoint(self, saved: Saved) -> None:
-        """Write a checkpoint in a background thread."""
-        self._warn_of_failure()
+        """Write a checkpoint in a background thread; `has_failed` tells whether that went well."""
         document = {
             "format": FORMAT,
             "base_sha256": self._base_sha256,
@@ -194,21 +227,33 @@ class SessionFolder:
             "trained_s": saved.trained_s,
             "scores": saved.scores,
         }
-        tensors = {**saved.state, **_packed(saved.spared)}
-        self._writing = self._thread.submit(_save, self.path / CHECKPOINT, tensors, json.dumps(document))
+        self._writing = self._thread.submit(_save, self.path / CHECKPOINT, saved, self._weights, document)
         self._written_s = time.monotonic()
 
-    def _warn_of_failure(self) -> None:
-        error = self._writing.exception() if self._writing is not None else None
-        self._writing: Optional[Future[None]] = None
-        if error is not None:
-            self._reporter.warning(f"No checkpoint could be written to {self.path} ({error}); the session goes on.")
+    def has_failed(self) -> bool:
+        """Whether the last checkpoint could not be written: told once, and the first failure in a row is warned of."""
+        if self._writing is None or not self._writing.done():
+            return False
+        error, self._writing = self._writing.exception(), None
+        if error is None:
+            self._failing.discard(CHECKPOINT)
+            return False
+        self._warn_once(CHECKPOINT, f"No checkpoint could be written to {self.path} ({error})")
+        return True
+
+    def _warn_once(self, name: str, message: str) -> None:
+        if name not in self._failing:
+            self._reporter.warning(f"{message}; the session goes on, and tries again.")
+        self._failing.add(name)
 
 
-def _save(path: Path, state: dict[str, torch.Tensor], document: str) -> None:
+def _save(path: Path, saved: Saved, weights: Mapping[str, torch.Tensor], document: dict[str, Any]) -> None:
+    same = same_as_base(saved.state, weights)
+    tensors = {name: tensor for name, tensor in saved.state.items() if name not in set(same)}
+    header = {_HEADER_KEY: json.dumps({**document, "same": same})}
     try:
         with replaced(path) as temporary:
-            save_file(state, temporary, metadata={_HEADER_KEY: document})
+            save_file({**tensors, **_packed(saved.spared)}, temporary, metadata=header)
     except SafetensorError as error:  # its name for errors of the system
         raise OSError(str(error)) from error
 
@@ -243,8 +288,56 @@ def _entry(feature: Change) -> dict[str, Any]:
     }
 
 
+def _lines_of(features: Iterable[Change]) -> Iterator[bytes]:
+    """Yield commands of limited length that draw features."""
+    entries: list[str] = []
+    for feature in features:
+        entries.append(json.dumps(_entry(feature)))
+        if len(entries) == LINE_FEATURES or sum(map(len, entries)) > LONGEST_LINE_BYTES // 4:
+            yield _line_of(entries)
+            entries = []
+    yield _line_of(entries)
+
+
+def _line_of(entries: list[str]) -> bytes:
+    return f'{{"command": "labels", "sequence": 0, "changes": [{", ".join(entries)}]}}\n'.encode()
+
+
+def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write lines; raise ValueError where they are more, or longer, than are read again."""
+    left = LARGEST_LABELS_BYTES
+    with path.open("wb") as file:
+        for line in lines:
+            left -= len(line)
+            _check_size(line, left)
+            file.write(line)
+
+
+def _changes_in(path: Path) -> Iterator[Change]:
+    """Yield the features that lines draw; raise ValueError where they are no such lines, or too many, or too long."""
+    if not path.is_file() or not path.stat().st_size:  # reading a pipe might never end
+        raise ValueError("it is no file of labels")
+    left = LARGEST_LABELS_BYTES
+    _check_size(b"", left - path.stat().st_size)
+    with path.open("rb") as file:
+        while line := file.readline(LONGEST_LINE_BYTES + 1):
+            left -= len(line)
+            _check_size(line, left)
+            command = parse_command(line)
+            if not isinstance(command, ChangeLabels):
+                raise ValueError("these are no labels")
+            yield from command.changes
+
+
+def _check_size(line: bytes, left: int) -> None:
+    if len(line) > LONGEST_LINE_BYTES:
+        raise ValueError(f"a line of it is longer than {LONGEST_LINE_BYTES >> 20} MiB")
+    if left < 0:
+        raise ValueError(f"they are more than the {LARGEST_LABELS_BYTES >> 20} MiB that a session can take up again")
+
+
 def _read_text(path: Path) -> str:
-    if not path.is_file() or path.stat().st_size > LARGEST_JSON_BYTES:
+    if not path.is_file() or path.stat().st_size > _LARGEST_SESSION_BYTES:
         raise ValueError(f"{path.name} is no file of a session")
     return path.read_text(encoding="utf-8")
 

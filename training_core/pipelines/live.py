@@ -60,7 +60,7 @@ def run(job: Live, reporter: Reporter) -> dict[str, Any]:
         with Image(dataset, indexes, _resolution_m(job, base, grid_of(dataset).resolution_m)) as image:
             bands = measure_scaling(image, base.card.bands) if base.card.scaling == IMAGE else base.card.bands
             labels = first_labels(job, image.grid)
-            with SessionFolder(job.folder, job.raster, sha256, image.grid, reporter) as folder:
+            with SessionFolder(job.folder, job.raster, base.weights, sha256, image.grid, reporter) as folder:
                 windows = ImageWindows(image)
                 _tell(windows, base, engine, reporter)
                 session = LiveSession(Session(job, base, sha256, image.grid, bands, engine), windows, folder, reporter)

@@ -67,7 +67,7 @@ def test_what_a_session_tells_has_the_documented_form():
     state = json.loads(encode(events.State(events.DONE_LEARNING, next=[[1.0, 2.0]])))
     assert (state["event"], state["state"], state["next"]) == ("state", "done learning", [[1.0, 2.0]])
     assert json.loads(encode(events.Kept("m.safetensors"))) == {
-        "event": "kept", "model": "m.safetensors", "report": "", "f1": None
+        "event": "kept", "model": "m.safetensors", "report": "", "f1": None, "labels": ""
     }  # fmt: skip
 
 

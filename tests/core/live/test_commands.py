@@ -59,7 +59,8 @@ def test_the_other_commands_are_read():
     assert view == ChangeView((0.0, 1.0, 2.5, 3.0), "probability")
     assert parse("view", extent=[0, 1, 2, 3], show="uncertainty").show == "uncertainty"
     assert parse("correct", sequence=9, x=1, y=2.5) == Correct(9, 1.0, 2.5)
-    assert parse("keep", model="/a/m.safetensors") == Keep("/a/m.safetensors", "")
+    assert parse("keep", model="/a/m.safetensors") == Keep("/a/m.safetensors", "", "")
+    assert parse("keep", model="/a/m.safetensors", labels="/a/m.gpkg") == Keep("/a/m.safetensors", "", "/a/m.gpkg")
     assert (parse("learn"), parse("pause"), parse("stop")) == (Learn(), Pause(), Stop())
 
 
@@ -104,7 +105,7 @@ def test_a_feature_that_cannot_be_used_is_refused_and_the_others_count(change, w
         b'{"command": "labels", "sequence": -1, "changes": []}', b'{"command": "labels", "sequence": 1, "changes": {}}',
         b'{"command": "labels", "sequence": true, "changes": []}', b'{"command": "labels", "sequence": 1.5}',
         b'{"command": "keep", "model": ""}', b'{"command": "keep", "model": "a\\u0000b"}',
-        b'{"command": "keep", "model": ["a"]}', TOO_LONG,
+        b'{"command": "keep", "model": ["a"]}', b'{"command": "keep", "model": "a", "labels": "\\u0000"}', TOO_LONG,
     ],
 )  # fmt: skip
 def test_a_malformed_line_is_warned_of_and_passed_over(line):

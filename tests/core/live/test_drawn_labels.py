@@ -157,6 +157,20 @@ def test_what_is_shown_as_road_beside_a_drawn_one_is_not_taken_for_background():
     assert (labels.read_all(*ALL)[185:195, 240:248] == BACKGROUND).all()
 
 
+def test_a_road_that_is_shown_because_it_was_drawn_is_not_spared_where_it_was():
+    def on_the_map(column, row, width, height):
+        return labels.read_all(column, row, width, height) == ROAD  # all that is drawn was learned
+
+    labels = DrawnLabels(GRID, OPTIONS)
+    labels.change([road("a", (10, 200), (490, 200))], on_the_map)
+    labels.change([road("b", (10, 230), (490, 230))], on_the_map)
+    labels.change([road("a", (10, 210), (490, 210))], on_the_map)  # it was drawn beside the road, and is moved there
+    values = labels.read_all(*ALL)
+    assert (values[198:202, 20:480] == BACKGROUND).all() and (values[208:212, 20:480] == ROAD).all()
+    labels.change([Change("roads", "a", None)], on_the_map)
+    assert (labels.read_all(*ALL)[214:226, 20:480] == BACKGROUND).all()
+
+
 def test_about_one_block_in_six_is_held_out_wherever_one_looks():
     for first in (0, 1000, -3000):
         chosen = [is_chosen((row, column)) for row in range(first, first + 100) for column in range(first, first + 100)]

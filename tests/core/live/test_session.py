@@ -4,9 +4,12 @@ import importlib
 import json
 import time
 
+import geopandas
 import pytest
 import rasterio
+import torch
 from rasterio.errors import RasterioIOError
+from safetensors.torch import load_file
 
 from support.towns import ROADS, on_map
 from training_core import events
@@ -14,6 +17,7 @@ from training_core.errors import JobError, LabelError
 from training_core.events import Reporter
 from training_core.jobs import Live, from_options
 from training_core.live import session as session_module
+from training_core.live import session_folder
 from training_core.models.model_file import load_weights
 
 DAY_S = 120.0
@@ -97,13 +101,16 @@ def play(town, planted, tmp_path, monkeypatch):
 
 
 def test_a_drawing_session_from_the_first_view_to_the_kept_model(play, tmp_path):
-    model, report = tmp_path / "kept.safetensors", tmp_path / "kept.html"
+    model, report, kept_labels = (tmp_path / f"kept.{suffix}" for suffix in ("safetensors", "html", "gpkg"))
     result, player = play(
         (play.view, None),
         ({"command": "learn"}, complete),
         (labels(1, a=("roads", ROADS[0]), b=("roads", ROADS[1])), None),
         (labels(2, c=("roads", ROADS[2])), learned(1)),
-        ({"command": "keep", "model": str(model), "report": str(report)}, after_step(3)),
+        (
+            {"command": "keep", "model": str(model), "report": str(report), "labels": str(kept_labels)},
+            after_step(3),
+        ),
         ({"command": "stop"}, lambda event: isinstance(event, events.Kept)),
     )
     assert result["roads"] == 3 and result["step"] >= 3 and result["folder"] == str(play.folder)
@@ -121,7 +128,8 @@ def test_a_drawing_session_from_the_first_view_to_the_kept_model(play, tmp_path)
     assert card.training["steps"] >= 3 and card.training["base_model"] == "model.safetensors"
     assert card.training["base_sha256"] and card.versions["roadseg"] and weights
     kept = player.all_of(events.Kept)[0]
-    assert (kept.model, kept.report) == (str(model), str(report))
+    assert (kept.model, kept.report, kept.labels) == (str(model), str(report), str(kept_labels))
+    assert len(geopandas.read_file(kept_labels, layer="roads")) == 3
     if kept.f1 is not None:
         assert card.metrics["f1"] == pytest.approx(kept.f1)
     assert "</html>" in report.read_text(encoding="utf-8")
@@ -158,6 +166,77 @@ def test_a_session_goes_on_from_its_folder(play):
     assert any("goes on" in event.message for event in player.all_of(events.Log))
 
 
+def test_a_checkpoint_holds_no_weights_that_the_base_model_has(play, planted):
+    play(
+        ({"command": "learn"}, None),
+        (labels(1, a=("roads", ROADS[0]), b=("roads", ROADS[1])), None),
+        ({"command": "stop"}, learned(1)),
+    )
+    base = load_weights(planted)[0]
+    stored = load_file(play.folder / "checkpoint.safetensors")
+    weights = {name: stored[name] for name in stored if name.startswith("network.")}
+    assert 0 < len(weights) < len(base)
+    assert not any(torch.equal(values, base[name.partition(".")[2]]) for name, values in weights.items())
+
+
+def test_what_was_erased_is_forgotten_after_a_resumption_too(play, planted):
+    base = load_weights(planted)[0]
+
+    def distance():
+        """How far the decoder is from the base model, as it would be taken up again."""
+        stored = load_file(play.folder / "checkpoint.safetensors")
+        far = [(values - base[name[8:]]).norm() for name, values in stored.items() if name.startswith("network.")]
+        return float(sum(far))
+
+    before, _ = play(
+        ({"command": "learn"}, None),
+        (labels(1, a=("roads", ROADS[0]), b=("roads", ROADS[1])), None),
+        ({"command": "stop"}, learned(1)),
+    )
+    taught = distance()
+    erase_one, erase_all = labels(2, a=("roads", None)), labels(3, b=("roads", None))
+    play((erase_one, None), ({"command": "stop"}, None))  # no step follows
+    assert 0 < distance() < 0.87 * taught
+    result, _ = play((erase_all, None), ({"command": "stop"}, None))
+    assert distance() == 0 and result["step"] == before["step"]
+    result, player = play((play.view, None), ({"command": "stop"}, complete))
+    assert result["step"] == before["step"] and result["roads"] == 0 and not player.all_of(events.Warning)
+
+
+def test_what_is_spared_is_spared_after_a_resumption_too(play, town):
+    """Of a session that has not learned anything yet."""
+    play(
+        (play.view, None),
+        (labels(1, a=("roads", ROADS[0])), complete),
+        ({"command": "stop"}, None),
+    )
+    result, before = play(({"command": "stop"}, state("waiting")))
+    assert result["roads"] == 1 and result["step"] == 0
+    (play.folder / "checkpoint.safetensors").unlink()  # in which it is kept what is spared
+    _, after = play(({"command": "stop"}, state("waiting")))
+    labeled = [player.all_of(events.State)[-1].labeled_px for player in (before, after)]
+    assert labeled[0] < labeled[1]  # the planted model shows roads near this one
+
+
+def test_labels_that_could_not_be_written_are_written_once_they_can(play, monkeypatch):
+    monkeypatch.setattr(session_module, "LABELS_S", 0.05)
+    write, failures = session_folder._write_lines, []
+
+    def fail_at_first(*arguments):
+        if len(failures) < 3:
+            failures.append(arguments)
+            raise OSError(28, "No space left on device")
+        write(*arguments)
+
+    monkeypatch.setattr(session_folder, "_write_lines", fail_at_first)
+
+    def is_written(_):
+        return (play.folder / "labels.json").is_file()
+
+    _, player = play((labels(1, a=("roads", ROADS[0])), None), ({"command": "stop"}, is_written))
+    assert len(failures) == 3 and len(player.all_of(events.Warning)) == 1
+
+
 def test_the_end_of_the_commands_ends_the_session_with_a_result(play):
     result, _ = play((labels(1, a=("roads", ROADS[0])), None))
     assert result == {"folder": str(play.folder), "step": 0, "roads": 1}
@@ -178,14 +257,26 @@ def test_what_is_malformed_is_warned_of_and_the_session_goes_on(play):
     assert player.all_of(events.Correction)[0].message
 
 
-def test_a_model_that_cannot_be_written_is_told_and_the_session_goes_on(play, town):
+def test_a_model_that_cannot_be_written_is_told_and_the_session_goes_on(play, town, tmp_path):
     _, player = play(
         ({"command": "keep", "model": town.raster}, None),
         ({"command": "keep", "model": str(play.folder)}, None),
+        ({"command": "keep", "model": str(tmp_path / "kept.safetensors"), "labels": town.roads}, None),
         ({"command": "stop"}, None),
     )
-    assert ["not kept" in event.message for event in player.all_of(events.Warning)] == [True, True]
-    assert not player.all_of(events.Kept)
+    assert ["not kept" in event.message for event in player.all_of(events.Warning)] == [True, True, True]
+    assert not player.all_of(events.Kept) and not (tmp_path / "kept.safetensors").exists()
+    assert len(geopandas.read_file(town.roads)) == len(ROADS)
+
+
+def test_without_a_drawing_no_labels_are_kept(play, tmp_path):
+    model, labels_ = tmp_path / "kept.safetensors", tmp_path / "kept.gpkg"
+    _, player = play(
+        ({"command": "keep", "model": str(model), "labels": str(labels_)}, None),
+        ({"command": "stop"}, lambda event: isinstance(event, events.Kept)),
+    )
+    (kept,) = player.all_of(events.Kept)
+    assert kept.labels == "" and not labels_.exists() and model.is_file()
 
 
 def test_labels_of_files_are_there_from_the_beginning(play, town):

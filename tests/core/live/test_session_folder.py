@@ -1,11 +1,14 @@
 """The folder of a session: whose it is, what was drawn and learned, and what damaged files do."""
 
 import json
+import time
 
 import numpy as np
 import pytest
 import torch
 from rasterio.crs import CRS
+from safetensors import safe_open
+from safetensors.torch import save_file
 from shapely.geometry import LineString, box
 
 from support.rasters import NORTH_UP
@@ -13,7 +16,7 @@ from training_core.errors import JobError
 from training_core.events import Reporter
 from training_core.geodata.grid import Grid
 from training_core.live.commands import Change
-from training_core.live.session_folder import CHECKPOINT, LABELS, SESSION, Saved, SessionFolder
+from training_core.live.session_folder import CHECKPOINT, LABELS, SESSION, UNREAD, Saved, SessionFolder
 
 GRID = Grid(CRS.from_epsg(32633), NORTH_UP, 300, 300)
 FEATURES = (
@@ -22,10 +25,20 @@ FEATURES = (
 )
 SPARED = {(3, 5): np.eye(64, dtype=bool), (0, 0): np.ones((64, 64), dtype=bool)}
 STATE = {"network.a": torch.arange(4.0), "average.updates": torch.tensor(7)}
+BASE = {"a": torch.zeros(4), "encoder": torch.rand(100_000), "encoder.batches": torch.tensor(3)}
 
 
 def opened(path, told=None, sha256="ab", grid=GRID):
-    return SessionFolder(str(path), "image.tif", sha256, grid, Reporter(told.append if told is not None else print))
+    reporter = Reporter(told.append if told is not None else print)
+    return SessionFolder(str(path), "image.tif", BASE, sha256, grid, reporter)
+
+
+def written(path, state):
+    """Write a checkpoint, and return it as it is read again, and the names of the tensors in its file."""
+    with opened(path) as folder:
+        folder.write_checkpoint(Saved(12, 3.5, [], state))
+    with opened(path) as folder, safe_open(path / CHECKPOINT, "pt") as file:
+        return folder.read_checkpoint().state, set(file.keys())
 
 
 def test_what_was_drawn_and_learned_comes_back(tmp_path):
@@ -79,6 +92,86 @@ def test_a_damaged_file_is_warned_of_and_the_session_begins_without_it(tmp_path,
         found = folder.read_labels() if name == LABELS else folder.read_checkpoint()
     assert not found and [event.kind for event in told] == ["warning"]
     assert name in told[0].message
+    assert (tmp_path / UNREAD).exists() == (name == LABELS) and (tmp_path / name).exists() == (name != LABELS)
+
+
+def test_labels_are_written_and_read_in_lines_of_limited_length(tmp_path):
+    features = tuple(Change("roads", str(number), LineString([(0, number), (9, number)])) for number in range(1001))
+    with opened(tmp_path) as folder:
+        assert folder.write_labels(features) and folder.read_labels() == features
+        lines = (tmp_path / LABELS).read_bytes().splitlines()
+        assert len(lines) == 6 and max(map(len, lines)) < 25_000  # 200 features of some 100 bytes
+        assert folder.write_labels(()) and folder.read_labels() == ()
+
+
+@pytest.mark.parametrize("limit", ["LARGEST_LABELS_BYTES", "LONGEST_LINE_BYTES"])
+def test_more_labels_than_can_be_read_are_refused_with_the_limit(tmp_path, limit, monkeypatch):
+    features, told = [Change("aoi", str(number), box(0, 0, number + 1, 1)) for number in range(20_000)], []
+    with opened(tmp_path, told) as folder:
+        assert folder.write_labels(features[:5])
+        assert folder.write_labels(features)
+        whole = (tmp_path / LABELS).read_bytes()
+        monkeypatch.setattr(f"training_core.live.session_folder.{limit}", 1 << 20)
+        monkeypatch.setattr("training_core.live.session_folder.LINE_FEATURES", 20_000)
+        if limit == "LARGEST_LABELS_BYTES":
+            assert not folder.write_labels(features)
+            assert f"{tmp_path / LABELS} (they are more than the 1 MiB" in told.pop().message
+            assert (tmp_path / LABELS).read_bytes() == whole  # what was written before is left
+        (tmp_path / LABELS).write_bytes(whole.replace(b"\n", b" ") if limit == "LONGEST_LINE_BYTES" else whole)
+        assert folder.read_labels() == ()
+    (warning,) = told
+    assert str(tmp_path / LABELS) in warning.message and "1 MiB" in warning.message
+    assert (tmp_path / UNREAD).stat().st_size == len(whole)
+
+
+def test_a_checkpoint_holds_what_is_another_than_in_the_base_model(tmp_path):
+    state = {
+        "network.a": torch.arange(4.0),
+        "network.encoder": BASE["encoder"].clone(),
+        "network.encoder.batches": BASE["encoder.batches"].clone(),
+        "average.a": torch.arange(4.0) / 2,
+        "optimizer.0.exp_avg": torch.zeros(4),
+    }
+    found, stored = written(tmp_path, state)
+    assert stored == {"network.a", "average.a", "optimizer.0.exp_avg"}
+    assert found.keys() == state.keys() and all(torch.equal(found[name], values) for name, values in state.items())
+    assert (tmp_path / CHECKPOINT).stat().st_size < 10_000  # and not 400,000
+    state["network.encoder"][7] += 1e-6  # as soon as it learns, too
+    found, stored = written(tmp_path, state)
+    assert "network.encoder" in stored and torch.equal(found["network.encoder"], state["network.encoder"])
+
+
+@pytest.mark.parametrize(
+    "same", [["network.b"], ["optimizer.a"], ["network.a"], ["a"], "network.a", [1], 3, None, [[]]]
+)
+def test_a_checkpoint_that_names_what_the_base_model_has_not_is_not_used(tmp_path, same):
+    told = []
+    with opened(tmp_path, told) as folder:
+        folder.write_checkpoint(Saved(12, 3.5, [], STATE))
+    with safe_open(tmp_path / CHECKPOINT, "pt") as file:
+        document = json.loads(file.metadata()["roadseg"])
+    save_file(STATE, tmp_path / CHECKPOINT, {"roadseg": json.dumps({**document, "same": same})})
+    with opened(tmp_path, told) as folder:
+        assert folder.read_checkpoint() is None
+    assert "cannot be used" in told[0].message
+
+
+def test_a_file_that_is_larger_than_any_checkpoint_is_not_read(tmp_path):
+    told = []
+    opened(tmp_path).finish()
+    with (tmp_path / CHECKPOINT).open("wb") as file:
+        file.truncate(1 << 40)  # of which the disk has nothing
+    with opened(tmp_path, told) as folder:
+        assert folder.read_checkpoint() is None
+    assert "at most 257 MiB" in told[0].message and str(tmp_path / CHECKPOINT) in told[0].message
+
+
+def test_a_session_that_has_learned_nothing_keeps_what_it_spares(tmp_path):
+    with opened(tmp_path) as folder:
+        folder.write_checkpoint(Saved(0, spared=SPARED))
+    with opened(tmp_path) as folder:
+        found = folder.read_checkpoint()
+    assert (found.step, found.state) == (0, {}) and found.spared.keys() == SPARED.keys()
 
 
 def test_a_checkpoint_with_nan_is_not_used(tmp_path):
@@ -93,13 +186,28 @@ def test_a_checkpoint_with_nan_is_not_used(tmp_path):
 def test_a_full_disk_is_warned_of_and_the_session_goes_on(tmp_path, monkeypatch):
     told = []
     with opened(tmp_path, told) as folder:
-        monkeypatch.setattr("training_core.live.session_folder.save_file", _full)
-        monkeypatch.setattr("training_core.live.session_folder._write_text", _full)
-        folder.write_labels(FEATURES)
+        with monkeypatch.context() as patch:
+            patch.setattr("training_core.live.session_folder.save_file", _full)
+            patch.setattr("training_core.live.session_folder._write_lines", _full)
+            for _ in range(2):
+                assert not folder.write_labels(FEATURES)
+                folder.write_checkpoint(Saved(12, 3.5, [], STATE))
+                assert failure_of(folder)
+        assert [event.kind for event in told] == ["warning", "warning"]  # not again and again
+        assert all("goes on" in event.message for event in told)
+        assert [path.name for path in tmp_path.iterdir()] == [SESSION]
+        assert folder.write_labels(FEATURES)
         folder.write_checkpoint(Saved(12, 3.5, [], STATE))
-    assert [event.kind for event in told] == ["warning", "warning"]
-    assert all("goes on" in event.message for event in told)
-    assert [path.name for path in tmp_path.iterdir()] == [SESSION]
+        assert not failure_of(folder)
+    assert len(told) == 2 and (tmp_path / LABELS).is_file() and (tmp_path / CHECKPOINT).is_file()
+
+
+def failure_of(folder):
+    """Return whether the checkpoint that is being written fails."""
+    end = time.monotonic() + 5
+    while not (has_failed := folder.has_failed()) and folder._writing is not None and time.monotonic() < end:
+        time.sleep(0.01)
+    return has_failed
 
 
 def _full(*_, **__):

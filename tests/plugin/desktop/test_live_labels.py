@@ -227,6 +227,16 @@ def test_what_an_earlier_session_knows_is_not_told_again_and_what_is_missing_is_
     told.watcher.close()
 
 
+def test_labels_of_an_earlier_session_are_read_line_by_line(tmp_path):
+    road = '{"layer": "roads", "id": "%s", "geometry": "LINESTRING (0 0, 9 0)", "width_m": null, "sure": true}'
+    line = '{"command": "labels", "sequence": 0, "changes": [%s]}'
+    path = tmp_path / "labels.json"
+    path.write_text("\n".join(line % ", ".join(road % key for key in keys) for keys in ("12", "3", "")) + "\n")
+    assert [label.key for label in read_known(path, 3)] == ["1", "2", "3"]
+    path.write_text(line % (road % ("9" * 5000)) + "\n" + line % (road % "4"))
+    assert [label.key for label in read_known(path, 3)] == ["4"]  # no id is as long
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"changes": [1, {}, {"layer": 3}]}', "\0", '{"changes": 3}'])
 def test_a_file_of_labels_that_is_none_holds_none(tmp_path, text):
     path = tmp_path / "labels.json"

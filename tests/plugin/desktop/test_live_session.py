@@ -7,7 +7,17 @@ import time
 from pathlib import Path
 
 import pytest
-from qgis.core import QgsFeature, QgsGeometry, QgsPointXY, QgsProject, QgsRasterLayer, QgsRectangle, QgsVectorLayer
+from qgis.core import (
+    QgsApplication,
+    QgsFeature,
+    QgsGeometry,
+    QgsPointXY,
+    QgsProcessingContext,
+    QgsProject,
+    QgsRasterLayer,
+    QgsRectangle,
+    QgsVectorLayer,
+)
 from qgis.PyQt.QtWidgets import QFileDialog
 from roadseg.qgis_roadseg.desktop import live_control, live_end
 from roadseg.qgis_roadseg.desktop.live import Live
@@ -19,7 +29,7 @@ from roadseg.training_core import jobs
 
 from ..support.acting import wait_until_gone
 from ..support.live_worker import LIVE
-from ..support.window import Window, button, left_behind, messages
+from ..support.window import Window, button, buttons, left_behind, messages
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project", "no_settings")
 
@@ -328,6 +338,29 @@ def test_keeping_the_model_asks_for_a_file_tells_of_it_and_offers_to_map(
     ((name, values),) = opened
     assert name == "extractroads" and values["MODEL"] == f"{chosen}.safetensors"
     assert QgsProject.instance().mapLayer(values["INPUT"]).name() == "Bild"
+
+
+def test_a_fine_tune_is_offered_with_what_the_session_has_learned_from(
+    session, window, wait_for, tmp_path, monkeypatch
+):
+    (tmp_path / "mine labels.gpkg").write_text("labels of an earlier session, which stay")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "mine.safetensors"), ""))
+    opened = []
+    monkeypatch.setattr(live_end, "open_dialog", lambda _, name, values: opened.append((name, values)))
+    session.panel.keep.click()
+    labels = tmp_path / "mine labels 2.gpkg"
+    wait_for(lambda: messages(window) and f"What it has learned from is in {labels}" in messages(window)[0])
+    fine_tune = next(each for each in buttons(window) if "Fine-tune" in each.text())
+    fine_tune.click()
+    ((name, values),) = opened
+    assert name == "finetune" and "NO_ROAD" not in values  # there is no such layer
+    assert (values["ROADS"], values["AOI"]) == (f"{labels}|layername=roads", f"{labels}|layername=aoi")
+    algorithm = QgsApplication.processingRegistry().createAlgorithmById("roadseg:finetune")
+    known = {parameter.name() for parameter in algorithm.parameterDefinitions()}
+    context = QgsProcessingContext()
+    context.setProject(QgsProject.instance())
+    is_right, why = algorithm.checkParameterValues({**values, "MODEL": str(tmp_path / "next.safetensors")}, context)
+    assert values.keys() <= known and is_right, why
 
 
 def test_starting_without_label_layers_makes_them(live, image, play_runtime, wait_for, tmp_path, monkeypatch):

@@ -3,7 +3,7 @@
 # Notes commands in commands.jsonl; predictions are a raster of one value each.
 LIVE = """
 sys.path.append("/usr/lib/python3/dist-packages")
-from osgeo import gdal, osr
+from osgeo import gdal, ogr, osr
 
 options = job()["options"]
 folder = options["folder"]
@@ -32,6 +32,14 @@ def predict(extent, show):
 def save():
     with open(os.path.join(folder, "labels.json"), "w") as file:
         json.dump({"command": "labels", "sequence": 0, "changes": list(known.values())}, file)
+
+def keep_labels(path):
+    crs = osr.SpatialReference(gdal.Open(options["raster"]).GetProjection())
+    file = ogr.GetDriverByName("GPKG").CreateDataSource(path)
+    roads = file.CreateLayer("roads", crs, ogr.wkbLineString)
+    roads.CreateField(ogr.FieldDefn("width_m", ogr.OFTReal))
+    roads.CreateField(ogr.FieldDefn("sure", ogr.OFTInteger))
+    file.CreateLayer("aoi", crs, ogr.wkbPolygon)
 
 def do(command):
     global view
@@ -64,7 +72,8 @@ def do(command):
     elif name == "keep":
         for path in (command["model"], command["report"]):
             open(path, "w").close()
-        send("kept", model=command["model"], report=command["report"], f1=0.8)
+        keep_labels(command["labels"])
+        send("kept", model=command["model"], report=command["report"], f1=0.8, labels=command["labels"])
 
 send("state", state="loading", message="", step=0, roads=0, labeled_px=0, steps_per_s=0.0, next=[])
 with open(os.path.join(folder, "commands.jsonl"), "a") as log:

@@ -91,8 +91,13 @@ def messages(window):
 
 
 def button(window):
-    """Return the button of the newest message."""
-    return window.messageBar().currentItem().findChild(QPushButton)
+    """Return the first button of the newest message."""
+    return buttons(window)[0]
+
+
+def buttons(window):
+    """Return the buttons of the newest message."""
+    return window.messageBar().currentItem().findChildren(QPushButton)
 
 
 def left_behind(window):
