@@ -316,23 +316,32 @@ class LiveControl(QObject):
         show_message(self._window, text.format(count=len(labels)), Qgis.MessageLevel.Warning, button)
 
     def _put_back(self, labels: list[Label]) -> None:
-        for label in labels if self._watcher is not None else ():
+        problems = []
+        for label in labels if self._watcher is not None and self._image is not None else ():
             layer, content = self._watcher.layer(label.layer), label.content
             if layer is not None:
-                with contextlib.suppress(LabelError):
+                try:
                     values = {WIDTH_FIELD: content.width_m, SURE_FIELD: content.sure}
                     add_features(layer, content.geometry, self._image.crs(), tr("Put back"), values)
+                except LabelError as error:
+                    problems.append(str(error))
+        if problems:
+            show_message(self._window, problems[0], Qgis.MessageLevel.Warning)
 
     def _on_layers_removed(self, layer_ids: list[str]) -> None:
         if self._image is not None and self._image.id() in layer_ids:
             name = self._image.name()
-            self._image = None
-            self.stop()
+            self._lose_image()
             self._panel.tell(tr("The image {layer} was removed, so that the session ends.").format(layer=name))
 
     def _on_project_cleared(self) -> None:
         if not self.is_idle:
-            self._image = None
+            self._lose_image()
+
+    def _lose_image(self) -> None:
+        """End the session in order: one that is being stopped is let write its model."""
+        self._image = None
+        if self._panel.phase != STOPPING:
             self.stop()
 
     def _create_labels(self, image: QgsMapLayer) -> None:
@@ -349,6 +358,8 @@ class LiveControl(QObject):
         create_label_layers(image, path, lambda layers, error: self._on_labels_created(layers, error))
 
     def _on_labels_created(self, layers: dict[str, Any], error: str) -> None:
+        if not self._connections:  # the plugin has been unloaded
+            return
         self._panel.set_phase(IDLE)
         if error:
             self._fail(JobError(error))

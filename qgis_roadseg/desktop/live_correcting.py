@@ -18,6 +18,7 @@ from qgis.core import (
 )
 from qgis.gui import QgisInterface, QgsMapCanvas, QgsMapMouseEvent, QgsMapTool
 from qgis.PyQt.QtCore import QObject, Qt, pyqtSignal
+from qgis.PyQt.sip import isdeleted
 
 from ...training_core.errors import LabelError
 from ..layers import exchange
@@ -143,6 +144,8 @@ class Corrections(QObject):
 
     def _on_created(self, layer: Any, error: str) -> None:
         waiting, self._waiting = self._waiting, []
+        if isdeleted(self._panel):  # the plugin has been unloaded
+            return
         if layer is None:
             show_message(self._window, error, Qgis.MessageLevel.Warning)
             return

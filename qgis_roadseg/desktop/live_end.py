@@ -12,6 +12,7 @@ from typing import Any
 
 from qgis.core import Qgis, QgsMapLayer, QgsVectorLayer
 from qgis.gui import QgisInterface
+from qgis.PyQt.QtCore import QTimer
 from qgis.PyQt.QtWidgets import QFileDialog
 
 from .. import settings
@@ -62,6 +63,10 @@ class LiveEnd:
             return
         if not path.lower().endswith(MODEL_SUFFIX):
             path += MODEL_SUFFIX
+        if not self._session.is_running:  # it has ended while a file was asked for
+            text = tr("The session has ended, and the model was not kept. Resume it, and keep the model then.")
+            show_message(self._window, text, Qgis.MessageLevel.Warning)
+            return
         report, labels = _free_beside(path, "", ".html"), _free_beside(path, " labels", ".gpkg")
         self._session.send("keep", model=path, report=report, labels=labels)
 
@@ -70,7 +75,7 @@ class LiveEnd:
         if self._maps_next:
             self._maps_next = False
             self._session.send("pause")  # two jobs at once would share the processor
-            self._map(event.model)
+            QTimer.singleShot(0, lambda: self._map(event.model))  # a dialog, which must not hold up further events
             return
         if event.f1 is None:
             text = tr("The model is in {model}.").format(model=event.model)

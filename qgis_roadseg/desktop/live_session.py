@@ -124,6 +124,11 @@ class LiveSession(QObject):
         """The worker's process id."""
         return self._process.id
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the worker takes commands: it has neither ended nor been asked to."""
+        return self._process.is_running and self._stopped_s is None
+
     def send(self, command: str, **values: Any) -> None:
         """Send a command.
 

@@ -1216,12 +1216,12 @@
         <translation>Eine Szene zum Ausprobieren wird erzeugt; das dauert weniger als eine Minute.</translation>
     </message>
     <message>
-        <source>The scene is being generated; see the progress in the status bar.</source>
-        <translation>Die Szene wird erzeugt; den Fortschritt zeigt die Statusleiste.</translation>
-    </message>
-    <message>
         <source>Fine-tune a model…</source>
         <translation>Modell nachtrainieren…</translation>
+    </message>
+    <message>
+        <source>The scene is being generated; see the progress in the status bar.</source>
+        <translation>Die Szene wird erzeugt; den Fortschritt zeigt die Statusleiste.</translation>
     </message>
     <message>
         <source>{folder} cannot be made ({reason}).</source>
@@ -1336,6 +1336,10 @@
         <translation>Fortsetzen macht mit dem Gelernten weiter.</translation>
     </message>
     <message>
+        <source>Save the edits</source>
+        <translation>Änderungen speichern</translation>
+    </message>
+    <message>
         <source>What the map shows of {layer}.</source>
         <translation>Was die Karte von {layer} zeigt.</translation>
     </message>
@@ -1354,10 +1358,6 @@
     <message>
         <source>The step is finished and the model written.</source>
         <translation>Der Schritt wird beendet und das Modell geschrieben.</translation>
-    </message>
-    <message>
-        <source>Save the edits</source>
-        <translation>Änderungen speichern</translation>
     </message>
     <message>
         <source>Put back</source>
@@ -1392,6 +1392,14 @@
         <translation>Dieses Modell behalten</translation>
     </message>
     <message>
+        <source>The session has ended, and the model was not kept. Resume it, and keep the model then.</source>
+        <translation>Die Sitzung ist beendet, und das Modell wurde nicht behalten. Setzen Sie sie fort, und behalten Sie das Modell dann.</translation>
+    </message>
+    <message>
+        <source>Map all…</source>
+        <translation>Alles kartieren…</translation>
+    </message>
+    <message>
         <source>The model is in {model}.</source>
         <translation>Das Modell ist in {model}.</translation>
     </message>
@@ -1400,8 +1408,8 @@
         <translation>Das Modell ist in {model}; F1 auf zurückgehaltenen Blöcken {f1:.2f}.</translation>
     </message>
     <message>
-        <source>Map all…</source>
-        <translation>Alles kartieren…</translation>
+        <source>What it has learned from is in {labels}.</source>
+        <translation>Woraus es gelernt hat, ist in {labels}.</translation>
     </message>
     <message>
         <source>RoadSeg live: rendering {layer}</source>

@@ -1216,12 +1216,12 @@
         <translation>Se está generando una escena para probar RoadSeg, lo que tarda menos de un minuto.</translation>
     </message>
     <message>
-        <source>The scene is being generated; see the progress in the status bar.</source>
-        <translation>La escena se está generando; vea el progreso en la barra de estado.</translation>
-    </message>
-    <message>
         <source>Fine-tune a model…</source>
         <translation>Ajustar un modelo…</translation>
+    </message>
+    <message>
+        <source>The scene is being generated; see the progress in the status bar.</source>
+        <translation>La escena se está generando; vea el progreso en la barra de estado.</translation>
     </message>
     <message>
         <source>{folder} cannot be made ({reason}).</source>
@@ -1336,6 +1336,10 @@
         <translation>Reanudar continúa con lo aprendido.</translation>
     </message>
     <message>
+        <source>Save the edits</source>
+        <translation>Guardar los cambios</translation>
+    </message>
+    <message>
         <source>What the map shows of {layer}.</source>
         <translation>Lo que el mapa muestra de {layer}.</translation>
     </message>
@@ -1354,10 +1358,6 @@
     <message>
         <source>The step is finished and the model written.</source>
         <translation>Se termina el paso y se escribe el modelo.</translation>
-    </message>
-    <message>
-        <source>Save the edits</source>
-        <translation>Guardar los cambios</translation>
     </message>
     <message>
         <source>Put back</source>
@@ -1392,6 +1392,14 @@
         <translation>Conservar este modelo</translation>
     </message>
     <message>
+        <source>The session has ended, and the model was not kept. Resume it, and keep the model then.</source>
+        <translation>La sesión ha terminado y el modelo no se ha conservado. Reanúdela y conserve entonces el modelo.</translation>
+    </message>
+    <message>
+        <source>Map all…</source>
+        <translation>Cartografiar todo…</translation>
+    </message>
+    <message>
         <source>The model is in {model}.</source>
         <translation>El modelo está en {model}.</translation>
     </message>
@@ -1400,8 +1408,8 @@
         <translation>El modelo está en {model}; F1 en bloques reservados {f1:.2f}.</translation>
     </message>
     <message>
-        <source>Map all…</source>
-        <translation>Cartografiar todo…</translation>
+        <source>What it has learned from is in {labels}.</source>
+        <translation>Lo que le ha servido para aprender está en {labels}.</translation>
     </message>
     <message>
         <source>RoadSeg live: rendering {layer}</source>

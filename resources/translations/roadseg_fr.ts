@@ -1216,12 +1216,12 @@
         <translation>Une scène pour essayer RoadSeg est en cours de génération, ce qui prend moins d'une minute.</translation>
     </message>
     <message>
-        <source>The scene is being generated; see the progress in the status bar.</source>
-        <translation>La scène est en cours de génération ; la barre d'état montre l'avancement.</translation>
-    </message>
-    <message>
         <source>Fine-tune a model…</source>
         <translation>Affiner un modèle…</translation>
+    </message>
+    <message>
+        <source>The scene is being generated; see the progress in the status bar.</source>
+        <translation>La scène est en cours de génération ; la barre d'état montre l'avancement.</translation>
     </message>
     <message>
         <source>{folder} cannot be made ({reason}).</source>
@@ -1336,6 +1336,10 @@
         <translation>Reprendre continue avec ce qui a été appris.</translation>
     </message>
     <message>
+        <source>Save the edits</source>
+        <translation>Enregistrer les modifications</translation>
+    </message>
+    <message>
         <source>What the map shows of {layer}.</source>
         <translation>Ce que la carte montre de {layer}.</translation>
     </message>
@@ -1354,10 +1358,6 @@
     <message>
         <source>The step is finished and the model written.</source>
         <translation>L'étape se termine et le modèle est écrit.</translation>
-    </message>
-    <message>
-        <source>Save the edits</source>
-        <translation>Enregistrer les modifications</translation>
     </message>
     <message>
         <source>Put back</source>
@@ -1392,6 +1392,14 @@
         <translation>Conserver ce modèle</translation>
     </message>
     <message>
+        <source>The session has ended, and the model was not kept. Resume it, and keep the model then.</source>
+        <translation>La session est terminée et le modèle n'a pas été conservé. Reprenez-la, puis conservez le modèle.</translation>
+    </message>
+    <message>
+        <source>Map all…</source>
+        <translation>Tout cartographier…</translation>
+    </message>
+    <message>
         <source>The model is in {model}.</source>
         <translation>Le modèle est dans {model}.</translation>
     </message>
@@ -1400,8 +1408,8 @@
         <translation>Le modèle est dans {model} ; F1 sur les blocs réservés {f1:.2f}.</translation>
     </message>
     <message>
-        <source>Map all…</source>
-        <translation>Tout cartographier…</translation>
+        <source>What it has learned from is in {labels}.</source>
+        <translation>Ce dont il a appris est dans {labels}.</translation>
     </message>
     <message>
         <source>RoadSeg live: rendering {layer}</source>

@@ -8,6 +8,7 @@ junctions of the network, since a false road mostly branches off a true one.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +33,8 @@ from .commands import NO_ROAD, ROADS
 AIM_M = 3.0
 # Links are looked for so far around a click.
 REACH_M = 40.0
+# Only what lies around a click is looked at, so that an answer takes no longer in a large view: meters, and pixels.
+AROUND_M, MOST_AROUND_PX = 250.0, 1000
 # All gaps are left to the links, and also the less likely ones are proposed: a person has asked.
 _OPTIONS = NetworkOptions(gap_m=0, snap_m=0, likely_gap_m=60.0, link_probability=0.05, stub_m=0, spur_m=6.0)
 # Outlines of pixels are simplified by this share of a pixel.
@@ -75,6 +78,11 @@ def correct(
     height, width = probability.shape
     if not (0 <= column < width and 0 <= row < height):
         return Correction(message="The place is not in view.")
+    around = math.ceil(min(AROUND_M / grid.resolution_m, MOST_AROUND_PX))
+    left, top = max(0, int(column) - around), max(0, int(row) - around)
+    part = np.s_[top : int(row) + around, left : int(column) + around]
+    probability, drawn, column, row = probability[part], drawn[part], column - left, row - top
+    grid = grid.window(left, top, probability.shape[1], probability.shape[0])
     mask = reaches(probability, threshold)
     road = mask & ~drawn
     aim_px = AIM_M / grid.resolution_m

@@ -201,11 +201,10 @@ class LiveSession:
         self._reporter.pass_on(events.Correction(command.sequence, found.layer, text, found.message))
 
     def _keep(self, command: Keep) -> None:
-        scoring = Scoring(self._learner.shown(), self._labels, self._windows)
-        confusion = scoring.finish()
         try:
+            confusion = Scoring(self._learner.shown(), self._labels, self._windows).finish()
             f1 = keep(command, self._session, self._learner, self._labels, confusion, self._scores)
-        except (RoadSegError, OSError) as error:
+        except (RoadSegError, RasterioError, OSError) as error:
             self._reporter.warning(f"The model was not kept: {error}")
             return
         has_labels = command.labels and os.path.lexists(command.labels)  # where nothing was drawn, there are none
@@ -313,13 +312,7 @@ class LiveSession:
 
     def _predict(self) -> None:
         began_s, was_complete = time.perf_counter(), self._view.is_complete
-        try:
-            has_news = self._view.advance()
-        except ModelFileError:  # the model computes no numbers
-            self._failures = MOST_FAILURES
-            self._fail()
-            self._predictor = None
-            return
+        has_news = self._view.advance()
         is_complete = self._view.is_complete and not was_complete
         is_time = time.perf_counter() - self._shown_s >= SHOW_S
         if is_complete or (has_news and is_time and not was_complete) or not self._view.has_margin_left:
@@ -416,9 +409,16 @@ class LiveSession:
             self._reporter.warning(message)
 
     def _guarded(self, act: Callable[[], None]) -> None:
-        """Do something; where the image cannot be read, say so and pause."""
+        """Do something; where the image cannot be read, or the model computes no numbers, say so and pause."""
         try:
             act()
+        except ModelFileError:
+            self._failures, self._scoring = MOST_FAILURES, None
+            self._fail()
+            if self._restarts > MOST_RESTARTS:
+                self._view.give_up()  # not even the base model does
+            else:
+                self._predictor = None
         except (ImageryError, RasterioError) as error:
             self._is_learning, self._is_paused = False, True
             self._view.give_up()

@@ -68,6 +68,16 @@ def test_a_click_in_a_gap_gets_the_road_that_is_likely_there():
     assert on_map(0, 109)[1] <= bottom <= top <= on_map(0, 99)[1]
 
 
+def test_what_is_far_from_a_click_is_not_looked_at():
+    wide = Grid(CRS.from_epsg(32633), NORTH_UP, 3000, 300)
+    values = np.full((300, 3000), 8, dtype=np.uint8)
+    values[100:108] = 230
+    found = correct(on_map(1500, 104), values, np.zeros(values.shape, dtype=bool), wide, 0.5)
+    left, _, right, _ = found.geometry.bounds
+    assert (left, right) == pytest.approx((on_map(1250, 0)[0], on_map(1750, 0)[0]), abs=3)  # 250 m, of pixels of 1 m
+    assert correct(on_map(1500, 180), values, values > 100, wide, 0.5).message  # beyond the drawn road's surroundings
+
+
 @pytest.mark.parametrize("place", [(150, 30), (-5, 10), (10, 305)])
 def test_where_there_is_nothing_nothing_is_corrected(place):
     found = correct(on_map(*place), scene(ACROSS), NOTHING, GRID, 0.5)

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from support.towns import ROADS, on_map
 from training_core import events
-from training_core.errors import JobError, LabelError
+from training_core.errors import JobError, LabelError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Live, from_options
 from training_core.live import session as session_module
@@ -324,6 +324,31 @@ def test_a_loss_that_is_no_number_begins_anew_and_then_pauses(play, monkeypatch)
     assert result == {"folder": str(play.folder), "step": 0, "roads": 1}
     warnings = [event.message for event in player.all_of(events.Warning)]
     assert "begins anew" in warnings[0] and "paused" in warnings[-1]
+
+
+@pytest.mark.parametrize("module", ["view", "scoring"])
+def test_a_model_that_computes_no_numbers_begins_anew_and_then_rests(play, monkeypatch, module, tmp_path):
+    tries = []
+
+    def fail(*_, **__):
+        tries.append(module)
+        raise ModelFileError("The model computes no numbers.", "Choose another.")
+
+    monkeypatch.setattr(f"training_core.live.{module}.predict_pieces", fail)
+    monkeypatch.setattr(session_module, "SCORE_S", 0.05)
+    drawn = labels(1, **{str(number): ("roads", road) for number, road in enumerate(ROADS)})
+    kept = tmp_path / "kept.safetensors"
+    result, player = play(
+        (play.view, None),
+        ({"command": "learn"}, None),
+        (drawn, None),
+        ({"command": "keep", "model": str(kept)}, state("paused")),
+        ({"command": "stop"}, None),
+    )
+    warnings = [event.message for event in player.all_of(events.Warning)]
+    assert "begins anew" in warnings[0] and any("is paused" in warning for warning in warnings)
+    assert result["roads"] == len(ROADS) and len(tries) < 12  # it does not try again and again
+    assert any("not kept" in warning for warning in warnings) == (module == "scoring") == (not kept.exists())
 
 
 def test_a_click_corrects_what_is_in_view(play):

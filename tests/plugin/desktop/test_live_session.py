@@ -304,6 +304,57 @@ def test_another_project_ends_the_session_without_a_word_of_an_error(session, la
     assert session.panel.can_resume
 
 
+def test_a_session_that_is_being_stopped_is_not_killed_by_another_project(session, layers, wait_for, monkeypatch):
+    killed = []
+    monkeypatch.setattr(LiveSession, "kill", lambda self: killed.append(self))
+    draw(layers["roads"])
+    wait_for(lambda: changes(session))
+    layers["roads"].commitChanges()
+    session.panel.stop.click()
+    QgsProject.instance().clear()
+    wait_for(lambda: session.panel.phase == IDLE)
+    assert killed == [] and commands(session)[-1] == "stop"
+
+
+def test_putting_back_after_the_image_has_gone_does_nothing(session, layers, window, wait_for):
+    draw(layers["roads"])
+    wait_for(lambda: changes(session))
+    session.panel.stop.click()
+    wait_for(lambda: session.panel.phase == IDLE)
+    layers["roads"].rollBack()
+    session.panel.resume.click()
+    wait_for(lambda: messages(window) and "are not in the layers" in messages(window)[0])
+    QgsProject.instance().removeMapLayer(layers["image"].id())
+    button(window).click()
+    assert layers["roads"].featureCount() == 0
+
+
+def test_what_cannot_be_put_back_is_told(session, layers, window, wait_for):
+    draw(layers["roads"])
+    wait_for(lambda: changes(session))
+    session.panel.stop.click()
+    wait_for(lambda: session.panel.phase == IDLE)
+    layers["roads"].rollBack()
+    layers["roads"].setReadOnly(True)
+    session.panel.resume.click()
+    wait_for(lambda: messages(window) and "are not in the layers" in messages(window)[0])
+    button(window).click()
+    assert "The layer roads cannot be edited" in messages(window)[0]
+
+
+def test_a_session_that_ends_while_a_file_is_asked_for_keeps_nothing_and_says_so(
+    session, window, wait_for, tmp_path, monkeypatch
+):
+    def ask(*_):
+        os.killpg(session.control._session.process_id, signal.SIGKILL)
+        wait_for(lambda: session.panel.phase == IDLE)
+        return str(tmp_path / "mine.safetensors"), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
+    session.panel.keep.click()
+    assert "the model was not kept" in messages(window)[0]
+
+
 def test_unloading_the_plugin_waits_for_the_worker(session):
     worker = session.control._session.process_id
     session.close()
