@@ -2,14 +2,18 @@
 
 Scope: blocks of labels, what is new in them, and where the model disagrees. Independent of the model.
 
-First come chips from what is new, so that a stroke is learned from at once; one chip of each step stays for the rest,
-or the model would forget it. Of the other chips, half come from where prediction and drawing disagree most (hard
-example mining, Shrivastava et al., CVPR 2016), and half from all labels alike, half of these from roads, as those of a
-fine-tune.
+First come chips from what is new, so that a stroke is learned from at once. Of the other chips, half come from where
+prediction and drawing disagree most (hard example mining, Shrivastava et al., CVPR 2016), and half from all labels
+alike, half of these from roads, as those of a fine-tune.
+
+One chip of each step rehearses what the base model says where nothing is drawn (learning without forgetting, Li and
+Hoiem, ECCV 2016): a place without a road would else teach, within seconds, that there are no roads at all
+(benchmarks/experiments.md).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Optional
 
@@ -23,12 +27,15 @@ from ..segmentation.symmetries import turned
 from .drawn_labels import DrawnLabels, paste
 from .held_out import BLOCK_PX, Block
 from .image_windows import ImageWindows
+from .view import Window
 
 # A new block is learned from so many times before it is one of many.
 FRESH_VISITS = 3
 # So many times the opinion of the base model is taught where labels were erased, by so many of the other chips.
 BACK_VISITS, BACK_SHARE = 24, 0.5
 HARD_SHARE = 0.5
+# So many chips of what the base model says are kept; older ones go.
+REHEARSED = 64
 # A drawn width is never exact; as in a fine-tune.
 EDGE_M = 0.5
 
@@ -50,7 +57,7 @@ class ChipChoice:
         self, windows: ImageWindows, labels: DrawnLabels, bands: tuple[Band, ...], chip_px: int, seed: int
     ) -> None:
         self._windows, self._labels, self._bands, self._chip_px = windows, labels, bands, chip_px
-        self._rng = np.random.default_rng(seed)
+        self._rng, self._grid = np.random.default_rng(seed), windows.grid
         self._edge_px = round(EDGE_M / windows.grid.resolution_m)
         self._fresh: dict[Block, int] = {}
         self._change: dict[Block, int] = {}
@@ -58,6 +65,7 @@ class ChipChoice:
         self._back: dict[Block, np.ndarray] = {}
         self._back_visits: dict[Block, int] = {}
         self._errors: dict[Block, float] = {}
+        self._rehearsed: deque[tuple[int, int, np.ndarray]] = deque(maxlen=REHEARSED)
         self._table: Optional[_Table] = None
 
     @property
@@ -92,6 +100,21 @@ class ChipChoice:
         self._errors[block] = error
         self._table = None
 
+    def place_in(self, window: Window) -> tuple[int, int]:
+        """Return the first column and row of a chip somewhere in a window of the image."""
+        column, row, width, height = window
+        return tuple(
+            max(0, min(first + int(self._rng.integers(max(1, size - self._chip_px + 1))), whole - self._chip_px))
+            for first, size, whole in zip((column, row), (width, height), (self._grid.width, self._grid.height))
+        )
+
+    def rehearse(self, column: int, row: int, labels: np.ndarray) -> None:
+        """Note what the base model says in a chip, (chip_px, chip_px), uint8, from a column and row of the image on.
+
+        Labels that are drawn there, now or later, come before it.
+        """
+        self._rehearsed.append((column, row, labels))
+
     def draw(self, count: int) -> tuple[np.ndarray, np.ndarray, set[Block]]:
         """Draw the chips of a step.
 
@@ -113,7 +136,10 @@ class ChipChoice:
         chips = np.zeros((count, len(self._bands), side, side), dtype=np.float32)
         labels = np.full((count, side, side), IGNORE, dtype=np.uint8)
         for number, (chip, label) in enumerate(zip(chips, labels)):
-            block = self._fresh_block() if number < max(1, count - 1) else None
+            if self._rehearsed and number == count - 1 > 0:
+                self._fill(chip, label, *self._rehearsed[int(self._rng.integers(len(self._rehearsed)))])
+                continue
+            block = self._fresh_block() if number < max(1, count // 2) else None
             block = block or self._any_block() or self._fresh_block()
             column, row = self._corner(block)
             seen |= self._visit(column, row)
@@ -157,12 +183,12 @@ class ChipChoice:
                 places = np.flatnonzero(labels != IGNORE)
             if len(places):
                 row, column = divmod(int(places[self._rng.integers(len(places))]), BLOCK_PX)
-        shift_px, grid = self._chip_px // 4, self._windows.grid
+        shift_px = self._chip_px // 4
         at = (block[1] * BLOCK_PX + column, block[0] * BLOCK_PX + row)
         first = [
             max(0, min(place + int(self._rng.integers(-shift_px, shift_px + 1)) - self._chip_px // 2,
                        size - self._chip_px))
-            for place, size in zip(at, (grid.width, grid.height))
+            for place, size in zip(at, (self._grid.width, self._grid.height))
         ]  # fmt: skip
         return first[0], first[1]
 
@@ -182,11 +208,19 @@ class ChipChoice:
                         del self._back[block]
         return found
 
-    def _fill(self, chip: np.ndarray, label: np.ndarray, column: int, row: int) -> None:
-        """Fill a chip (bands, side, side) of zeros and its labels (side, side) of IGNORE, turned and jittered."""
+    def _fill(
+        self, chip: np.ndarray, label: np.ndarray, column: int, row: int, said: Optional[np.ndarray] = None
+    ) -> None:
+        """Fill a chip (bands, side, side) of zeros and its labels (side, side) of IGNORE, turned and jittered.
+
+        What the base model says, (side, side), uint8, counts where nothing is drawn.
+        """
         window = (column, row, self._chip_px, self._chip_px)
         values, known = self._windows.read(*window)
         truth = self._labels.read(*window)
+        if said is not None:
+            is_free = (truth == IGNORE) & (self._labels.read(*window, held_out=True) == IGNORE)
+            truth[is_free] = said[is_free]
         truth[near_edges(truth == ROAD, truth != IGNORE, self._edge_px)] = IGNORE
         self._add_back(truth, column, row)
         truth[~known] = IGNORE

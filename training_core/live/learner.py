@@ -9,7 +9,8 @@ as many of them (benchmarks/experiments.md).
 
 Erased labels are un-taught in two ways. The weights are drawn back toward the base model (L2-SP, Li et al., ICML 2018),
 by as much as was erased; and where labels were erased, the base model's own opinion is taught for a while, so that
-what the model learned there goes first.
+what the model learned there goes first. It is taught elsewhere in view, too, by a chip of each step, so that a few
+corrections do not change the whole map.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from ..segmentation.inference import Predictor, predict_pieces, read_piece
 from .chip_choice import ChipChoice
 from .held_out import BLOCK_PX, Block
 from .image_windows import ImageWindows
+from .view import Window
 
 CHIP_PX, BATCH = 128, 4
 RATE, WARM_UP_STEPS = 3e-4, 10
@@ -144,9 +146,19 @@ class Learner:
             return {}
         blocks = list(erased)
         blocks = blocks[:: max(1, -(-len(blocks) // MOST_BACK_BLOCKS))]
+        found = self._said({block: block_tile(block) for block in blocks}, windows)
+        return {block: np.where(erased[block], labels, IGNORE).astype(np.uint8) for block, labels in found.items()}
+
+    def rehearse(self, window: Window, windows: ImageWindows) -> None:
+        """Have what the base model says somewhere in a window of the image rehearsed by further steps."""
+        column, row = self._choice.place_in(window)
+        tile = Tile(column, row, CHIP_PX, CHIP_PX, *(_CONTEXT_PX,) * 4)
+        self._choice.rehearse(column, row, self._said({(row, column): tile}, windows)[row, column])
+
+    def _said(self, tiles: dict[Block, Tile], windows: ImageWindows) -> dict[Block, np.ndarray]:
+        """Return what the base model says in tiles: ROAD or BACKGROUND where it is certain, and else IGNORE."""
         pieces = (
-            read_piece(block_tile(block), windows.read, self._bands, source=block, name=windows.name)
-            for block in blocks
+            read_piece(tile, windows.read, self._bands, source=name, name=windows.name) for name, tile in tiles.items()
         )
         found = {}
         for piece, prediction in predict_pieces(self._base_predictor, pieces, BATCH_PX):
@@ -154,7 +166,6 @@ class Learner:
             labels = np.full(probability.shape, IGNORE, dtype=np.uint8)
             labels[probability <= CERTAIN_BACKGROUND * CERTAIN] = BACKGROUND
             labels[(probability >= CERTAIN_ROAD * CERTAIN) & (probability != NO_DATA)] = ROAD
-            labels[~erased[piece.source]] = IGNORE
             found[piece.source] = labels
         return found
 

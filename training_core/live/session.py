@@ -29,7 +29,7 @@ from ..geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, ROAD, reaches
 from ..learning.history import best_at_threshold
 from ..segmentation.inference import Predictor
 from ..system import shutdown
-from .chip_choice import ChipChoice
+from .chip_choice import REHEARSED, ChipChoice
 from .commands import PROBABILITY, Change, ChangeLabels, ChangeView, Correct, Keep, Learn, Pause, Stop, read_command
 from .corrections import correct
 from .drawn_labels import DrawnLabels, blocks_in
@@ -49,6 +49,8 @@ FRESH_STEPS = 6
 # The view is not predicted anew more often than this, nor for more of the time than learning takes.
 REFRESH_S = 3.0
 SCORE_S, STATE_S, SHOW_S, LABELS_S = 15.0, 1.0, 0.7, 5.0
+# So many places of another view are rehearsed, one more before each step.
+REHEARSED_IN_VIEW = 16
 # So long the process sleeps before it looks whether a signal has come.
 IDLE_S = 1.0
 # After so many steps in a row that failed, learning begins anew; and when that has failed so often, it pauses.
@@ -84,6 +86,7 @@ class LiveSession:
         self._is_learning = self._is_stopped = self._has_changed = False
         self._is_paused = self._pending_view = False
         self._fresh_steps = self._failures = self._restarts = 0
+        self._to_rehearse = REHEARSED
         self._pending: list[tuple[int, float, set[Block]]] = []
         self._shown_step = -1
         self._renewed_s = self._scored_s = self._told_s = self._shown_s = self._saved_labels_s = 0.0
@@ -186,6 +189,7 @@ class LiveSession:
     def _change_view(self, command: ChangeView) -> None:
         is_other_show, self._show = command.show != self._show, command.show
         self._view.move(command.extent)
+        self._to_rehearse = max(self._to_rehearse, REHEARSED_IN_VIEW)
         self._shown_s = 0.0
         if self._view.is_cut:
             self._warn("The view is too large: only its middle is predicted. Zoom in to see all of it.")
@@ -269,6 +273,10 @@ class LiveSession:
 
     def _step(self) -> None:
         began_s = time.perf_counter()
+        if self._to_rehearse:
+            self._to_rehearse -= 1
+            whole = (0, 0, self._windows.grid.width, self._windows.grid.height)
+            self._learner.rehearse(self._view.window or whole, self._windows)
         loss, blocks = self._learner.step()
         self._learned_s += time.perf_counter() - began_s
         if not math.isfinite(loss):

@@ -138,3 +138,22 @@ def test_a_person_draws_erases_pauses_keeps_and_goes_on_after_a_crash(scene, tmp
         Reporter(),
     )
     assert scores["relaxed"]["f1"] > 0.5
+
+
+def test_a_place_without_a_road_does_not_take_the_others_away(scene, tmp_path):
+    raster, roads = scene
+    left, bottom, right, top = extent_of(raster)
+    truth = geopandas.read_file(roads).union_all()
+    places = [
+        box(x, y, x + 12, y + 12) for x in np.arange(left, right - 12, 12) for y in np.arange(bottom, top - 12, 12)
+    ]
+    place = max(places, key=truth.distance)
+    job = Live(raster=raster, folder=str(tmp_path / "session"))
+    with LiveWorker(job, tmp_path) as worker:
+        worker.send("view", extent=extent_of(raster))
+        before = seen_at(complete_after(worker, 0), truth.buffer(1.5))
+        worker.send("learn")
+        worker.draw(place=("no_road", place))
+        after = seen_at(complete_after(worker, 20), truth.buffer(1.5))
+    assert before > 0.4
+    assert after > 0.8 * before, (before, after)

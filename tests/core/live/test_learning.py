@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from shapely.geometry import box
 
 from support.towns import ROADS, SIDE_PX, on_map
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
@@ -83,6 +84,26 @@ def test_chips_hold_the_image_and_its_labels_but_none_that_are_held_out(labels, 
     for row, column in held:
         place = np.s_[row * BLOCK_PX : (row + 1) * BLOCK_PX, column * BLOCK_PX : (column + 1) * BLOCK_PX]
         assert (whole[place] == IGNORE).all()
+
+
+def test_what_the_base_model_says_is_rehearsed_by_one_chip_of_a_step_and_labels_come_first(labels, choice):
+    draw(labels, choice, 0)
+    everywhere = np.full((CHIP_PX, CHIP_PX), ROAD, dtype=np.uint8)
+    choice.rehearse(0, 0, everywhere)
+    *_, rehearsed = choice.draw(BATCH)[1]
+    is_drawn = labels.read_all(0, 0, CHIP_PX, CHIP_PX) != IGNORE
+    assert np.count_nonzero(rehearsed == ROAD) > 0.8 * np.count_nonzero(~is_drawn)
+    labels.change([Change("no_road", "all", on_map(box(0, 0, SIDE_PX, SIDE_PX)))])
+    *_, rehearsed = choice.draw(BATCH)[1]
+    drawn = labels.read(0, 0, CHIP_PX, CHIP_PX) == ROAD
+    assert np.count_nonzero(rehearsed == ROAD) <= np.count_nonzero(drawn)
+
+
+def test_places_to_rehearse_lie_in_the_view_and_in_the_image(choice):
+    window = (SIDE_PX - 40, 10, 400, CHIP_PX + 5)
+    places = {choice.place_in(window) for _ in range(50)}
+    assert {column for column, _ in places} == {SIDE_PX - CHIP_PX} and {row for _, row in places} <= set(range(10, 16))
+    assert len(places) > 1
 
 
 def test_chips_come_more_often_from_where_the_model_is_wrong(labels, choice):
