@@ -56,10 +56,16 @@ def add_waterfronts(draft: Draft, share: float, rng: np.random.Generator) -> Dra
         layers += _fronts(river, rng)
     if rng.random() < _CANAL_SHARE * share:
         layers += _canal(draft, rng)
+    draft = _with_water(draft, layers, rng)
+    layers = []
     for plot, angle in plots(draft, 1.5, _SIDES_M, share, rng):
         water = _basin(plot, angle, rng)
         layers += [(surface, shape.intersection(plot)) for surface, shape in _fronts(water, rng)]
         layers.append((WATER, water))
+    return _with_water(draft, layers, rng)
+
+
+def _with_water(draft: Draft, layers: list[Layer], rng: np.random.Generator) -> Draft:
     if not layers:
         return draft
     draft = replace(draft, land=cleared(draft.land, np.array([shape for _, shape in layers], dtype=object)))
