@@ -2,11 +2,10 @@
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/additions.py`. Every run starts from the starter
 and trains as scripts/starter does on scenes and real ground: the control on scenes without additions, the others with
-the same seed and real ground on scenes with one of them, or with all. Each is scored on held-out real ground (squares of
-Massachusetts and Dubai, tiles without roads) and on held-out scenes that hold its addition, on which the control is
+the same seed and real ground on scenes with one of them, or with all. Each is scored on held-out real ground (squares
+of Massachusetts and Dubai, tiles without roads) and on held-out scenes that hold its addition, on which the control is
 scored, too. Real ground that is not there is said to be absent and done without; on scenes alone a model drifts away
-from real ground. Shares of false and missed road are of the length of center lines, but on tiles without roads of the
-area.
+from real ground. Shares of false and missed road are of the length of center lines, the false area is a share of all.
 """
 
 from __future__ import annotations

@@ -72,6 +72,8 @@ def _graded(outline: Polygon, angle: float, rng: np.random.Generator) -> list[La
 
 def _tracks(site: Polygon, roads: gpd.GeoDataFrame, rng: np.random.Generator) -> list[NewRoad]:
     """Return a track from the nearest road into a site, and often a branch of it."""
+    if roads.empty:
+        return []
     near = roads.iloc[[roads.distance(site).argmin()]].geometry.to_numpy()[0]
     start, entry = nearest_points(near, site)
     inside = site.buffer(-4.0)

@@ -101,7 +101,8 @@ def _lined(draft: Draft, lanes: list[NewRoad], rng: np.random.Generator) -> Draf
         for turn in (0.0, np.pi):
             front_m = rng.uniform(*_FRONT_M, int(lane.line.length / _FRONT_M[0]))
             at_m = np.cumsum(front_m + rng.exponential(0.5, len(front_m))) - front_m / 2
-            front_m, at_m = front_m[at_m < lane.line.length], at_m[at_m < lane.line.length]
+            on_lane = at_m < lane.line.length - 1.0
+            front_m, at_m = front_m[on_lane], at_m[on_lane]
             points, ahead = (
                 shapely.get_coordinates(shapely.line_interpolate_point(lane.line, at_m + by_m)) for by_m in (0.0, 0.5)
             )

@@ -139,11 +139,12 @@ def plots(
         Plots that do not overlap, each with the angle of its block's longer side in radians.
     """
     found: list[tuple[Polygon, float]] = []
-    for block in open_ground(draft, inset_m, sides_m[0] ** 2 / 2).itertuples():
+    least_m2 = sides_m[0] ** 2 / 3
+    for block in open_ground(draft, inset_m, least_m2).itertuples():
         left = block.geometry
         for _ in range(rng.binomial(max(1, round(left.area / _PLOT_EACH_M2)), share)):
-            plot = _cut_out(left, block.angle, sides_m, rng)
-            if plot.area > sides_m[0] ** 2 / 3:
+            plot = _cut_out(left, block.angle, sides_m, rng) if left.area > least_m2 else Polygon()
+            if plot.area > least_m2:
                 found.append((plot, block.angle))
                 left = left.difference(plot.buffer(2.0))
     return found

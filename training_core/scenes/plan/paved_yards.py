@@ -109,7 +109,9 @@ def _inscribed(ground: Polygon, angle: float) -> Polygon:
 
 
 def _drive(yard: Polygon, roads: gpd.GeoDataFrame, rng: np.random.Generator) -> Polygon:
-    """Return the way from a yard to the nearest road."""
+    """Return the way from a yard to the nearest road, empty where there is none."""
+    if roads.empty:
+        return Polygon()
     near = roads.geometry.to_numpy()[roads.distance(yard).argmin()]
     ends = nearest_points(near, yard)
     return LineString(ends).buffer(rng.uniform(*_DRIVE_M) / 2, cap_style="square")
