@@ -51,7 +51,19 @@ class Draft:
 
 
 def draft_of(side_m: float, streets: StreetPlan, land: Land) -> Draft:
-    """Return a draft to which nothing was added yet."""
+    """Return a draft to which nothing was added yet.
+
+    Parameters
+    ----------
+    side_m : float
+        The scene's side.
+    streets : StreetPlan
+    land : Land
+
+    Returns
+    -------
+    Draft
+    """
     none = np.empty(0, dtype=object)
     columns = {"addition": none, "surface": np.empty(0, dtype=int), "tone": np.empty(0)}
     return Draft(side_m, streets, land, table(none, **columns), table(none, density=np.empty(0)))
