@@ -15,6 +15,7 @@ from rasterio.features import rasterize
 from scipy.ndimage import zoom
 
 from recipe import Recipe
+from training_core.scenes.plan.additions import NO_ADDITIONS
 from training_core.scenes.scene import make_scene
 from training_core.system.processor import core_count
 
@@ -62,6 +63,7 @@ def make_world(recipe: Recipe, number: int) -> World:
         region="any" if is_varied else "temperate",
         conditions="varied" if is_varied and rng.random() < recipe.conditions_share else "fair",
         lookalikes=recipe.lookalike_share * is_varied,
+        additions=recipe.additions if is_varied else NO_ADDITIONS,
     )
     image = scene.image.astype(np.float32)
     if is_coarse:

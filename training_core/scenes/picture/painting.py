@@ -21,6 +21,7 @@ from ..plan.pavement import Pavement
 from ..plan.placing import moved
 from ..plan.regions import BLOCK, COVERS, HALL, HOUSE, SHED, Palette, Region
 from ..plan.streets import StreetPlan
+from .addition_painting import added_layer
 from .lookalike_painting import lookalike_layers, tree_rows
 from .noise import hashed, smooth_noise
 from .rail_painting import bed_layer, rail_layer
@@ -42,6 +43,7 @@ _CLUTTER_COLORS = spectra(
     (0.20, 0.20, 0.22), (0.82, 0.82, 0.80), (0.50, 0.48, 0.45), (0.62, 0.58, 0.52), (0.35, 0.45, 0.55)
 )
 _HEDGE_TREES, _ROW_TREES = 0.3, 0.6
+_SHADE_TREES_M = 5.0, (2.6, 5.0)  # their mean distance, and the radius of their crowns
 _SURFACES = ("asphalt", "concrete", "gravel", "dirt")
 (_LINE,) = spectra((0.88, 0.88, 0.85))
 _TURNED = spectra((0.60, 0.50, 0.20), (0.53, 0.36, 0.19), (0.47, 0.29, 0.19), (0.48, 0.47, 0.21), leaves=True)
@@ -55,12 +57,14 @@ _DECK_HEIGHT_M = 5.0
 
 @dataclass(frozen=True)
 class Scenery:
-    """All that there is to paint."""
+    """All that there is to paint; `ground` and `canopies` are what was added, see `plan.drafting.Draft`."""
 
     streets: StreetPlan
     pavement: Pavement
     land: Land
     lookalikes: gpd.GeoDataFrame
+    ground: gpd.GeoDataFrame
+    canopies: gpd.GeoDataFrame
     region: Region
     look: Look
     camera: Camera
@@ -142,16 +146,23 @@ def paint(scenery: Scenery, view: View) -> np.ndarray:
     for color, thick in yard_layers(land.yards, scenery.palette, look, view, texture):
         _blend(image, color, thick)
     water = _paint_river(image, scenery, view, texture)
+    added = np.zeros_like(water)
+    if len(scenery.ground):
+        color, thick, added = added_layer(scenery.ground, scenery.palette, view, texture)
+        _blend(image, color, thick)
     bed, rails = (view.burn(table) >= 0 for table in scenery.railway)
     _blend(image, *bed_layer(bed, texture))
     verge, road = _paint_roads(image, scenery, view, texture)
     _blend(image, *rail_layer(rails, view.pixel_m))
     lot = _paint_car_parks(image, scenery, view, texture)
     car, built = view.burn(land.cars), view.burn(land.buildings) >= 0
-    trees, shrubs = _plant(scenery, view, cover, verge, road | lot | water | bed | built, texture)
+    trees, shrubs = _plant(scenery, view, cover, verge, road | lot | water | added | bed | built, texture)
+    groves = [(trees, _TREE_HEIGHT_M), (shrubs, _SHRUB_HEIGHT_M)]
+    if len(scenery.canopies):
+        groves.insert(0, (_shade_trees(scenery, view, built, texture), _TREE_HEIGHT_M))
 
     shaded = view.burn(scenery.shadows) >= 0
-    for grove, height_m in ((trees, _TREE_HEIGHT_M), (shrubs, _SHRUB_HEIGHT_M)):
+    for grove, height_m in groves:
         shaded |= shaded_by(grove, look.shadow_m(height_m) / view.pixel_m, height_m * lean / view.pixel_m)
     _blend(image, pick(_CAR_COLORS, car, look.seed), car >= 0)
     image *= 1 - (1 - _SHADE[:, None, None]) * gaussian_filter(shaded.astype(np.float32), 0.3 / view.pixel_m)
@@ -159,7 +170,7 @@ def paint(scenery: Scenery, view: View) -> np.ndarray:
     standing[road & built & (standing >= 0)] = -1
     _paint_buildings(image, scenery, view, standing, texture)
     above = np.append(scenery.standing.height_m.to_numpy() > 1.5 * _TREE_HEIGHT_M, False)[standing]
-    for grove in (shrubs, trees):
+    for grove, _ in reversed(groves):
         _paint_crowns(image, replace(grove, inside=grove.inside & ~above), scenery, texture)
     image *= 1 + np.float32(0.05) * smooth_noise(view.x, view.y, 350.0, look.seed + 31)
     return image
@@ -273,11 +284,26 @@ def _plant(
     scrub = (0.05 * look.aridity + 0.12 * scenery.region.bare * np.clip(texture(35.0, 8), 0, 1)) * ~bare
     fray, seed = texture(1.1, 6), look.seed
     trees = grow(view, density, 7.0, (2.0, 4.6), fray, seed + 11, _TREE_HEIGHT_M * lean)
-    if look.bare:  # one sees through the twigs of what has shed its leaves
-        leafy = (_own(trees, 1) >= look.bare) | (texture(1.1, 12) > 0.5)
-        trees = replace(trees, inside=trees.inside & leafy)
+    trees = _shed(trees, look, texture)
     density = 0.3 * density + 0.9 * (1 - look.aridity) * (hedge & ~bare) + scrub
     return trees, grow(view, density, 3.2, (0.7, 1.6), fray, seed + 23, _SHRUB_HEIGHT_M * lean)
+
+
+def _shade_trees(scenery: Scenery, view: View, built: np.ndarray, texture: Texture) -> Grove:
+    """Return large trees whose crowns hide roads; their stems are hidden by the crowns, wherever they stand."""
+    density = np.append(scenery.canopies.density.to_numpy(), 0).astype(np.float32)[view.burn(scenery.canopies)]
+    density[built] = 0
+    look, lean_m = scenery.look, _TREE_HEIGHT_M * scenery.camera.lean
+    trees = grow(view, density, *_SHADE_TREES_M, texture(1.1, 6), look.seed + 37, lean_m)
+    return _shed(trees, look, texture)
+
+
+def _shed(trees: Grove, look: Look, texture: Texture) -> Grove:
+    """Return trees as the season leaves them: one sees through the twigs of what has shed its leaves."""
+    if not look.bare:
+        return trees
+    leafy = (_own(trees, 1) >= look.bare) | (texture(1.1, 12) > 0.5)
+    return replace(trees, inside=trees.inside & leafy)
 
 
 def _own(grove: Grove, kind: int) -> np.ndarray:

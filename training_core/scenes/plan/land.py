@@ -85,9 +85,9 @@ def plan_land(side_m: float, streets: StreetPlan, region: Region, rng: np.random
     is_car_park = plots.kind == CAR_PARK
     buildings, car_parks = plots[~is_car_park].reset_index(drop=True), plots[is_car_park].reset_index(drop=True)
     roofs = _roofs(buildings, region, rng)
-    bays, parked, islands = _parking(car_parks, rng)
+    bays, parked, islands = parking(car_parks, rng)
     houses, used = buildings[buildings.kind == HOUSE], table(np.concatenate([taken.geometry, car_parks.geometry]))
-    cars = np.concatenate([parked, _traffic(streets, rng)])
+    cars = np.concatenate([parked, traffic(streets.roads, streets.decks, rng)])
     return Land(
         covers=_covers(side_m, streets, region, rng),
         buildings=buildings,
@@ -136,7 +136,7 @@ def _plots(streets: StreetPlan, taken: gpd.GeoDataFrame, region: Region, rng: np
     outline = rectangles(aside(center, along, away_m), front_m, depth_m, along + rng.normal(0, 0.02, len(kind)))
     plots = table(outline, kind=kind, height_m=height_m, along=along, away_m=away_m, front_m=front_m)
     plots = plots[is_clear(outline, taken)]
-    return plots[_first_come(plots)].reset_index(drop=True)
+    return plots[first_come(plots)].reset_index(drop=True)
 
 
 def _taken(streets: StreetPlan) -> gpd.GeoDataFrame:
@@ -152,9 +152,9 @@ def _taken(streets: StreetPlan) -> gpd.GeoDataFrame:
     return table(np.concatenate(parts))
 
 
-def _first_come(plots: gpd.GeoDataFrame) -> np.ndarray:
-    """Return which plots to keep so that none overlaps another, earlier ones first."""
-    near = shapely.buffer(plots.geometry.to_numpy(), 1.5, join_style="mitre")
+def first_come(plots: gpd.GeoDataFrame, apart_m: float = 1.5) -> np.ndarray:
+    """Return which plots to keep so that none is nearer than that to another, earlier ones first: (N,), bool."""
+    near = shapely.buffer(plots.geometry.to_numpy(), apart_m, join_style="mitre")
     later, earlier = plots.sindex.query(near, predicate="intersects")
     pairs = later > earlier
     kept = np.ones(len(plots), dtype=bool)
@@ -196,8 +196,20 @@ def _clutter(roofs: gpd.GeoDataFrame, mean: float, rng: np.random.Generator) -> 
     return rectangles(center, *size_m, np.arctan2(along[:, 1], along[:, 0]))
 
 
-def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the lines between bays, the parked cars, and the planted islands of car parks."""
+def parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the lines between bays, the parked cars, and the planted islands of car parks.
+
+    Parameters
+    ----------
+    car_parks : GeoDataFrame
+        Rectangles, with along (the direction of their first side, in radians).
+    rng : Generator
+        Draws where cars and islands are.
+
+    Returns
+    -------
+    bays, cars, islands : ndarray (N,), object
+    """
     bays, cars, islands = ([np.empty(0, dtype=object)] for _ in range(3))
     deep_m, wide_m = _BAY_M
     for lot, along in zip(car_parks.geometry, car_parks.along):
@@ -219,14 +231,28 @@ def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.
     return np.concatenate(bays), np.concatenate(cars), np.concatenate(islands)
 
 
-def _traffic(streets: StreetPlan, rng: np.random.Generator) -> np.ndarray:
-    """Return cars in the lanes of larger roads and parked along the smaller ones."""
-    roads, cars = streets.roads, []
+def traffic(roads: gpd.GeoDataFrame, decks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return cars in the lanes of larger roads and parked along the smaller ones.
+
+    Parameters
+    ----------
+    roads : GeoDataFrame
+    decks : ndarray (N,), object
+        Bridges that hide what is below.
+    rng : Generator
+        Draws the cars.
+
+    Returns
+    -------
+    ndarray (M,), object
+        Their outlines.
+    """
+    cars = []
     for road_class, spacing_m, offset in _TRAFFIC:
         chosen = roads[(roads.road_class == road_class) & ~roads.bridge]
         row, center, along = spots(chosen, spacing_m, rng)
         aside_m = rng.choice([-1, 1], len(row)) * chosen.width_m.to_numpy()[row] * offset
         cars.append(rectangles(aside(center, along, aside_m), *_CAR_M, along))
     driven = np.concatenate(cars)
-    hidden, _ = table(streets.decks).sindex.query(driven, predicate="intersects")
+    hidden, _ = table(decks).sindex.query(driven, predicate="intersects")
     return np.delete(driven, np.unique(hidden))
