@@ -1,8 +1,13 @@
 """Fit the probability that a road runs along a link between dead ends and roads (`networks/link_model.py`).
 
-Run with the runtime's Python: `$(make -s runtime-python) scripts/networks/fit_links.py FOLDER... --test GROUP...`; the
-folders are those that `benchmarks/connecting.py --prepare` has written: scenes and real ground as the starter sees
-them, but none that the benchmark scores as real scenes. It prints the coefficients, and how often links of each
+With PYTHON as `make -s runtime-python` prints it:
+
+    PYTHON benchmarks/connecting.py FITTED --prepare --groups good massachusetts dubai
+    PYTHON benchmarks/connecting.py HELD_OUT --prepare --seed 200 --groups good
+    PYTHON scripts/networks/fit_links.py FITTED --held-out HELD_OUT
+
+That is on scenes and real ground as the starter sees them, but on none that the benchmark scores as real scenes.
+Prepare folders anew when the starter or its threshold changes. It prints the coefficients, and how often links of each
 probability are roads where they were not fitted, beside what the coefficients so far say. A link is one where 85 % of
 it lie within 4 m of a true road. Each raster has the same weight.
 """

@@ -1,10 +1,9 @@
 """Fit the probability that an extracted line is a road (`networks/road_model.py`).
 
-Run with the runtime's Python: `$(make -s runtime-python) scripts/networks/fit_roads.py FOLDER... --test GROUP...`; the
-folders are those that `benchmarks/connecting.py --prepare` has written: scenes and real ground as the starter sees
-them, but none that the benchmark scores as real scenes. It prints the coefficients, and how often lines of each
-probability are roads where they were not fitted, beside what the coefficients so far say. A line is one where half of
-it lies within 4 m of a true road. Each raster has the same weight.
+Run with the runtime's Python: `$(make -s runtime-python) scripts/networks/fit_roads.py FITTED --held-out HELD_OUT`; the
+folders are those of `fit_links.py`. It prints the coefficients, and how often lines of each probability are roads where
+they were not fitted, beside what the coefficients so far say. A line is one where half of it lies within 4 m of a true
+road. Each raster has the same weight.
 """
 
 from __future__ import annotations

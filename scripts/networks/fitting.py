@@ -64,9 +64,11 @@ def main(text: str, lines_of: LinesOf, current: dict[str, float]) -> None:
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--groups", nargs="+", default=["good", "massachusetts", "dubai"], help="of rasters to fit on")
     parser.add_argument("--test", nargs="+", default=[], help="groups of rasters to tell of, and not to fit on")
+    parser.add_argument("--held-out", type=Path, nargs="+", default=[], help="folders to tell of, and not to fit on")
     arguments = parser.parse_args()
     known = gathered(arguments.folders, arguments.groups, lines_of)
     coefficients = fitted(known)
+    print(f"# fitted on rasters with thresholds {thresholds(arguments.folders, arguments.groups)}")
     print("COEFFICIENTS = {")
     for name, value in zip(known.names, coefficients):
         print(f'    "{name}": {value:.3f},')
@@ -74,10 +76,19 @@ def main(text: str, lines_of: LinesOf, current: dict[str, float]) -> None:
     so_far = np.array([current.get(name, 0.0) for name in known.names])
     tell("cross-validated", known, cross_validated(known))
     tell("the same by the coefficients so far", known, known.features @ so_far)
-    for group in arguments.test:
-        tested = gathered(arguments.folders, [group], lines_of)
-        tell(f"{group}, not fitted on", tested, tested.features @ coefficients)
-        tell(f"{group} by the coefficients so far", tested, tested.features @ so_far)
+    others = [(arguments.folders, group) for group in arguments.test]
+    others += [([folder], group) for folder in arguments.held_out for group in arguments.groups]
+    for folders, group in others:
+        tested = gathered(folders, [group], lines_of)
+        if len(tested.is_road):
+            where = f"{group} in {folders[0].name}"
+            tell(f"{where}, not fitted on", tested, tested.features @ coefficients)
+            tell(f"{where} by the coefficients so far", tested, tested.features @ so_far)
+
+
+def thresholds(folders: list[Path], groups: list[str]) -> list[float]:
+    """Return the thresholds at which rasters of some groups count as road, as they were prepared."""
+    return sorted({case.threshold for folder in folders for case in read_cases(folder) if case.group in groups})
 
 
 def gathered(folders: list[Path], groups: list[str], lines_of: LinesOf) -> Known:
@@ -92,6 +103,8 @@ def gathered(folders: list[Path], groups: list[str], lines_of: LinesOf) -> Known
                 features.append(np.column_stack(list(found.values())))
                 is_road.append(roads)
                 raster.append(np.full(len(roads), len(raster)))
+    if not raster:
+        return Known(names, np.zeros((0, 0)), np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64))
     return Known(names, *map(np.concatenate, (features, is_road, raster)))
 
 
@@ -143,7 +156,8 @@ def tell(where: str, known: Known, score: np.ndarray) -> None:
     roads, others = is_road.sum(), (~is_road).sum()
     area = (order[is_road].sum() - roads * (roads + 1) / 2) / max(1, roads * others)
     found = f"area under the ROC curve {area:.3f}, cross entropy {entropy(score, is_road, known.weight):.3f}"
-    print(f"{where}: {len(is_road)} lines, {roads} roads, {found}")
+    said = f"mean probability {known.weight @ probability:.3f}, roads {known.weight @ is_road:.3f}"
+    print(f"{where}: {len(is_road)} lines, {roads} roads, {found}, {said}")
     for low in np.arange(0, 1, 0.1):
         chosen = (probability >= low) & (probability < low + 0.1)
         if chosen.any():

@@ -1,4 +1,4 @@
-"""Soft clDice: a topology-aware loss on center-lines (soft skeletons), which rewards unbroken roads.
+"""Soft clDice: a topology-aware loss on center-lines (soft skeletons).
 
 Scope: logits and labels. Independent of the model. IGNORE is to the skeleton what lies beyond the image's border.
 """
