@@ -50,7 +50,7 @@ def completed(state: Mapping[str, Tensor], same: Collection[str], weights: Mappi
 
     Returns
     -------
-    dict of str to Tensor
+    dict of str to Tensor of any shape (...), any dtype
 
     Raises
     ------

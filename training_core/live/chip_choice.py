@@ -109,9 +109,14 @@ class ChipChoice:
         )
 
     def rehearse(self, column: int, row: int, labels: np.ndarray) -> None:
-        """Note what the base model says in a chip, (chip_px, chip_px), uint8, from a column and row of the image on.
+        """Note what the base model says in a chip; labels that are drawn there, now or later, come before it.
 
-        Labels that are drawn there, now or later, come before it.
+        Parameters
+        ----------
+        column, row : int
+            The chip's first pixel in the image.
+        labels : ndarray (chip_px, chip_px), uint8
+            BACKGROUND, ROAD or IGNORE.
         """
         self._rehearsed.append((column, row, labels))
 
