@@ -26,8 +26,7 @@ from ..learning.chips import ROAD_CHIP_SHARE, draw_scaling, scale_into
 from ..segmentation.symmetries import turned
 from .drawn_labels import DrawnLabels, paste
 from .held_out import BLOCK_PX, Block
-from .image_windows import ImageWindows
-from .view import Window
+from .image_windows import ImageWindows, Window
 
 # A new block is learned from so many times before it is one of many.
 FRESH_VISITS = 3
@@ -103,10 +102,11 @@ class ChipChoice:
     def place_in(self, window: Window) -> tuple[int, int]:
         """Return the first column and row of a chip somewhere in a window of the image."""
         column, row, width, height = window
-        return tuple(
-            max(0, min(first + int(self._rng.integers(max(1, size - self._chip_px + 1))), whole - self._chip_px))
-            for first, size, whole in zip((column, row), (width, height), (self._grid.width, self._grid.height))
+        firsts = (
+            first + int(self._rng.integers(max(1, size - self._chip_px + 1)))
+            for first, size in ((column, width), (row, height))
         )
+        return self._inside(*firsts)
 
     def rehearse(self, column: int, row: int, labels: np.ndarray) -> None:
         """Note what the base model says in a chip; labels that are drawn there, now or later, come before it.
@@ -190,12 +190,14 @@ class ChipChoice:
                 row, column = divmod(int(places[self._rng.integers(len(places))]), BLOCK_PX)
         shift_px = self._chip_px // 4
         at = (block[1] * BLOCK_PX + column, block[0] * BLOCK_PX + row)
-        first = [
-            max(0, min(place + int(self._rng.integers(-shift_px, shift_px + 1)) - self._chip_px // 2,
-                       size - self._chip_px))
-            for place, size in zip(at, (self._grid.width, self._grid.height))
-        ]  # fmt: skip
-        return first[0], first[1]
+        return self._inside(
+            *(place + int(self._rng.integers(-shift_px, shift_px + 1)) - self._chip_px // 2 for place in at)
+        )
+
+    def _inside(self, column: int, row: int) -> tuple[int, int]:
+        """Return the first column and row of the chip in the image that is nearest to one."""
+        last = (self._grid.width - self._chip_px, self._grid.height - self._chip_px)
+        return max(0, min(column, last[0])), max(0, min(row, last[1]))
 
     def _visit(self, column: int, row: int) -> set[Block]:
         """Count a visit of the new blocks whose middle lies in a chip, and return them."""

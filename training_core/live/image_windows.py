@@ -13,6 +13,8 @@ import numpy as np
 from ..geodata.rasters import Image
 from ..system.memory import available_bytes
 
+# First column and row, width and height, in pixels of the grid.
+Window = tuple[int, int, int, int]
 # Side of the squares that are read and kept.
 SQUARE_PX = 256
 # Values that are kept, and the share of the free memory that they may take.

@@ -36,8 +36,7 @@ from ..models.engines import NativeEngine
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
 from .chip_choice import ChipChoice
 from .held_out import BLOCK_PX, Block
-from .image_windows import ImageWindows
-from .view import Window
+from .image_windows import ImageWindows, Window
 
 CHIP_PX, BATCH = 128, 4
 RATE, WARM_UP_STEPS = 3e-4, 10

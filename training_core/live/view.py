@@ -20,7 +20,7 @@ import numpy as np
 from ..geodata.pixel_codes import NO_DATA, to_byte
 from ..geodata.tiling import STRIDE_PX, Tile, round_up
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
-from .image_windows import ImageWindows
+from .image_windows import ImageWindows, Window
 
 # Context around a piece: seams are hardly visible, and a wider one would cost more than it shows.
 HALO_PX = 32
@@ -34,8 +34,6 @@ MARGIN = 1 / 8
 COARSE_M, WORTH_COARSE = 1.2, 0.25
 # How fast a new pace is believed.
 _PACE_SHARE = 0.3
-
-Window = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)

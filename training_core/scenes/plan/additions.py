@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 
+import geopandas as gpd
 import numpy as np
 import shapely
 
@@ -109,7 +110,7 @@ def with_additions(draft: Draft, additions: Additions, seed: int) -> Draft:
     return replace(draft, ground=_off_roads(draft))
 
 
-def _off_roads(draft: Draft):
+def _off_roads(draft: Draft) -> gpd.GeoDataFrame:
     """Return the added ground without what lies on a road."""
     ground = draft.ground.copy()
     ground.geometry = without(ground.geometry.to_numpy(), surfaces_of(draft.streets.roads))

@@ -13,7 +13,20 @@ import shapely
 from shapely.geometry import LineString, Polygon
 from shapely.ops import nearest_points
 
-from .drafting import EARTH, EDGE, GRAVEL, SAND, Draft, Layer, NewRoad, cleared, plots, with_ground, with_roads
+from .drafting import (
+    EARTH,
+    EDGE,
+    GRAVEL,
+    SAND,
+    Draft,
+    Layer,
+    NewRoad,
+    cleared,
+    plots,
+    with_access,
+    with_ground,
+    with_roads,
+)
 from .placing import rectangles, rounded
 
 _SIDES_M = (35.0, 120.0)
@@ -43,12 +56,11 @@ def add_building_sites(draft: Draft, share: float, rng: np.random.Generator) -> 
         return draft
     layers: list[Layer] = []
     tracks: list[NewRoad] = []
-    roads = draft.streets.roads
-    from_roads = roads[~roads.road_class.isin(("motorway", "motorway_link")) & ~roads.bridge]
+    roads = with_access(draft.streets.roads)
     for site, angle in sites:
         layers += _graded(site, angle, rng)
         if rng.random() < _TRACKED:
-            found = _tracks(site, from_roads, rng)
+            found = _tracks(site, roads, rng)
             layers += [(EDGE, each.line.buffer(each.width_m / 2 + rng.uniform(*_BERM_M))) for each in found]
             tracks += found
     ground = np.array([site for site, _ in sites], dtype=object)

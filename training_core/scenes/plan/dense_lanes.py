@@ -26,6 +26,7 @@ from .drafting import (
     with_buildings,
     with_ground,
     with_roads,
+    without_fences,
 )
 from .land import first_come
 from .placing import aside, is_clear, rectangles, table
@@ -70,7 +71,7 @@ def add_dense_lanes(draft: Draft, share: float, rng: np.random.Generator) -> Dra
     if not lanes:
         return draft
     paved = np.array([shape for _, shape in layers], dtype=object)
-    draft = replace(draft, land=cleared(draft.land, paved, keeps_buildings=True))
+    draft = replace(draft, land=without_fences(draft.land, paved))
     return _lined(with_roads(with_ground(draft, "dense_lanes", layers, rng), lanes, rng), lanes, rng)
 
 

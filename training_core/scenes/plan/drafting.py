@@ -74,6 +74,11 @@ def surfaces_of(roads: gpd.GeoDataFrame, beside_m: float = 0.0) -> np.ndarray:
     return shapely.buffer(roads.geometry.to_numpy(), roads.width_m.to_numpy() / 2 + beside_m)
 
 
+def with_access(roads: gpd.GeoDataFrame) -> gpd.GeoDataFrame:
+    """Return the roads that a drive or a track may branch off."""
+    return roads[~roads.road_class.isin(("motorway", "motorway_link")) & ~roads.bridge]
+
+
 def obstacles(streets: StreetPlan, margin_m: float) -> np.ndarray:
     """Return what no road is led over, and a margin around it: river, railway, roundabouts, bridges; (N,), object."""
     bridges = streets.roads[streets.roads.bridge]
@@ -252,26 +257,19 @@ def with_roads(draft: Draft, added: Sequence[NewRoad], rng: np.random.Generator)
     return replace(draft, streets=replace(streets, roads=roads), land=replace(land, cars=cars))
 
 
-def cleared(land: Land, ground: np.ndarray, keeps_buildings: bool = False) -> Land:
+def cleared(land: Land, ground: np.ndarray) -> Land:
     """Return what lies beside the roads, without what stands on some ground.
 
     Parameters
     ----------
     land : Land
     ground : ndarray (N,), object
-    keeps_buildings : bool
-        Whether only walls, fences and hedges are taken away.
 
     Returns
     -------
     Land
     """
-    area = table(ground)
-    yards = land.yards
-    for name in ("fences", "walls", "hedges"):
-        yards = replace(yards, **{name: _clear_of(getattr(yards, name), area)})
-    if keeps_buildings:
-        return replace(land, yards=yards)
+    area, land = table(ground), without_fences(land, ground)
     stays = is_clear(land.buildings.geometry.to_numpy(), area)
     row = np.cumsum(stays) - 1
     roofs = land.roofs[stays[land.roofs.building.to_numpy()]]
@@ -279,12 +277,28 @@ def cleared(land: Land, ground: np.ndarray, keeps_buildings: bool = False) -> La
     with_lots = table(np.concatenate([ground, lots.geometry]))
     return replace(
         land,
-        yards=yards,
         buildings=land.buildings[stays].reset_index(drop=True),
         roofs=roofs.assign(building=row[roofs.building.to_numpy()]).reset_index(drop=True),
         car_parks=_clear_of(land.car_parks, area),
         **{name: _clear_of(getattr(land, name), with_lots) for name in ("bays", "cars", "islands", "clutter")},
     )
+
+
+def without_fences(land: Land, ground: np.ndarray) -> Land:
+    """Return what lies beside the roads, without the walls, fences and hedges on some ground.
+
+    Parameters
+    ----------
+    land : Land
+    ground : ndarray (N,), object
+
+    Returns
+    -------
+    Land
+    """
+    area, yards = table(ground), land.yards
+    kept = {name: _clear_of(getattr(yards, name), area) for name in ("fences", "walls", "hedges")}
+    return replace(land, yards=replace(yards, **kept))
 
 
 def _clear_of(things: gpd.GeoDataFrame, area: gpd.GeoDataFrame) -> gpd.GeoDataFrame:

@@ -23,6 +23,7 @@ from .drafting import (
     Layer,
     cleared,
     plots,
+    with_access,
     with_buildings,
     with_ground,
 )
@@ -58,8 +59,7 @@ def add_paved_yards(draft: Draft, share: float, rng: np.random.Generator) -> Dra
     places = plots(draft, _INSET_M, _SIDES_M, share, rng)
     if not places:
         return draft
-    roads = draft.streets.roads
-    roads = roads[~roads.road_class.isin(("motorway", "motorway_link")) & ~roads.bridge]
+    roads = with_access(draft.streets.roads)
     draft = replace(draft, land=cleared(draft.land, np.array([plot for plot, _ in places], dtype=object)))
     layers: list[Layer] = []
     slabs: list[Layer] = []
@@ -120,9 +120,8 @@ def _drive(yard: Polygon, roads: gpd.GeoDataFrame, rng: np.random.Generator) -> 
 def _slabs(yard: Polygon, angle: float, rng: np.random.Generator) -> np.ndarray:
     """Return the slabs that an apron is made of, with joints between them."""
     size_m, reach_m = rng.uniform(12, 30), yard.length / 3
-    x, y = (grid.ravel() for grid in np.meshgrid(*2 * [np.arange(-reach_m, reach_m, size_m)]))
-    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-    center = np.column_stack([x, y]) @ turn + np.array(yard.centroid.coords[0])
+    at_m = np.arange(-reach_m, reach_m, size_m)
+    center = _lattice(yard, angle, at_m, at_m)
     size = np.full(len(center), size_m - 0.4)
     slabs = shapely.intersection(rectangles(center, size, size, np.full(len(center), angle)), yard)
     return slabs[~shapely.is_empty(slabs)]
@@ -132,14 +131,19 @@ def _rows(yard: Polygon, angle: float, rng: np.random.Generator) -> np.ndarray:
     """Return containers in rows with lanes between them."""
     long_m, wide_m = _CONTAINER_M
     reach_m, lane_m = yard.length / 3, rng.uniform(6, 12)
-    x, y = np.arange(-reach_m, reach_m, long_m + 0.4), np.arange(-reach_m, reach_m, 2 * wide_m + lane_m)
-    x, y = (grid.ravel() for grid in np.meshgrid(x, y))
-    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-    center = np.column_stack([x, y]) @ turn + np.array(yard.centroid.coords[0])
+    along_m, across_m = np.arange(-reach_m, reach_m, long_m + 0.4), np.arange(-reach_m, reach_m, 2 * wide_m + lane_m)
+    center = _lattice(yard, angle, along_m, across_m)
     center = center[rng.random(len(center)) < rng.uniform(0.2, 0.8)]
     count = len(center)
     found = rectangles(center, np.full(count, long_m), np.full(count, wide_m), np.full(count, angle))
     return found[shapely.covers(yard.buffer(-2.0), found)] if count else found
+
+
+def _lattice(yard: Polygon, angle: float, along_m: np.ndarray, across_m: np.ndarray) -> np.ndarray:
+    """Return the points of a lattice around the middle of a yard, in a direction: (along x across, 2)."""
+    x, y = (grid.ravel() for grid in np.meshgrid(along_m, across_m))
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    return np.column_stack([x, y]) @ turn + np.array(yard.centroid.coords[0])
 
 
 def _with_lots(land: Land, lots: list[tuple[Polygon, float]], rng: np.random.Generator) -> Land:

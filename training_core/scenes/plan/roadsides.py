@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import geopandas as gpd
 import numpy as np
 import shapely
 
-from .drafting import ASPHALT, CONCRETE, CURB, EARTH, GRASS, GRAVEL, Draft, Layer, cleared, with_ground, without
+from .drafting import ASPHALT, CONCRETE, CURB, EARTH, GRASS, GRAVEL, Draft, Layer, with_ground, without, without_fences
 
 _MAIN = ("motorway", "primary", "secondary")
 _KINDS, _KIND_SHARES = (EARTH, CONCRETE, GRAVEL, ASPHALT), (0.45, 0.35, 0.1, 0.1)
@@ -50,11 +51,11 @@ def add_roadsides(draft: Draft, share: float, rng: np.random.Generator) -> Draft
         return draft
     taken = np.array([draft.streets.river, *draft.ground.geometry], dtype=object)
     shapes = without(np.array([shape for _, shape in layers], dtype=object), taken)
-    draft = replace(draft, land=cleared(draft.land, shapes, keeps_buildings=True))
+    draft = replace(draft, land=without_fences(draft.land, shapes))
     return with_ground(draft, "roadsides", [(surface, each) for (surface, _), each in zip(layers, shapes)], rng)
 
 
-def _strip(pieces, side: int, rng: np.random.Generator) -> list[Layer]:
+def _strip(pieces: gpd.GeoDataFrame, side: int, rng: np.random.Generator) -> list[Layer]:
     """Return a strip along one side of a street, and what separates it from the carriageway."""
     is_main = pieces.road_class.iloc[0] in _MAIN
     surface = int(rng.choice(_KINDS, p=_KIND_SHARES))
