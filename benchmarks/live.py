@@ -91,6 +91,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, nargs="+", default=[0, 1, 2, 4, 8])
     parser.add_argument("--ways", nargs="+", default=["live", "finetune", "hand"])
     parser.add_argument("--finetune-minutes", type=float, default=5.0)
+    parser.add_argument("--scene-px", type=int, default=3072, help="size of a generated scene; a pixel is half a meter")
     parser.add_argument("--view-m", type=float, nargs=2, default=[1000.0, 800.0], help="largest size of the view")
     arguments = parser.parse_args()
     print("scene      seed  way        person min  relaxed F1   APLS", flush=True)
@@ -98,7 +99,7 @@ def main() -> None:
     for name in arguments.scenes:
         for seed in arguments.seeds:
             with tempfile.TemporaryDirectory() as folder:
-                ground = make_ground(name, seed, Path(folder))
+                ground = make_ground(name, seed, arguments.scene_px, Path(folder))
                 for way in arguments.ways:
                     course = Course(way)
                     for point in WAYS[way](ground, seed, arguments, Path(folder), course):
@@ -109,7 +110,7 @@ def main() -> None:
     tell_latencies([course for course in courses if course.way == "live"])
 
 
-def make_ground(name: str, seed: int, folder: Path) -> Ground:
+def make_ground(name: str, seed: int, scene_px: int, folder: Path) -> Ground:
     """Return a scene; of a generated one the western third is drawn in, and the rest scored."""
     if name == "banepa":
         roads = str(folder / "roads.gpkg")
@@ -118,8 +119,8 @@ def make_ground(name: str, seed: int, folder: Path) -> Ground:
         areas = [str(DATA / f"banepa_{part}_aoi.geojson") for part in ("northwest", "south")]
         return Ground(name, str(DATA / "banepa_rgb.tif"), roads, *areas)
     raster, roads = str(folder / "scene.tif"), str(folder / "scene.gpkg")
-    run_core("makescene", {"raster": raster, "roads": roads, "size_px": "3072", "seed": str(100 + seed),
-                           "region": "any"})  # fmt: skip
+    size = {"size_px": str(scene_px), "resolution_m": "0.5"}
+    run_core("makescene", {"raster": raster, "roads": roads, **size, "seed": str(100 + seed), "region": "any"})
     with rasterio.open(raster) as image:
         (left, bottom, right, top), crs = image.bounds, image.crs
     border = left + (right - left) / 3

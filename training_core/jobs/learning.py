@@ -203,6 +203,12 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
 
     def _check_pipeline(self) -> None:
         stages = self.pipeline_stages
+        if self.encoder_rate not in (0, 1):
+            raise JobError(
+                "The stages of a pipeline (pipeline_stages) learn at one rate, but the encoder is to have its own "
+                f"(encoder_rate {self.encoder_rate:g}).",
+                "Set the encoder learning rate to 0 or 1, or pipeline stages to 1.",
+            )
         if self.processes != AUTO and int(self.processes) % stages:
             raise JobError(
                 f"{self.processes} processes (processes) make no pipelines of {stages} stages (pipeline_stages).",

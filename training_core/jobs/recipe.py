@@ -18,6 +18,8 @@ CHIPS, IMAGE = "chips", "image"
 BY_PACE = -1
 # Sides of chips to choose from, and the least that a job may ask for.
 USUAL_CHIP_PX, SMALL_CHIP_PX, LEAST_CHIP_PX = 192, 128, 64
+# Factor on the learning rate for an encoder whose knowledge of other ground is to be kept (benchmarks/README.md).
+CAREFUL_RATE = 0.1
 # Batch size that learning rates are stated for.
 REFERENCE_BATCH = 4
 
@@ -95,6 +97,15 @@ class StepOptions(Job):
         "none.",
         minimum=BY_PACE,
         maximum=5,
+        advanced=True,
+    )
+    encoder_rate: float = option(
+        0.0,
+        "Encoder learning rate",
+        f"Factor on the learning rate for the encoder. 0 chooses: {CAREFUL_RATE:g} where a RoadSeg model is fine-tuned on "
+        "bands and classes that it knows, so that it forgets less of other ground, else 1.",
+        minimum=0,
+        maximum=1,
         advanced=True,
     )
     batch_norm: str = option(

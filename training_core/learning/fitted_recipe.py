@@ -1,15 +1,16 @@
-"""The recipe fitted to the processor: what to train in the few or many steps that a time budget holds.
+"""The recipe fitted to what it begins with and to the processor: what to train in the steps that a time budget holds.
 
 Scope: recipes and the measured duration of a step. Independent of how a step is measured. The figures behind each rule
-are in benchmarks/experiments.md.
+are in benchmarks/experiments.md and benchmarks/README.md.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from ..jobs import FineTune
-from ..jobs.recipe import BY_PACE, CHIPS, SMALL_CHIP_PX, USUAL_CHIP_PX
+from ..jobs.recipe import BY_PACE, CAREFUL_RATE, CHIPS, SMALL_CHIP_PX, USUAL_CHIP_PX
 
 # Share of the time budget that is left for training steps, beside validation.
 STEPS_SHARE = 0.9
@@ -34,6 +35,25 @@ class Fit:
 
     options: dict[str, int]
     reason: str = ""
+
+
+def with_encoder_rate(job: FineTune, knows_roads: bool) -> FineTune:
+    """Settle the factor on the learning rate for the encoder, where a job leaves it open.
+
+    Parameters
+    ----------
+    job : FineTune
+    knows_roads : bool
+        Whether training begins with a whole network that has learned the same bands and classes.
+
+    Returns
+    -------
+    FineTune
+    """
+    if job.encoder_rate:
+        return job
+    is_careful = knows_roads and job.pipeline_stages == 1
+    return dataclasses.replace(job, encoder_rate=CAREFUL_RATE if is_careful else 1.0)
 
 
 def has_choice(job: FineTune) -> bool:

@@ -30,9 +30,11 @@ MOMENTS = {
 }
 LEAST_MOMENTS = {"step": 1.0, "exp_avg_sq": 0.0}
 LOWEST_SHARE = 0.01
+# What a group of parameters has, if its learning rate is another one.
+RATE_FACTOR = "rate_factor"
 
 
-def build_optimizer(model: nn.Module, name: str, weight_decay: float) -> Optimizer:
+def build_optimizer(model: nn.Module, name: str, weight_decay: float, encoder_rate: float = 1.0) -> Optimizer:
     """Return an optimizer of a model's trainable parameters, without weight decay for biases and normalization.
 
     Parameters
@@ -41,15 +43,19 @@ def build_optimizer(model: nn.Module, name: str, weight_decay: float) -> Optimiz
     name : str
         adamw, sgd, lamb or lars.
     weight_decay : float
+    encoder_rate : float
+        Factor on the learning rate for the encoder.
 
     Returns
     -------
     Optimizer
-        With a learning rate of 0, to be set at each step.
+        With a learning rate of 0, to be set at each step by `set_rate`.
     """
     from timm.optim import Lamb, Lars, param_groups_weight_decay  # comes with the library of the U-Net, loaded late
 
     groups = param_groups_weight_decay(model, weight_decay)
+    if encoder_rate != 1:
+        groups = [part for group in groups for part in _split(group, set(model.encoder.parameters()), encoder_rate)]
     if name == "adamw":
         return FusedAdamW(groups, lr=0.0, fused=True)
     if name == "sgd":
@@ -57,6 +63,20 @@ def build_optimizer(model: nn.Module, name: str, weight_decay: float) -> Optimiz
     if name == "lamb":
         return Lamb(groups, lr=0.0)
     return Lars(groups, lr=0.0, momentum=MOMENTUM)
+
+
+def _split(group: dict[str, Any], encoder: set[nn.Parameter], encoder_rate: float) -> list[dict[str, Any]]:
+    """Return a group of parameters as that of the encoder and that of the others, in the same order."""
+    own = [parameter for parameter in group["params"] if parameter in encoder]
+    others = [parameter for parameter in group["params"] if parameter not in encoder]
+    parts = [{**group, "params": own, RATE_FACTOR: encoder_rate}, {**group, "params": others}]
+    return [part for part in parts if part["params"]]
+
+
+def set_rate(optimizer: Optimizer, rate: float) -> None:
+    """Set the learning rate, of which the encoder may have a part."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate * group.get(RATE_FACTOR, 1.0)
 
 
 class FusedAdamW(AdamW):

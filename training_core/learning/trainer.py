@@ -30,7 +30,7 @@ from ..models.engines import BF16, FP32, NativeEngine
 from ..segmentation.inference import Predictor
 from .history import PARTS_OF_A_STEP
 from .joint_sums import only_part
-from .optimizers import LEAST_MOMENTS, MOMENTS, build_optimizer
+from .optimizers import LEAST_MOMENTS, MOMENTS, build_optimizer, set_rate
 from .sharing import Part, own_chips, parts_of_step
 from .training_loss import training_loss
 from .weight_averaging import WeightAverage
@@ -78,7 +78,7 @@ class Trainer:
     ) -> None:
         self._engine, self._recipe, self.group, self.sharing = engine, recipe, group, sharing
         freeze_stages(model, recipe.frozen_stages)
-        optimizer = build_optimizer(model, recipe.optimizer, recipe.weight_decay)
+        optimizer = build_optimizer(model, recipe.optimizer, recipe.weight_decay, recipe.encoder_rate or 1.0)
         names = {parameter: name for name, parameter in model.named_parameters()}
         self.ordered_names = [names[parameter] for group in optimizer.param_groups for parameter in group["params"]]
         self._model, self._optimizer = engine.prepare_training(model, optimizer)
@@ -133,8 +133,7 @@ class Trainer:
             The loss, the same on all ranks; NaN or infinite where the training has diverged.
         """
         self.record_time("waiting for chips")
-        for group in self._optimizer.param_groups:
-            group["lr"] = rate
+        set_rate(self._optimizer, rate)
         self._optimizer.zero_grad(set_to_none=True)
         total = self._compute_gradients(chips, labels)
         if math.isfinite(total):

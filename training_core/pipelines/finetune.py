@@ -46,6 +46,7 @@ from ..learning.checkpoint import (
 )
 from ..learning.chips import ChipSampler, prefetch
 from ..learning.computation_plan import ComputationPlan, plan_computation
+from ..learning.fitted_recipe import with_encoder_rate
 from ..learning.following import follow, leading
 from ..learning.history import History
 from ..learning.image_trainer import ImageTrainer
@@ -83,6 +84,7 @@ _STORED = (
     "accumulation",
     "optimizer",
     "learning_rate",
+    "encoder_rate",
     "clip_norm",
     "averaging",
     "frozen_stages",
@@ -224,6 +226,9 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
         identity = identify(job, images)
         former = _read_former(job, identity, reporter) if group.leads else None
     model, architecture = _start_model(job, images, classes, base)
+    is_whole = base is not None and base.card is not None and set(classes) <= set(base.classes)
+    has_bands = is_whole and base.band_names == tuple(band.name for band in images[0].bands)
+    job = with_encoder_rate(job, has_bands)
     require_alike(group, {**versions(), **identity, "initial weights": weights_sha256(model.state_dict())})
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)
     with agreed(group):
@@ -232,8 +237,7 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     job = dataclasses.replace(job, **fit.options)
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)  # a checkpoint may say nothing of it
     base_halo_px, base_sha256 = (base.halo_px, weights_sha256(base.weights)) if base else (0, "")
-    is_known = base is not None and base.card is not None and set(classes) <= set(base.classes)
-    weights = {name: values.clone() for name, values in model.state_dict().items()} if is_known else {}
+    weights = {name: values.clone() for name, values in model.state_dict().items()} if is_whole else {}
     named = base.card.attribution if base and base.card else {}
     setup = Setup(
         job, images, classes, architecture, chip_px, plan, identity, base_halo_px, base_sha256, named, weights

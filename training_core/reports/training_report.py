@@ -107,6 +107,8 @@ def _run(record: TrainingRecord) -> dict[str, str]:
         rows["Effective batch size"] = f"{size * accumulation:,} chips{parts}"
     if record.steps:
         rows["Peak learning rate"] = f"{max(rate for _, _, _, rate in record.steps):.3g}"
+    if record.options.get("encoder_rate", 1) != 1:
+        rows["Learning rate of the encoder"] = f"{record.options['encoder_rate']:.3g} of it"
     if record.options.get("frozen_stages"):
         rows["Frozen stages of the encoder"] = f"{record.options['frozen_stages']} of 5"
     if record.memory_bytes:

@@ -3,6 +3,7 @@ import dataclasses
 import pytest
 
 from training_core.jobs import FineTune
+from training_core.jobs.recipe import CAREFUL_RATE
 from training_core.learning.fitted_recipe import (
     ENOUGH_STEPS,
     ENOUGH_STEPS_FROM_RANDOM,
@@ -11,6 +12,7 @@ from training_core.learning.fitted_recipe import (
     Fit,
     fit_recipe,
     has_choice,
+    with_encoder_rate,
 )
 
 JOB = FineTune(minutes=1.0)
@@ -40,3 +42,18 @@ def test_what_the_job_settles_is_done_whatever_the_pace(options):
 def test_one_option_that_is_settled_leaves_the_other_to_the_pace():
     assert fit_recipe(dataclasses.replace(JOB, chip_px=256), 100.0).options == {"frozen_stages": 2, "chip_px": 256}
     assert fit_recipe(dataclasses.replace(JOB, frozen_stages=0), 100.0).options == {"frozen_stages": 0, "chip_px": 128}
+
+
+@pytest.mark.parametrize(
+    ("options", "knows_roads", "rate"),
+    [
+        ({}, True, CAREFUL_RATE),
+        ({}, False, 1.0),
+        ({"encoder_rate": 0.5}, True, 0.5),
+        ({"encoder_rate": 1.0}, True, 1.0),
+        ({"pipeline_stages": 2}, True, 1.0),
+    ],
+    ids=str,
+)
+def test_an_encoder_that_knows_roads_learns_slowly_unless_the_job_settles_it(options, knows_roads, rate):
+    assert with_encoder_rate(dataclasses.replace(JOB, **options), knows_roads).encoder_rate == rate

@@ -11,7 +11,7 @@ from support.gradient_sums import step_together
 from support.ranks import run_ranks
 from training_core.jobs import FineTune
 from training_core.jobs.recipe import OPTIMIZERS
-from training_core.learning.optimizers import USUAL_RATES, build_optimizer, peak_rate, rate_at
+from training_core.learning.optimizers import USUAL_RATES, build_optimizer, peak_rate, rate_at, set_rate
 
 
 def test_the_rate_warms_up_peaks_and_falls():
@@ -58,6 +58,22 @@ def test_biases_and_normalization_do_not_decay_and_frozen_weights_are_left_out(n
     decays = {id(parameter): group["weight_decay"] for group in groups for parameter in group["params"]}
     expected = {network[0].weight: 0.1, network[0].bias: 0.0, network[1].weight: 0.0, network[1].bias: 0.0}
     assert decays == {id(parameter): decay for parameter, decay in expected.items()}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_the_encoder_has_a_part_of_the_learning_rate_and_parameters_keep_their_order(name):
+    network = nn.Module()
+    network.encoder = nn.Sequential(nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8))
+    network.decoder = nn.Conv2d(8, 1, 3)
+    usual, careful = build_optimizer(network, name, 0.1), build_optimizer(network, name, 0.1, encoder_rate=0.1)
+    set_rate(careful, 0.5)
+    rates = {id(parameter): group["lr"] for group in careful.param_groups for parameter in group["params"]}
+    assert {rates[id(each)] for each in network.encoder.parameters()} == {0.5 * 0.1}
+    assert {rates[id(each)] for each in network.decoder.parameters()} == {0.5}
+    orders = [
+        [id(each) for group in optimizer.param_groups for each in group["params"]] for optimizer in (usual, careful)
+    ]
+    assert orders[0] == orders[1]  # so that either resumes from a checkpoint of the other
 
 
 def test_channels_last_weights_are_updated_as_those_of_plain_adamw_and_no_gradient_is_copied():

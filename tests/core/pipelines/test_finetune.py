@@ -19,6 +19,7 @@ from training_core.errors import Cancelled, ImageryError, JobError, LabelError, 
 from training_core.events import Log, Metric, Progress, Reporter, Warning
 from training_core.geodata.rasters import normalize
 from training_core.jobs import FineTune, Segment
+from training_core.jobs.recipe import CAREFUL_RATE
 from training_core.learning.weight_interpolation import TOLERANCE
 from training_core.models.architectures import Architecture
 from training_core.models.model_file import load_model, save_model
@@ -129,6 +130,23 @@ def test_a_base_model_passes_on_its_network_and_what_it_knows(town, planted, tmp
     assert card.architecture == base_card.architecture and card.attribution == attribution
     difference = [(a - b).abs().max() for a, b in zip(network.parameters(), base.parameters())]
     assert max(difference) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("options", "rate"), [({}, CAREFUL_RATE), ({"encoder_rate": 1.0}, 1.0), ({"bands": (1, 2)}, 1.0)], ids=str
+)
+def test_the_encoder_of_a_base_model_that_knows_the_bands_learns_slowly(town, planted, tmp_path, options, rate):
+    settled = {"learning_rate": 1e-3, "steps": 2, "interpolation": "no", "precision": "fp32"}
+    _, network, card = fine_tune(tmp_path, **on_town(town, base_model=planted, **settled, **options))
+    assert card.training["encoder_rate"] == rate
+    base = load_model(planted)[0]
+    moved = [
+        max((a - b).abs().max() for a, b in zip(*(getattr(each, part).parameters() for each in (network, base))))
+        for part in ("encoder", "decoder")
+        if len(card.bands) == 3
+    ]
+    if moved:  # Adam moves each weight by about the rate
+        assert (moved[0] / moved[1]).item() == pytest.approx(rate, rel=0.2)
 
 
 def test_the_model_keeps_some_of_its_base_models_weights_where_that_costs_nothing(town, planted, tmp_path):
