@@ -120,6 +120,10 @@
         <translation>Eingefrorene Stufen</translation>
     </message>
     <message>
+        <source>Encoder learning rate</source>
+        <translation>Lernrate des Encoders</translation>
+    </message>
+    <message>
         <source>Batch norm</source>
         <translation>Batch-Normalisierung</translation>
     </message>

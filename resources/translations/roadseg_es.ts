@@ -120,6 +120,10 @@
         <translation>Etapas congeladas</translation>
     </message>
     <message>
+        <source>Encoder learning rate</source>
+        <translation>Tasa de aprendizaje del codificador</translation>
+    </message>
+    <message>
         <source>Batch norm</source>
         <translation>Normalización por lotes</translation>
     </message>

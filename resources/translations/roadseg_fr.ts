@@ -120,6 +120,10 @@
         <translation>Étages figés</translation>
     </message>
     <message>
+        <source>Encoder learning rate</source>
+        <translation>Taux d'apprentissage de l'encodeur</translation>
+    </message>
+    <message>
         <source>Batch norm</source>
         <translation>Normalisation par lots</translation>
     </message>
