@@ -102,8 +102,8 @@ class StepOptions(Job):
     encoder_rate: float = option(
         0.0,
         "Encoder learning rate",
-        f"Factor on the learning rate for the encoder. 0 chooses: {CAREFUL_RATE:g} where a RoadSeg model is fine-tuned on "
-        "bands and classes that it knows, so that it forgets less of other ground, else 1.",
+        f"Factor on the learning rate for the encoder. 0 chooses: {CAREFUL_RATE:g} where a RoadSeg model is fine-tuned "
+        "on bands and classes that it knows, so that it forgets less of other ground, else 1.",
         minimum=0,
         maximum=1,
         advanced=True,
