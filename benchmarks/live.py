@@ -2,11 +2,11 @@
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/live.py --scenes generated banepa --seeds 0 1 2`.
 
-The annotator looks at the western third of a scene, or at Banepa's northwest, and takes 6 s for everything it does, in
-real time, so that the worker gets just the seconds of a person's pace. It looks at the newest prediction file, and
-draws the longest road of the truth that is missed, in whole, or clicks on the longest false one, whichever is longer.
-At some minutes it keeps the model, which is scored on the other two thirds, or on Banepa's south: relaxed F1 of pixels
-(3 m), and APLS of the extracted roads.
+The annotator looks at the western third of a scene, or at Banepa's northwest, and takes 6 s (`--stroke-s`) for
+everything it does, in real time, so that the worker gets just the seconds of a person's pace. It looks at the newest
+prediction file, and draws the longest road of the truth that is missed, in whole, or clicks on the longest false one,
+whichever is longer. At some minutes it keeps the model, which is scored on the other two thirds, or on Banepa's south:
+relaxed F1 of pixels (3 m), and APLS of the extracted roads.
 
 Beside it are *draw, then fine-tune*: the same roads drawn for as many minutes without a model to look at, at random,
 and then a fine-tune, during which the person waits; and *by hand*: the scored part itself drawn, the longest road
@@ -47,7 +47,6 @@ from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD, reaches
 from training_core.jobs import Live
 from training_core.segmentation.pixel_metrics import relaxed_matches
 
-STROKE_S = 6.0
 # A road is found where the mask is so near, and false where no true one is.
 NEAR_M, SHORTEST_M, TOLERANCE_M = 5.0, 15.0, 3.0
 WIDTH_FIELD, WIDTH_M = "width_m", 6.0
@@ -90,6 +89,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--minutes", type=float, nargs="+", default=[0, 1, 2, 4, 8])
     parser.add_argument("--ways", nargs="+", default=["live", "finetune", "hand"])
+    parser.add_argument("--stroke-s", type=float, default=6.0, help="what everything takes that the annotator does")
     parser.add_argument("--finetune-minutes", type=float, default=5.0)
     parser.add_argument("--scene-px", type=int, default=3072, help="size of a generated scene; a pixel is half a meter")
     parser.add_argument("--view-m", type=float, nargs=2, default=[1000.0, 800.0], help="largest size of the view")
@@ -132,7 +132,7 @@ def make_ground(name: str, seed: int, scene_px: int, folder: Path) -> Ground:
 
 
 class Annotator:
-    """A person who draws, for whom everything takes `STROKE_S`.
+    """A person who draws, at a pace that is set from outside.
 
     Parameters
     ----------
@@ -239,10 +239,10 @@ def draw_live(
         worker.send("learn")
         annotator, began_s, acts = Annotator(ground, worker), time.monotonic(), 0
         for minutes in sorted(arguments.minutes):
-            while acts * STROKE_S < minutes * 60:
+            while acts * arguments.stroke_s < minutes * 60:
                 annotator.act()
                 acts += 1
-                time.sleep(max(0.0, began_s + acts * STROKE_S - time.monotonic()))
+                time.sleep(max(0.0, began_s + acts * arguments.stroke_s - time.monotonic()))
             models.append((minutes, str(session / f"model {minutes:g}.safetensors")))
             worker.send("keep", model=models[-1][1])
             kept_s = time.monotonic()
@@ -265,7 +265,7 @@ def draw_then_fine_tune(
     """Yield minutes, relaxed F1 and APLS of models fine-tuned on roads that were drawn for so long, at random."""
     truth = ground.truth(ground.drawn).sample(frac=1, random_state=seed)
     for minutes in sorted(arguments.minutes):
-        count = min(len(truth), int(minutes * 60 / STROKE_S))
+        count = min(len(truth), int(minutes * 60 / arguments.stroke_s))
         if not count:
             continue
         drawn, model = str(folder / "drawn.gpkg"), str(folder / "tuned.safetensors")
@@ -282,7 +282,7 @@ def draw_by_hand(
     truth = ground.truth(ground.scored)
     truth = truth.iloc[np.argsort(-truth.length.to_numpy(), kind="stable")]
     for minutes in sorted(arguments.minutes):
-        count = min(len(truth), int(minutes * 60 / STROKE_S))
+        count = min(len(truth), int(minutes * 60 / arguments.stroke_s))
         if not count:
             yield minutes, 0.0, 0.0
             continue

@@ -120,10 +120,6 @@
         <translation>Eingefrorene Stufen</translation>
     </message>
     <message>
-        <source>Encoder learning rate</source>
-        <translation>Lernrate des Encoders</translation>
-    </message>
-    <message>
         <source>Batch norm</source>
         <translation>Batch-Normalisierung</translation>
     </message>
@@ -342,6 +338,10 @@
     <message>
         <source>Learning rate</source>
         <translation>Lernrate</translation>
+    </message>
+    <message>
+        <source>Encoder learning rate</source>
+        <translation>Lernrate des Encoders</translation>
     </message>
     <message>
         <source>Warm-up</source>

@@ -120,10 +120,6 @@
         <translation>Etapas congeladas</translation>
     </message>
     <message>
-        <source>Encoder learning rate</source>
-        <translation>Tasa de aprendizaje del codificador</translation>
-    </message>
-    <message>
         <source>Batch norm</source>
         <translation>Normalización por lotes</translation>
     </message>
@@ -342,6 +338,10 @@
     <message>
         <source>Learning rate</source>
         <translation>Tasa de aprendizaje</translation>
+    </message>
+    <message>
+        <source>Encoder learning rate</source>
+        <translation>Tasa de aprendizaje del codificador</translation>
     </message>
     <message>
         <source>Warm-up</source>

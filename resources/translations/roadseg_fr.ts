@@ -120,10 +120,6 @@
         <translation>Étages figés</translation>
     </message>
     <message>
-        <source>Encoder learning rate</source>
-        <translation>Taux d'apprentissage de l'encodeur</translation>
-    </message>
-    <message>
         <source>Batch norm</source>
         <translation>Normalisation par lots</translation>
     </message>
@@ -342,6 +338,10 @@
     <message>
         <source>Learning rate</source>
         <translation>Taux d'apprentissage</translation>
+    </message>
+    <message>
+        <source>Encoder learning rate</source>
+        <translation>Taux d'apprentissage de l'encodeur</translation>
     </message>
     <message>
         <source>Warm-up</source>

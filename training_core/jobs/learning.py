@@ -166,7 +166,8 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         ------
         JobError
             See Job.validate, or chips are too small, layers are frozen without a base model, whole images come with
-            live batch normalization, or there are more processes than they have to share.
+            live batch normalization, there are more processes than they have to share, or the encoder of a pipeline is
+            to learn at a rate of its own.
         """
         super().validate()
         if (self.architecture, self.encoder) in IMPOSSIBLE:

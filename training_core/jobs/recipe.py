@@ -99,15 +99,6 @@ class StepOptions(Job):
         maximum=5,
         advanced=True,
     )
-    encoder_rate: float = option(
-        0.0,
-        "Encoder learning rate",
-        f"Factor on the learning rate for the encoder. 0 chooses: {CAREFUL_RATE:g} where a RoadSeg model is fine-tuned "
-        "on bands and classes that it knows, so that it forgets less of other ground, else 1.",
-        minimum=0,
-        maximum=1,
-        advanced=True,
-    )
     batch_norm: str = option(
         "live",
         "Batch norm",
@@ -164,6 +155,15 @@ class RecipeOptions(StepOptions):
         "and lars, by its square root for adamw and lamb; 0 takes the optimizer's default.",
         minimum=0,
         maximum=100,
+        advanced=True,
+    )
+    encoder_rate: float = option(
+        0.0,
+        "Encoder learning rate",
+        f"Factor on the learning rate for the encoder. 0 chooses: {CAREFUL_RATE:g} where a RoadSeg model is fine-tuned "
+        "on bands and classes that it knows, so that it forgets less of other ground, else 1.",
+        minimum=0,
+        maximum=1,
         advanced=True,
     )
     warm_up_share: float = option(

@@ -27,7 +27,7 @@ class ImageTrainer(Trainer):
         See Trainer.
     plan : TilePlan
         How images are divided.
-    exchange_precision : str
+    exchange_precision, encoder_rate
         See Trainer.
     tick : callable
         Called after each tile of a single process with the share of the image that is done; may raise to cancel.
@@ -43,8 +43,9 @@ class ImageTrainer(Trainer):
         group: Group = ALONE,
         exchange_precision: str = FP32,
         tick: Callable[[float], None] = lambda _: None,
+        encoder_rate: float = 1.0,
     ) -> None:
-        super().__init__(model, engine, recipe, group, exchange_precision=exchange_precision)
+        super().__init__(model, engine, recipe, group, exchange_precision=exchange_precision, encoder_rate=encoder_rate)
         self._plan, self._tick = plan, tick if group.size == 1 else lambda _: None
 
     @property

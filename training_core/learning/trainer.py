@@ -54,6 +54,8 @@ class Trainer:
         What they share: batches, or split; see `parts_of_step`.
     exchange_precision : str
         fp32 or bf16: of the gradients that ranks exchange.
+    encoder_rate : float
+        Factor on the learning rate for the encoder.
 
     Attributes
     ----------
@@ -75,10 +77,11 @@ class Trainer:
         group: Group = ALONE,
         sharing: str = BATCHES,
         exchange_precision: str = FP32,
+        encoder_rate: float = 1.0,
     ) -> None:
         self._engine, self._recipe, self.group, self.sharing = engine, recipe, group, sharing
         freeze_stages(model, recipe.frozen_stages)
-        optimizer = build_optimizer(model, recipe.optimizer, recipe.weight_decay, recipe.encoder_rate or 1.0)
+        optimizer = build_optimizer(model, recipe.optimizer, recipe.weight_decay, encoder_rate)
         names = {parameter: name for name, parameter in model.named_parameters()}
         self.ordered_names = [names[parameter] for group in optimizer.param_groups for parameter in group["params"]]
         self._model, self._optimizer = engine.prepare_training(model, optimizer)

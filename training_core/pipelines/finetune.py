@@ -227,8 +227,8 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
         former = _read_former(job, identity, reporter) if group.leads else None
     model, architecture = _start_model(job, images, classes, base)
     is_whole = base is not None and base.card is not None and set(classes) <= set(base.classes)
-    has_bands = is_whole and base.band_names == tuple(band.name for band in images[0].bands)
-    job = with_encoder_rate(job, has_bands)
+    knows_roads = is_whole and base.band_names == tuple(band.name for band in images[0].bands)
+    job = with_encoder_rate(job, knows_roads)
     require_alike(group, {**versions(), **identity, "initial weights": weights_sha256(model.state_dict())})
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)
     with agreed(group):
@@ -275,12 +275,12 @@ def _prepare(
     format_ = job.exchange_precision
     if setup.plan.tiles:
         trainer = ImageTrainer(
-            model, engine, job, setup.plan.tiles, group, format_, lambda _: reporter.check_cancelled()
+            model, engine, job, setup.plan.tiles, group, format_, lambda _: reporter.check_cancelled(), job.encoder_rate
         )
     elif setup.plan.balance:
         trainer = PipelineTrainer(model, engine, job, group, setup.plan.balance, job.pipeline_schedule, format_)
     else:
-        trainer = Trainer(model, engine, job, group, job.sharing, format_)
+        trainer = Trainer(model, engine, job, group, job.sharing, format_, job.encoder_rate)
     with agreed(group):
         if former:
             take_over(trainer, former, checkpoint_path(job.model))

@@ -208,6 +208,13 @@ def test_a_halo_is_auto_exact_or_a_number(halo):
     assert from_options(Segment, {**FILLED["segment"], "halo": halo}).halo == halo
 
 
+def test_the_encoder_of_a_pipeline_has_no_rate_of_its_own():
+    options = {**FILLED["finetune"], "processes": "2", "pipeline_stages": 2}
+    assert from_options(FineTune, {**options, "encoder_rate": 1.0}).encoder_rate == 1
+    with pytest.raises(JobError, match=r"\(encoder_rate 0.1\)"):
+        from_options(FineTune, {**options, "encoder_rate": 0.1})
+
+
 @pytest.mark.parametrize("processes", ["auto", "1", "4"])
 def test_processes_are_a_number_or_auto(processes):
     job = from_options(FineTune, {**FILLED["finetune"], "processes": processes, "accumulation": 4})

@@ -76,7 +76,7 @@ def test_the_report_shows_how_the_training_went(record, tmp_path):
     )
     trained = dataclasses.replace(
         record,
-        options={**record.options, "batch_size": 4, "accumulation": 8, "frozen_stages": 2},
+        options={**record.options, "batch_size": 4, "accumulation": 8, "frozen_stages": 2, "encoder_rate": 0.1},
         images=[image],
         notes=["Stopped at <step> 90."],
         steps_done=95,
@@ -85,8 +85,9 @@ def test_the_report_shows_how_the_training_went(record, tmp_path):
     )
     words = words_of(trained, tmp_path)
     for expected in (
-        "Steps 95 of 400", "Effective batch size 32 chips, in 8 batches of 4", "Peak learning rate 0.001", "2 of 5",
-        "Memory (estimate) 3.2 GB", "Stopped at <step> 90.", "8,000, 9.0 %", "2,000, 5.5 %", "chosen: 0.47",
+        "Steps 95 of 400", "Effective batch size 32 chips, in 8 batches of 4", "Peak learning rate 0.001",
+        "encoder 0.1 of it", "2 of 5", "Memory (estimate) 3.2 GB",
+        "Stopped at <step> 90.", "8,000, 9.0 %", "2,000, 5.5 %", "chosen: 0.47",
     ):  # fmt: skip
         assert re.sub(r"\s+", "", expected) in words, expected
     assert "Heldout(px,road)" in words and "Heldout(px,road)" not in words_of(record, tmp_path)
