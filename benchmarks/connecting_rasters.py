@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "scripts" / "sta
 import rasterio
 from rasterio.features import rasterize
 
-from quality import DATA, Scene, make_scenes, run_core
+from quality import DATA, Scene, halves, make_scenes, run_core
 from real_ground import DUBAI, MASSACHUSETTS, ROAD, Ground, read_ground
 from training_core.geodata.pixel_codes import CERTAIN, NO_DATA
 from training_core.models.model_file import load_weights
@@ -77,6 +77,8 @@ def wanted_cases(folder: Path, seed: int) -> Iterator[tuple[Case, Callable[[Path
         for model, steps in MODELS.items():
             written = partial(segment_scene, made, folder, model, steps)
             yield replace(case, group=model, raster=f"{model}_{layout}.tif"), written
+        tuned = replace(case, group="tuned", raster=f"tuned_{layout}.tif", aoi=f"{layout}_east.gpkg")
+        yield tuned, partial(segment_tuned, layout, made, folder)
     if DATA.exists():
         for scene in make_scenes(folder):
             if scene.name in ("south", "banepa"):
@@ -123,6 +125,15 @@ def scene_model(folder: Path, name: str, steps: int) -> str:
 def segment_scene(made: Callable[[], tuple[Path, Path]], folder: Path, name: str, steps: int, path: Path) -> float:
     """Write what a model predicts in a scene, and return its threshold."""
     return segment(made()[0], scene_model(folder, name, steps), path)
+
+
+def segment_tuned(layout: str, made: Callable[[], tuple[Path, Path]], folder: Path, path: Path) -> float:
+    """Write what the starter, fine-tuned on the western half of a scene, predicts in the eastern one."""
+    image, truth = made()
+    with rasterio.open(image) as dataset:
+        areas = halves(layout, dataset.bounds, dataset.crs, folder)
+    scene = Scene(layout, str(image), str(truth), *areas, {"width_field": "width_m"})
+    return segment_elsewhere(scene, folder, path)
 
 
 def segment(image: Path, model: str, path: Path, aoi: str = "") -> float:

@@ -30,7 +30,7 @@ from ..geodata.tiling import Tile
 from ..jobs import StepOptions
 from ..learning.trainer import Trainer
 from ..learning.validation import BATCH_PX
-from ..models.architectures import build_network
+from ..models.architectures import build_uninitialized
 from ..models.base_model import BaseModel
 from ..models.engines import NativeEngine
 from ..segmentation.inference import Predictor, predict_pieces, read_piece
@@ -169,7 +169,7 @@ class Learner:
         return found
 
     def _base_network(self) -> nn.Module:
-        model = build_network(self._base.architecture)
+        model = build_uninitialized(self._base.architecture)
         model.load_state_dict(self._base.weights)
         return model
 

@@ -195,6 +195,15 @@ def build_network(architecture: Architecture) -> nn.Module:
     return model.to(memory_format=torch.channels_last)
 
 
+def build_uninitialized(architecture: Architecture) -> nn.Module:
+    """Return the network with memory for weights that are still to be loaded; drawing random ones takes longer."""
+    if architecture.encoder == MIT:
+        return build_network(architecture)  # for which the library reads numbers from tensors
+    with torch.device("meta"):
+        model = build_network(architecture)
+    return model.to_empty(device="cpu")
+
+
 def weights_without_memory(architecture: Architecture) -> dict[str, torch.Tensor]:
     """Return the weights of a network by name, of the device meta: shapes and dtypes alone.
 

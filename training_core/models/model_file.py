@@ -18,7 +18,7 @@ from safetensors.torch import load, save
 from torch import nn
 
 from ..errors import ModelFileError, shown
-from .architectures import build_network
+from .architectures import build_uninitialized
 from .compact_weights import STORAGE, compact, expand
 from .model_card import ModelCard, card_from_text
 
@@ -78,7 +78,7 @@ def load_model(path: str) -> tuple[nn.Module, ModelCard]:
         See `load_weights`; or the weights do not match the architecture.
     """
     weights, card = load_weights(path)
-    model = build_network(card.architecture)
+    model = build_uninitialized(card.architecture)
     load_into(model, weights, path)
     return model.eval(), card
 

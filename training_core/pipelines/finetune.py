@@ -58,7 +58,14 @@ from ..learning.training_loop import Training
 from ..learning.validation import Validation
 from ..learning.weight_interpolation import SHARES, TOLERANCE, interpolated
 from ..learning.whole_images import ImageSampler, draw_images
-from ..models.architectures import LIBRARY, Architecture, adapt_first_layer, adapt_head, build_network
+from ..models.architectures import (
+    LIBRARY,
+    Architecture,
+    adapt_first_layer,
+    adapt_head,
+    build_network,
+    build_uninitialized,
+)
 from ..models.base_model import BaseModel, architecture_for, read_base_model
 from ..models.engines import NativeEngine, why_not_ipex
 from ..models.model_card import ModelCard
@@ -418,7 +425,7 @@ def _interpolate(setup: Setup, training: Training, reporter: Reporter) -> None:
 
 def _predictor(setup: Setup, weights: dict[str, torch.Tensor]) -> Predictor:
     """Return a model with some weights, ready to infer in the precision in which it was trained."""
-    model = build_network(setup.architecture)
+    model = build_uninitialized(setup.architecture)
     model.load_state_dict(weights)
     native = NativeEngine(setup.plan.engine.precision, setup.plan.engine.reason)
     return Predictor(native.prepare_inference(model), native, setup.images[0].bands)

@@ -66,7 +66,7 @@ def test_images_of_any_range_of_values_are_segmented_alike(images, model, town, 
 
 def test_tiles_are_scaled_by_the_whole_image(images, model, tmp_path):
     whole = probability(tmp_path, images["uint16"], model)
-    in_tiles = probability(tmp_path, images["uint16"], model, tile_px=64, halo="exact")
+    in_tiles = probability(tmp_path, images["uint16"], model, tile_px=96, halo="exact")
     assert abs(whole - in_tiles).max() <= 1
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from support.bf16 import slow_if_emulated
 from support.image_losses import (
     PreciseEngine,
     by_tiles,
@@ -127,7 +128,10 @@ def test_live_batch_normalization_is_refused():
     assert "batch_norm" in refusal.value.remedy
 
 
-ENGINES = [("native", "fp32", 1e-5), ("native", "bf16", 0.02), ("ipex", "bf16", 0.02)]
+ENGINES = [
+    ("native", "fp32", 1e-5),
+    *(pytest.param(name, "bf16", 0.02, marks=slow_if_emulated) for name in ("native", "ipex")),
+]
 
 
 @pytest.mark.parametrize(("name", "precision", "tolerance"), ENGINES)

@@ -8,6 +8,7 @@ import torch
 from affine import Affine
 from rasterio.crs import CRS
 
+from support.bf16 import BF16_SLOW_IF_EMULATED
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Progress, Reporter, Warning
 from training_core.geodata.grid import Grid
@@ -336,7 +337,7 @@ def test_a_history_that_says_what_none_can_is_refused(planted):
 
 
 @pytest.mark.skipif(why_not_ipex() is not None, reason="the Intel extension is not installed")
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("precision", ["fp32", BF16_SLOW_IF_EMULATED])
 def test_weights_trained_with_ipex_are_those_of_a_plain_network(image, precision):
     trainer, (chips, labels) = new_trainer(IpexEngine(precision), averaging=0.0), next(batches(image))
     for _ in range(8):
@@ -351,7 +352,7 @@ def test_weights_trained_with_ipex_are_those_of_a_plain_network(image, precision
 
 
 @pytest.mark.skipif(why_not_ipex() is not None, reason="the Intel extension is not installed")
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("precision", ["fp32", BF16_SLOW_IF_EMULATED])
 def test_ipex_averages_weights_in_fp32(image, precision):
     trainer, (chips, labels) = new_trainer(IpexEngine(precision), averaging=0.5), next(batches(image))
     name = "decoder.blocks.0.conv1.0.weight"

@@ -30,6 +30,7 @@ from training_core.models.architectures import (
     Architecture,
     adapt_first_layer,
     build_network,
+    build_uninitialized,
     encoder_stages,
     freeze_stages,
 )
@@ -89,6 +90,17 @@ def test_a_step_is_not_a_matter_of_chance(name, encoder):
     model = network(name, encoder).train()
     images = torch.randn(2, 3, 64, 64)
     torch.testing.assert_close(model(images), model(images), rtol=0, atol=0)
+
+
+@each_pair
+def test_weights_that_are_loaded_make_an_uninitialized_network_the_same(name, encoder):
+    model = network(name, encoder, classes=2).eval()
+    other = build_uninitialized(Architecture(name, encoder, classes=2)).eval()
+    other.load_state_dict(model.state_dict())
+    assert not {key for key, _ in other.named_buffers()} - other.state_dict().keys()
+    images = torch.randn(1, 3, 64, 64)
+    with torch.inference_mode():
+        torch.testing.assert_close(other(images), model(images), rtol=0, atol=0)
 
 
 @each_pair
