@@ -42,13 +42,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", help="model files, or starter")
     parser.add_argument("--every", type=int, default=1, help="take every n-th image of each source")
+    parser.add_argument("--test-time-augmentation", action="store_true")
     arguments = parser.parse_args()
     models, images = arguments.models, held_out_ground(arguments.every)
     for model in models:
         print(f"\n{model}\nsource         images  relaxed F1  precision  recall  false road")
         joint = Confusion()
         for source in TOLERANCE_M:
-            joint += show(source, [each for each in images if each.source == source], model)
+            ground = [each for each in images if each.source == source]
+            joint += show(source, ground, model, arguments.test_time_augmentation)
         show_calibration(joint)
 
 
@@ -80,11 +82,11 @@ def put_together(tiles: Sequence[Ground]) -> list[Ground]:
     return images
 
 
-def show(source: str, images: Sequence[Ground], model: str) -> Confusion:
+def show(source: str, images: Sequence[Ground], model: str, is_augmented: bool) -> Confusion:
     """Print how a model scores on images of a source; return its confusion."""
     counts, confusion = RelaxedCounts(), Confusion()
     for each in images:
-        probability, threshold = predicted(each, model)
+        probability, threshold = predicted(each, model, is_augmented)
         mask = (probability >= lowest_byte(threshold)) & (probability != NO_DATA)
         counts += relaxed_matches(mask, each.truth, TOLERANCE_M[source], (each.pixel_m, each.pixel_m)).counts()
         confusion.add(probability, each.labels)
@@ -98,13 +100,17 @@ def show(source: str, images: Sequence[Ground], model: str) -> Confusion:
     return confusion
 
 
-def predicted(ground: Ground, model: str) -> tuple[np.ndarray, float]:
-    """Return the probability of road by bytes at the image's own pixels, and the model's threshold."""
+def predicted(ground: Ground, model: str, is_augmented: bool = False) -> tuple[np.ndarray, float]:
+    """Return the probability of road by bytes at the image's own pixels, and the model's threshold.
+
+    With test-time augmentation where `is_augmented`.
+    """
     with tempfile.TemporaryDirectory() as name:
         raster, probability = f"{name}/image.tif", f"{name}/probability.tif"
         georeferenced(Path(raster), ground.image, ground.known, ground.pixel_m)
         path = str(ROOT / "resources" / "starter" / "roads.safetensors") if model == "starter" else model
-        segment.run(Segment(raster=raster, model=path, probability=probability, mask=f"{name}/mask.tif"), Reporter())
+        outputs = {"probability": probability, "mask": f"{name}/mask.tif"}
+        segment.run(Segment(raster=raster, model=path, test_time_augmentation=is_augmented, **outputs), Reporter())
         with rasterio.open(probability) as dataset:
             found = dataset.read(1, out_shape=ground.labels.shape, resampling=Resampling.bilinear)
     return found, load_weights(path)[1].threshold
