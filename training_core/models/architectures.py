@@ -6,7 +6,6 @@ Scope: architectures and weights. Independent of files, images and training.
 from __future__ import annotations
 
 import importlib
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -197,11 +196,7 @@ def build_network(architecture: Architecture) -> nn.Module:
 
 def build_uninitialized(architecture: Architecture) -> nn.Module:
     """Return the network with memory for weights that are still to be loaded; drawing random ones takes longer."""
-    if architecture.encoder == MIT:
-        return build_network(architecture)  # for which the library reads numbers from tensors
-    with torch.device("meta"):
-        model = build_network(architecture)
-    return model.to_empty(device="cpu")
+    return _build_without_memory(architecture).to_empty(device="cpu")
 
 
 def weights_without_memory(architecture: Architecture) -> dict[str, torch.Tensor]:
@@ -211,9 +206,16 @@ def weights_without_memory(architecture: Architecture) -> dict[str, torch.Tensor
     -------
     dict of Tensor of any shape (...), float32 or int64
     """
-    # The library reads numbers from tensors while it builds the transformer, a small one.
-    with nullcontext() if architecture.encoder == MIT else torch.device("meta"):
-        return {name: each.to("meta") for name, each in build_network(architecture).state_dict().items()}
+    return _build_without_memory(architecture).state_dict()
+
+
+def _build_without_memory(architecture: Architecture) -> nn.Module:
+    """Return the network on the device meta."""
+    importlib.import_module(LIBRARY)  # first, for it computes with tensors while it is imported
+    if architecture.encoder == MIT:
+        return build_network(architecture).to("meta")  # which reads numbers from tensors while it is built
+    with torch.device("meta"):
+        return build_network(architecture)
 
 
 def _take_bands(model: nn.Module, first: str, bands: int) -> None:

@@ -1,6 +1,9 @@
 """Architectures and encoders: all are built, trained, tiled, stored, exported and quantized, or say why not."""
 
 import itertools
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,6 +68,7 @@ small_pairs, few_pairs = (
     )
     for fast in (FAST, [(UNET, "mobilenet_v2"), (SEGFORMER, MIT)])
 )
+ROOT = Path(__file__).parents[3]
 BANDS = tuple(Band(name, 10.0, 5.0) for name in ("red", "green", "blue"))
 
 
@@ -101,6 +105,16 @@ def test_weights_that_are_loaded_make_an_uninitialized_network_the_same(name, en
     images = torch.randn(1, 3, 64, 64)
     with torch.inference_mode():
         torch.testing.assert_close(other(images), model(images), rtol=0, atol=0)
+
+
+def test_a_new_process_can_begin_with_a_network_without_memory():
+    """The library, imported while tensors are made without memory, would fail."""
+    code = (
+        "from training_core.models.architectures import Architecture, weights_without_memory as weights;"
+        "print(sum(each.is_meta for each in weights(Architecture(encoder='resnet18')).values()) > 100)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout.strip() == "True", run.stderr
 
 
 @each_pair
