@@ -3,11 +3,11 @@
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/connecting.py FOLDER --prepare`, and again without
 `--prepare`, which scores what lies in the folder. Preparing trains models and writes, for a scene of each of the seven
 plans, the perfect mask and what three models predict: a weak one (from random weights on one scene, half a minute), a
-middle one (two minutes), and a good one (the starter); and in the eastern half of each, the starter fine-tuned on its
-western half for some minutes (tuned). With the real scenes of shared/data at hand, it adds what a
-fine-tune of five minutes predicts elsewhere: in Banepa's south after its north-west, in the eastern half of the
-north-west after the western one; and what the starter predicts on real ground that its training left out. All of it is
-by steps, so that it comes out the same whatever else the machine does. What is there already is kept.
+middle one (two minutes), and a good one (the starter); and in the eastern half of each, what the starter predicts when
+it has learned the western one (tuned). With the real scenes of shared/data at hand, it adds what a fine-tune of five
+minutes predicts elsewhere: in Banepa's south after its north-west, in the eastern half of the north-west after the
+western one; and what the starter predicts on real ground that its training left out. All of it is by steps, so that it
+comes out the same whatever else the machine does. What is there already is kept.
 
 APLS is at a snap distance of 4 m, TOPO its F1, completeness and correctness at 5 m; offset is the mean distance from
 lines that are right to the true one. *single* and *several* are of wide roads: the share of places, away from
