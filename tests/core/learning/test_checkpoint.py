@@ -161,7 +161,8 @@ def test_a_checkpoint_for_which_there_is_no_room_is_a_warning_and_leaves_nothing
 @pytest.mark.slow
 def test_a_stop_keeps_the_best_model_where_that_is_wished(job, tmp_path):
     reporter, events = stopping_after(1)
-    result = finetune.run(job(tmp_path, keep_best=True, report=str(tmp_path / "report.html")), reporter)
+    options = {"keep_best": True, "interpolation": "no", "report": str(tmp_path / "report.html")}
+    result = finetune.run(job(tmp_path, **options), reporter)
     assert result["stopped"] and 20 <= result["steps"] < 40
     _, card = load_model(result["model"])
     (f1,) = [event.value for event in events if isinstance(event, Metric) and event.name == "validation_f1"]
