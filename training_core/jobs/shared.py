@@ -145,7 +145,7 @@ class SegmentOptions(ComputeOptions):
         False,
         "Test-time augmentation",
         "Average the predictions over all eight rotations and flips of the image: more accurate, and roads connect "
-        "better, but eight times slower.",
+        "better, but up to eight times slower.",
         advanced=True,
     )
     threshold: float = option(

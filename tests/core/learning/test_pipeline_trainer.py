@@ -40,7 +40,7 @@ def alone(cases):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("stages", "schedule"), [(2, "gpipe"), (3, "1f1b"), (2, "1f1b"), (3, "gpipe")])
-def test_so_it_does_with_any_stages_optimizer_and_schedule(cases, alone, stages, schedule):
+def test_a_pipeline_of_any_stages_schedule_and_optimizer_learns_what_one_process_does(cases, alone, stages, schedule):
     compare(cases, alone, stages, schedule)
 
 

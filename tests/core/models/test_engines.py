@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.optim import AdamW
 
+from support.bf16 import needs_bf16
 from training_core.errors import JobError
 from training_core.learning.losses import road_loss
 from training_core.models import engines
@@ -46,9 +47,6 @@ def ipex():
 def old_processor(monkeypatch):
     """A machine whose processor has none of the newer instruction sets."""
     monkeypatch.setattr(processor, "instruction_sets", lambda: ("avx2",))
-
-
-needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this processor has no BF16 unit")
 
 
 def new_unet():

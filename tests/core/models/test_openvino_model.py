@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from support.bf16 import needs_bf16
 from support.towns import plant_model
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
@@ -23,9 +24,6 @@ from training_core.models.engines import (
 )
 from training_core.models.onnx_file import OnnxModel, export_onnx, serialized
 from training_core.pipelines import evaluate, extractroads, segment
-from training_core.system import processor
-
-needs_bf16 = pytest.mark.skipif(not processor.has_bf16_unit(), reason="this processor has no BF16 unit")
 
 
 @pytest.fixture
