@@ -15,26 +15,26 @@ PYTEST := -m pytest -p no:cacheprovider
 THREE := -n 3 --dist worksteal
 
 demo: build/runtime-python.txt
-	@/usr/bin/python3 scripts/demo.py $(if $(IMAGE),--image "$(IMAGE)") $(if $(ROADS),--roads "$(ROADS)") \
+	@/usr/bin/python3 -m scripts.demo $(if $(IMAGE),--image "$(IMAGE)") $(if $(ROADS),--roads "$(ROADS)") \
 	    $(if $(AOI),--aoi "$(AOI)")
 
 # The workflows, the pages of the algorithms and the sources of translations; fails where a text has no translation yet, and says which.
 docs: build/qgis.stamp
-	/usr/bin/python3 scripts/make_docs.py
+	/usr/bin/python3 -m scripts.make_docs
 
 # The tutorial's pictures, from QGIS itself on a screen that nobody sees; takes some five minutes.
 pictures: build/screen.stamp build/runtime-python.txt
-	/usr/bin/python3 scripts/desktop.py
+	/usr/bin/python3 -m scripts.desktop
 
 # The design's pictures of each step from probability to road network, and the guide's of how roads connect; seconds.
 .PHONY: design-pictures
 design-pictures: build/runtime-python.txt
-	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/extraction_pictures.py docs/images/extraction
-	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/connecting_pictures.py docs/images/connecting
+	"$$(cat build/runtime-python.txt)" -m scripts.extraction_pictures docs/images/extraction
+	"$$(cat build/runtime-python.txt)" -m scripts.connecting_pictures docs/images/connecting
 
 # The zip for the plugin hub and for QGIS' Install from ZIP: build/roadseg.<version>.zip.
 package: build/qgis-venv.stamp
-	@$(QGIS_PYTHON) scripts/package.py
+	@$(QGIS_PYTHON) -m scripts.package
 
 # Trains the starter model anew: on generated scenes, then on scenes and the real ground in GROUND, then with that model
 # as a teacher. Some three hours on two cores. Only what the recipe, the scenes and the ground decide changes.
@@ -42,11 +42,11 @@ GROUND ?= ../shared/data/real
 SCENES_ONLY := build/starter_of_scenes
 TEACHER := build/starter_teacher
 starter: build/runtime-python.txt
-	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/starter/pretrain.py $(SCENES_ONLY)_full.safetensors \
+	"$$(cat build/runtime-python.txt)" -m scripts.starter.pretrain $(SCENES_ONLY)_full.safetensors \
 	    $(SCENES_ONLY).safetensors
-	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/starter/pretrain.py $(TEACHER)_full.safetensors \
+	"$$(cat build/runtime-python.txt)" -m scripts.starter.pretrain $(TEACHER)_full.safetensors \
 	    $(TEACHER).safetensors --start $(SCENES_ONLY).safetensors --ground $(GROUND)
-	PYTHONPATH=. "$$(cat build/runtime-python.txt)" scripts/starter/pretrain.py build/starter.safetensors \
+	"$$(cat build/runtime-python.txt)" -m scripts.starter.pretrain build/starter.safetensors \
 	    resources/starter/roads.safetensors --start $(TEACHER)_full.safetensors --ground $(GROUND) \
 	    --teacher $(TEACHER).safetensors
 
@@ -108,7 +108,7 @@ build/qgis-venv.stamp: build/qgis.stamp tests/plugin/requirements.txt
 # Made anew where the runtime's requirements change, or where the runtime it names has gone.
 build/runtime-python.txt: build/qgis.stamp resources/runtime/ipex.txt resources/runtime/common.txt \
     $(shell [ -x "$$(cat build/runtime-python.txt 2>/dev/null)" ] || echo always)
-	@/usr/bin/python3 scripts/setup_runtime.py > $@
+	@/usr/bin/python3 -m scripts.setup_runtime > $@
 
 # Beside the runtime, so that the runtime stays what a person has.
 build/core-test-packages.stamp: build/runtime-python.txt tests/core/requirements.txt

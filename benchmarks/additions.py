@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "scripts" / "starter")]
+sys.path.insert(0, str(ROOT))
 
 from training_core.system import processor
 
@@ -27,11 +27,12 @@ processor.prepare_process()
 
 import torch
 
-from held_out import BANDS, SCENES, ground_images, scene_images
-from pretrain import Run, held_out_ground, learned_ground
-from real_ground import DUBAI, MASSACHUSETTS, ROADLESS, Ground
-from recipe import ON_GROUND, Recipe
-from threshold import TOLERANCE_M, drawn_images
+from scripts.starter.held_out import BANDS, SCENES, ground_images, scene_images
+from scripts.starter.pretrain import Run, held_out_ground, learned_ground
+from scripts.starter.real_ground import DUBAI, MASSACHUSETTS, ROADLESS, Ground
+from scripts.starter.recipe import ON_GROUND, Recipe
+from scripts.starter.threshold import TOLERANCE_M, drawn_images
+from scripts.starter.worlds import make_worlds
 from training_core.extraction.thinning import thin
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.labels.labeled_images import LabeledImage
@@ -40,7 +41,6 @@ from training_core.models.model_file import load_model
 from training_core.scenes.plan.additions import KINDS, NO_ADDITIONS, Additions
 from training_core.segmentation.inference import Predictor
 from training_core.segmentation.pixel_metrics import RelaxedCounts, relaxed_matches
-from worlds import make_worlds
 
 STARTER = ROOT / "resources" / "starter" / "roads.safetensors"
 GROUND = ROOT.parent / "shared" / "data" / "real"

@@ -14,7 +14,7 @@ import dataclasses
 import tempfile
 from pathlib import Path
 
-from quality import ROOT, Scene, fine_tune, make_scenes, score
+from benchmarks.quality import ROOT, Scene, fine_tune, make_scenes, score
 from training_core.models.model_file import load_weights, save_model
 
 STARTER = str(ROOT / "resources" / "starter" / "roads.safetensors")

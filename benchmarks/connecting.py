@@ -25,14 +25,14 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(ROOT))
 
 import geopandas
 import numpy as np
 import shapely
 import shapely.ops
-from connecting_rasters import Case, prepare, read_cases
 
+from benchmarks.connecting_rasters import Case, prepare, read_cases
 from training_core.events import Reporter
 from training_core.jobs import ScoreNetwork, Vectorize
 from training_core.pipelines.scorenetwork import run as score_network

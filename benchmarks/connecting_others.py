@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(ROOT))
 
 import geopandas
 import numpy as np
 import rasterio
 import shapely
-from connecting import HEAD, Scores, print_row, scored, scores_of
-from connecting_rasters import Case, read_cases
 
+from benchmarks.connecting import HEAD, Scores, print_row, scored, scores_of
+from benchmarks.connecting_rasters import Case, read_cases
 from training_core.jobs import Vectorize
 
 JUNCTION_M = 10.0

@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Optional
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks"), str(ROOT / "scripts" / "starter")]
+sys.path.insert(0, str(ROOT))
 
 import rasterio
 from rasterio.features import rasterize
 
-from quality import DATA, Scene, halves, make_scenes, run_core
-from real_ground import DUBAI, MASSACHUSETTS, ROAD, Ground, read_ground
+from benchmarks.quality import DATA, Scene, halves, make_scenes, run_core
+from benchmarks.zero_shot import GROUND, georeferenced, predicted
+from scripts.starter.real_ground import DUBAI, MASSACHUSETTS, ROAD, Ground, read_ground
 from training_core.geodata.pixel_codes import CERTAIN, NO_DATA
 from training_core.models.model_file import load_weights
 from training_core.scenes.plan.layouts import LAYOUTS
 from training_core.scenes.scene import SCENE_CRS, plan_scene
-from zero_shot import GROUND, georeferenced, predicted
 
 SIDE_PX, RESOLUTION_M = 1600, 0.5
 TRAINED_SEED = 900  # of the scene that the weak and the middle model learn

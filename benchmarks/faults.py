@@ -26,7 +26,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
-from namespaces import ADDRESSES, INTERFACES, call, joined_namespaces
+
+from benchmarks.namespaces import ADDRESSES, INTERFACES, call, joined_namespaces
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ("-m", "training_core")

@@ -34,8 +34,8 @@ processor.prepare_process(threads=1)
 import torch
 from torch import nn
 
-from quality import Scene, make_scenes, run_core
-from starter import whole
+from benchmarks.quality import Scene, make_scenes, run_core
+from benchmarks.starter import whole
 from training_core.events import Reporter
 from training_core.jobs import FineTune
 from training_core.jobs.recipe import OPTIMIZERS, REFERENCE_BATCH

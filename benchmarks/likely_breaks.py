@@ -14,16 +14,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "scripts" / "networks")]
+sys.path.insert(0, str(ROOT))
 
 import geopandas
 import numpy as np
 import rasterio.features
 import shapely
 import shapely.ops
-from connecting_rasters import Case, read_cases
-from fitting import in_plane
 
+from benchmarks.connecting_rasters import Case, read_cases
+from scripts.networks.fitting import in_plane
 from training_core.events import Reporter
 from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.grid import Grid, grid_of

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "core")]
+sys.path.insert(0, str(ROOT))
 
 import geopandas
 import numpy as np
@@ -40,8 +40,8 @@ from scipy import ndimage
 from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
 
-from quality import DATA, run_core
-from support.live_worker import LiveWorker
+from benchmarks.quality import DATA, run_core
+from tests.core.support.live_worker import LiveWorker
 from training_core import events
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD, reaches
 from training_core.jobs import Live

@@ -17,7 +17,7 @@ import geopandas
 import numpy as np
 from shapely.geometry import Polygon, box
 
-from quality import DATA, Scene, fine_tune, make_scenes, run_core, score
+from benchmarks.quality import DATA, Scene, fine_tune, make_scenes, run_core, score
 
 # Of the fine-tunes: chips small enough for many steps, and nothing that another processor would choose otherwise.
 RECIPE = {"batch_size": "4", "chip_px": "128", "engine": "native", "precision": "fp32", "frozen_stages": "0"}

@@ -16,18 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(ROOT))
 
 import numpy as np
 from PIL import Image, ImageDraw
 from rasterio.features import rasterize
 
+from benchmarks.zero_shot import TOLERANCE_M, Ground, held_out_ground, predicted
 from training_core.extraction.thinning import thin
 from training_core.geodata.pixel_codes import NO_DATA, ROAD, lowest_byte
 from training_core.scenes.plan.layouts import LAYOUTS
 from training_core.scenes.scene import make_scene
 from training_core.segmentation.pixel_metrics import RelaxedMatches, relaxed_matches
-from zero_shot import TOLERANCE_M, Ground, held_out_ground, predicted
 
 KINDS = ("false", "missed")
 SCENES, SCENE_SEED, SCENE_PX, SCENE_M, SCENE_TOLERANCE_M = "scenes", 4000, 1024, 0.5, 3.0

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "core")]
+sys.path.insert(0, str(ROOT))
 DATA = ROOT.parent / "shared" / "data"
 
 STREET_M, BEND_M, MISSING = 100.0, 30.0, 0.1
@@ -69,7 +69,7 @@ def measure(size_km: float, plain: bool) -> dict:
     from training_core.system.processor import prepare_process
 
     prepare_process(threads=1)
-    from support.plain_apls import plain_apls
+    from tests.core.support.plain_apls import plain_apls
     from training_core.comparison.apls import score_apls
     from training_core.comparison.line_metrics import score_lines
     from training_core.comparison.topo import score_topo
@@ -125,7 +125,7 @@ def tell_vegas() -> None:
     if not DATA.is_dir():
         print("Las Vegas: the real data (shared/data) are not here")
         return
-    from support.road_graphs import graphs_of, vegas
+    from tests.core.support.road_graphs import graphs_of, vegas
     from training_core.comparison.apls import score_apls
     from training_core.comparison.line_metrics import score_lines
     from training_core.comparison.topo import score_topo

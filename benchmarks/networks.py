@@ -17,12 +17,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(ROOT))
 
 import numpy as np
 import torch
 
-from quality import Scene, fine_tune, make_scenes, score
+from benchmarks.quality import Scene, fine_tune, make_scenes, score
 from training_core.jobs import StepOptions
 from training_core.jobs.architectures import ARCHITECTURES, ENCODERS, IMPOSSIBLE
 from training_core.jobs.recipe import SMALL_CHIP_PX, USUAL_CHIP_PX

@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 
 PLAIN, DEEP = "ResNet34", "ResNet101, wide"
 DEEP_WIDTHS = (512, 256, 128, 64, 32)
-BATCH, LEARNING_RATE, MOST_STAGES = 4, 1e-3, 6
+BATCH, LEARNING_RATE, MAX_STAGES = 4, 1e-3, 6
 SUMMIT = "Summit, small U-Net on 6 GPUs: balance 14, 24, 30, 22, 12, 7 (of 109 layers), speed-up about 2"
 
 
@@ -126,7 +126,7 @@ def show_forecasts(network: str, costs: Sequence[dict[str, Any]]) -> None:
     ways = [(schedule, batches) for schedule in SCHEDULES for batches in (8, 32)]
     heads = "".join(f"{f'{schedule}, {batches}: bubble, speed-up':30}" for schedule, batches in ways)
     print(f"{'stages':7}{'balance':25}{'imbalance':10}{heads}")
-    for stages in range(1, MOST_STAGES + 1):
+    for stages in range(1, MAX_STAGES + 1):
         plans = [plan(costs, stages, batches, schedule) for schedule, batches in ways]
         balance = ", ".join(map(str, plans[0].balance))
         expected = "".join(f"{each.forecast.bubble:10.0%}{each.forecast.speed_up:8.2f}{'':12}" for each in plans)

@@ -29,7 +29,7 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+sys.path.insert(0, str(ROOT))
 BLOCKS, BLOCK_S = 60, 0.1
 RESULTS = ("work", "masks")
 # What is not whole, and what was chosen by timing.

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "core")]
+sys.path.insert(0, str(ROOT))
 
 from training_core.system import processor
 
@@ -26,7 +26,7 @@ import pandas as pd
 from scipy.spatial import KDTree
 from shapely.geometry import box
 
-from support.cities import RESOLUTION_M, city_probability, grid_of_size, raster_of, same_lines
+from tests.core.support.cities import RESOLUTION_M, city_probability, grid_of_size, raster_of, same_lines
 from training_core.comparison.apls import score_apls
 from training_core.events import Reporter
 from training_core.extraction.road_extraction import extract_network

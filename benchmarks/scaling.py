@@ -27,7 +27,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from namespaces import INTERFACES, joined_namespaces
+from benchmarks.namespaces import INTERFACES, joined_namespaces
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, help="SVG file to draw")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that processes and namespaces go
-    from scaling_projection import draw, show
+    from benchmarks.scaling_projection import draw, show
 
     if arguments.results and arguments.results.exists():
         rows = json.loads(arguments.results.read_text())

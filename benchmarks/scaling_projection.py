@@ -14,7 +14,8 @@ from training_core.distributed.scaling import StepTime, fit_costs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from scaling import Measured
+
+    from benchmarks.scaling import Measured
 
 LOOPBACK, LIMITED_GBIT_S = "loopback", {"10 Gbit/s": 10.0, "1 Gbit/s": 1.0}
 BYTES = {"fp32": 4, "bf16": 2}

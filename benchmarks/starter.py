@@ -21,7 +21,7 @@ import rasterio
 from PIL import Image
 from rasterio.enums import Resampling
 
-from quality import Scene, fine_tune, make_scenes, run_core
+from benchmarks.quality import Scene, fine_tune, make_scenes, run_core
 
 PICTURE_PX = 900
 

@@ -33,7 +33,7 @@ from typing import Optional
 
 import rasterio
 
-from quality import DATA, ROOT, Scene, fine_tune, halves, make_scenes, run_core, score, train_plainly
+from benchmarks.quality import DATA, ROOT, Scene, fine_tune, halves, make_scenes, run_core, score, train_plainly
 from training_core.jobs import MakeScene
 
 REAL = ("banepa", "vegas", "car_parks")

@@ -24,10 +24,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from network_scores import tell_vegas
+from benchmarks.network_scores import tell_vegas
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "core")]
+sys.path.insert(0, str(ROOT))
 
 SCENE_PX, SEED = 3000, 3
 # Each program, and the one that it is compared with.
@@ -188,7 +188,7 @@ def scored(city: str) -> tuple[float, str]:
 
 
 def scored_plainly(city: str) -> tuple[float, str]:
-    from support.plain_apls import plain_apls
+    from tests.core.support.plain_apls import plain_apls
 
     pair = network_pair(city)
     began_s = time.perf_counter()

@@ -16,14 +16,14 @@ from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "scripts" / "starter")]
+sys.path.insert(0, str(ROOT))
 
 import numpy as np
 import rasterio
 from affine import Affine
 from rasterio.enums import Resampling
 
-from real_ground import DUBAI, MASSACHUSETTS, ROADLESS, Ground, read_ground
+from scripts.starter.real_ground import DUBAI, MASSACHUSETTS, ROADLESS, Ground, read_ground
 from training_core.events import Reporter
 from training_core.geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, lowest_byte
 from training_core.jobs import Segment

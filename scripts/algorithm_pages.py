@@ -20,7 +20,7 @@ from qgis.core import (
     QgsProcessingParameterNumber,
 )
 
-from algorithm_examples import EXAMPLES
+from scripts.algorithm_examples import EXAMPLES
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "algorithms"

@@ -1,6 +1,6 @@
 """Frames of a map as a small animated GIF; runs in the runtime's Python, which has Pillow.
 
-python scripts/animation.py FRAMES_FOLDER RESULT.gif
+python -m scripts.animation FRAMES_FOLDER RESULT.gif
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The guide's pictures of how extracted roads connect: carriageways, a roundabout, joined gaps, likely breaks.
 
-Run with the runtime's Python: `PYTHONPATH=. $(make -s runtime-python) scripts/connecting_pictures.py FOLDER`. The
+Run with the runtime's Python: `$(make -s runtime-python) -m scripts.connecting_pictures FOLDER`. The
 scenes are generated, and the probability has the errors that a model makes; see extraction_pictures.py.
 """
 
@@ -11,11 +11,21 @@ from pathlib import Path
 
 import geopandas
 import numpy as np
-from extraction_pictures import COLORS, LINE, NEW, OLD, PICTURE_PX, RESOLUTION_M, SEED, THRESHOLD, imperfect_probability
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
+from scripts.extraction_pictures import (
+    COLORS,
+    LINE,
+    NEW,
+    OLD,
+    PICTURE_PX,
+    RESOLUTION_M,
+    SEED,
+    THRESHOLD,
+    imperfect_probability,
+)
 from training_core.events import Reporter
 from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.grid import Grid

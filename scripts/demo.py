@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,10 +19,7 @@ from typing import Any, Optional
 
 from osgeo import gdal
 
-from headless import ROOT, environment, run, say
-
-sys.path.append(str(ROOT))
-
+from scripts.headless import ROOT, environment, run, say
 from training_core.jobs import has_starter
 
 FOLDER = ROOT / "demo"

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from headless import BUILD, ROOT, environment, say
+from scripts.headless import BUILD, ROOT, environment, say
 
 STORY = ROOT / "tests" / "gui"
 SCREEN = "1600x1000x24"
@@ -92,7 +92,7 @@ def act(folder: Path, plan: dict[str, Any], limit_s: float) -> dict[str, Any]:
             "QT_QPA_PLATFORM": "xcb",
             "XDG_DATA_HOME": str(folder / "data"),
             "ROADSEG_PYTHON": (BUILD / "runtime-python.txt").read_text().strip(),
-            "ROADSEG_STORY": str(STORY),
+            "ROADSEG_CHECKOUT": str(ROOT),
             "ROADSEG_PLAN": str(folder / "plan.json"),
         }
         options = ["--nologo", "--noversioncheck", "--profiles-path", str(folder / "profiles")]

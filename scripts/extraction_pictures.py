@@ -1,6 +1,6 @@
 """The pictures of the design's chapter on extraction: one for each step from probability to road network.
 
-Run with the runtime's Python: `PYTHONPATH=. $(make -s runtime-python) scripts/extraction_pictures.py FOLDER`. A
+Run with the runtime's Python: `$(make -s runtime-python) -m scripts.extraction_pictures FOLDER`. A
 generated scene gives the true roads. The probability is made from them, with the errors that a model makes: blur,
 noise, false positives, and gaps under trees. The steps are those of `training_core.extraction.road_extraction`, carried
 out on the whole scene; the pictures show a part of it.
@@ -23,7 +23,7 @@ from training_core.events import Reporter
 from training_core.extraction.bitmask import BitMask
 from training_core.extraction.centering import between_pixels, center
 from training_core.extraction.clearance import Clearance, cut_ends
-from training_core.extraction.least_cost_ways import least_cost_ways
+from training_core.extraction.least_cost_paths import least_cost_paths
 from training_core.extraction.road_mask import find_road
 from training_core.extraction.smoothing import smooth, thin_out
 from training_core.extraction.thinning import thin_bits
@@ -118,7 +118,7 @@ def draw_network(folder: Path, image: np.ndarray, raster: RoadRaster, options: V
         clearance_m=clearance,
         width_m=clearance.width_m,
         is_data_edge=lambda points: ends.at(points / PIXEL_M),
-        ways=lambda starts, ends: least_cost_ways(starts, ends, probability_at, raster.threshold),
+        ways=lambda starts, ends: least_cost_paths(starts, ends, probability_at, raster.threshold),
         half_pixel_m=RESOLUTION_M / 2,
     )
     pruned = prune_spurs(traced, options.spur_m, surroundings)

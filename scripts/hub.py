@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlparse
 
-LARGEST_BYTES = 25_000_000
+MAX_BYTES = 25_000_000
 NEEDED = ("__init__.py", "metadata.txt", "LICENSE")
 REQUIRED = (
     "name", "description", "version", "qgisMinimumVersion", "author", "email", "about",
@@ -27,8 +27,8 @@ BINARIES = (
 def complaints(path: Path) -> list[str]:
     """Return a sentence per violated rule; none if the hub accepts the zip."""
     size = path.stat().st_size
-    if size > LARGEST_BYTES:
-        return [f"It has {size:,} bytes, {size - LARGEST_BYTES:,} more than the hub takes."]
+    if size > MAX_BYTES:
+        return [f"It has {size:,} bytes, {size - MAX_BYTES:,} more than the hub takes."]
     try:
         with zipfile.ZipFile(path) as package:
             broken = package.testzip()

@@ -9,12 +9,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-import processing_models
 from qgis.analysis import QgsNativeAlgorithms
 from qgis.core import QgsApplication
 
-import algorithm_pages
-from translation_sources import ROOT, find_texts, source_text
+from scripts import algorithm_pages, processing_models
+from scripts.translation_sources import ROOT, find_texts, source_text
 
 
 def main() -> int:

@@ -12,9 +12,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-import hub
-import scanners
-from headless import BUILD, ROOT
+from scripts import hub, scanners
+from scripts.headless import BUILD, ROOT
 
 FOLDER = "roadseg"
 SHIPPED = ("LICENSE", "__init__.py", "algorithms", "metadata.txt", "qgis_roadseg", "resources", "training_core")
@@ -94,7 +93,7 @@ def main() -> None:
             "detect-secrets": scanners.secrets(Path(folder)),
         }
     size = path.stat().st_size
-    print(f"{path.relative_to(ROOT)}: {count} files, {size:,} bytes; the hub takes {hub.LARGEST_BYTES - size:,} more")
+    print(f"{path.relative_to(ROOT)}: {count} files, {size:,} bytes; the hub takes {hub.MAX_BYTES - size:,} more")
     for check, complaints in found.items():
         print(f"{check}: {len(complaints) or 'nothing'} to complain of", *complaints, sep="\n    ")
     sys.exit(any(found.values()))

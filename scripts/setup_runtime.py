@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headless import run, say
+from scripts.headless import run, say
 
 say("Checking the runtime; if it is missing, it is built now (about 7 GB, some minutes) ...")
 print(run("roadseg:setupruntime", {})["PYTHON"])

@@ -26,7 +26,7 @@ from .jobs import JOBS, RASTERS, Job, OptionField, describe_range, from_json, fr
 from .system.processor import prepare_process
 
 # A hundred thousand images, named by long paths.
-LARGEST_JOB_BYTES = 64_000_000
+MAX_JOB_BYTES = 64_000_000
 
 
 class Terminal:
@@ -269,7 +269,7 @@ def _read_job_file(path: Path) -> str:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
             raise JobError(f"The job file {path} is no regular file.", "Give another file.")
-        if status.st_size > LARGEST_JOB_BYTES:
+        if status.st_size > MAX_JOB_BYTES:
             raise JobError(f"{path} is far too large for a RoadSeg job file.", "Give another file.")
         return path.read_text(encoding="utf-8")
     except OSError as error:

@@ -18,9 +18,9 @@ from typing import Any
 
 from . import events
 from .distributed import rank_variables
+from .error_events import explain
 from .errors import Cancelled, JobError, ResourceError, RoadSegError, WorkerError
 from .events import Reporter
-from .explanations import explain
 from .jobs import Job, ProcessOptions, from_json
 from .system import shutdown
 from .system.placement import AUTO, count_processes, places, settle

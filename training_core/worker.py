@@ -17,9 +17,9 @@ from typing import IO, Any, NoReturn, Optional
 
 from . import events
 from .distributed import rank_variables
+from .error_events import explain
 from .errors import Cancelled
 from .events import Event, Reporter
-from .explanations import explain
 from .jobs import Job, ProcessOptions, with_model_paths
 from .system import limits, shutdown
 from .system.input_lines import InputLines

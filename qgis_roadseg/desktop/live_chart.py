@@ -17,7 +17,7 @@ LINE = QColor("#bd0026")
 # Levels of F1 that have a line across the chart.
 LEVELS = (0.0, 0.5, 1.0)
 # A chart of the first moments is as wide as these seconds.
-LEAST_S = 60.0
+MIN_S = 60.0
 MARGIN_PX = 4
 
 
@@ -96,5 +96,5 @@ class LiveChart(QWidget):
             painter.drawText(label, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, f"{level:g}")
 
     def _point(self, area: QRectF, at_s: float, f1: float) -> QPointF:
-        widest_s = max(LEAST_S, self._scores[-1][0])
+        widest_s = max(MIN_S, self._scores[-1][0])
         return QPointF(area.left() + at_s / widest_s * area.width(), area.bottom() - f1 * area.height())

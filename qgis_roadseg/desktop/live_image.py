@@ -31,7 +31,7 @@ from ..translation import tr
 
 # A session of a rendered layer spans what the map shows and a margin of this share of it on each side.
 MARGIN = 0.25
-LARGEST_MEGAPIXELS = 100
+MAX_MEGAPIXELS = 100
 
 # Tasks that run: nothing else keeps Python's part of one alive that was canceled.
 _RUNNING: "set[ImageRendering]" = set()
@@ -109,10 +109,10 @@ def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: 
     extent = work_area.clip_to_layer(shown.buffered(margin), layer)
     transforms = QgsProject.instance().transformContext()
     frame = rendering.make_frame(layer.name(), layer.crs(), extent, resolution_m, transforms)
-    if frame.width * frame.height > LARGEST_MEGAPIXELS * 1e6:
+    if frame.width * frame.height > MAX_MEGAPIXELS * 1e6:
         raise ImageryError(
             f"The map shows too much of the layer {layer.name()}: {frame.size}; a session takes at most "
-            f"{LARGEST_MEGAPIXELS} megapixels of a layer that QGIS has to render.",
+            f"{MAX_MEGAPIXELS} megapixels of a layer that QGIS has to render.",
             "Zoom in, or export the area to a GeoTIFF file (the layer's menu, Export) and choose that.",
         )
     rendering.check_size(frame, layer, folder)

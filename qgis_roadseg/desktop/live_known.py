@@ -17,7 +17,7 @@ from ..layers.label_layers import NAMES
 from .live_labels import Content, Label
 
 # As the worker reads it: the file, a line of it, and the id of a label.
-_LARGEST_BYTES, _LONGEST_LINE_BYTES, _LONGEST_ID = 200 << 20, 16 << 20, 200
+_MAX_BYTES, _LONGEST_LINE_BYTES, _LONGEST_ID = 200 << 20, 16 << 20, 200
 
 
 def read_known(path: Path, decimals: int) -> list[Label]:
@@ -36,7 +36,7 @@ def read_known(path: Path, decimals: int) -> list[Label]:
         The labels.
     """
     try:
-        if path.stat().st_size > _LARGEST_BYTES:
+        if path.stat().st_size > _MAX_BYTES:
             return []
         with path.open("rb") as file:
             lines = iter(partial(file.readline, _LONGEST_LINE_BYTES), b"")

@@ -35,7 +35,7 @@ COALESCE_MS = 150
 # A layer is read in slices of this time, between which QGIS answers.
 SLICE_S = 0.015
 # Features of a layer that are read one by one; more are found quicker by reading all.
-MOST_SINGLE = 500
+MAX_SINGLE = 500
 # Decimals of coordinates in meters, and in degrees.
 METER_DECIMALS, DEGREE_DECIMALS = 3, 9
 
@@ -318,7 +318,7 @@ class _WatchedLayer:
         self._wake()
 
     def _begin(self) -> None:
-        self._reads_all = self._is_all_dirty or len(self._dirty) > MOST_SINGLE
+        self._reads_all = self._is_all_dirty or len(self._dirty) > MAX_SINGLE
         self.asked, self._dirty, self._is_all_dirty = self._dirty, set(), False
         fields = self.layer.fields()
         self._width, self._sure = fields.lookupField(WIDTH_FIELD), fields.lookupField(SURE_FIELD)

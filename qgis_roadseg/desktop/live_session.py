@@ -34,7 +34,7 @@ GRACE_S = 15.0
 # As QGIS closes, the window is gone and nobody waits: a step is ended and the checkpoint written in less.
 CLOSING_S = 20.0
 # Characters of the geometries of one command, and its changes: lines of commands are of limited length.
-LONGEST_COMMAND, MOST_CHANGES = 200_000, 200
+LONGEST_COMMAND, MAX_CHANGES = 200_000, 200
 
 _JOB_FILE, _TEMPORARY_FOLDER = "job.json", "temporary"
 
@@ -152,7 +152,7 @@ class LiveSession(QObject):
         command, length = None, 0
         for change in changes:
             its_length = len(change["geometry"] or "")
-            if command is None or len(command) == MOST_CHANGES or length + its_length > LONGEST_COMMAND:
+            if command is None or len(command) == MAX_CHANGES or length + its_length > LONGEST_COMMAND:
                 command, length = [], 0
                 self._waiting.append(command)
             command.append(change)

@@ -14,7 +14,7 @@ from ...training_core.jobs.untrusted_json import parse
 
 LENGTH_BYTES = 8
 # The header of a model of some hundred tensors takes some 50 kB.
-LARGEST_HEADER_BYTES = 10_000_000
+MAX_HEADER_BYTES = 10_000_000
 # Wider than anything that a training gives; the worker refuses what lies outside.
 FINEST_M, COARSEST_M = 1e-4, 1e6
 
@@ -36,6 +36,6 @@ def _read_header(path: Path) -> bytes:
         raise ValueError("This is no file.")
     with path.open("rb") as file:
         length = int.from_bytes(file.read(LENGTH_BYTES), "little")
-        if length > min(LARGEST_HEADER_BYTES, status.st_size - LENGTH_BYTES):
+        if length > min(MAX_HEADER_BYTES, status.st_size - LENGTH_BYTES):
             raise ValueError("The header is longer than the file, or than any header would be.")
         return file.read(length)

@@ -33,13 +33,13 @@ from qgis.PyQt.QtGui import QImage
 from ...training_core.errors import ImageryError, OutputError, ResourceError
 from .block_loader import BlockLoader
 
-LARGEST_GIGAPIXELS = 20
+MAX_GIGAPIXELS = 20
 # Side of the blocks requested from a provider that allows it; a multiple of the file's tiles.
 BLOCK_PX = 1024
 WEB_TILE_PX = 256
 STORAGE = ["TILED=YES", "COMPRESS=DEFLATE", "ZLEVEL=1", "BIGTIFF=IF_SAFER"]
 # Limit of source pixels per rendered pixel, along a side.
-LARGEST_OVERSAMPLING = 32.0
+MAX_OVERSAMPLING = 32.0
 # Ratio of the layer's finest pixels to the model's above which roads may be missed.
 TOO_COARSE = 1.5
 _CAN_RESAMPLE = QgsRasterDataProvider.ProviderCapability.ProviderHintCanPerformProviderResampling
@@ -157,9 +157,9 @@ def check_size(frame: Frame, layer: QgsMapLayer, folder: Union[str, Path]) -> No
     pixels = frame.width * frame.height
     tiles = -(-frame.width // WEB_TILE_PX) * -(-frame.height // WEB_TILE_PX)
     what = f"{pixels / 1e9:,.2f} gigapixels of the layer {frame.layer_name} ({frame.size}, some {tiles:,} web tiles)"
-    if pixels > LARGEST_GIGAPIXELS * 1e9:
+    if pixels > MAX_GIGAPIXELS * 1e9:
         raise ResourceError(
-            f"That would be {what}; at most {LARGEST_GIGAPIXELS} are allowed.",
+            f"That would be {what}; at most {MAX_GIGAPIXELS} are allowed.",
             "Choose a smaller extent or area of interest, and check the model's ground resolution.",
         )
     gigabytes, free_gigabytes = pixels * _bytes_per_px(layer) / 1e9, shutil.disk_usage(folder).free / 1e9
@@ -228,7 +228,7 @@ def _interpolate(provider: QgsRasterDataProvider) -> None:
     provider.enableProviderResampling(True)
     provider.setZoomedInResamplingMethod(QgsRasterDataProvider.ResamplingMethod.Bilinear)
     provider.setZoomedOutResamplingMethod(QgsRasterDataProvider.ResamplingMethod.Average)
-    provider.setMaxOversampling(LARGEST_OVERSAMPLING)
+    provider.setMaxOversampling(MAX_OVERSAMPLING)
 
 
 def _load_bands(

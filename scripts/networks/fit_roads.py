@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import fitting  # sets the path of what follows
 import numpy as np
 import shapely
-from connecting_rasters import Case
 
+from benchmarks.connecting_rasters import Case
+from scripts.networks import fitting
 from training_core.events import Reporter
 from training_core.extraction.line_evidence import seen_along
 from training_core.extraction.road_extraction import trace_roads

@@ -6,20 +6,16 @@ Scope: rasters of `benchmarks/connecting.py`, and numbers. Independent of what t
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
-
 import geopandas
 import numpy as np
 import shapely
-from connecting_rasters import Case, read_cases
 from scipy.optimize import minimize
 
+from benchmarks.connecting_rasters import Case, read_cases
 from training_core.geodata.grid import Grid
 
 TOLERANCE_M = 4.0

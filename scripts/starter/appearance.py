@@ -10,7 +10,7 @@ import torch
 from scipy.ndimage import gaussian_filter, zoom
 from torchvision.io import decode_image, encode_jpeg
 
-from recipe import Recipe
+from scripts.starter.recipe import Recipe
 
 # Of an image of 8 bits that chips are taken for where they are compressed.
 _MEAN, _DEVIATION = 110.0, 45.0

@@ -12,12 +12,12 @@ import torch
 from scipy.ndimage import gaussian_filter
 from torch.nn.functional import grid_sample
 
-from appearance import coarse, varied
-from real_ground import ROADLESS, TOWNS, Ground
-from recipe import Recipe
+from scripts.starter.appearance import coarse, varied
+from scripts.starter.real_ground import ROADLESS, TOWNS, Ground
+from scripts.starter.recipe import Recipe
+from scripts.starter.worlds import World
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.segmentation.symmetries import turned
-from worlds import World
 
 Chip = tuple[np.ndarray, np.ndarray]
 

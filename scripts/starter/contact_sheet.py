@@ -1,6 +1,6 @@
 """A contact sheet of generated scenes, as the starter model is trained on them.
 
-Run with the runtime's Python: `PYTHONPATH=. $(make -s runtime-python) scripts/starter/contact_sheet.py scenes.jpg`.
+Run with the runtime's Python: `$(make -s runtime-python) -m scripts.starter.contact_sheet scenes.jpg`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import argparse
 import numpy as np
 from PIL import Image
 
-from recipe import Recipe
-from worlds import make_world
+from scripts.starter.recipe import Recipe
+from scripts.starter.worlds import make_world
 
 SIDE_PX, COLUMNS, ROWS = 320, 5, 3
 DEVIATIONS = 2.2  # shown on each side of the mean

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from chips import known_place, resample
-from real_ground import MASSACHUSETTS, ROADLESS, Ground
+from scripts.starter.chips import known_place, resample
+from scripts.starter.real_ground import MASSACHUSETTS, ROADLESS, Ground
+from scripts.starter.worlds import World
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.geodata.rasters import Band
 from training_core.labels.labeled_images import LabeledImage
 from training_core.learning.validation import held_out_blocks, validate
 from training_core.segmentation.inference import Predictor
 from training_core.segmentation.pixel_metrics import Confusion
-from worlds import World
 
 SCENES = "scenes"
 BANDS = tuple(Band(name, 0.0, 1.0) for name in ("red", "green", "blue"))

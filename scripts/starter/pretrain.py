@@ -20,13 +20,14 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from chips import draw_batch
-from held_out import BANDS as NORMALIZED
-from held_out import SCENES, ground_images, scene_images, score
-from real_ground import ATTRIBUTION, LABELED, TOWNS, Ground, read_ground, read_towns
-from recipe import ON_GROUND, ON_SCENES, TAUGHT, Recipe
-from teacher import taught
-from threshold import best_threshold, drawn_images, relaxed_f1
+from scripts.starter.chips import draw_batch
+from scripts.starter.held_out import BANDS as NORMALIZED
+from scripts.starter.held_out import SCENES, ground_images, scene_images, score
+from scripts.starter.real_ground import ATTRIBUTION, LABELED, TOWNS, Ground, read_ground, read_towns
+from scripts.starter.recipe import ON_GROUND, ON_SCENES, TAUGHT, Recipe
+from scripts.starter.teacher import taught
+from scripts.starter.threshold import best_threshold, drawn_images, relaxed_f1
+from scripts.starter.worlds import World, make_worlds
 from training_core.geodata.model_input import IMAGE
 from training_core.geodata.rasters import Band
 from training_core.jobs import RecipeOptions
@@ -41,7 +42,6 @@ from training_core.segmentation.halo import middles, sufficient_halo_px
 from training_core.segmentation.inference import Predictor
 from training_core.system import processor
 from training_core.system.versions import versions
-from worlds import World, make_worlds
 
 LOG_STEPS = 50
 # Attribution is all that real ground asks for of what is learned from it; scenes are RoadSeg's own.

@@ -15,7 +15,7 @@ import rasterio
 from rasterio.errors import NotGeoreferencedWarning
 from scipy.ndimage import distance_transform_edt
 
-from roadless_tiles import roadless_tiles
+from scripts.starter.roadless_tiles import roadless_tiles
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 
 MASSACHUSETTS, DUBAI, ROADLESS, TOWNS = "massachusetts", "dubai", "roadless", "towns"

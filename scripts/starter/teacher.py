@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from chips import resample
-from real_ground import MASSACHUSETTS, TOWNS, Ground, distance_px
+from scripts.starter.chips import resample
+from scripts.starter.real_ground import MASSACHUSETTS, TOWNS, Ground, distance_px
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.tiling import tile_grid
 from training_core.segmentation.inference import Predictor

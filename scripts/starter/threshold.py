@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from held_out import SCENES, ground_images
-from real_ground import DUBAI, MASSACHUSETTS, Ground
+from scripts.starter.held_out import SCENES, ground_images
+from scripts.starter.real_ground import DUBAI, MASSACHUSETTS, Ground
 from training_core.geodata.pixel_codes import ROAD
 from training_core.labels.labeled_images import LabeledImage
 from training_core.segmentation.inference import Predictor

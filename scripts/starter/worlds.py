@@ -14,7 +14,7 @@ import shapely
 from rasterio.features import rasterize
 from scipy.ndimage import zoom
 
-from recipe import Recipe
+from scripts.starter.recipe import Recipe
 from training_core.scenes.plan.additions import NO_ADDITIONS
 from training_core.scenes.scene import make_scene
 from training_core.system.processor import core_count

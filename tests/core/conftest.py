@@ -1,12 +1,10 @@
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 
-from once import make_once  # noqa: E402
+from tests.shared_fixtures import make_once  # noqa: E402
 from training_core.system.processor import prepare_process  # noqa: E402
 
 # One thread: where several processes share the cores, threads that wait for each other take all of the time.
@@ -24,7 +22,7 @@ def real_data():
 @pytest.fixture(scope="session")
 def town(tmp_path_factory):
     """A town's image, drawn roads and area; do not write there."""
-    from support.towns import make_town
+    from tests.core.support.towns import make_town
 
     return make_town(tmp_path_factory.mktemp("town"))
 
@@ -32,7 +30,7 @@ def town(tmp_path_factory):
 @pytest.fixture(scope="session")
 def planted(tmp_path_factory):
     """A model file for red, green and blue that has learned nothing."""
-    from support.towns import plant_model
+    from tests.core.support.towns import plant_model
 
     return plant_model(tmp_path_factory.mktemp("planted") / "model.safetensors")
 
@@ -40,7 +38,7 @@ def planted(tmp_path_factory):
 @pytest.fixture(scope="session")
 def learned(town, planted, tmp_path_factory):
     """What fine-tuning on the town told, and the files that it made: a model that finds the town's roads."""
-    from support.towns import learn
+    from tests.core.support.towns import learn
 
     return make_once(tmp_path_factory, "learned", lambda folder: learn(town, planted, folder))
 

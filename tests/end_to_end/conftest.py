@@ -1,17 +1,15 @@
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 from osgeo import gdal, ogr, osr  # noqa: E402
 
-import headless  # noqa: E402
-from once import make_once  # noqa: E402
+from scripts import headless  # noqa: E402
+from tests.shared_fixtures import make_once  # noqa: E402
 
 # Each of several worker processes has a profile of its own, and computes with one thread.
 if "PYTEST_XDIST_WORKER" in os.environ:

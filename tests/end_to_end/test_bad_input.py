@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-import headless
+from scripts import headless
 
 from .conftest import write_image, write_layer
 

@@ -13,7 +13,7 @@ import pytest
 from osgeo import gdal
 from qgis.core import QgsApplication, QgsProcessingAlgRunnerTask, QgsProcessingContext, QgsProcessingFeedback
 
-import headless
+from scripts import headless
 
 # So many tiles that it is still at work when it is stopped.
 LONG = {"TILE_PX": 32, "HALO": "0", "TEST_TIME_AUGMENTATION": True, "ENGINE": "native", "THREADS": 1}

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-import headless
+from scripts import headless
 
 
 def test_this_computer_is_profiled_and_is_as_fast_as_itself(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from osgeo import gdal, ogr, osr
 
-import headless
+from scripts import headless
 
 pytestmark = pytest.mark.usefixtures("qgis_processing", "qgis_new_project")
 

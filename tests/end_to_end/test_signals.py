@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-import headless
+from scripts import headless
 
 from .conftest import write_image
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from osgeo import gdal, ogr
 
-import headless
+from scripts import headless
 
 
 def lines_of(path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from osgeo import gdal
 
-import headless
+from scripts import headless
 
 from .webtiles import cut_tiles
 

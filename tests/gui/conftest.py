@@ -1,15 +1,13 @@
 """One QGIS for all of these tests: it acts the story out once, and they look at what it saw."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "scripts")]
 
-import desktop  # noqa: E402
+from scripts import desktop  # noqa: E402
 
 PLAN = {"steps": 60, "scene_px": 768}
 LIMIT_S = 400

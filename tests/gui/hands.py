@@ -15,7 +15,7 @@ from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QAbstractButton, QAction, QLabel, QProgressBar, QTextEdit, QTreeView, QWidget
 from qgis.utils import iface
 
-from stage import Until, open_dialogs
+from tests.gui.stage import Until, open_dialogs
 
 # What keeps a picture of the main window below 250 kB, with words that can be read.
 WIDEST_PX, COLORS = 1000, 96

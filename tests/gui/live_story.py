@@ -15,10 +15,10 @@ from qgis.PyQt.QtTest import QTest
 from qgis.PyQt.QtWidgets import QFileDialog
 from qgis.utils import iface, plugins
 
-import hands
-from hands import layer
-from stage import Stage, Until
-from story import pause, start
+from tests.gui import hands
+from tests.gui.hands import layer
+from tests.gui.stage import Stage, Until
+from tests.gui.story import pause, start
 
 VIEW_M = 420
 # A false road is looked for at such distances, so far from all true ones, and as sure as that.

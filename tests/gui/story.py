@@ -11,10 +11,9 @@ from pathlib import Path
 from qgis.core import QgsApplication, QgsProject
 from qgis.utils import iface, plugins
 
-import hands
-import own_model
-from hands import closed, dialog, layer, opened, ran
-from stage import Stage, Until
+from tests.gui import hands, own_model
+from tests.gui.hands import closed, dialog, layer, opened, ran
+from tests.gui.stage import Stage, Until
 
 
 def begin(plan_file: str) -> None:

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-import desktop
+from scripts import desktop
 
 PLAN = {"story": "live_story", "scene_px": 768, "view_m": 200, "roads": 2, "rests": 1}
 LIMIT_S = 900

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import shapely
 
-from cases import DONE, REFUSED, Case, Place
-from support.rasters import NORTH_UP, write_layer, write_raster
-from support.towns import SIDE_PX
+from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
+from tests.core.support.towns import SIDE_PX
+from tests.hostile.cases import DONE, REFUSED, Case, Place
 
 _MASK_PX, _MASK_M = 700, 5.0
 # Bytes of address space and seconds of processor time a pixel of the mask: with room above what "Time and memory" in

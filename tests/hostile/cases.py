@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Optional
 
-from good_inputs import Goods
+from tests.hostile.good_inputs import Goods
 from training_core.jobs import INTERACTIVE_JOBS, JOBS
 
 # Jobs that end by themselves: the others wait for commands, and are given hostile ones in `test_commands.py`.

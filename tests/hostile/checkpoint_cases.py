@@ -15,7 +15,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save
 
-from cases import EITHER, REFUSED, Case, Place
+from tests.hostile.cases import EITHER, REFUSED, Case, Place
 from training_core.errors import Cancelled
 from training_core.events import Metric, Reporter
 from training_core.jobs import FineTune, from_options

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "core"), str(Path(__file__).parent)]
 
-from once import make_once  # noqa: E402
+from tests.shared_fixtures import make_once  # noqa: E402
 from training_core.system.processor import prepare_process  # noqa: E402
 
 prepare_process(threads=1)
@@ -21,7 +20,7 @@ def pytest_generate_tests(metafunc):
     """Give a test that takes a `case` those of its module's `CASES`: all, or an eightieth of each group."""
     if "case" not in metafunc.fixturenames:
         return
-    from cases import sampled
+    from tests.hostile.cases import sampled
 
     for_all = metafunc.config.getoption("--all-cases")
     groups = metafunc.module.CASES
@@ -32,7 +31,7 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture(scope="session")
 def goods(tmp_path_factory):
     """Good inputs of all jobs; do not write there."""
-    from good_inputs import make_goods
+    from tests.hostile.good_inputs import make_goods
 
     return make_once(tmp_path_factory, "goods", make_goods)
 
@@ -40,7 +39,7 @@ def goods(tmp_path_factory):
 @pytest.fixture(scope="session")
 def server():
     """A process that runs jobs."""
-    from fork_server import ForkServer
+    from tests.hostile.fork_server import ForkServer
 
     if not sys.platform.startswith("linux"):
         pytest.skip("limits and forks as these tests need them are those of Linux")
@@ -54,7 +53,7 @@ def place(goods, tmp_path):
 
     Their files do not outlive the test, since models are large.
     """
-    from cases import Place
+    from tests.hostile.cases import Place
 
     folders = [tmp_path / name for name in ("bad", "out", "job")]
     for folder in folders:

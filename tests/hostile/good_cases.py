@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from cases import DONE, ENDING_JOBS, Case
+from tests.hostile.cases import DONE, ENDING_JOBS, Case
 
 CASES = [Case(f"{job}, nothing is spoiled", job, lambda place: {}, DONE, limit_s=60) for job in ENDING_JOBS]

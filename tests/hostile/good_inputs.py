@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from shapely.geometry import Point, box
 
-from support.rasters import write_layer, write_raster
-from support.towns import ROADS, SIDE_PX, make_town, on_map, plant_model, true_roads
+from tests.core.support.rasters import write_layer, write_raster
+from tests.core.support.towns import ROADS, SIDE_PX, make_town, on_map, plant_model, true_roads
 from training_core.geodata.pixel_codes import NO_DATA
 from training_core.models.model_file import load_model
 from training_core.models.onnx_file import export_onnx, save_onnx

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from itertools import cycle, islice
 from typing import Any
 
-from cases import EITHER, REFUSED, Case, Place
-from outcome import job_document
+from tests.hostile.cases import EITHER, REFUSED, Case, Place
+from tests.hostile.outcome import job_document
 from training_core.jobs import INTERACTIVE_JOBS, JOBS, OptionField
 
 SEED = 20261122

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from cases import DONE, EITHER, REFUSED, Case, Place
-from model_cases import VALUES, _document
-from support.rasters import write_raster
-from training_core.geodata.rasters import LARGEST_VALUE
+from tests.core.support.rasters import write_raster
+from tests.hostile.cases import DONE, EITHER, REFUSED, Case, Place
+from tests.hostile.model_cases import VALUES, _document
+from training_core.geodata.rasters import MAX_VALUE
 
 JOB = "mergemodels"
 # What a merge reads of how a model was trained.
@@ -65,7 +65,7 @@ _DIFFERENT = {
     "another resolution": _member("roadseg:resolution_m", 2.0),
     "another normalization": _member("roadseg:scaling", "image"),
     "values of another kind": _scaling(30000.0, 9000.0),
-    "values as large as can be": _scaling(LARGEST_VALUE, LARGEST_VALUE),
+    "values as large as can be": _scaling(MAX_VALUE, MAX_VALUE),
     "values as small as can be": _scaling(0.0, 1e-30),
 }
 _WEIGHTS = {

@@ -17,7 +17,7 @@ from onnx import ModelProto, numpy_helper
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from cases import EITHER, REFUSED, Case, Place
+from tests.hostile.cases import EITHER, REFUSED, Case, Place
 
 SEED = 20261122
 # Jobs that read a model, and the field that names it; every spoiled file is given to one of them, in turns.

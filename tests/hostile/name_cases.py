@@ -10,7 +10,7 @@ from typing import Any
 
 import geopandas
 
-from cases import DONE, EITHER, Case, Place
+from tests.hostile.cases import DONE, EITHER, Case, Place
 
 # By what is hostile about them. An ending follows; LONG is filled up to what a file system takes.
 LONG = "255 bytes"

@@ -20,8 +20,8 @@ import onnx
 import rasterio
 from safetensors import safe_open
 
-from cases import DONE, REFUSED, Case, Place
-from fork_server import Ended, ForkServer, Order
+from tests.hostile.cases import DONE, REFUSED, Case, Place
+from tests.hostile.fork_server import Ended, ForkServer, Order
 from training_core import events
 from training_core.jobs import FORMAT_VERSION, JOBS, OUTPUT_KINDS
 

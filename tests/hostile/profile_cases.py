@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from cases import DONE, EITHER, REFUSED, Case, Place
-from good_inputs import profile_document
-from model_cases import FILES, TEXTS, VALUES
-from raster_cases import MOON, NO_RASTERS, as_file, filled, virtual, written
+from tests.hostile.cases import DONE, EITHER, REFUSED, Case, Place
+from tests.hostile.good_inputs import profile_document
+from tests.hostile.model_cases import FILES, TEXTS, VALUES
+from tests.hostile.raster_cases import MOON, NO_RASTERS, as_file, filled, virtual, written
 
 SEED = 20261122
 JOB, FIELDS = "compareprofiles", ("before", "after")

@@ -14,8 +14,8 @@ import numpy as np
 import rasterio
 from affine import Affine
 
-from cases import DONE, EITHER, REFUSED, Case, Place
-from support.rasters import NORTH_UP, UTM, write_raster
+from tests.core.support.rasters import NORTH_UP, UTM, write_raster
+from tests.hostile.cases import DONE, EITHER, REFUSED, Case, Place
 
 IMAGE_JOBS = ("segment", "extractroads", "mapregion", "evaluate", "finetune", "quantize")
 MAP_JOBS = ("vectorize", "suggestlabels")

@@ -14,9 +14,9 @@ import pyogrio
 import rasterio
 from safetensors.numpy import load_file
 
-from fork_server import ForkServer
-from good_inputs import Goods
-from outcome import check_result, claimed, job_document, run
+from tests.hostile.fork_server import ForkServer
+from tests.hostile.good_inputs import Goods
+from tests.hostile.outcome import check_result, claimed, job_document, run
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from cases import ENDING_JOBS
-from good_inputs import Goods
-from outcome import check_error, check_result, job_document, run
-from references import References, inputs_of
+from tests.hostile.cases import ENDING_JOBS
+from tests.hostile.good_inputs import Goods
+from tests.hostile.outcome import check_error, check_result, job_document, run
+from tests.hostile.references import References, inputs_of
 
 pytestmark = pytest.mark.slow
 SEED = 20260702

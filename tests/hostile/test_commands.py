@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from support.live_worker import LiveWorker
+from tests.core.support.live_worker import LiveWorker
 from training_core import events
 from training_core.jobs import Live, from_options
 

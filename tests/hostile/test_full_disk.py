@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from cases import ENDING_JOBS
-from good_inputs import Goods
-from outcome import check_error, claimed, job_document, run, snapshot
-from references import References, assert_same, outputs_of, with_suffix
+from tests.hostile.cases import ENDING_JOBS
+from tests.hostile.good_inputs import Goods
+from tests.hostile.outcome import check_error, claimed, job_document, run, snapshot
+from tests.hostile.references import References, assert_same, outputs_of, with_suffix
 
 # By the format of vector outputs: the jobs that try it. All write vector files the same way.
 _JOBS_BY_SUFFIX = {".gpkg": ENDING_JOBS, ".geojson": ("vectorize",), ".fgb": ("vectorize",)}

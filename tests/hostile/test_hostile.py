@@ -1,17 +1,18 @@
 """Every job, given what no job expects: see `cases.py` for what a case is, and `outcome.py` for what must hold."""
 
-import merge_cases
-
-import bound_cases
-import checkpoint_cases
-import good_cases
-import job_cases
-import model_cases
-import name_cases
-import profile_cases
-import raster_cases
-import vector_cases
-from outcome import try_case
+from tests.hostile import (
+    bound_cases,
+    checkpoint_cases,
+    good_cases,
+    job_cases,
+    merge_cases,
+    model_cases,
+    name_cases,
+    profile_cases,
+    raster_cases,
+    vector_cases,
+)
+from tests.hostile.outcome import try_case
 
 CASES = {
     "bounds": bound_cases.CASES,

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from cases import ENDING_JOBS
-from fork_server import ForkServer, Order
-from good_inputs import Goods
-from outcome import claimed, job_document, run
-from references import Reference, References, assert_same
+from tests.hostile.cases import ENDING_JOBS
+from tests.hostile.fork_server import ForkServer, Order
+from tests.hostile.good_inputs import Goods
+from tests.hostile.outcome import claimed, job_document, run
+from tests.hostile.references import Reference, References, assert_same
 
 pytestmark = pytest.mark.slow
 SEED = 20260701

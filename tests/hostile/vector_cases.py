@@ -17,9 +17,9 @@ import shapely
 from shapely.geometry import LineString, Polygon, box
 from shapely.geometry.base import BaseGeometry
 
-from cases import DONE, EITHER, REFUSED, Case, Place
-from support.rasters import UTM
-from support.towns import SIDE_PX
+from tests.core.support.rasters import UTM
+from tests.core.support.towns import SIDE_PX
+from tests.hostile.cases import DONE, EITHER, REFUSED, Case, Place
 
 # The layers of jobs, by what they hold.
 LINES, AREAS, POINTS = "lines", "areas", "points"

@@ -13,9 +13,8 @@ sys.dont_write_bytecode = True
 import pytest  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "scripts")]
 
-import package  # noqa: E402
+from scripts import package  # noqa: E402
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-import hub
+from scripts import hub
 
 METADATA = {
     "name": "Roads",

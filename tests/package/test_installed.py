@@ -7,8 +7,7 @@ import sys
 import pytest
 from osgeo import gdal, ogr, osr
 
-import headless
-import package
+from scripts import headless, package
 
 from .conftest import ROOT
 

@@ -1,4 +1,4 @@
-import scanners
+from scripts import scanners
 
 
 def test_bandit_finds_nothing_in_the_zip(installed):

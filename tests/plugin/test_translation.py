@@ -2,7 +2,6 @@
 
 import re
 import string
-import sys
 
 import pytest
 from qgis.core import QgsSettings
@@ -11,11 +10,7 @@ from roadseg.algorithms import ALGORITHMS
 from roadseg.qgis_roadseg import translation
 from roadseg.qgis_roadseg.toolbox.provider import make_algorithms
 
-from .conftest import ROOT
-
-sys.path[:0] = [str(ROOT / "scripts")]
-
-from translation_sources import find_texts, source_text  # noqa: E402
+from scripts.translation_sources import find_texts, source_text
 
 pytestmark = pytest.mark.usefixtures("provider", "english")
 

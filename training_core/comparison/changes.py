@@ -20,9 +20,9 @@ import numpy as np
 import shapely
 
 from ..geodata.parallel_arrays import concatenated
+from ..networks.buffer_matching import Stretches, near, rest
 from ..networks.lines import Lines, make_lines
 from ..networks.road_graph import Places, RoadGraph, as_drawn
-from ..networks.stretches import Stretches, near, rest
 
 INTACT, DISPLACED, UNMATCHED = range(3)
 # Displacement is measured for pieces of at most this length.

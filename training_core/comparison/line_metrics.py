@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import harmonic_mean
 
+from ..networks.buffer_matching import near
 from ..networks.road_graph import RoadGraph
-from ..networks.stretches import near
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,17 @@ from typing import Optional
 
 import numpy as np
 
+from ..networks.buffer_matching import near
 from ..networks.road_graph import RoadGraph, as_drawn, places_along
-from ..networks.stretches import near
 
 _TURNS, _ROUNDS = 8, 10
-_SPACING_M, _MOST_POINTS = 10.0, 20_000
+_SPACING_M, _MAX_POINTS = 10.0, 20_000
 # Residuals below this have equal weight.
-_LEAST_M = 0.1
+_MIN_M = 0.1
 # Smallest eigenvalue of the normals' covariance: below it roads have one direction, and the shift is undetermined.
-_LEAST_SHARE = 0.03
+_MIN_SHARE = 0.03
 # Shifts below this share of the tolerance do not matter.
-_LEAST_SHIFT = 0.1
+_MIN_SHIFT = 0.1
 
 
 def measure_shift(roads: RoadGraph, other: RoadGraph, within_m: float, angle: float) -> Optional[np.ndarray]:
@@ -44,7 +44,7 @@ def measure_shift(roads: RoadGraph, other: RoadGraph, within_m: float, angle: fl
     ndarray (2,), float64, or None
         East and north, in meters; None where roads of one direction alone, or none at all, have a counterpart.
     """
-    places = places_along(roads, max(_SPACING_M, roads.length_m.sum() / _MOST_POINTS))
+    places = places_along(roads, max(_SPACING_M, roads.length_m.sum() / _MAX_POINTS))
     points, headings = roads.points_at(places), roads.headings_at(places)
     shift = np.zeros(2)
     for _ in range(_TURNS):
@@ -81,7 +81,7 @@ def move_closer(
     -------
     RoadGraph or None
     """
-    if np.hypot(*shift) < _LEAST_SHIFT * tolerance_m:
+    if np.hypot(*shift) < _MIN_SHIFT * tolerance_m:
         return None
     moved = as_drawn(roads.lines.moved(shift))
     without_m, with_m = (near(each, other, tolerance_m, angle).length_m for each in (roads, moved))
@@ -90,10 +90,10 @@ def move_closer(
 
 def _explain(across: np.ndarray, offset_m: np.ndarray, shift: np.ndarray) -> Optional[np.ndarray]:
     """Return the shift that explains most offsets across roads; None where these have one direction alone."""
-    if np.linalg.eigvalsh(across.T @ across / len(across))[0] < _LEAST_SHARE:
+    if np.linalg.eigvalsh(across.T @ across / len(across))[0] < _MIN_SHARE:
         return None
     for _ in range(_ROUNDS):
-        weight = 1 / np.maximum(np.abs(offset_m - across @ shift), _LEAST_M)
+        weight = 1 / np.maximum(np.abs(offset_m - across @ shift), _MIN_M)
         products = across.T @ (weight[:, None] * across)
         shift = np.linalg.solve(products, across.T @ (weight * offset_m))
     return shift

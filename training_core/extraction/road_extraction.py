@@ -36,18 +36,18 @@ from ..networks.likely_breaks import likely_breaks
 from ..networks.likely_links import Links, join_likely
 from ..networks.network_tables import SPEED, Network, break_table, link_table, to_tables
 from ..networks.osm_tags import osm_tags
+from ..networks.paths import Ways, straight_ways
 from ..networks.road_model import Seen, road_probability
 from ..networks.surroundings import Surroundings
-from ..networks.ways import Ways, straight_ways
 from . import smoothing
 from .bitmask import BitMask
 from .centering import between_pixels, center, tangents
 from .clearance import Clearance, cut_ends
-from .doubts import doubts, nothing_found
-from .least_cost_ways import least_cost_ways
+from .least_cost_paths import least_cost_paths
 from .line_classes import class_votes, elected
 from .line_evidence import seen_along, seen_along_some
 from .road_mask import find_road
+from .sanity_checks import doubts, nothing_found
 from .thinning import thin_bits
 from .tracing import trace_pixels
 
@@ -226,7 +226,7 @@ def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, 
     def ways(starts: np.ndarray, ends: np.ndarray) -> Ways:
         if raster.threshold is None:
             return straight_ways(starts, ends)
-        return least_cost_ways(starts, ends, probability_at, raster.threshold)
+        return least_cost_paths(starts, ends, probability_at, raster.threshold)
 
     return Surroundings(
         clearance_m=clearance,

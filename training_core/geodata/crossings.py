@@ -14,9 +14,9 @@ import shapely
 from .parallel_arrays import ranges
 
 # What GEOS repairs in seconds.
-MOST_CROSSINGS = 100_000
+MAX_CROSSINGS = 100_000
 # A shape of fewer vertices cannot have so many.
-_FEWEST_VERTICES = 400
+_MIN_VERTICES = 400
 _PIECE_SEGMENTS = 8
 
 
@@ -75,9 +75,9 @@ def check_crossings(shapes: np.ndarray) -> None:
     Raises
     ------
     TooManyCrossings
-        One crosses itself in more than `MOST_CROSSINGS` places.
+        One crosses itself in more than `MAX_CROSSINGS` places.
     """
-    shapes = shapes[shapely.get_num_coordinates(shapes) > _FEWEST_VERTICES]
+    shapes = shapes[shapely.get_num_coordinates(shapes) > _MIN_VERTICES]
     is_area = shapely.get_dimensions(shapes) == 2
     for shape in shapes[~np.where(is_area, shapely.is_valid(shapes), shapely.is_simple(shapes))]:
         parts = shapely.get_parts(shape)
@@ -86,7 +86,7 @@ def check_crossings(shapes: np.ndarray) -> None:
         first = np.flatnonzero(np.diff(ring) == 0)
         segments = shapely.linestrings(np.stack([points[first], points[first + 1]], axis=1))
         neighbors = len(segments)
-        meeting_pairs(shapely.STRtree(segments), segments, MOST_CROSSINGS + neighbors, predicate="intersects")
+        meeting_pairs(shapely.STRtree(segments), segments, MAX_CROSSINGS + neighbors, predicate="intersects")
 
 
 def in_short_pieces(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

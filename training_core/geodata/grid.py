@@ -31,14 +31,14 @@ ELLIPSOID = Geod(ellps="WGS84")
 # Within this factor of the wanted resolution, an image's own grid is used, so that the output needs no resampling.
 OWN_GRID_TOLERANCE = 0.25
 # Map coordinates on Earth are smaller, in any unit; PROJ may hang on larger ones.
-LARGEST_COORDINATE = 1e10
+MAX_COORDINATE = 1e10
 # Pixels that are smaller or larger than this on the ground come from a wrong georeference. No camera takes finer ones;
 # and with them any distance on the ground would be millions of pixels.
 FINEST_M, COARSEST_M = 0.001, 10_000.0
 # With more pixels the work would take weeks on any one machine.
-MOST_PX = 10**12
+MAX_PX = 10**12
 # Longitudes may be counted from 0 or run on across the antimeridian; a latitude may be off by a rounding error.
-LARGEST_DEG = (540.0, 90.0 + 1e-6)
+MAX_DEG = (540.0, 90.0 + 1e-6)
 
 
 @dataclass(frozen=True)
@@ -146,9 +146,9 @@ def grid_of(dataset: DatasetReader) -> Grid:
     if dataset.transform.is_degenerate or dataset.transform == Affine.identity():
         raise ImageryError(f"{dataset.name} has no georeference.", "Georeference it first.")
     grid = Grid(dataset.crs, dataset.transform, dataset.width, dataset.height)
-    if grid.width * grid.height > MOST_PX:
+    if grid.width * grid.height > MAX_PX:
         raise ImageryError(
-            f"{dataset.name} has {grid.width:,} x {grid.height:,} pixels, more than the {MOST_PX:,} that can be used.",
+            f"{dataset.name} has {grid.width:,} x {grid.height:,} pixels, more than the {MAX_PX:,} that can be used.",
             "Cut it into parts.",
         )
     _places(grid, [(0, 0), (grid.width, 0), (0, grid.height), (grid.width, grid.height)], dataset.name)
@@ -173,7 +173,7 @@ def _places(grid: Grid, points: list[tuple[float, float]], name: str) -> tuple[l
     x, y = zip(*(grid.transform @ point for point in points))
     place = f"({x[0]:g}, {y[0]:g})"
     remedy = "Set its right coordinate reference system and georeference, in the layer's properties or with gdal_edit."
-    if not all(abs(value) < LARGEST_COORDINATE for value in (*x, *y)):
+    if not all(abs(value) < MAX_COORDINATE for value in (*x, *y)):
         raise ImageryError(f"{name} is not on Earth: its coordinates are {place}.", remedy)
     try:
         if not (grid.crs.is_geographic or grid.crs.is_projected):
@@ -185,7 +185,7 @@ def _places(grid: Grid, points: list[tuple[float, float]], name: str) -> tuple[l
         ) from error
     except CPLE_BaseError:  # a point is outside
         longitude, latitude = [math.inf], [math.inf]
-    if not (max(map(abs, longitude)) <= LARGEST_DEG[0] and max(map(abs, latitude)) <= LARGEST_DEG[1]):
+    if not (max(map(abs, longitude)) <= MAX_DEG[0] and max(map(abs, latitude)) <= MAX_DEG[1]):
         raise ImageryError(
             f"{name}, at {place}, lies outside the area of its coordinate reference system, {_crs_name(grid.crs)}.",
             remedy,
@@ -229,7 +229,7 @@ def grid_at(own: Grid, resolution_m: float) -> Grid:
         return own
     width = max(1, round(own.width * x_m / resolution_m))
     height = max(1, round(own.height * y_m / resolution_m))
-    if width * height > MOST_PX:
+    if width * height > MAX_PX:
         raise RoadSegError(
             f"At {resolution_m:g} m on the ground the image would have {width:,} x {height:,} pixels.",
             "Check the image's coordinate system and the ground resolution.",

@@ -28,7 +28,7 @@ SCALINGS = (MODEL, IMAGE)
 _COLORS = ("red", "green", "blue")
 # About so many pixels are measured, in squares spread evenly over the image: first a few, and if these have no data,
 # more and smaller ones.
-_MEASURED_PX, _SQUARES_A_SIDE, _FEWEST_PX = 1_000_000, (8, 32, 128), 1000
+_MEASURED_PX, _SQUARES_A_SIDE, _MIN_PX = 1_000_000, (8, 32, 128), 1000
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:
         pieces = (image.read(left, top, width, height) for top, height in rows for left, width in columns)
         samples = [values[:, known] for values, known in pieces]
         known_px = sum(sample.shape[1] for sample in samples)
-        if known_px >= min(_FEWEST_PX, image.grid.width * image.grid.height):
+        if known_px >= min(_MIN_PX, image.grid.width * image.grid.height):
             break
     if not known_px:
         return bands
@@ -116,4 +116,4 @@ def _spans(size_px: int, count: int, side_px: int) -> list[tuple[int, int]]:
 
 
 # A piece with a smaller share of data is not representative.
-LEAST_KNOWN = 0.5
+MIN_KNOWN = 0.5

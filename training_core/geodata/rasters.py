@@ -24,9 +24,9 @@ from .sources import require_openable
 # Few enough to stay in the processor's cache from one operation to the next.
 _ROWS_AT_ONCE = 64
 # Values so far from a model's mean, in deviations, are no measurements, and overflow within the model.
-LARGEST_NORMALIZED = 1e15
+MAX_NORMALIZED = 1e15
 # Means and deviations of bands with which FP32 can compute. A deviation that small beside the mean is rounding.
-LARGEST_VALUE, LEAST_STD, _ROUNDING = 1e30, 1e-30, 1e-7
+MAX_VALUE, MIN_STD, _ROUNDING = 1e30, 1e-30, 1e-7
 _NAMED_BANDS = (ColorInterp.red, ColorInterp.green, ColorInterp.blue)
 
 
@@ -49,7 +49,7 @@ class Band:
     @property
     def is_computable(self) -> bool:
         """Whether values can be normalized by mean and deviation in FP32."""
-        return abs(self.mean) <= LARGEST_VALUE and LEAST_STD <= self.std <= LARGEST_VALUE
+        return abs(self.mean) <= MAX_VALUE and MIN_STD <= self.std <= MAX_VALUE
 
 
 @contextmanager
@@ -314,15 +314,15 @@ def require_normal(normalized: np.ndarray, dtype: np.dtype, bands: tuple[Band, .
     Raises
     ------
     ImageryError
-        A value is farther from the mean than LARGEST_NORMALIZED deviations.
+        A value is farther from the mean than MAX_NORMALIZED deviations.
     """
     if np.issubdtype(dtype, np.integer):
         ends = np.iinfo(dtype)
-        if all(max(ends.max - band.mean, band.mean - ends.min) <= LARGEST_NORMALIZED * band.std for band in bands):
+        if all(max(ends.max - band.mean, band.mean - ends.min) <= MAX_NORMALIZED * band.std for band in bands):
             return
     for plane, band in zip(normalized, bands):
         # Written so that NaN fails.
-        if plane.size and not (plane.min() >= -LARGEST_NORMALIZED and plane.max() <= LARGEST_NORMALIZED):
+        if plane.size and not (plane.min() >= -MAX_NORMALIZED and plane.max() <= MAX_NORMALIZED):
             raise ImageryError(
                 f"{image} has values in {band.name} that are too far from the mean ({band.mean:.3g}, deviation "
                 f"{band.std:.3g}) for the model to compute with.",

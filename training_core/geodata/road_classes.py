@@ -18,7 +18,7 @@ from ..errors import LabelError
 # The tag of a class raster that holds the classes' names and speeds, as JSON.
 CLASSES_TAG = "ROADSEG_CLASSES"
 # More fit into a byte of label, but the model cannot distinguish as many.
-MOST_CLASSES = 32
+MAX_CLASSES = 32
 KMH_PER_MPH = 1.609344
 # Bins of 10 mph, as in Etten, "City-scale road extraction from satellite imagery v2", WACV 2020.
 BIN_KMH, BINS = 10 * KMH_PER_MPH, 7
@@ -85,10 +85,10 @@ def find_classes(
         raise LabelError(
             f"The field {field!r} of the drawn roads ({path}) has no usable values.", "Choose another field."
         )
-    if len(found) > MOST_CLASSES:
+    if len(found) > MAX_CLASSES:
         raise LabelError(
             f"The field {field!r} of the drawn roads ({path}) has {len(found)} different values; at most "
-            f"{MOST_CLASSES} classes can be trained.",
+            f"{MAX_CLASSES} classes can be trained.",
             "Choose a field of classes.",
         )
     numbers = np.array([found.index(name) + 1 if name else 0 for name in names], dtype=np.uint8)

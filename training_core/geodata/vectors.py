@@ -21,8 +21,8 @@ from shapely.errors import ShapelyError
 
 from ..errors import LabelError, OutputError
 from . import geoparquet
-from .crossings import MOST_CROSSINGS, TooManyCrossings, check_crossings
-from .grid import LARGEST_COORDINATE, LARGEST_DEG
+from .crossings import MAX_CROSSINGS, TooManyCrossings, check_crossings
+from .grid import MAX_COORDINATE, MAX_DEG
 from .sources import QGIS_PART, require_openable
 from .written_vectors import Written, check_written, extent_of
 
@@ -106,7 +106,7 @@ def refuse_tangles(shapes: np.ndarray, path: str, purpose: str) -> None:
         check_crossings(shapes)
     except TooManyCrossings as error:
         raise LabelError(
-            f"A line or polygon of the {purpose} ({path}) crosses itself in more than {MOST_CROSSINGS:,} places.",
+            f"A line or polygon of the {purpose} ({path}) crosses itself in more than {MAX_CROSSINGS:,} places.",
             "Repair or delete it.",
         ) from error
 
@@ -131,9 +131,9 @@ def _check_places(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> Non
             f"The coordinate reference system of the {purpose} ({path}), {layer.crs.name}, cannot be placed on Earth.",
             remedy,
         ) from error
-    is_on_earth = (np.abs(points) < LARGEST_COORDINATE).all(axis=1)
+    is_on_earth = (np.abs(points) < MAX_COORDINATE).all(axis=1)
     places = np.column_stack(to_geographic.transform(*np.where(is_on_earth[:, None], points, 0).T))
-    is_on_earth &= (np.abs(places) <= LARGEST_DEG).all(axis=1)
+    is_on_earth &= (np.abs(places) <= MAX_DEG).all(axis=1)
     if not is_on_earth.all():
         raise LabelError(
             f"The {purpose} ({path}) reach outside the area of their coordinate reference system, {layer.crs.name}: a "

@@ -28,8 +28,8 @@ from .option import (
     Job,
     option,
 )
-from .processes import AUTO, MOST_PROCESSES, ProcessOptions
-from .recipe import BATCHES, IMAGE, LEAST_CHIP_PX, RecipeOptions
+from .processes import AUTO, MAX_PROCESSES, ProcessOptions
+from .recipe import BATCHES, IMAGE, MIN_CHIP_PX, RecipeOptions
 from .shared import ComputeOptions, LabelOptions, SegmentOptions, model_option
 
 
@@ -156,7 +156,7 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
     def most_processes(self) -> int:
         """As many processes as have something to compute in each step; of whole images, tiles are shared."""
         if self.sample == IMAGE:
-            return MOST_PROCESSES
+            return MAX_PROCESSES
         return self.accumulation if self.sharing == BATCHES else self.batch_size
 
     def validate(self) -> None:
@@ -182,10 +182,10 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
                 "those of all pixels of the image in every layer, but tiles are computed one after the other.",
                 "Choose frozen batch norm, or chips as sample.",
             )
-        if 0 < self.chip_px < LEAST_CHIP_PX:
+        if 0 < self.chip_px < MIN_CHIP_PX:
             raise JobError(
                 f"Chip size (chip_px) is {self.chip_px}.",
-                f"Give at least {LEAST_CHIP_PX} px, or 0, which chooses by the pace.",
+                f"Give at least {MIN_CHIP_PX} px, or 0, which chooses by the pace.",
             )
         if not self.base_model and (self.frozen_stages > 0 or self.batch_norm == "frozen"):
             name = "Frozen stages (frozen_stages)" if self.frozen_stages > 0 else "Batch norm (batch_norm) frozen"

@@ -12,7 +12,7 @@ from .option import Job, option
 from .recipe import BATCHES, SPLIT
 
 AUTO = "auto"
-MOST_PROCESSES = 1024
+MAX_PROCESSES = 1024
 GPIPE, ONE_F_ONE_B = "gpipe", "1f1b"
 TIME, MEMORY = "time", "memory"
 
@@ -90,8 +90,8 @@ class ProcessOptions(Job):
         """
         super().validate()
         is_number = self.processes.isascii() and self.processes.isdecimal() and len(self.processes) <= 4
-        if self.processes != AUTO and not (is_number and 1 <= int(self.processes) <= MOST_PROCESSES):
+        if self.processes != AUTO and not (is_number and 1 <= int(self.processes) <= MAX_PROCESSES):
             raise JobError(
                 f"Processes (processes) is {shown(self.processes)}.",
-                f"Give auto, or a number from 1 to {MOST_PROCESSES}.",
+                f"Give auto, or a number from 1 to {MAX_PROCESSES}.",
             )

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ..errors import JobError
 from .option import HTML_OUTPUT, JSON_OUTPUT, MODEL, PROFILE, RASTER, STARTER, Job, option
-from .recipe import LEAST_CHIP_PX, StepOptions
+from .recipe import MIN_CHIP_PX, StepOptions
 from .shared import ThreadOptions
 
 TRAINING, INFERENCE, BOTH = "training", "inference", "both"
@@ -102,9 +102,9 @@ class Profile(StepOptions, ThreadOptions):
             See Job.validate, or chips are too small, or the engine does not train.
         """
         super().validate()
-        if 0 < self.chip_px < LEAST_CHIP_PX:
+        if 0 < self.chip_px < MIN_CHIP_PX:
             raise JobError(
-                f"Chip size (chip_px) is {self.chip_px}.", f"Give at least {LEAST_CHIP_PX} px, or 0 for the usual one."
+                f"Chip size (chip_px) is {self.chip_px}.", f"Give at least {MIN_CHIP_PX} px, or 0 for the usual one."
             )
         if self.engine == "openvino" and self.what != INFERENCE:
             raise JobError(

@@ -17,7 +17,7 @@ CHIPS, IMAGE = "chips", "image"
 # Stands for a number that is chosen by the pace of training on the processor at hand.
 BY_PACE = -1
 # Sides of chips to choose from, and the least that a job may ask for.
-USUAL_CHIP_PX, SMALL_CHIP_PX, LEAST_CHIP_PX = 192, 128, 64
+USUAL_CHIP_PX, SMALL_CHIP_PX, MIN_CHIP_PX = 192, 128, 64
 # Factor on the learning rate for an encoder whose knowledge of other ground is to be kept (benchmarks/README.md).
 CAREFUL_RATE = 0.1
 # Batch size that learning rates are stated for.

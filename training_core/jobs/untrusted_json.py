@@ -12,7 +12,7 @@ from typing import Any
 # Far beyond what jobs and model cards hold, and far below what a recursive function bears.
 DEEPEST = 32
 # Every integer that a float or a file's size may stand for; longer ones only cost time.
-_MOST_DIGITS = 20
+_MAX_DIGITS = 20
 
 
 def parse(text: str) -> Any:
@@ -42,7 +42,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(digits: str) -> int:
-    if len(digits.lstrip("-")) > _MOST_DIGITS:
+    if len(digits.lstrip("-")) > _MAX_DIGITS:
         raise ValueError("A number of the JSON has too many digits.")
     return int(digits)
 

@@ -21,11 +21,11 @@ from .label_raster import is_sure
 from .labeled_images import Drawing, LabeledImage, count_labels
 
 USUAL_ROAD_SHARE = (0.005, 0.5)
-LARGEST_SHARE_OUTSIDE = 0.05
+MAX_SHARE_OUTSIDE = 0.05
 ENOUGH_ROADS = 3
 # Measuring an offset takes up to some seconds an image.
-MOST_MEASURED_IMAGES = 8
-MOST_NUMBERS_SHOWN = 10
+MAX_MEASURED_IMAGES = 8
+MAX_NUMBERS_SHOWN = 10
 _DIRECTIONS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
 
 
@@ -55,7 +55,7 @@ def check_labels(images: list[LabeledImage], drawing: Drawing, reporter: Reporte
         _warn_of_roads_outside(roads, areas, drawing, reporter)
         _warn_of_empty_polygons(roads, areas, images, drawing, reporter)
     _warn_of_few_roads(roads, images, drawing, reporter)
-    most_road = np.argsort([-road for _, road in counts], kind="stable")[:MOST_MEASURED_IMAGES]
+    most_road = np.argsort([-road for _, road in counts], kind="stable")[:MAX_MEASURED_IMAGES]
     for number in sorted(most_road):
         reporter.check_cancelled()
         _warn_of_offset(images[number], drawing, reporter)
@@ -87,7 +87,7 @@ def _warn_of_roads_outside(roads: np.ndarray, areas: np.ndarray, drawing: Drawin
     length_m = _lengths_m(roads, drawing.options.width_m)
     inside_m = np.bincount(road, _lengths_m(inside, drawing.options.width_m), minlength=len(roads))
     outside_m = length_m.sum() - inside_m.sum()
-    if outside_m > LARGEST_SHARE_OUTSIDE * length_m.sum():
+    if outside_m > MAX_SHARE_OUTSIDE * length_m.sum():
         reporter.warning(
             f"{outside_m:,.0f} m of the {length_m.sum():,.0f} m of road in {drawing.roads_name} lie outside "
             f"{drawing.aoi_name}, {(inside_m == 0).sum()} of {len(roads)} roads entirely; they are not trained on. "
@@ -108,7 +108,7 @@ def _warn_of_empty_polygons(
     empty = [number for number, area in enumerate(areas, 1) if not len(tree.query(area, predicate="intersects"))]
     empty = [number for number in empty if is_on_image[number - 1]]
     if empty:
-        numbers = ", ".join(map(str, empty[:MOST_NUMBERS_SHOWN])) + (" ..." if len(empty) > MOST_NUMBERS_SHOWN else "")
+        numbers = ", ".join(map(str, empty[:MAX_NUMBERS_SHOWN])) + (" ..." if len(empty) > MAX_NUMBERS_SHOWN else "")
         reporter.warning(
             f"{len(empty)} of {len(areas)} polygons of {drawing.aoi_name} contain no drawn road (number {numbers}): "
             "everything in them counts as background. Draw the roads that are there, or remove the polygons."

@@ -34,11 +34,11 @@ TOLERANCE_M = 8.0
 CELL_M, COARSEST_M = 1.0, 2.5
 # Distances from a road between which its flanks lie.
 FLANK_M = (1.5, 10.0)
-MOST_BANDS, MOST_WINDOWS, WINDOW_M = 3, 4, 512.0
+MAX_BANDS, MAX_WINDOWS, WINDOW_M = 3, 4, 512.0
 # A shift counts as detected if its R² exceeds the median of all shifts by so many standard deviations, that without a
 # shift by this factor, and that of any other place by this one.
-LEAST_DEVIATIONS, LEAST_GAIN, LEAST_LEAD = 8.0, 1.4, 1.15
-LEAST_ROAD_M2 = 1000.0
+MIN_DEVIATIONS, MIN_GAIN, MIN_LEAD = 8.0, 1.4, 1.15
+MIN_ROAD_M2 = 1000.0
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def measure_offset(image: LabeledImage) -> Optional[tuple[float, float]]:
         flank = labeled & _beside(road, cell_m)
         sums = _sum_by_shift(_features(values, known, cell_m), known, road, flank, reach)
         total = sums if total is None else total + sums
-    if total is None or road_m2 < LEAST_ROAD_M2:
+    if total is None or road_m2 < MIN_ROAD_M2:
         return None
     # A step of one cell to the right and down, on the ground.
     ground = image.grid.metric_transform
@@ -105,9 +105,9 @@ def _find_shift(
     is_elsewhere = np.hypot(east_m - east_m[best], north_m - north_m[best]) > tolerance_m
     without, rival = (np.nanmax(determination[where], initial=0) for where in (is_near_zero, is_elsewhere))
     highest, usual = determination[best], np.nanmedian(determination)
-    if is_near_zero[best] or highest < LEAST_GAIN * without or highest < LEAST_LEAD * rival:
+    if is_near_zero[best] or highest < MIN_GAIN * without or highest < MIN_LEAD * rival:
         return None
-    if highest - usual < LEAST_DEVIATIONS * np.nanstd(determination):
+    if highest - usual < MIN_DEVIATIONS * np.nanstd(determination):
         return None
     return -float(east_m[best]), -float(north_m[best])
 
@@ -121,7 +121,7 @@ def _windows(
     # As many equal parts as it takes, so that none is a sliver.
     edges = [np.linspace(0, size, max(1, -(-size // side)) + 1).astype(int) for size in (height, width)]
     amounts = _road_in_blocks(image, [edge * factor for edge, factor in zip(edges, factors)])
-    most = np.argsort(-amounts, axis=None, kind="stable")[:MOST_WINDOWS]
+    most = np.argsort(-amounts, axis=None, kind="stable")[:MAX_WINDOWS]
     found = []
     for row, column in zip(*np.unravel_index(most, amounts.shape)):
         spans, cores = [], []
@@ -157,7 +157,7 @@ def _average(
     labels = np.minimum(image.training[window], image.validation[window])
     known = image.known[window]
     share = average(known)
-    chosen = np.unique(np.linspace(0, len(image.bands) - 1, MOST_BANDS).round().astype(int))
+    chosen = np.unique(np.linspace(0, len(image.bands) - 1, MAX_BANDS).round().astype(int))
     values = np.stack([average(np.where(known, image.values[(band, *window)], 0)) for band in chosen])
     return values / np.maximum(share, 1e-6), share > 0.5, average(labels == ROAD) > 0.5, average(labels != IGNORE) > 0.5
 

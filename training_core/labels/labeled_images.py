@@ -38,7 +38,7 @@ from ..system import large_arrays
 from .label_raster import Labels, burn_labels, own_widths_m
 
 # Fewer labeled pixels than this are refused.
-FEWEST_LABELED_PX = 1000
+MIN_LABELED_PX = 1000
 _BAND_SAMPLE_PX = 1_000_000
 # No road is wider; such numbers are of another unit, or mean that the width is unknown.
 WIDEST_ROAD_M = 1000.0
@@ -286,9 +286,9 @@ def _require_labels(images: list[LabeledImage], drawing: Drawing, grids: list[Gr
             )
         within = "" if drawing.aoi is None else ", within the area of interest"
         raise LabelError(f"No drawn road lies on {names}{within}.", "Draw some roads there.")
-    if labeled < FEWEST_LABELED_PX:
+    if labeled < MIN_LABELED_PX:
         raise LabelError(
-            f"Only {labeled} pixels of {names} are labeled; at least {FEWEST_LABELED_PX} are needed.",
+            f"Only {labeled} pixels of {names} are labeled; at least {MIN_LABELED_PX} are needed.",
             "Draw more roads, or use a finer image.",
         )
 

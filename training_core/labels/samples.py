@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ImageryError
 from ..events import Reporter
-from ..geodata.model_input import LEAST_KNOWN, ModelInput, open_for_model
+from ..geodata.model_input import MIN_KNOWN, ModelInput, open_for_model
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band, Image, normalize, require_normal
 from ..geodata.tiling import STRIDE_PX, Tile, round_up
@@ -94,7 +94,7 @@ def _samples_of(
             truth = _truth(tiles[index], labels) if labels is not None else None
             if truth is None or (truth != IGNORE).any():
                 sample = _read(image, tiles[index], bands, truth)
-                samples += [sample] if sample.known.mean() >= LEAST_KNOWN else []
+                samples += [sample] if sample.known.mean() >= MIN_KNOWN else []
         return samples
 
 

@@ -25,9 +25,9 @@ from ..geodata.road_raster import RoadRaster
 # Patches may begin at every quarter of their side.
 BLOCKS_A_SIDE = 4
 # Least share of a patch that must have data.
-LEAST_KNOWN_SHARE = 0.75
+MIN_KNOWN_SHARE = 0.75
 # Keeps the tables of blocks small.
-MOST_BLOCKS = 4_000_000
+MAX_BLOCKS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def measure_blocks(
         for size, step_m in zip((raster.width, raster.height), pixel_m)
     )
     shape = len(rows) - 1, len(columns) - 1
-    if shape[0] * shape[1] > MOST_BLOCKS:
+    if shape[0] * shape[1] > MAX_BLOCKS:
         raise ResourceError(
             f"The scene has too many patches of {patch_m:g} m to compare.", "Choose a larger patch size (patch_m)."
         )
@@ -176,7 +176,7 @@ def patches_of(blocks: Blocks) -> Patches:
     lefts, tops = blocks.columns[:-across], blocks.rows[:-down]
     widths, heights = blocks.columns[across:] - lefts, blocks.rows[down:] - tops
     known_px = total(blocks.known_px)
-    usable = (known_px >= LEAST_KNOWN_SHARE * np.outer(heights, widths)) & (total(blocks.labeled) == 0)
+    usable = (known_px >= MIN_KNOWN_SHARE * np.outer(heights, widths)) & (total(blocks.labeled) == 0)
     row, column = np.nonzero(usable)
     return Patches(
         cells=np.column_stack([column, row]),

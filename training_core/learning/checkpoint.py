@@ -38,7 +38,7 @@ FORMAT = "roadseg-checkpoint-1"
 _HEADER_KEY = "roadseg"
 _BEST, _STATE = "best.", "state."
 # That of a training of many days, with its history, has less than a megabyte.
-_LARGEST_HEADER_BYTES = 20_000_000
+_MAX_HEADER_BYTES = 20_000_000
 # Options that may differ between a run and the one that resumes it.
 _FREE = ("minutes", "steps", "patience", "checkpoint_minutes", "threads")
 
@@ -171,7 +171,7 @@ def _check_header_length(path: Path) -> None:
     if not path.is_file():  # reading a pipe might never end
         raise ValueError("no file")
     with path.open("rb") as file:
-        if int.from_bytes(file.read(8), "little") > _LARGEST_HEADER_BYTES:
+        if int.from_bytes(file.read(8), "little") > _MAX_HEADER_BYTES:
             raise ValueError("the header is too long")
 
 

@@ -24,7 +24,7 @@ from ..system.prefetch import ahead
 ROAD_CHIP_SHARE = 0.5
 GAIN_SPREAD, BIAS_SPREAD = 0.2, 0.2
 # Candidate centers are thinned to this number: chips are shifted at random by far more.
-MOST_CENTERS = 500_000
+MAX_CENTERS = 500_000
 
 
 class ChipSampler:
@@ -116,13 +116,13 @@ class _Pool:
 
 
 def _find_centers(labels: np.ndarray) -> tuple[_Pool, _Pool]:
-    """Return the road pixels and the labeled pixels of an image, evenly thinned to `MOST_CENTERS`."""
+    """Return the road pixels and the labeled pixels of an image, evenly thinned to `MAX_CENTERS`."""
     pools = []
     for is_wanted in (lambda part: part == ROAD, lambda part: part != IGNORE):
         parts = strips(*labels.shape)
         counts = [int(np.count_nonzero(is_wanted(labels[rows]))) for rows in parts]
         total = sum(counts)
-        kept = min(total, MOST_CENTERS)
+        kept = min(total, MAX_CENTERS)
         ranks = np.arange(kept, dtype=np.int64) * total // max(kept, 1)
         first, found = 0, [np.zeros(0, dtype=np.int64)]
         for rows, count in zip(parts, counts):

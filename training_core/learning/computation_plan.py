@@ -29,7 +29,7 @@ from .training_memory import TRIED_RECOMPUTING, MemoryPlan, most_bytes, plan_mem
 from .trial_steps import TrialSteps
 
 # A trial of the engines takes some ten steps; where fewer than these are given, they are better spent on training.
-FEWEST_STEPS_WITH_TRIAL = 200
+MIN_STEPS_WITH_TRIAL = 200
 # Share of the time budget that the engines' trial may take, for which the first step waits: it seldom gains more
 # than it takes.
 TRIAL_SHARE = 0.01
@@ -184,7 +184,7 @@ def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> Engi
         trial.step(engine)
 
     is_plain = job.sample == CHIPS and job.pipeline_stages == 1
-    is_tried = is_plain and (not job.steps or job.steps >= FEWEST_STEPS_WITH_TRIAL)
+    is_tried = is_plain and (not job.steps or job.steps >= MIN_STEPS_WITH_TRIAL)
     limit_s = math.inf if job.steps else TRIAL_SHARE * job.minutes * 60
     return choose_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s=limit_s)
 

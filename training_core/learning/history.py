@@ -24,10 +24,10 @@ FITTED = {"frozen_stages": 0, "chip_px": 32}
 THRESHOLD_TOLERANCE = 0.005
 
 # More steps and chips than any training has.
-MOST_STEPS, LONGEST_NOTE = 10**12, 10_000
+MAX_STEPS, LONGEST_NOTE = 10**12, 10_000
 
 # More points no chart shows. At this number every other one is dropped, and from then on every other one is kept.
-MOST_POINTS = 4000
+MAX_POINTS = 4000
 
 
 @dataclass
@@ -88,7 +88,7 @@ class History:
         self.images_seen += images
         if self.step % self.stride == 0:
             self.steps.append((self.step, elapsed_s, loss, rate))
-        if len(self.steps) >= MOST_POINTS:
+        if len(self.steps) >= MAX_POINTS:
             self.stride *= 2
             self.steps = [entry for entry in self.steps if entry[0] % self.stride == 0]
 
@@ -135,8 +135,8 @@ def _is_sound(history: History) -> bool:
     counts = (history.images_seen, history.validated_parts, history.validation_blocks)
     scores = [score for _, _, found in history.validations for score in astuple(found)]
     return (
-        all(_is_count(each, MOST_STEPS) for each in (history.step, *counts))
-        and _is_count(history.stride, MOST_STEPS)
+        all(_is_count(each, MAX_STEPS) for each in (history.step, *counts))
+        and _is_count(history.stride, MAX_STEPS)
         and history.stride > 0
         and (history.validations or not history.validated_parts)
         and all(map(_is_amount, (history.elapsed_s, *history.timings_s.values())))
@@ -145,7 +145,7 @@ def _is_sound(history: History) -> bool:
         and all(_is_amount(score) and score <= 1 for score in scores)
         and isinstance(history.notes, list)
         and all(type(note) is str and len(note) <= LONGEST_NOTE for note in history.notes)
-        and all(_is_count(value, MOST_STEPS) and value >= FITTED[name] for name, value in history.fitted.items())
+        and all(_is_count(value, MAX_STEPS) and value >= FITTED[name] for name, value in history.fitted.items())
     )
 
 
@@ -154,7 +154,7 @@ def _is_course(points: list[tuple[Any, ...]], history: History) -> bool:
     steps, seconds = [point[0] for point in points], [point[1] for point in points]
     if not all(_is_count(step, history.step) for step in steps) or not all(map(_is_amount, seconds)):
         return False
-    return len(points) <= MOST_POINTS and steps == sorted(steps) and seconds == sorted(seconds)
+    return len(points) <= MAX_POINTS and steps == sorted(steps) and seconds == sorted(seconds)
 
 
 def _is_count(value: object, most: int) -> bool:
@@ -162,7 +162,7 @@ def _is_count(value: object, most: int) -> bool:
 
 
 def _is_amount(value: object) -> bool:
-    return type(value) in (int, float) and 0 <= value <= MOST_STEPS
+    return type(value) in (int, float) and 0 <= value <= MAX_STEPS
 
 
 @dataclass(frozen=True)

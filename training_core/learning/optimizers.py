@@ -28,7 +28,7 @@ MOMENTS = {
     "lamb": ("exp_avg", "exp_avg_sq"),
     "lars": ("momentum_buffer",),
 }
-LEAST_MOMENTS = {"step": 1.0, "exp_avg_sq": 0.0}
+MIN_MOMENTS = {"step": 1.0, "exp_avg_sq": 0.0}
 LOWEST_SHARE = 0.01
 # What a group of parameters has, if its learning rate is another one.
 RATE_FACTOR = "rate_factor"

@@ -30,7 +30,7 @@ from ..models.engines import BF16, FP32, NativeEngine
 from ..segmentation.inference import Predictor
 from .history import PARTS_OF_A_STEP
 from .joint_sums import only_part
-from .optimizers import LEAST_MOMENTS, MOMENTS, build_optimizer, set_rate
+from .optimizers import MIN_MOMENTS, MOMENTS, build_optimizer, set_rate
 from .sharing import Part, own_chips, parts_of_step
 from .training_loss import training_loss
 from .weight_averaging import WeightAverage
@@ -360,7 +360,7 @@ def _require_moments(found: dict[str, Tensor], parameters: list[Tensor], optimiz
         part, shape = name.partition(".")[2], expected[name].shape
         if not tensor.is_floating_point() or tensor.shape != (() if part == "step" else shape):
             raise ValueError("A moment has another shape or type than its parameter.")
-        if tensor.numel() and tensor.min() < LEAST_MOMENTS.get(part, -math.inf):
+        if tensor.numel() and tensor.min() < MIN_MOMENTS.get(part, -math.inf):
             raise ValueError("A moment has a value that it cannot have.")
 
 

@@ -26,7 +26,7 @@ from .history import History, Trained, best_at_threshold
 from .optimizers import peak_rate, rate_at
 from .pace import Pace
 from .trainer import Trainer
-from .validation import FEWEST_BLOCKS, Block, Validation, blocks_within, held_out_blocks, validate
+from .validation import MIN_BLOCKS, Block, Validation, blocks_within, held_out_blocks, validate
 
 # Validations cost training time: so many of them in a run, but no two closer than this.
 VALIDATIONS, SHORTEST_INTERVAL_S, SHORTEST_INTERVAL_STEPS = 10, 30.0, 20
@@ -37,7 +37,7 @@ VALIDATION_SHARE, LAST_VALIDATION_SHARE = 0.1, 0.04
 # the inference of so many pixels for each of its pixels, at least.
 INFERENCES_PER_STEP = 2.0
 # A time budget for fewer steps than this teaches little.
-FEWEST_STEPS = 20
+MIN_STEPS = 20
 REPORT_INTERVAL_S = 1.0
 
 
@@ -202,7 +202,7 @@ class Training:
         # The last one computes no fewer blocks than those before it.
         share = min((VALIDATION_SHARE - LAST_VALIDATION_SHARE) / number, VALIDATION_SHARE / (number + 1))
         count, limit_s = self._clock.affordable(self.blocks, share)
-        fewest, group = history.validation_blocks or FEWEST_BLOCKS, self.trainer.group
+        fewest, group = history.validation_blocks or MIN_BLOCKS, self.trainer.group
         blocks = self.blocks[: history.validation_blocks or count]
         command(group, Command.VALIDATE, len(blocks), fewest, limit_s)
         try:
@@ -342,7 +342,7 @@ class Training:
     def _warn_of_short_budget(self) -> None:
         step_s, budget_s = self.history.elapsed_s, self._clock.budget_s
         if step_s > budget_s:
-            sensible = math.ceil(FEWEST_STEPS * step_s / 60 / (1 - VALIDATION_SHARE))
+            sensible = math.ceil(MIN_STEPS * step_s / 60 / (1 - VALIDATION_SHARE))
             self._reporter.warning(
                 f"The first training step took {step_s:.0f} s, longer than the time budget of {budget_s:.0f} s, so the "
                 f"model is trained for that one step only. The shortest sensible time budget (minutes) is {sensible} "

@@ -41,7 +41,7 @@ LIBRARY_BYTES = 115_000_000
 EXTENSION_COPIES = 3
 # Bounds of what a training of a U-Net takes, twice what was measured for the largest ResNet: for each pixel of a batch,
 # and in copies of the weights. Where as much is free, nothing is measured, which would take seconds.
-MOST_BYTES_PER_PX, MOST_COPIES = 7000, 20
+MAX_BYTES_PER_PX, MAX_COPIES = 7000, 20
 # Copies of the weights that the exchange of gradients between processes takes.
 EXCHANGE_COPIES = 3
 # By the option `recompute`: with and without recomputed activations, in the order in which they are tried.
@@ -268,7 +268,7 @@ def _bound_bytes(architecture: Architecture, recipe: StepOptions, chip_px: int) 
     pixels = recipe.batch_size * chip_px**2
     chips = BATCHES_OF_CHIPS * (4 * architecture.in_channels + 1) * pixels * recipe.accumulation
     used = psutil.Process().memory_info().rss + LIBRARY_BYTES
-    return used + MOST_COPIES * _weights_bytes(architecture) + MOST_BYTES_PER_PX * pixels + chips
+    return used + MAX_COPIES * _weights_bytes(architecture) + MAX_BYTES_PER_PX * pixels + chips
 
 
 def exchange_bytes(architecture: Architecture, ranks: int) -> int:

@@ -34,7 +34,7 @@ HALO_PX = 64
 # Blocks of this size together are computed as one batch, so that small ones keep all cores busy.
 BATCH_PX = 1 << 18
 # A score on fewer blocks than this would be chance.
-FEWEST_BLOCKS = 4
+MIN_BLOCKS = 4
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Validation:
 def validate(
     predictor: Predictor,
     blocks: Sequence[Block],
-    fewest: int = FEWEST_BLOCKS,
+    fewest: int = MIN_BLOCKS,
     limit_s: float = math.inf,
     group: Group = ALONE,
 ) -> Validation:
@@ -220,7 +220,7 @@ class _Tally:
 
 
 def blocks_within(blocks: Sequence[Block], most_px: float) -> int:
-    """Return how many blocks, from the first on, take at most so many pixels with their halos; FEWEST_BLOCKS at least.
+    """Return how many blocks, from the first on, take at most so many pixels with their halos; MIN_BLOCKS at least.
 
     Parameters
     ----------
@@ -232,4 +232,4 @@ def blocks_within(blocks: Sequence[Block], most_px: float) -> int:
     int
     """
     within = int(np.searchsorted(np.cumsum([block.px for block in blocks]), most_px, side="right"))
-    return min(len(blocks), max(FEWEST_BLOCKS, within))
+    return min(len(blocks), max(MIN_BLOCKS, within))

@@ -17,7 +17,7 @@ from shapely.geometry.base import BaseGeometry
 from ..errors import shown
 from ..events import Reporter
 from ..geodata.crossings import TooManyCrossings, check_crossings
-from ..geodata.grid import LARGEST_COORDINATE
+from ..geodata.grid import MAX_COORDINATE
 from ..jobs import parse
 from ..jobs.option import LONGEST_TEXT
 from ..labels.labeled_images import WIDEST_ROAD_M
@@ -26,7 +26,7 @@ from ..system.input_lines import LONGEST_LINE_BYTES, TOO_LONG
 ROADS, AOI, NO_ROAD = "roads", "aoi", "no_road"
 LAYERS = (ROADS, AOI, NO_ROAD)
 PROBABILITY, UNCERTAINTY = "probability", "uncertainty"
-MOST_CHANGES, LONGEST_ID, MOST_SEQUENCE = 100_000, 200, 2**53
+MAX_CHANGES, LONGEST_ID, MAX_SEQUENCE = 100_000, 200, 2**53
 _LINES, _POLYGONS = ("LineString", "MultiLineString"), ("Polygon", "MultiPolygon")
 _TYPES = {ROADS: (*_LINES, *_POLYGONS), AOI: _POLYGONS, NO_ROAD: _POLYGONS}
 
@@ -150,8 +150,8 @@ def parse_command(line: bytes) -> Command:
 def _labels(members: dict[str, Any]) -> ChangeLabels:
     _require_members(members, ("sequence", "changes"))
     entries = members["changes"]
-    if not isinstance(entries, list) or len(entries) > MOST_CHANGES:
-        raise ValueError(f"changes must be a list of at most {MOST_CHANGES:,}")
+    if not isinstance(entries, list) or len(entries) > MAX_CHANGES:
+        raise ValueError(f"changes must be a list of at most {MAX_CHANGES:,}")
     changes, refused = [], []
     for entry in entries:
         try:
@@ -192,7 +192,7 @@ def _geometry(text: Any, layer: str) -> BaseGeometry:
     if shape is None or shape.is_empty or shape.geom_type not in _TYPES[layer]:
         raise ValueError(f"{shown(text)} is no geometry for the layer {layer}")
     points = shapely.get_coordinates(shape)
-    if not (np.abs(points) < LARGEST_COORDINATE).all():  # written so that NaN fails
+    if not (np.abs(points) < MAX_COORDINATE).all():  # written so that NaN fails
         raise ValueError(f"the geometry {shown(text)} is not on Earth")
     try:
         check_crossings(np.array([shape], dtype=object))
@@ -239,13 +239,13 @@ def _require_members(members: dict[str, Any], required: tuple[str, ...], optiona
 
 def _sequence(members: dict[str, Any]) -> int:
     sequence = members["sequence"]
-    if type(sequence) is not int or not 0 <= sequence <= MOST_SEQUENCE:
+    if type(sequence) is not int or not 0 <= sequence <= MAX_SEQUENCE:
         raise ValueError(f"sequence is {shown(sequence)}, not a whole number from 0 on")
     return sequence
 
 
 def _number(value: Any, name: str) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value) or abs(value) > LARGEST_COORDINATE:
+    if type(value) not in (int, float) or not math.isfinite(value) or abs(value) > MAX_COORDINATE:
         raise ValueError(f"{name} has {shown(value)}, which is no number on Earth")
     return float(value)
 

@@ -34,7 +34,7 @@ AIM_M = 3.0
 # Links are looked for so far around a click.
 REACH_M = 40.0
 # Only what lies around a click is looked at, so that an answer takes no longer in a large view: meters, and pixels.
-AROUND_M, MOST_AROUND_PX = 250.0, 1000
+AROUND_M, MAX_AROUND_PX = 250.0, 1000
 # All gaps are left to the links, and also the less likely ones are proposed: a person has asked.
 _OPTIONS = NetworkOptions(gap_m=0, snap_m=0, likely_gap_m=60.0, link_probability=0.05, stub_m=0, spur_m=6.0)
 # Outlines of pixels are simplified by this share of a pixel.
@@ -78,7 +78,7 @@ def correct(
     height, width = probability.shape
     if not (0 <= column < width and 0 <= row < height):
         return Correction(message="The place is not in view.")
-    around = math.ceil(min(AROUND_M / grid.resolution_m, MOST_AROUND_PX))
+    around = math.ceil(min(AROUND_M / grid.resolution_m, MAX_AROUND_PX))
     left, top = max(0, int(column) - around), max(0, int(row) - around)
     part = np.s_[top : int(row) + around, left : int(column) + around]
     probability, drawn, column, row = probability[part], drawn[part], column - left, row - top

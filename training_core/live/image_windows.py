@@ -18,7 +18,7 @@ Window = tuple[int, int, int, int]
 # Side of the squares that are read and kept.
 SQUARE_PX = 256
 # Values that are kept, and the share of the free memory that they may take.
-MOST_BYTES, SHARE_OF_MEMORY = 512 << 20, 1 / 8
+MAX_BYTES, SHARE_OF_MEMORY = 512 << 20, 1 / 8
 
 
 class ImageWindows:
@@ -33,7 +33,7 @@ class ImageWindows:
     def __init__(self, image: Image) -> None:
         self._image, self.grid, self.name = image, image.grid, image.name
         self._squares: OrderedDict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = OrderedDict()
-        self.most_bytes = int(min(MOST_BYTES, SHARE_OF_MEMORY * available_bytes()))
+        self.most_bytes = int(min(MAX_BYTES, SHARE_OF_MEMORY * available_bytes()))
         self.held_bytes = 0
 
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:

@@ -44,9 +44,9 @@ RECIPE = StepOptions(
     chip_px=CHIP_PX, batch_size=BATCH, frozen_stages=5, averaging=0.9, batch_norm="frozen", clip_norm=1.0
 )
 # Share of the way back to the base model at least, and at most, when labels are erased.
-LEAST_BACK, MOST_BACK = 0.15, 0.6
+MIN_BACK, MAX_BACK = 0.15, 0.6
 # Only where the base model is this certain is its opinion taught, in as many blocks of an erased feature.
-CERTAIN_ROAD, CERTAIN_BACKGROUND, MOST_BACK_BLOCKS = 0.7, 0.3, 96
+CERTAIN_ROAD, CERTAIN_BACKGROUND, MAX_BACK_BLOCKS = 0.7, 0.3, 96
 _CONTEXT_PX = 32
 _PACE_STEPS = 10
 
@@ -126,7 +126,7 @@ class Learner:
             self.begin_anew()
         elif self.step_count and erased_px:
             share = erased_px / (erased_px + left_px)
-            self._trainer.draw_toward(self._base.weights, min(MOST_BACK, max(LEAST_BACK, share)))
+            self._trainer.draw_toward(self._base.weights, min(MAX_BACK, max(MIN_BACK, share)))
 
     def opinions(self, erased: Mapping[Block, np.ndarray], windows: ImageWindows) -> dict[Block, np.ndarray]:
         """Return what the base model says where labels were erased.
@@ -144,7 +144,7 @@ class Learner:
         if not self.step_count:
             return {}
         blocks = list(erased)
-        blocks = blocks[:: max(1, -(-len(blocks) // MOST_BACK_BLOCKS))]
+        blocks = blocks[:: max(1, -(-len(blocks) // MAX_BACK_BLOCKS))]
         found = self._said({block: block_tile(block) for block in blocks}, windows)
         return {block: np.where(erased[block], labels, IGNORE).astype(np.uint8) for block, labels in found.items()}
 

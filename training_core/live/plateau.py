@@ -10,9 +10,9 @@ import math
 # The mean loss of so many steps is compared; their chips differ, so single losses say little.
 WINDOW_STEPS = 40
 # A mean that is not lower by this share than the lowest so far is no progress; so many of them in a row are the end.
-LEAST_PROGRESS, MOST_IDLE_WINDOWS = 0.03, 2
+MIN_PROGRESS, MAX_IDLE_WINDOWS = 0.03, 2
 # After so many steps a drawing is learned, whatever the loss says: longer, and single labels are learned by heart.
-MOST_STEPS = 600
+MAX_STEPS = 600
 
 
 class Plateau:
@@ -33,10 +33,10 @@ class Plateau:
         if len(self._losses) < WINDOW_STEPS:
             return
         mean = sum(self._losses) / WINDOW_STEPS
-        self._idle = 0 if mean < self._lowest * (1 - LEAST_PROGRESS) else self._idle + 1
+        self._idle = 0 if mean < self._lowest * (1 - MIN_PROGRESS) else self._idle + 1
         self._lowest, self._losses = min(self._lowest, mean), []
 
     @property
     def is_reached(self) -> bool:
         """Whether further steps would bring nothing."""
-        return self._idle >= MOST_IDLE_WINDOWS or self._steps >= MOST_STEPS
+        return self._idle >= MAX_IDLE_WINDOWS or self._steps >= MAX_STEPS

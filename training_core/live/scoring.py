@@ -18,9 +18,9 @@ from .image_windows import ImageWindows
 from .learner import block_tile
 
 # More blocks take too long, and tell little more.
-MOST_BLOCKS = 30
+MAX_BLOCKS = 30
 # With fewer pixels, or none of road, a score would be chance.
-FEWEST_PX = 1000
+MIN_PX = 1000
 
 
 class Scoring:
@@ -40,7 +40,7 @@ class Scoring:
 
     def __init__(self, predictor: Predictor, labels: DrawnLabels, windows: ImageWindows) -> None:
         self.confusion = Confusion()
-        blocks = order_of(block for block in labels.labels if labels.is_held_out(block))[:MOST_BLOCKS]
+        blocks = order_of(block for block in labels.labels if labels.is_held_out(block))[:MAX_BLOCKS]
         self._batches = self._scored(blocks, predictor, labels, windows)
         self.is_complete = False
 
@@ -75,4 +75,4 @@ class Scoring:
 
 def is_telling(confusion: Confusion) -> bool:
     """Whether counts are enough for a score: there is road, and more than a few pixels."""
-    return confusion.count >= FEWEST_PX and confusion.road_share > 0
+    return confusion.count >= MIN_PX and confusion.road_share > 0

@@ -54,7 +54,7 @@ REHEARSED_IN_VIEW = 16
 # So long the process sleeps before it looks whether a signal has come.
 IDLE_S = 1.0
 # After so many steps in a row that failed, learning begins anew; and when that has failed so often, it pauses.
-MOST_FAILURES, MOST_RESTARTS = 3, 2
+MAX_FAILURES, MAX_RESTARTS = 3, 2
 # A warning is not repeated within this time.
 QUIET_S = 30.0
 
@@ -298,11 +298,11 @@ class LiveSession:
     def _fail(self) -> None:
         """After steps whose loss is no number: begin anew, and if that fails too, pause."""
         self._failures += 1
-        if self._failures < MOST_FAILURES:
+        if self._failures < MAX_FAILURES:
             return
         self._failures, self._restarts = 0, self._restarts + 1
         self._learner.begin_anew()
-        if self._restarts > MOST_RESTARTS:
+        if self._restarts > MAX_RESTARTS:
             self._is_learning, self._is_paused = False, True
             self._warn("Learning fails again and again (the loss is no number), and is paused. The labels are kept.")
             return
@@ -421,9 +421,9 @@ class LiveSession:
         try:
             act()
         except ModelFileError:
-            self._failures, self._scoring = MOST_FAILURES, None
+            self._failures, self._scoring = MAX_FAILURES, None
             self._fail()
-            if self._restarts > MOST_RESTARTS:
+            if self._restarts > MAX_RESTARTS:
                 self._view.give_up()  # not even the base model does
             else:
                 self._predictor = None

@@ -39,10 +39,10 @@ FORMAT = "roadseg-live-1"
 SESSION, LABELS, CHECKPOINT = "session.json", "labels.json", "checkpoint.safetensors"
 CHECKPOINT_S = 20.0
 # Lines are read one by one, and no longer ones than of commands; of all labels no more than this is written or read.
-LARGEST_LABELS_BYTES, LINE_FEATURES = 200 << 20, 200
+MAX_LABELS_BYTES, LINE_FEATURES = 200 << 20, 200
 # A file of labels that could not be read, which is not lost by that.
 UNREAD = "unread-labels.json"
-_LARGEST_SESSION_BYTES, MOST_STEPS = 1 << 20, 10**9
+_MAX_SESSION_BYTES, MAX_STEPS = 1 << 20, 10**9
 # A checkpoint has at most so many copies of the weights (themselves, their average, two moments), and masks of blocks.
 _STATE_COPIES, _SPARED_BYTES = 4, 256 << 20
 _HEADER_KEY, _SPARED = "roadseg", "spared."
@@ -194,7 +194,7 @@ class SessionFolder:
                 raise ValueError("it holds values that are no numbers")
             scores = [(int(step), float(s), float(f1)) for step, s, f1 in document["scores"]]
             step, trained_s = document["step"], float(document["trained_s"])
-            if type(step) is not int or not 0 <= step < MOST_STEPS or not 0 <= trained_s < math.inf:
+            if type(step) is not int or not 0 <= step < MAX_STEPS or not 0 <= trained_s < math.inf:
                 raise ValueError("its numbers make no sense")
             own = {name: each for name, each in tensors.items() if not name.startswith(_SPARED)}
             return Saved(step, trained_s, scores, completed(own, document["same"], self._weights), _unpacked(tensors))
@@ -305,7 +305,7 @@ def _line_of(entries: list[str]) -> bytes:
 
 def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
     """Write lines; raise ValueError where they are more, or longer, than are read again."""
-    left = LARGEST_LABELS_BYTES
+    left = MAX_LABELS_BYTES
     with path.open("wb") as file:
         for line in lines:
             left -= len(line)
@@ -317,7 +317,7 @@ def _changes_in(path: Path) -> Iterator[Change]:
     """Yield the features that lines draw; raise ValueError where they are no such lines, or too many, or too long."""
     if not path.is_file() or not path.stat().st_size:  # reading a pipe might never end
         raise ValueError("it is no file of labels")
-    left = LARGEST_LABELS_BYTES
+    left = MAX_LABELS_BYTES
     _check_size(b"", left - path.stat().st_size)
     with path.open("rb") as file:
         while line := file.readline(LONGEST_LINE_BYTES + 1):
@@ -333,11 +333,11 @@ def _check_size(line: bytes, left: int) -> None:
     if len(line) > LONGEST_LINE_BYTES:
         raise ValueError(f"a line of it is longer than {LONGEST_LINE_BYTES >> 20} MiB")
     if left < 0:
-        raise ValueError(f"they are more than the {LARGEST_LABELS_BYTES >> 20} MiB that a session can take up again")
+        raise ValueError(f"they are more than the {MAX_LABELS_BYTES >> 20} MiB that a session can take up again")
 
 
 def _read_text(path: Path) -> str:
-    if not path.is_file() or path.stat().st_size > _LARGEST_SESSION_BYTES:
+    if not path.is_file() or path.stat().st_size > _MAX_SESSION_BYTES:
         raise ValueError(f"{path.name} is no file of a session")
     return path.read_text(encoding="utf-8")
 

@@ -25,9 +25,9 @@ from .image_windows import ImageWindows, Window
 # Context around a piece: seams are hardly visible, and a wider one would cost more than it shows.
 HALO_PX = 32
 # About how long a piece may take, and its sides.
-PIECE_S, SMALLEST_PX, USUAL_PX, LARGEST_PX = 0.5, 224, 416, 992
+PIECE_S, MIN_PIECE_PX, USUAL_PIECE_PX, MAX_PIECE_PX = 0.5, 224, 416, 992
 # Of a larger view only the middle is predicted.
-MOST_PX = 16_000_000
+MAX_PX = 16_000_000
 # Share of the view around it that is predicted, too, where nothing else is to be done.
 MARGIN = 1 / 8
 # The coarse pass: about this ground resolution, and from this share of the view on that has not been predicted.
@@ -181,9 +181,9 @@ class View:
         sides = [end - begin for begin, end in zip(first, last)]
         if min(sides) <= 0:
             return None, False
-        is_cut = sides[0] * sides[1] > MOST_PX
+        is_cut = sides[0] * sides[1] > MAX_PX
         if is_cut:
-            share = math.sqrt(MOST_PX / (sides[0] * sides[1]))
+            share = math.sqrt(MAX_PX / (sides[0] * sides[1]))
             kept = [max(1, min(side, int(side * share))) for side in sides]
             first = [begin + (side - size) // 2 for begin, side, size in zip(first, sides, kept)]
             sides = kept
@@ -214,9 +214,9 @@ class View:
     def _side_px(self) -> int:
         """Return the side of a piece by the pace so far, a multiple of the stride."""
         if not self._s_per_px:
-            return USUAL_PX
+            return USUAL_PIECE_PX
         side = int(math.sqrt(PIECE_S / self._s_per_px)) - 2 * HALO_PX
-        return min(LARGEST_PX, max(SMALLEST_PX, side // STRIDE_PX * STRIDE_PX))
+        return min(MAX_PIECE_PX, max(MIN_PIECE_PX, side // STRIDE_PX * STRIDE_PX))
 
     def _from_the_middle(self, window: Window, side: int) -> list[Window]:
         """Return the pieces of a window that the current model has not predicted, the nearest to the middle first."""

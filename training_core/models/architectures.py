@@ -19,7 +19,7 @@ from .tileable import make_tileable
 # The library that builds it. Loading it takes seconds, in which a job can read its images; see `preload`.
 LIBRARY = "segmentation_models_pytorch"
 # As many as a GeoTIFF holds.
-MOST_BANDS = 65535
+MAX_BANDS = 65535
 # How the library's names of encoders begin that it takes from timm, as the module `model` of one of its own.
 TIMM = "tu-"
 _HEAD = "segmentation_head.0"
@@ -115,7 +115,7 @@ class Architecture:
         pair = self.name, self.encoder
         if self.name not in ARCHITECTURES or self.encoder not in ENCODERS or pair in IMPOSSIBLE:
             raise ModelFileError(f"RoadSeg does not know the architecture {self.name} with encoder {self.encoder}.")
-        if not (1 <= self.in_channels <= MOST_BANDS and 1 <= self.classes <= 256):
+        if not (1 <= self.in_channels <= MAX_BANDS and 1 <= self.classes <= 256):
             raise ModelFileError(f"A model cannot have {self.in_channels} bands and {self.classes} classes.")
 
     @property

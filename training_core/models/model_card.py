@@ -10,17 +10,17 @@ from typing import Any
 
 from ..errors import ModelFileError, shown
 from ..geodata.model_input import MODEL, SCALINGS, ModelInput
-from ..geodata.rasters import LARGEST_VALUE, LEAST_STD, Band
-from ..geodata.road_classes import FASTEST_KMH, MOST_CLASSES, SLOWEST_KMH, RoadClass, to_document
+from ..geodata.rasters import MAX_VALUE, MIN_STD, Band
+from ..geodata.road_classes import FASTEST_KMH, MAX_CLASSES, SLOWEST_KMH, RoadClass, to_document
 from ..geodata.tiling import STRIDE_PX
 from ..jobs.untrusted_json import parse
-from .architectures import MOST_BANDS, Architecture
+from .architectures import MAX_BANDS, Architecture
 from .card_fields import Fields
 
 FORMAT = "roadseg-model-1"
-LARGEST_HALO_PX = 4096
+MAX_HALO_PX = 4096
 # Wider than anything that a training or a drawing gives.
-_FINEST_M, _COARSEST_M, _LARGEST_CHIP_PX = 1e-4, 1e6, 65536
+_FINEST_M, _COARSEST_M, _MAX_CHIP_PX = 1e-4, 1e6, 65536
 _STAC_EXTENSION = "https://stac-extensions.github.io/mlm/v1.5.0/schema.json"
 
 
@@ -186,14 +186,14 @@ def _card(fields: Fields) -> ModelCard:
     image = _only(fields, "mlm:input")
     bands = _bands(image)
     shape = image.inner("input").items("shape")
-    if len(shape) != 4 or type(shape[3]) is not int or not 1 <= shape[3] <= _LARGEST_CHIP_PX:
+    if len(shape) != 4 or type(shape[3]) is not int or not 1 <= shape[3] <= _MAX_CHIP_PX:
         raise ValueError(f"the input's shape is {shown(shape)}")
     if (len(bands), 1 + len(classes)) != (architecture.in_channels, architecture.classes):
         raise ValueError(
             f"it names {len(bands)} bands and {1 + len(classes)} classes, and its architecture has "
             f"{architecture.in_channels} and {architecture.classes}"
         )
-    scaling, halo_px = fields.text("roadseg:scaling", MODEL), fields.whole("roadseg:halo_px", 0, LARGEST_HALO_PX, 0)
+    scaling, halo_px = fields.text("roadseg:scaling", MODEL), fields.whole("roadseg:halo_px", 0, MAX_HALO_PX, 0)
     if scaling not in SCALINGS or halo_px % STRIDE_PX:
         raise ValueError(f"its scaling is {shown(scaling)} and its halo {halo_px} px")
     return ModelCard(
@@ -217,8 +217,8 @@ def _architecture(fields: Fields) -> Architecture:
     architecture = Architecture(
         fields.text("name"),
         fields.text("encoder"),
-        fields.whole("in_channels", 1, MOST_BANDS),
-        fields.whole("classes", 1, 1 + MOST_CLASSES),
+        fields.whole("in_channels", 1, MAX_BANDS),
+        fields.whole("classes", 1, 1 + MAX_CLASSES),
     )
     if fields.plain().keys() != asdict(architecture).keys():
         raise ValueError("its architecture has other members than RoadSeg knows")
@@ -236,8 +236,8 @@ def _bands(image: Fields) -> tuple[Band, ...]:
     bands = []
     for name, value in zip(names, scalings):
         scaling = Fields(value, f"the scaling of {name}")
-        mean = scaling.number("mean", -LARGEST_VALUE, LARGEST_VALUE)
-        bands.append(Band(name, mean, scaling.number("stddev", LEAST_STD, LARGEST_VALUE)))
+        mean = scaling.number("mean", -MAX_VALUE, MAX_VALUE)
+        bands.append(Band(name, mean, scaling.number("stddev", MIN_STD, MAX_VALUE)))
     return tuple(bands)
 
 

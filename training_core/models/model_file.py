@@ -23,9 +23,9 @@ from .compact_weights import STORAGE, compact, expand
 from .model_card import ModelCard, card_from_text
 
 # A U-Net on the largest encoder has 250 MB; the header of some hundred tensors takes some 50 kB.
-LARGEST_BYTES, LARGEST_HEADER_BYTES = 1 << 30, 10_000_000
+MAX_BYTES, MAX_HEADER_BYTES = 1 << 30, 10_000_000
 # No training that went well has weights or statistics like that; larger ones overflow in FP32.
-LARGEST_WEIGHT = 1e15
+MAX_WEIGHT = 1e15
 _HEADER_KEY, _STORAGE_KEY = "roadseg", "roadseg:storage"
 _VARIANCE = ".running_var"
 # The last layer, which is adapted to other classes.
@@ -160,7 +160,7 @@ def is_made_elsewhere(path: str) -> bool:
     try:
         with Path(path).open("rb") as file:
             header_bytes = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(header_bytes)) if header_bytes <= LARGEST_HEADER_BYTES else None
+            header = json.loads(file.read(header_bytes)) if header_bytes <= MAX_HEADER_BYTES else None
     except (OSError, ValueError, RecursionError):
         return False
     metadata = header.get("__metadata__", {}) if isinstance(header, dict) else None
@@ -248,7 +248,7 @@ def check_numbers(weights: dict[str, torch.Tensor], path: str) -> None:
 
 def _is_within(tensor: torch.Tensor, name: str) -> bool:
     low, high = map(float, tensor.aminmax())  # NaN if any is
-    return (0 if name.endswith(_VARIANCE) else -LARGEST_WEIGHT) <= low and high <= LARGEST_WEIGHT
+    return (0 if name.endswith(_VARIANCE) else -MAX_WEIGHT) <= low and high <= MAX_WEIGHT
 
 
 def check_file(path: str) -> None:
@@ -266,7 +266,7 @@ def check_file(path: str) -> None:
         raise ModelFileError(f"The model {path} cannot be opened ({reason}).", "Choose a model file.") from error
     if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
         raise ModelFileError(f"The model {path} is no file, and cannot be opened.", "Choose a model file.")
-    if status.st_size > LARGEST_BYTES:
+    if status.st_size > MAX_BYTES:
         raise ModelFileError(
             f"{path} has {status.st_size / 1e9:.1f} GB, which is too large for a RoadSeg model.", "Choose another file."
         )
@@ -292,7 +292,7 @@ def _refuse_other_kinds(path: str) -> None:
             f"{path} is a pickled PyTorch file. Such files can run code when they are opened, so RoadSeg never does.",
             "Choose a .safetensors model made by RoadSeg.",
         )
-    if int.from_bytes(start[:8], "little") > LARGEST_HEADER_BYTES:
+    if int.from_bytes(start[:8], "little") > MAX_HEADER_BYTES:
         raise ModelFileError(
             f"{path} is damaged or no model file: its header would be too long.", "Copy it anew or choose another."
         )

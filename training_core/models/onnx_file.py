@@ -24,7 +24,7 @@ from torch import nn
 from ..errors import ModelFileError, shown
 from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX
 from .model_card import ModelCard, card_from_text
-from .model_file import LARGEST_WEIGHT, check_file, load_model
+from .model_file import MAX_WEIGHT, check_file, load_model
 
 SUFFIX = ".onnx"
 INPUT, OUTPUT = "image", "probability"
@@ -32,9 +32,9 @@ OPSET = 17
 # The oldest set of operators with all that RoadSeg's models have.
 _OLDEST_OPSET = 13
 # A quantized U-Net on the largest encoder has some 2000 nodes.
-_MOST_NODES = 20_000
+_MAX_NODES = 20_000
 # What a layer returns for an image of _TRIED_PX squared has at most so many numbers for each of its pixels.
-_TRIED_PX, _MOST_PER_PX = 64, 1024
+_TRIED_PX, _MAX_PER_PX = 64, 1024
 _CARD_KEY = "roadseg"
 _QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear"})
 _LAYERS = _QUANTIZING | {
@@ -215,7 +215,7 @@ def _read_card(model: ModelProto, path: str) -> ModelCard:
 def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
     """Raise ModelFileError unless the graph matches the card, is self-contained, and has only known layer types."""
     graph = model.graph
-    if len(graph.node) > _MOST_NODES:
+    if len(graph.node) > _MAX_NODES:
         raise ModelFileError(
             f"{path} has {len(graph.node)} nodes, more than any RoadSeg model.", "Choose one made by Export a model."
         )
@@ -264,7 +264,7 @@ def _check_weights(model: ModelProto, path: str) -> None:
             low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise _damaged(path) from error
-        if not ((0 if name in variances else -LARGEST_WEIGHT) <= low and high <= LARGEST_WEIGHT):
+        if not ((0 if name in variances else -MAX_WEIGHT) <= low and high <= MAX_WEIGHT):
             raise ModelFileError(
                 f"The weights {shown(name)} in {path} hold values that are no numbers, or out of any range.",
                 "Copy the model anew, train it again, or choose another.",
@@ -291,7 +291,7 @@ def _check_shapes(model: ModelProto, path: str) -> None:
     sizes = [
         math.prod(extent.dim_value for extent in value.type.tensor_type.shape.dim) for value in inferred.value_info
     ]
-    if max(sizes, default=0) > _MOST_PER_PX * _TRIED_PX**2:
+    if max(sizes, default=0) > _MAX_PER_PX * _TRIED_PX**2:
         raise ModelFileError(
             f"A layer of {path} returns far more than any of a RoadSeg model.", "Choose one made by Export a model."
         )

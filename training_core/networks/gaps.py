@@ -20,7 +20,7 @@ from .surroundings import Surroundings
 _SHORT_GAP, _SHORT_GAP_TURN = 0.3, 1.5
 # Directions in degrees from straight ahead in which a dead end is extended, the first that meets an edge; but for
 # straight ahead the edge must be crossed at this angle at least, as a road that runs alongside is not.
-_RAY_ANGLES, _LEAST_CROSSING_ANGLE = (0, -10, 10, -20, 20), 45.0
+_RAY_ANGLES, _MIN_CROSSING_ANGLE = (0, -10, 10, -20, 20), 45.0
 # Ends are joined only if the way around along the network is at least this many times as long.
 WAY_AROUND = 4.0
 
@@ -154,7 +154,7 @@ def first_met(
     back_m = np.where(is_first, along_m, graph.lengths()[edge] - along_m)
     fits = (distance_m > 0) & ((ends.edge[end] != edge) | (back_m >= WAY_AROUND * distance_m))
     is_aside = ray >= len(ends.node)
-    fits &= ~is_aside | (_crossing_angles(shapes[met], along_m, heading[ray]) >= _LEAST_CROSSING_ANGLE)
+    fits &= ~is_aside | (_crossing_angles(shapes[met], along_m, heading[ray]) >= _MIN_CROSSING_ANGLE)
     order = np.flatnonzero(fits)
     order = order[np.lexsort((distance_m[order], np.abs(angle[ray[order]]), end[order]))]
     nearest = order[np.unique(end[order], return_index=True)[1]]

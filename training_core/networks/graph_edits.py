@@ -11,7 +11,7 @@ import numpy as np
 import shapely
 
 from .graph import Graph, join_nodes, select_edges
-from .ways import Ways, straight_ways
+from .paths import Ways, straight_ways
 
 # Places closer together than this, in the unit of length, are one.
 _SAME_PLACE = 1e-6

@@ -23,7 +23,7 @@ GAP, DEAD_END, APART = "gap not joined", "dead end removed", "component apart"
 # Shortest paths run between so many places, evenly along all roads; sources and gaps at a time, to bound memory.
 _PLACES, _SOURCES, _GAPS = 128, 16, 64
 # How far around a component others are looked for, and of how many components, the longest, at most.
-_REACHES_M, _MOST_APART = (50.0, 200.0), 1000
+_REACHES_M, _MAX_APART = (50.0, 200.0), 1000
 # Breaks closer together than this are one place to check.
 _SAME_PLACE_M = 15.0
 
@@ -114,7 +114,7 @@ def _ways_between_components(
     has_gap[between[:, between[0] != between[1]]] = True
     has_gap[length_m.argmax()] = True
     apart = np.flatnonzero(~has_gap)
-    longest = apart[np.argsort(-length_m[apart], kind="stable")[:_MOST_APART]]
+    longest = apart[np.argsort(-length_m[apart], kind="stable")[:_MAX_APART]]
     lines = _to_nearest_others(graph, longest)
     ends = shapely.get_coordinates(lines).reshape(-1, 2, 2)
     ways = surroundings.ways(ends[:, 0], ends[:, 1])

@@ -18,14 +18,14 @@ from .gaps import WAY_AROUND, first_met
 from .graph import Graph
 from .graph_edits import link, split_edges
 from .link_model import features, link_probability
+from .paths import Ways, straight_ways
 from .shortest_paths import make_paths
 from .surroundings import Surroundings
-from .ways import Ways, straight_ways
 
 # No road turns by more than this, in degrees, to begin a link.
 _WIDEST_TURN = 100.0
 # So many roads around a dead end are looked at, the nearest; and no dead end with more of them around, itself included.
-_MOST_ROADS, _MOST_ENDS = 6, 8
+_MAX_ROADS, _MAX_ENDS = 6, 8
 # A link to a road's end is one to a dead end.
 _AT_END_M = 0.5
 _SOURCES = 64  # of shortest paths at a time
@@ -112,7 +112,7 @@ def _without_crowds(ends: DeadEnds, reach_m: float) -> DeadEnds:
     if not len(ends.node):
         return ends
     around = KDTree(ends.place).query_ball_point(ends.place, reach_m, return_length=True)
-    kept = around <= _MOST_ENDS
+    kept = around <= _MAX_ENDS
     return DeadEnds(ends.node[kept], ends.edge[kept], ends.place[kept], ends.ahead[kept])
 
 
@@ -149,7 +149,7 @@ def _nearest_roads(
     order = np.lexsort((*shapely.get_coordinates(nearest).T, np.round(distance_m, TIE_DIGITS), end))
     order = order[ends.edge[end[order]] != edges[road[order]]]
     rank = np.arange(len(order)) - np.searchsorted(end[order], end[order])
-    order = order[rank < _MOST_ROADS]
+    order = order[rank < _MAX_ROADS]
     return end[order], edges[road[order]], shapely.get_coordinates(nearest[order])
 
 

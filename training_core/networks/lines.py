@@ -4,7 +4,7 @@ Scope: layers, coordinate systems and fields. Independent of how lines are conne
 
 The plane is the azimuthal equidistant projection around the middle of all the layers. From there distances are exact;
 across that direction they come out too long by c² / 6, where c is the distance from the middle in Earth radii: by
-0.4 mm in a kilometer 10 km away, and by 16 cm in a kilometer at `LARGEST_RADIUS_M`.
+0.4 mm in a kilometer 10 km away, and by 16 cm in a kilometer at `MAX_RADIUS_M`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..geodata.projection import projected
 from ..geodata.vectors import read_layer, refuse_tangles, require_fields, require_geometry
 from ..jobs import METERS_PER_SECOND
 
-LARGEST_RADIUS_M = 200_000.0
+MAX_RADIUS_M = 200_000.0
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 # Values of a bridge field for a road that is not a bridge. SpaceNet has 1 for a bridge, 2 for none and 3 for unknown;
 # OpenStreetMap has yes or a kind of bridge, and its shapefiles T and F.
@@ -158,7 +158,7 @@ def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyp
     Raises
     ------
     LabelError
-        The layers reach farther than `LARGEST_RADIUS_M` from their middle.
+        The layers reach farther than `MAX_RADIUS_M` from their middle.
     """
     places = np.concatenate([shapely.get_coordinates(_project(layer, _GEOGRAPHIC)) for layer in layers])
     longitude, latitude = np.radians(places).T
@@ -170,10 +170,10 @@ def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyp
     middle = np.degrees([np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))])
     plane = pyproj.CRS.from_dict({"proj": "aeqd", "lon_0": middle[0], "lat_0": middle[1], "datum": "WGS84"})
     reach_m = max(np.hypot(*shapely.get_coordinates(_project(layer, plane)).T).max() for layer in layers)
-    if not reach_m <= LARGEST_RADIUS_M:
+    if not reach_m <= MAX_RADIUS_M:
         raise LabelError(
             f"The lines of {of} reach {reach_m / 1000:,.0f} km from their middle, too far to measure in one plane.",
-            f"Check the layers' coordinate systems, or take parts within {LARGEST_RADIUS_M / 1000:.0f} km of a place.",
+            f"Check the layers' coordinate systems, or take parts within {MAX_RADIUS_M / 1000:.0f} km of a place.",
         )
     return plane
 
@@ -192,7 +192,7 @@ def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
     -------
     BaseGeometry
     """
-    reach_m = LARGEST_RADIUS_M
+    reach_m = MAX_RADIUS_M
     return shapely.union_all(valid(projected(layer, plane, (-reach_m, -reach_m, reach_m, reach_m))))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import shapely
 
-from .ways import Ways
+from .paths import Ways
 
 # The worst evidence is the least mean of so many vertices in a row.
 _STRETCH = 3

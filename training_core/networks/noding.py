@@ -29,7 +29,7 @@ from .lines import Lines
 # Crossings closer together than this are one: rounding may put the crossing of three lines so far apart.
 _SAME_M = 1e-3
 # Roads meet in a few places for each segment; where there are more than so many, and so many in all, it is no network.
-MOST_MEETINGS_PER_SEGMENT, MOST_MEETINGS = 20, 200_000
+MAX_MEETINGS_PER_SEGMENT, MAX_MEETINGS = 20, 200_000
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
     Raises
     ------
     LabelError
-        They meet in more places than `MOST_MEETINGS`, and than `MOST_MEETINGS_PER_SEGMENT` allows.
+        They meet in more places than `MAX_MEETINGS`, and than `MAX_MEETINGS_PER_SEGMENT` allows.
     """
     if not len(lines):
         return EMPTY, np.zeros(0, dtype=np.int64)
@@ -109,7 +109,7 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
 
 
 def _node(segments: _Segments, may_cut: np.ndarray, tolerance_m: float) -> tuple[Graph, np.ndarray]:
-    limit = max(MOST_MEETINGS, MOST_MEETINGS_PER_SEGMENT * len(segments.shapes))
+    limit = max(MAX_MEETINGS, MAX_MEETINGS_PER_SEGMENT * len(segments.shapes))
     ends = _link_ends(_line_ends(segments), tolerance_m, limit)
     touched = _cut_by_ends(segments, may_cut, ends, tolerance_m, limit)
     crossed = _cut_by_crossings(segments, may_cut, ends, tolerance_m, limit)

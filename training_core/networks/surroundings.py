@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .graph import Graph
-from .ways import Ways, straight_ways
+from .paths import Ways, straight_ways
 
-_LEAST_ODDS = 1 / 254
+_MIN_ODDS = 1 / 254
 
 
 def _zero(points: np.ndarray) -> np.ndarray:
@@ -90,5 +90,5 @@ def log_odds(probability: np.ndarray) -> np.ndarray:
 
     NaN counts as 0.
     """
-    bounded = np.clip(np.nan_to_num(probability, nan=0.0), _LEAST_ODDS, 1 - _LEAST_ODDS)
+    bounded = np.clip(np.nan_to_num(probability, nan=0.0), _MIN_ODDS, 1 - _MIN_ODDS)
     return np.log(bounded / (1 - bounded))

@@ -43,7 +43,7 @@ from ..system.versions import versions
 
 PANELS = 6
 # The result is one line of text; scores of more images or areas than this are in the files alone.
-MOST_ROWS = 200
+MAX_ROWS = 200
 
 
 def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def run(job: Evaluate, reporter: Reporter) -> dict[str, Any]:
         if "report" in staged:
             reporter.progress(0.98, "Writing the report")
             write_evaluation_report(evaluation.to_record(reporter.warnings), staged["report"])
-    brief = {name: rows for name, rows in document.items() if not (isinstance(rows, list) and len(rows) > MOST_ROWS)}
+    brief = {name: rows for name, rows in document.items() if not (isinstance(rows, list) and len(rows) > MAX_ROWS)}
     return {**paths, **brief}
 
 

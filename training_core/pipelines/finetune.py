@@ -81,7 +81,7 @@ from ..system.prefetch import preload
 from ..system.versions import versions
 
 # An image is not upsampled by more than this, each way, for its base model: it would show no more than before.
-LARGEST_ENLARGEMENT = 4.0
+MAX_ENLARGEMENT = 4.0
 PANELS = 6
 # Share of the time budget that each of these may take, or is left out: halo measurement, report.
 EXTRAS_SHARE = 0.05
@@ -377,7 +377,7 @@ def _resolution_m(job: FineTune, base: Optional[ModelCard], reporter: Reporter) 
         return job.resolution_m
     with open_raster(job.rasters[0]) as dataset:
         own_m = grid_of(dataset).resolution_m
-    if own_m <= LARGEST_ENLARGEMENT * base.resolution_m:
+    if own_m <= MAX_ENLARGEMENT * base.resolution_m:
         return base.resolution_m
     reporter.warning(
         f"The ground resolution of {job.rasters[0]} is {own_m:.3g} m, that of the base model "

@@ -19,7 +19,7 @@ import shapely
 from torch import nn
 
 from ..events import Reporter
-from ..extraction.doubts import is_too_dense
+from ..extraction.sanity_checks import is_too_dense
 from ..geodata.grid import Grid
 from ..geodata.raster_files import with_sources
 from ..geodata.vectors import check_vector_output, read_area, write_in_parts

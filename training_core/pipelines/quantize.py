@@ -32,7 +32,7 @@ from ..system import processor
 from ..system.outputs import Outputs
 from ..system.versions import versions
 
-LARGEST_LOSS, LEAST_AGREEMENT = 0.005, 0.995
+MAX_LOSS, MIN_AGREEMENT = 0.005, 0.995
 # As measured (benchmarks/README.md).
 WITHOUT_VNNI = (
     "This processor has no VNNI, which multiplies 8-bit integers. Expect the quantized model to be about twice as fast "
@@ -64,9 +64,9 @@ class Comparison:
     def is_good(self) -> bool:
         """Whether the quantized model may replace the original."""
         if self.iou is None:
-            return self.agreement >= LEAST_AGREEMENT
-        keeps_paths = self.apls is None or self.apls_before - self.apls <= LARGEST_LOSS
-        return keeps_paths and self.iou_before - self.iou <= LARGEST_LOSS
+            return self.agreement >= MIN_AGREEMENT
+        keeps_paths = self.apls is None or self.apls_before - self.apls <= MAX_LOSS
+        return keeps_paths and self.iou_before - self.iou <= MAX_LOSS
 
     def __str__(self) -> str:
         share = f"{self.agreement:.2%} of the pixels unchanged"

@@ -22,9 +22,9 @@ from ..events import Reporter
 from ..geodata.sources import source_name
 from ..geodata.vectors import check_vector_output, read_area, write_layers
 from ..jobs import ScoreNetwork
+from ..networks.buffer_matching import Stretches, near, rest
 from ..networks.lines import LineFields, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
-from ..networks.stretches import Stretches, near, rest
 from ..reports.score_report import NetworkRecord, NetworkSummary, write_network_report
 from ..system.outputs import Outputs
 from ..system.timing import Stages

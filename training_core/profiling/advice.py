@@ -14,14 +14,14 @@ from .rule import Context, Rule
 
 # More would not be read. What is left out has the smallest estimates; some places are kept for what has none, since a
 # container's quota can cost more than all that can be estimated.
-MOST, MOST_UNKNOWN = 8, 4
+MOST, MAX_UNKNOWN = 8, 4
 
 
 def advise(runs: Sequence[Run], limits: Limits, engines_at_hand: Iterable[str] = ()) -> tuple[Advice, ...]:
     """Return advice on the first run of each task, training and inference; the others are what it compares with.
 
     Gains are estimated one by one, by the run's own numbers (Amdahl's law), and do not add up. None is below
-    `rule.LEAST_GAIN`, but for those of 0, which are unknown and come last.
+    `rule.MIN_GAIN`, but for those of 0, which are unknown and come last.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def advise(runs: Sequence[Run], limits: Limits, engines_at_hand: Iterable[str] =
     of_machine = _largest_of_each(lambda piece: piece.rule, _found(machine_rules.RULES, main_runs, context))
     of_runs = _found(choice_rules.RULES + step_rules.RULES, main_runs, context)
     found = _largest_of_each(_what_to_do, [*of_machine, *of_runs])
-    unknown = [piece for piece in found if not piece.gain][:MOST_UNKNOWN]
+    unknown = [piece for piece in found if not piece.gain][:MAX_UNKNOWN]
     estimated = [piece for piece in found if piece.gain][: MOST - len(unknown)]
     return (*estimated, *unknown[: MOST - len(estimated)])
 

@@ -40,8 +40,8 @@ from .subjects import Subject
 
 # The first steps prepare weights and kernels, and those after them still get memory from the system until its gaps fit
 # what a step takes.
-_LEAST_WARM_UP, _MOST_WARM_UP, _WARM_UP_SHARE = 2, 12, 0.15
-_MOST_ROUNDS = 20
+_MIN_WARM_UP, _MAX_WARM_UP, _WARM_UP_SHARE = 2, 12, 0.15
+_MAX_ROUNDS = 20
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
     """
     began_s = time.perf_counter()
     end_s = began_s + limit_s
-    for number in range(_MOST_WARM_UP):
-        if number < _LEAST_WARM_UP or time.perf_counter() < began_s + _WARM_UP_SHARE * limit_s:
+    for number in range(_MAX_WARM_UP):
+        if number < _MIN_WARM_UP or time.perf_counter() < began_s + _WARM_UP_SHARE * limit_s:
             step_s = _steps(subject, 1, reporter)[0]
     plan = _USUAL if time.perf_counter() + _USUAL.steps * step_s < end_s else _FEWEST
     if time.perf_counter() + plan.steps * step_s > end_s:
@@ -153,7 +153,7 @@ def _title(subject: Subject) -> str:
 
 def _is_round_affordable(plan: _Plan, rounds: int, plain_s: Sequence[float], end_s: float) -> bool:
     """Whether another round, and the traced steps after it, end in time; the fewest rounds are done in any case."""
-    if not plan.rounds <= rounds < _MOST_ROUNDS:
+    if not plan.rounds <= rounds < _MAX_ROUNDS:
         return rounds < plan.rounds
     needed_s = (2 * plan.a_round + plan.traced) * statistics.median(plain_s)
     return time.perf_counter() + needed_s < end_s

@@ -13,10 +13,10 @@ import torch
 
 from .rates import Work, best_times_s, using_threads
 
-MOST_BYTES = 1 << 30
-LARGEST_SHARE_OF_MEMORY = 1 / 4
+MAX_BYTES = 1 << 30
+MAX_SHARE_OF_MEMORY = 1 / 4
 # STREAM's rule is four times the cache; where that is unknown or small, four times this.
-LEAST_CACHE_BYTES = 16 << 20
+MIN_CACHE_BYTES = 16 << 20
 SCALAR = 3.0
 # PyTorch gives a thread no less than this.
 GRAIN = 1 << 15
@@ -39,8 +39,8 @@ def array_bytes(cache_bytes: int, available_bytes: int) -> int:
     int
         Four times the cache, or less where memory is short or the cache very large: there it counts as memory.
     """
-    most = min(MOST_BYTES, int(available_bytes * LARGEST_SHARE_OF_MEMORY)) // 3
-    return min(4 * max(cache_bytes, LEAST_CACHE_BYTES), most)
+    most = min(MAX_BYTES, int(available_bytes * MAX_SHARE_OF_MEMORY)) // 3
+    return min(4 * max(cache_bytes, MIN_CACHE_BYTES), most)
 
 
 def memory_works(size_bytes: int) -> dict[str, Work]:

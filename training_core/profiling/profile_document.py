@@ -24,7 +24,7 @@ from ..jobs.untrusted_json import parse
 from .profile import Profile, Run
 
 FORMAT = "roadseg-profile-1"
-LARGEST_BYTES, LONGEST_TEXT = 50_000_000, 10_000
+MAX_BYTES, LONGEST_TEXT = 50_000_000, 10_000
 # The options of a run; those at the top level are the job's.
 _RUN_OPTIONS = "step_options"
 _TRACED = "time_line"  # only the trace holds it
@@ -86,7 +86,7 @@ def read_profile(path: str) -> Profile:
         status = Path(path).stat()
         if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
             raise JobError(f"The profile {path} is no regular file.", remedy)
-        if status.st_size > LARGEST_BYTES:
+        if status.st_size > MAX_BYTES:
             raise JobError(f"{path} has {status.st_size / 1e6:.0f} MB, far too many for a profile.", remedy)
         return from_document(parse(Path(path).read_bytes().decode("utf-8")))
     except OSError as error:

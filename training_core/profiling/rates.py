@@ -17,9 +17,9 @@ import torch
 from ..events import Reporter
 from .profile import Rate
 
-MOST_COUNTS = 5
+MAX_COUNTS = 5
 # One timing may be disturbed by another process.
-LEAST_TURNS = 3
+MIN_TURNS = 3
 # And one measurement by something that takes a second.
 PASSES = 2
 
@@ -40,10 +40,10 @@ class Work:
 
 
 def thread_counts(threads: int) -> tuple[int, ...]:
-    """Return the numbers of threads to measure with: powers of two from 1 on and `threads`, MOST_COUNTS at most."""
+    """Return the numbers of threads to measure with: powers of two from 1 on and `threads`, MAX_COUNTS at most."""
     counts = [1 << power for power in range(threads.bit_length()) if 1 << power < threads] + [threads]
     last = len(counts) - 1
-    return tuple(dict.fromkeys(counts[round(place * last / (MOST_COUNTS - 1))] for place in range(MOST_COUNTS)))
+    return tuple(dict.fromkeys(counts[round(place * last / (MAX_COUNTS - 1))] for place in range(MAX_COUNTS)))
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def best_times_s(
     limit_s : float
         No further call begins after this, but for the first turns.
     least : int
-        So many of the operations are timed LEAST_TURNS times, whatever it takes.
+        So many of the operations are timed MIN_TURNS times, whatever it takes.
     clock : callable
         Returns seconds.
 
@@ -83,10 +83,10 @@ def best_times_s(
     deadline_s = clock() + limit_s
     best = [math.inf] * len(operations)
     for turn in itertools.count():
-        if turn >= LEAST_TURNS and clock() >= deadline_s:
+        if turn >= MIN_TURNS and clock() >= deadline_s:
             return best
         for index, operation in enumerate(operations):
-            if clock() >= deadline_s and (turn >= LEAST_TURNS or index >= least):
+            if clock() >= deadline_s and (turn >= MIN_TURNS or index >= least):
                 break
             if math.isinf(best[index]):
                 operation()
@@ -101,7 +101,7 @@ def best_rate(works: Sequence[Work], limit_s: float, clock: Callable[[], float] 
     Parameters
     ----------
     works : sequence of Work
-        The first is timed LEAST_TURNS times at least.
+        The first is timed MIN_TURNS times at least.
     limit_s : float
         See `best_times_s`.
     clock : callable

@@ -15,7 +15,7 @@ from .profile import CONVOLUTION, Advice, Limits, PrimitiveRow, Row, Run
 
 TRAINING, INFERENCE = "training", "inference"
 # What is estimated to bring less is not worth a reader's time, nor can it be told from noise.
-LEAST_GAIN = 0.01
+MIN_GAIN = 0.01
 GUIDE, PAGE = "guide.md#where-the-time-goes", "algorithms/profile.md#advanced-parameters"
 _LABELS = {field.name: field.option.label for field in jobs.Profile.option_fields()}
 
@@ -78,7 +78,7 @@ def estimated(
     -------
     Advice, optional
     """
-    if gain < LEAST_GAIN:
+    if gain < MIN_GAIN:
         return None
     options = options or {}
     return Advice(rule, run.name, evidence, remedy, min(gain, 1.0), options, link or (PAGE if options else GUIDE))

@@ -44,10 +44,10 @@ POLL_S, CENSUS_S, CLOSE_S = 0.2, 2.0, 5.0
 # A worker that has RoadSeg loads a model in that time, and says that it fits, or why not.
 SILENT_S = 60.0
 # A task that was being done each time when so many workers died is what kills them.
-MOST_KILLS = 3
+MAX_KILLS = 3
 # A task that fails for want of room or rights on a worker is tried on another one.
 RETRIED_CODES = (OutputError.code,)
-MOST_SHOWN = 5
+MAX_SHOWN = 5
 _PROBE = f"{__package__}.dask_worker:PROBE"
 
 
@@ -162,7 +162,7 @@ class DaskFleet:
             stack.callback(self._leader.close)
             stack.callback(self._close_client)
             if not scheduler:
-                self._cluster = start_processes(self._places, MOST_KILLS, stack)
+                self._cluster = start_processes(self._places, MAX_KILLS, stack)
             self._join()
             self._stack = stack.pop_all()
 
@@ -282,7 +282,7 @@ class DaskFleet:
     def _tell(self) -> None:
         """Warn of the workers that do not fit, or raise if none does."""
         lines = [f"{address}, {'; '.join(why)}" for address, why in self._unfit.items()]
-        shown = ". ".join(lines[:MOST_SHOWN]) + (f". And {len(lines) - MOST_SHOWN} more" * (len(lines) > MOST_SHOWN))
+        shown = ". ".join(lines[:MAX_SHOWN]) + (f". And {len(lines) - MAX_SHOWN} more" * (len(lines) > MAX_SHOWN))
         if not self._fit:
             raise RuntimeEnvironmentError(
                 f"No worker of {self.name} fits this job: {shown or 'none could be prepared'}.",
@@ -298,7 +298,7 @@ class DaskFleet:
         message = event[1]
         if "begun" in message:
             self._begun[message["begun"]] += 1
-            if self._begun[message["begun"]] > MOST_KILLS:
+            if self._begun[message["begun"]] > MAX_KILLS:
                 self._alarm.set()
         elif "complaints" in message:
             self._note(message["worker"], message["name"], list(message["complaints"]))
@@ -423,7 +423,7 @@ class DaskFleet:
         if "unfit" in found:
             job.unfit += 1
             job.avoided = found["unfit"]
-            if job.unfit <= MOST_KILLS:
+            if job.unfit <= MAX_KILLS:
                 return None
             return failed(job.task, _worker_error("It came to workers that do not fit, again and again."))
         address, logs = found.pop("address"), found.pop("logs")
@@ -442,7 +442,7 @@ class DaskFleet:
             return failed(job.task, _worker_error(f"Dask could not have it done ({in_words(error)})."))
         job.kills += 1
         kills = self._begun[job.number] - job.retries
-        if kills < MOST_KILLS and job.kills < MOST_KILLS:
+        if kills < MAX_KILLS and job.kills < MAX_KILLS:
             return None  # it only waited behind another one
         return _killer(job, max(kills, job.kills))
 
@@ -451,7 +451,7 @@ class DaskFleet:
         for future, job in list(progress.under_way.items()):
             is_stuck = job.allowed is not None and living.isdisjoint(job.allowed)
             kills = self._begun[job.number] - 1
-            if is_stuck or kills - job.retries >= MOST_KILLS:
+            if is_stuck or kills - job.retries >= MAX_KILLS:
                 del progress.under_way[future]
                 with suppress(Exception):
                     self._client.cancel([future], force=True)

@@ -21,9 +21,9 @@ from typing import Any
 import distributed
 
 from .. import events
+from ..error_events import explain
 from ..errors import Cancelled, RoadSegError
 from ..events import Reporter
-from ..explanations import explain
 from ..system import processor
 from ..system.placement import Place, settle
 from . import fitness

@@ -15,9 +15,9 @@ from importlib.util import find_spec
 from typing import Any, Protocol
 
 from .. import events
+from ..error_events import explain
 from ..errors import Cancelled
 from ..events import Reporter
-from ..explanations import explain
 from .tasks import Outcome, Task
 
 Perform = Callable[[str, dict[str, Any]], dict[str, Any]]

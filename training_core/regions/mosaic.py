@@ -32,7 +32,7 @@ _DIGITS = 8
 _BIN_PX = 0.05
 _BINS = round(1 / _BIN_PX)
 # The pixels of a larger mosaic would differ in size on the ground from one end to the other; it is divided.
-LARGEST_PX = 10**11
+MAX_PX = 10**11
 # What resampling reads beyond.
 _KERNEL_PX = 4
 
@@ -281,7 +281,7 @@ def _small_enough(members: list[_Placed]) -> Iterator[list[_Placed]]:
     left, top, right, bottom = shapely.total_bounds(
         _boxes([(*offset, scene.grid.width, scene.grid.height) for scene, offset in members])
     )
-    if len(members) == 1 or (right - left) * (bottom - top) <= LARGEST_PX:
+    if len(members) == 1 or (right - left) * (bottom - top) <= MAX_PX:
         yield members
         return
     axis = 0 if right - left >= bottom - top else 1

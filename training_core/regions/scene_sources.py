@@ -23,7 +23,7 @@ from ..jobs.untrusted_json import parse
 # The field in which a tile index, as gdaltindex makes it, has the path of each tile.
 LOCATION = "location"
 # A collection of a hundred thousand items has some 300 MB.
-LARGEST_JSON_BYTES = 1 << 30
+MAX_JSON_BYTES = 1 << 30
 _JSON_SUFFIXES = (".json", ".geojson")
 _VECTOR_SUFFIXES = (".gpkg", ".shp", ".fgb", ".geojson", ".json", ".gml", ".sqlite", ".tab")
 # Media types of GeoTIFFs, cloud optimized or not, and what an image is called in a collection: the best first.
@@ -166,8 +166,8 @@ def _read_collection(path: str) -> Optional[list[Any]]:
         It is no JSON.
     """
     try:
-        if os.path.getsize(path) > LARGEST_JSON_BYTES:
-            raise ValueError(f"it has more than {LARGEST_JSON_BYTES / 1e9:.1f} GB")
+        if os.path.getsize(path) > MAX_JSON_BYTES:
+            raise ValueError(f"it has more than {MAX_JSON_BYTES / 1e9:.1f} GB")
         document = parse(Path(path).read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ImageryError(

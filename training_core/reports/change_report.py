@@ -45,7 +45,7 @@ STATUS_COLORS = {
     REACHABLE: GREEN,
 }
 # The page shows no longer table; the layer has all rows.
-_MOST_ROWS = 200
+_MAX_ROWS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +95,8 @@ def write_changes_report(record: ChangesRecord, path: Path) -> None:
         statuses=[
             (status, STATUS_COLORS[status]) for status in STATUSES if any(row["status"] == status for row in rows)
         ],
-        rows=rows[:_MOST_ROWS],
-        left_out=max(0, len(rows) - _MOST_ROWS),
+        rows=rows[:_MAX_ROWS],
+        left_out=max(0, len(rows) - _MAX_ROWS),
         has_origins=bool(record.options["origins"]),
         has_times=record.routes is not None and record.routes.time is not None,
     )

@@ -18,7 +18,7 @@ from .page import ReportRecord, write_page
 from .quantities import number, percent, quantity, seconds
 
 # The page shows no longer tables; the JSON document has all rows.
-MOST_ROWS = 25
+MAX_ROWS = 25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ def _view(run: RunComparison) -> dict[str, Any]:
     return {
         "run": run,
         "change": change(run.ratio),
-        "tables": {title: (rows[:MOST_ROWS], len(rows), _largest(rows)) for title, rows in tables.items()},
+        "tables": {title: (rows[:MAX_ROWS], len(rows), _largest(rows)) for title, rows in tables.items()},
     }
 
 

@@ -72,7 +72,7 @@ class EvaluationRecord(ModelRecord):
 
 
 # What is shown of a model's metadata.
-_LONGEST_TEXT, _MOST_ROWS = 1000, 100
+_LONGEST_TEXT, _MAX_ROWS = 1000, 100
 
 
 def write_evaluation_report(record: EvaluationRecord, path: Path) -> None:
@@ -105,7 +105,7 @@ def _describe(card: ModelCard) -> dict[str, str]:
     }
     if card.metrics:
         rows["Validation scores in training"] = _listed(card.metrics)
-    for name, value in list(card.training.items())[:_MOST_ROWS]:
+    for name, value in list(card.training.items())[:_MAX_ROWS]:
         rows[f"Training: {_shortened(name.replace('_', ' '))}"] = _plain(value)
     if card.versions:
         rows["Trained with versions"] = _listed(card.versions)

@@ -19,7 +19,7 @@ from .svg import box, drawing, fitted, words
 
 WIDTH_PX, ROW_PX = 1000.0, 26.0
 # Boxes narrower than this are drawn as one with their siblings.
-LEAST_PX = 4.0
+MIN_PX = 4.0
 _REST = "outside of modules"
 # Only a hostile document nests modules deeper.
 _DEEPEST = 24
@@ -116,13 +116,13 @@ def _blocks(module: Module, direction: str, depth: int, x: float, scale: float, 
         words_of.append(f"itself {seconds(module.self_s)}")
     yield Block(module.name, ", ".join(words_of), direction, depth, x, time_s * scale)
     inner = sorted(module.inner.values(), key=lambda each: -each.time_s)
-    wide = [each for each in inner if each.time_s * scale >= LEAST_PX]
+    wide = [each for each in inner if each.time_s * scale >= MIN_PX]
     for each in wide:
         yield from _blocks(each, direction, depth + 1, x, scale, step_s)
         x += each.time_s * scale
     narrow = inner[len(wide) :]
     rest_s = sum(each.time_s for each in narrow)
-    if rest_s * scale >= LEAST_PX / 4:
+    if rest_s * scale >= MIN_PX / 4:
         title = f"{len(narrow)} smaller ones in {module.path or module.name}: {seconds(rest_s)}"
         yield Block("other", title, direction, depth + 1, x, rest_s * scale)
 

@@ -17,7 +17,7 @@ from .svg import box, drawing, fitted, path, ticks, words
 
 WIDTH_PX, HEIGHT_PX = 1000.0, 300.0
 LEFT_PX, _TOP, _BOTTOM = 92.0, 30.0, 268.0
-_MOST_POINTS = 800
+_MAX_POINTS = 800
 
 
 def memory_curve(name: str, memory: MemoryCurve) -> str:
@@ -61,7 +61,7 @@ def points_of(memory: MemoryCurve) -> tuple[np.ndarray, np.ndarray]:
         In bytes; the largest of each group of neighbors.
     """
     count = len(memory.bytes)
-    begins = np.arange(0, count, max(1, -(-count // _MOST_POINTS)))
+    begins = np.arange(0, count, max(1, -(-count // _MAX_POINTS)))
     values = np.maximum.reduceat(np.array(memory.bytes, dtype=np.float64), begins)
     return _x(begins, count), values
 

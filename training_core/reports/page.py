@@ -23,7 +23,7 @@ from .charts import Series, line_chart
 from .colors import BLUE, GRAY, GREEN, VERMILION
 
 _TEMPLATES = Path(__file__).parents[2] / "resources" / "reports"
-_LARGEST_PANEL_PX = 512
+_MAX_PANEL_PX = 512
 # The overlays' colors by what they mean.
 _LEGEND = {
     "drawn road": overlays.LABEL_COLOR,
@@ -206,7 +206,7 @@ def pictures_of(panels: Sequence[Panel], threshold: float) -> list[dict[str, Any
 
 def _pictures_of(panel: Panel, threshold: float) -> dict[str, Any]:
     image, truth, probability = (
-        overlays.reduced(pixels, _LARGEST_PANEL_PX) for pixels in (panel.image, panel.truth, panel.probability)
+        overlays.reduced(pixels, _MAX_PANEL_PX) for pixels in (panel.image, panel.truth, panel.probability)
     )
     mask = reaches(probability, threshold)
     pictures = {

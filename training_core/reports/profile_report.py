@@ -21,7 +21,7 @@ from .roofline import roofline
 from .time_line import time_line
 
 # The page shows no longer tables; the JSON document has all rows.
-MOST_LAYERS, MOST_PRIMITIVES, MOST_ADVICE = 20, 20, 50
+MAX_LAYERS, MAX_PRIMITIVES, MAX_ADVICE = 20, 20, 50
 # How numbers are written, for templates.
 WRITERS = {
     "seconds": seconds,
@@ -100,7 +100,7 @@ def write_profile_report(profile: Profile, path: Path) -> None:
         limits=_limits_table(profile.limits),
         facts=dict(_facts(profile)),
         runs=[_view(run, profile.limits, index) for index, run in enumerate(profile.runs)],
-        advice=profile.advice[:MOST_ADVICE],
+        advice=profile.advice[:MAX_ADVICE],
         **WRITERS,
     )
 
@@ -143,8 +143,8 @@ def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
         "tables": {
             "Phases": (run.phases, len(run.phases)),
             "Kinds of operations": (run.kinds, len(run.kinds)),
-            "Layers": (run.layers[:MOST_LAYERS], len(run.layers)),
-            "Primitives": (run.primitives[:MOST_PRIMITIVES], len(run.primitives)),
+            "Layers": (run.layers[:MAX_LAYERS], len(run.layers)),
+            "Primitives": (run.primitives[:MAX_PRIMITIVES], len(run.primitives)),
         },
         "kinds": [(kind, kind_color(kind)) for kind in KIND_COLORS if kind in kinds],
         "phases": [(phase, phase_color(phase)) for phase, _, _ in run.time_line.phases if phase in PHASE_COLORS],

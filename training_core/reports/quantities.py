@@ -11,7 +11,7 @@ from typing import Optional
 _PREFIXES = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 NONE = "\u2013"
 # Shorter times are the rounding of differences.
-_LEAST_S = 5e-10
+_MIN_S = 5e-10
 # Between a number and its unit, so that no line ends there.
 _SPACE, _MINUS = "\u00a0", "\u2212"
 
@@ -32,7 +32,7 @@ def quantity(value: Optional[float], unit: str) -> str:
 
 def seconds(value: Optional[float]) -> str:
     """Return a time in three digits: 1.23 s, 45.6 ms, 7.89 µs; 0 s below half a nanosecond."""
-    return quantity(value if value is None or abs(value) > _LEAST_S else 0.0, "s")
+    return quantity(value if value is None or abs(value) > _MIN_S else 0.0, "s")
 
 
 def percent(share: Optional[float]) -> str:

@@ -34,9 +34,9 @@ STATUSES = {
 }
 _UNFILLED = (OUTSIDE, WAITING)
 # The page has no longer tables and lists; the index of scenes has all rows.
-_MOST_ROWS, _MOST_WORKERS, _MOST_WARNINGS, _MOST_NAMES = 200, 24, 50, 5
+_MAX_ROWS, _MAX_WORKERS, _MAX_WARNINGS, _MAX_NAMES = 200, 24, 50, 5
 # Of more scenes the map shows what they cover together.
-_MOST_OUTLINES = 3000
+_MAX_OUTLINES = 3000
 # From so many lines on, they are drawn thinner.
 _DENSE = 5000
 
@@ -98,13 +98,11 @@ def write_region_report(record: RegionRecord, path: Path) -> None:
         duration=_duration(sum(record.timings_s.values())),
         number=number,
         workers=workers,
-        rows=[
-            (scene, *STATUSES[scene.status], record.scene_km.get(scene.name)) for scene in record.scenes[:_MOST_ROWS]
-        ],
-        failures=failures[:_MOST_ROWS],
+        rows=[(scene, *STATUSES[scene.status], record.scene_km.get(scene.name)) for scene in record.scenes[:_MAX_ROWS]],
+        failures=failures[:_MAX_ROWS],
         left_out={
-            "rows": max(0, len(record.scenes) - _MOST_ROWS),
-            "failures": max(0, len(failures) - _MOST_ROWS),
+            "rows": max(0, len(record.scenes) - _MAX_ROWS),
+            "failures": max(0, len(failures) - _MAX_ROWS),
             "workers": workers_left_out,
         },
     )
@@ -118,7 +116,7 @@ def _map(record: RegionRecord) -> str:
         chosen = [scene for scene in placed if scene.status == status]
         shapes = np.array([scene.outline for scene in chosen], dtype=object)
         titles = [f"{scene.name}: {meaning}" for scene in chosen]
-        if len(placed) > _MOST_OUTLINES and chosen:
+        if len(placed) > _MAX_OUTLINES and chosen:
             shapes, titles = shapely.get_parts(shapely.union_all(shapes)), []
         if chosen:
             drawn[meaning] = MapAreas(shapes, color, titles, status not in _UNFILLED)
@@ -135,26 +133,26 @@ def _workers(pace: Mapping[str, WorkerPace]) -> tuple[list[tuple[str, WorkerPace
     ranked = sorted(pace.items(), key=lambda item: -item[1].megapixels_per_s)
     fastest = max((each.megapixels_per_s for each in pace.values()), default=0.0) or 1.0
     rows = [(name, each, each.megapixels_per_s / fastest) for name, each in ranked]
-    if len(rows) <= _MOST_WORKERS:
+    if len(rows) <= _MAX_WORKERS:
         return rows, 0
-    return rows[: _MOST_WORKERS // 2] + rows[-_MOST_WORKERS // 2 :], len(rows) - _MOST_WORKERS
+    return rows[: _MAX_WORKERS // 2] + rows[-_MAX_WORKERS // 2 :], len(rows) - _MAX_WORKERS
 
 
 def _short_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options without all names of a long list of scenes."""
     scenes = options["rasters"]
-    if len(scenes) <= _MOST_NAMES:
+    if len(scenes) <= _MAX_NAMES:
         return dict(options)
-    return {**options, "rasters": (*scenes[:_MOST_NAMES], f"and {len(scenes) - _MOST_NAMES:,} more")}
+    return {**options, "rasters": (*scenes[:_MAX_NAMES], f"and {len(scenes) - _MAX_NAMES:,} more")}
 
 
 def _other_warnings(record: RegionRecord) -> list[str]:
     """Return the warnings that are no failures, which have a table of their own."""
     told = tuple(failure["reason"] for failure in record.numbers["failures"])
     others = [warning for warning in record.warnings if not (told and warning.endswith(told))]
-    if len(others) <= _MOST_WARNINGS:
+    if len(others) <= _MAX_WARNINGS:
         return others
-    return [*others[:_MOST_WARNINGS], f"{len(others) - _MOST_WARNINGS:,} more are in the log."]
+    return [*others[:_MAX_WARNINGS], f"{len(others) - _MAX_WARNINGS:,} more are in the log."]
 
 
 def _course_chart(course: Sequence[tuple[float, float]]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 # A map of more lines is a page that is slow to open.
-MOST_LINES = 30_000
+MAX_LINES = 30_000
 
 
 class RoadSketch:
@@ -20,7 +20,7 @@ class RoadSketch:
         Number of lines to keep at most.
     """
 
-    def __init__(self, most: int = MOST_LINES) -> None:
+    def __init__(self, most: int = MAX_LINES) -> None:
         self._most, self._seen, self.every = most, 0, 1
         self._parts: list[np.ndarray] = []
         self._count = 0

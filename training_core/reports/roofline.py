@@ -20,8 +20,8 @@ from .svg import circle, drawing, fitted, path, width_of, words
 
 WIDTH_PX = 1000.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 106.0, 984.0, 16.0, 526.0
-_LARGEST_RADIUS_PX, _LEAST_RADIUS_PX = 15.0, 3.0
-_MOST_DOTS, _LABELED, _KEY_PX = 120, 4, 19.0
+_MAX_RADIUS_PX, _MIN_RADIUS_PX = 15.0, 3.0
+_MAX_DOTS, _LABELED, _KEY_PX = 120, 4, 19.0
 # In decades: room beside what is drawn, and the length of an axis up to which 2 and 5 are marked, too.
 _PADDING, _SHORT_AXIS = 0.2, 2.5
 _HALO = {"paint_order": "stroke", "stroke": WHITE, "stroke_width": 3, "stroke_linejoin": "round"}
@@ -130,7 +130,7 @@ def dots_of(rows: Sequence[Row], axes: Axes) -> list[Dot]:
             row,
             axes.x(row.intensity),
             axes.y(row.flop / row.time_s),
-            max(_LEAST_RADIUS_PX, _LARGEST_RADIUS_PX * math.sqrt(row.time_s / longest_s)),
+            max(_MIN_RADIUS_PX, _MAX_RADIUS_PX * math.sqrt(row.time_s / longest_s)),
         )
         for row in rows
     ]
@@ -139,7 +139,7 @@ def dots_of(rows: Sequence[Row], axes: Axes) -> list[Dot]:
 
 def _largest(rows: Sequence[Row]) -> list[Row]:
     known = [row for row in rows if (row.flop or 0) >= 1 and (row.bytes or 0) >= 1 and row.time_s > 1e-12]
-    return sorted(known, key=lambda row: -row.time_s)[:_MOST_DOTS]
+    return sorted(known, key=lambda row: -row.time_s)[:_MAX_DOTS]
 
 
 def _grid(axes: Axes) -> Iterator[str]:

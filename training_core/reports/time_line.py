@@ -19,9 +19,9 @@ from .svg import box, drawing, fitted, path, ticks, words
 WIDTH_PX = 1000.0
 LEFT_PX = 108.0
 _BAND_PX, _LANE_PX, _LOAD_PX, _GAP_PX, _AXIS_PX = 24.0, 34.0, 13.0, 8.0, 34.0
-_MOST_LOADS = 64
+_MAX_LOADS = 64
 _COLUMNS = int(WIDTH_PX - LEFT_PX)
-_LEAST_COVER = 0.25
+_MIN_COVER = 0.25
 
 
 def time_line(name: str, line: TimeLine) -> str:
@@ -47,7 +47,7 @@ def time_line(name: str, line: TimeLine) -> str:
         spans = [span for span in line.spans if span.thread == thread]
         parts += [_name(y + _LANE_PX / 2, thread), *lane(spans, y, scale)]
         y += _LANE_PX + _GAP_PX
-    for load in line.loads[:_MOST_LOADS]:
+    for load in line.loads[:_MAX_LOADS]:
         parts += [_name(y + _LOAD_PX / 2, load.name, 11), *_load(load, y, scale)]
         y += _LOAD_PX + 1
     parts += _axis(y + 4, end_s, scale)
@@ -87,7 +87,7 @@ def _merged(spans: Sequence[Span], y: float, scale: float) -> Iterator[str]:
     rows = [kinds.index(span.kind) for span in spans]
     columns = np.clip([int((span.begin_s + span.duration_s / 2) * scale) for span in spans], 0, _COLUMNS - 1)
     np.add.at(cover, (rows, columns), [span.duration_s * scale for span in spans])
-    kind = np.where(cover.sum(0) >= _LEAST_COVER, cover.argmax(0), -1)
+    kind = np.where(cover.sum(0) >= _MIN_COVER, cover.argmax(0), -1)
     begins = np.flatnonzero(np.append(True, np.diff(kind) != 0))
     for begin, end in zip(begins, np.append(begins[1:], _COLUMNS)):
         if kind[begin] >= 0:

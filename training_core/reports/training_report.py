@@ -23,7 +23,7 @@ from .colors import BLUE, PALE, VERMILION
 from .page import ImageSummary, ModelRecord, pictures_of, sweep_chart, write_page
 from .parallel_run import parallel_rows, speed_up_chart
 
-_MOST_POINTS = 600
+_MAX_POINTS = 600
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +152,7 @@ def _rate_chart(record: TrainingRecord) -> str:
 
 def _shown(count: int) -> slice:
     """Return which of `count` points are drawn."""
-    return slice(None, None, max(1, count // _MOST_POINTS))
+    return slice(None, None, max(1, count // _MAX_POINTS))
 
 
 def _validation_chart(record: TrainingRecord) -> str:

@@ -21,12 +21,12 @@ from .picture.painting import Scenery, margin_px, paint
 from .picture.sensor import BANDS, BLOCK_PX, Camera, compressed, take
 from .picture.view import Look, View
 from .plan.additions import NO_ADDITIONS, Additions, with_additions
+from .plan.biomes import choose_region
 from .plan.drafting import draft_of
 from .plan.land import plan_land
 from .plan.layouts import LAYOUTS
 from .plan.lookalikes import plan_lookalikes
 from .plan.pavement import lay_pavement
-from .plan.regions import choose_region
 from .plan.streets import plan_streets
 
 SCENE_CRS = CRS.from_epsg(32633)
@@ -34,7 +34,7 @@ _CORNER = (500_000.0, 5_400_000.0)  # map coordinates of the south-west corner, 
 TILE_PX = 512
 # How the day and the camera are drawn.
 CONDITIONS = {"fair": (Look.fair, Camera.fair), "varied": (Look.varied, Camera.varied)}
-_MOST_WORKERS = 8  # each needs some 100 MB
+_MAX_WORKERS = 8  # each needs some 100 MB
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np
     """
     starts, side = range(0, plan.size_px, TILE_PX), plan.size_px
     tiles = [(c, r, min(TILE_PX, side - c), min(TILE_PX, side - r)) for r in starts for c in starts]
-    workers = min(len(tiles), core_count(), _MOST_WORKERS)
+    workers = min(len(tiles), core_count(), _MAX_WORKERS)
     with ThreadPoolExecutor(workers) as pool:
         for first in range(0, len(tiles), workers):
             batch = tiles[first : first + workers]

@@ -17,7 +17,7 @@ from torch.optim.swa_utils import update_bn
 
 from ..errors import ImageryError
 from ..events import Reporter
-from ..geodata.model_input import LEAST_KNOWN, ModelInput, open_for_model
+from ..geodata.model_input import MIN_KNOWN, ModelInput, open_for_model
 from ..geodata.rasters import Band, Image
 from ..geodata.tiling import STRIDE_PX, Tile
 from .inference import read_piece
@@ -26,7 +26,7 @@ from .inference import read_piece
 # the deep layers, which then do not fit the tiles of a segmentation (benchmarks/README.md, Merging models).
 CHIPS, BATCH_SIZE, CHIP_PX = 64, 4, 512
 # An image of which so many chips have hardly any data is left.
-_MOST_TRIED = 256
+_MAX_TRIED = 256
 
 
 def measure_statistics(
@@ -100,12 +100,12 @@ def read_chips(image: Image, bands: tuple[Band, ...], side_px: int) -> Iterator[
     width, height = image.grid.width, image.grid.height
     across, down = -(-width // side_px), -(-height // side_px)
     rng = np.random.default_rng(0)
-    for index in rng.choice(across * down, min(across * down, _MOST_TRIED), replace=False).tolist():
+    for index in rng.choice(across * down, min(across * down, _MAX_TRIED), replace=False).tolist():
         column, row = (min(at * side_px, max(0, size - side_px))
                        for at, size in ((index % across, width), (index // across, height)))  # fmt: skip
         tile = Tile(column, row, min(side_px, width), min(side_px, height), 0, 0, 0, 0)
         piece = read_piece(tile, image.read, bands, name=image.name)
-        if piece.wanted.mean() >= LEAST_KNOWN and piece.image[0].size > STRIDE_PX**2:
+        if piece.wanted.mean() >= MIN_KNOWN and piece.image[0].size > STRIDE_PX**2:
             yield piece.image
 
 

@@ -13,7 +13,7 @@ from scipy.ndimage import distance_transform_edt
 from ..geodata.pixel_codes import BACKGROUND, CERTAIN, ROAD, lowest_byte
 
 _LEVELS = CERTAIN + 1  # of probability as bytes
-_LARGEST_COUNT = 10**15  # so that sums of counts are exact
+_MAX_COUNT = 10**15  # so that sums of counts are exact
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Confusion:
         confusion = cls()
         table = np.array(counts)
         is_table = table.shape == (2, _LEVELS) and table.dtype.kind == "i"
-        if not is_table or table.min() < 0 or table.max() > _LARGEST_COUNT:
+        if not is_table or table.min() < 0 or table.max() > _MAX_COUNT:
             raise ValueError("These are no counts by probability.")
         confusion._road, confusion._other = table
         return confusion

@@ -18,7 +18,7 @@ from torch import nn
 
 from ..errors import JobError
 from ..events import Reporter
-from ..geodata.model_input import LEAST_KNOWN, open_for_model
+from ..geodata.model_input import MIN_KNOWN, open_for_model
 from ..geodata.tiling import USUAL_HALO_PX, Tile, round_up
 from ..jobs import SegmentOptions
 from ..models.architectures import Architecture, build_network
@@ -38,7 +38,7 @@ from .work_plan import ImagePlan, read_plans
 _TRIAL_PX = 512
 # From so many tiles on it pays to prepare for their shape, and from so many cores on to try whether several tiles at
 # once are faster; for several images it always does. The trial has no more images than this.
-_MANY_TILES, _MANY_THREADS, _LARGEST_TRIAL = 4, 8, 16
+_MANY_TILES, _MANY_THREADS, _MAX_TRIAL = 4, 8, 16
 # Measuring the halo computes some 15 million pixels, which pays for an image of so many.
 MEASURED_FROM_PX = 50_000_000
 
@@ -140,7 +140,7 @@ def _trial_size(sample: ImagePlan, card: ModelCard, options: SegmentOptions, job
     """Return height and width of the trial; the halo is the one that is known before the engine is."""
     known_px = _known_halo_px(card, options)
     halo = USUAL_HALO_PX if known_px is None else known_px
-    core_px = round_up(options.tile_px) or tile_memory.LARGEST_CORE_PX
+    core_px = round_up(options.tile_px) or tile_memory.MAX_CORE_PX
     return trial_size(sample, core_px, halo, job_px, _budget(options))
 
 
@@ -199,7 +199,7 @@ def _measured_halo_px(
     width, height = min(side, grid.width), min(side, grid.height)
     with open_for_model(raster, card.input) as (image, bands):
         piece = image.read((grid.width - width) // 2, (grid.height - height) // 2, width, height)
-    if min(width, height) < 2 * USUAL_HALO_PX or piece[1].mean() < LEAST_KNOWN:
+    if min(width, height) < 2 * USUAL_HALO_PX or piece[1].mean() < MIN_KNOWN:
         reporter.log(
             f"The model file does not say which halo suffices, and {raster} shows too little: {USUAL_HALO_PX} px."
         )
@@ -258,7 +258,7 @@ def _settle(plans: list[ImagePlan], tiles: int, segmenter: Segmenter, reporter: 
     threads = torch.get_num_threads()
     streams = 1
     if tiles >= _MANY_TILES and (len(plans) > 1 or threads >= _MANY_THREADS):
-        batch = torch.zeros(max(_MANY_TILES, min(threads, _LARGEST_TRIAL)), bands, _TRIAL_PX, _TRIAL_PX)
+        batch = torch.zeros(max(_MANY_TILES, min(threads, _MAX_TRIAL)), bands, _TRIAL_PX, _TRIAL_PX)
         streams = engine.settle_batches(model, batch, reporter.log)
     if tiles >= _MANY_TILES and len(plans) == 1 and streams == 1:
         first = plans[0].tiles(segmenter.core_px, segmenter.halo)[0]

@@ -28,7 +28,7 @@ BYTES_AS_READ = 8
 # The probability of each class: the model's output, a copy of it, and the mean over symmetries.
 COPIES_OF_CLASSES = 3
 # Beyond the largest, what halos save is lost on the first and the last tile, with which little other work overlaps.
-SMALLEST_CORE_PX, LARGEST_CORE_PX = 256, 2048
+SMALLEST_CORE_PX, MAX_CORE_PX = 256, 2048
 _SIZES_PX = (64, 128)
 # Memory of oneDNN itself, and all of OpenVINO's, is hidden from the ledger of tensors; measured.
 HIDDEN_BYTES_PER_PX = {FP32: 100, BF16: 270}
@@ -91,7 +91,7 @@ def core_px(predictor: Predictor, halo: int, budget_bytes: int) -> int:
     """
     side = int(px(predictor, budget_bytes) ** 0.5) - 2 * halo
     if side >= SMALLEST_CORE_PX:
-        return min(LARGEST_CORE_PX, side // STRIDE_PX * STRIDE_PX)
+        return min(MAX_CORE_PX, side // STRIDE_PX * STRIDE_PX)
     least_gb = (LIBRARY_BYTES + bytes_per_px(predictor) * (SMALLEST_CORE_PX + 2 * halo) ** 2) / 1e9
     raise ResourceError(
         f"The smallest tiles need {least_gb:.1f} GB of memory, but {budget_bytes / 1e9:.1f} GB may be used.",

@@ -19,7 +19,7 @@ import numpy as np
 from rasterio.io import DatasetReader
 
 from ..errors import ImageryError, ResourceError
-from ..geodata.grid import MOST_PX, Grid, grid_at, grid_of
+from ..geodata.grid import MAX_PX, Grid, grid_at, grid_of
 from ..geodata.model_input import ModelInput, find_bands, open_for_model
 from ..geodata.rasterize import burn_area, limit_to
 from ..geodata.rasters import open_raster
@@ -27,7 +27,7 @@ from ..geodata.tiling import Tile, tile_count, tile_grid
 from .inference import Piece, read_piece
 
 # An image that must be enlarged by more than this factor shows nothing that the model was trained on.
-LARGEST_ENLARGEMENT = 8.0
+MAX_ENLARGEMENT = 8.0
 # From here on it is worth a moment to estimate how long it will take.
 MUCH_PX = 10**8
 # Disk space for a pixel of a result at most, with overviews, draft and final file.
@@ -163,7 +163,7 @@ def fitting(dataset: DatasetReader, wanted: ModelInput, raster: str) -> tuple[tu
     """
     indexes, own = find_bands(dataset, wanted), grid_of(dataset)
     own_m, resolution_m = own.resolution_m, wanted.resolution_m
-    if own_m > LARGEST_ENLARGEMENT * resolution_m:
+    if own_m > MAX_ENLARGEMENT * resolution_m:
         width, height = (round(size * own_m / resolution_m) for size in (own.width, own.height))
         raise ImageryError(
             f"{raster} has pixels of {own_m:.3g} m on the ground, but the model was trained on pixels of "
@@ -189,7 +189,7 @@ def check_size(plans: list[ImagePlan]) -> None:
         There are too many pixels, or the results are larger than the free disk space.
     """
     px = sum(plan.px for plan in plans)
-    if px > MOST_PX:
+    if px > MAX_PX:
         raise ResourceError(
             f"There is too much to do: {px / 1e6:,.1f} megapixels.",
             "Check the image's coordinate system and resolution, or limit it by an area of interest.",

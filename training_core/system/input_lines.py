@@ -15,7 +15,7 @@ from typing import Optional
 # A line that names some ten thousand drawn roads. Of a longer one, nothing is handed over but that it was too long.
 LONGEST_LINE_BYTES = 16 << 20
 # So many lines wait; then the reader waits, and the client with it.
-MOST_WAITING = 256
+MAX_WAITING = 256
 TOO_LONG = b""
 _CHUNK_BYTES = 1 << 16
 
@@ -24,7 +24,7 @@ class InputLines:
     """Lines as they come; see `events.LineSource`."""
 
     def __init__(self) -> None:
-        self._lines: queue.Queue[Optional[bytes]] = queue.Queue(MOST_WAITING)
+        self._lines: queue.Queue[Optional[bytes]] = queue.Queue(MAX_WAITING)
         self._is_over = False
 
     def get(self, timeout_s: Optional[float]) -> Optional[bytes]:

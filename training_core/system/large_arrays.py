@@ -19,8 +19,8 @@ from ..errors import ResourceError
 from .memory import available_bytes
 
 # An array of more bytes than this, or than this share of the free memory, is memory-mapped.
-LARGEST_IN_MEMORY_BYTES = 1 << 30
-LARGEST_SHARE_OF_MEMORY = 1 / 8
+MAX_IN_MEMORY_BYTES = 1 << 30
+MAX_SHARE_OF_MEMORY = 1 / 8
 # About how many pixels a strip has.
 STRIP_PX = 1 << 24
 
@@ -41,7 +41,7 @@ def allocate(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
         The disk has no room for it.
     """
     size_bytes = math.prod(shape) * np.dtype(dtype).itemsize
-    if size_bytes <= min(LARGEST_IN_MEMORY_BYTES, LARGEST_SHARE_OF_MEMORY * available_bytes()):
+    if size_bytes <= min(MAX_IN_MEMORY_BYTES, MAX_SHARE_OF_MEMORY * available_bytes()):
         return np.empty(shape, dtype)
     folder = tempfile.gettempdir()
     try:

@@ -11,8 +11,8 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.plain_apls import plain_apls
-from support.road_graphs import graphs_of, noded, roads_of, town, vegas
+from tests.core.support.plain_apls import plain_apls
+from tests.core.support.road_graphs import graphs_of, noded, roads_of, town, vegas
 from training_core.comparison.apls import control_places, score_apls
 from training_core.events import Reporter
 from training_core.networks.graph import EMPTY

@@ -8,7 +8,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.road_graphs import town
+from tests.core.support.road_graphs import town
 from training_core.comparison.changes import DISPLACED, INTACT, UNMATCHED, Limits, classify_changes
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import as_drawn

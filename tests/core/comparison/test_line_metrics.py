@@ -8,10 +8,10 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.road_graphs import graphs_of, roads_of, town, vegas
+from tests.core.support.road_graphs import graphs_of, roads_of, town, vegas
 from training_core.comparison.line_metrics import score_lines
+from training_core.networks.buffer_matching import near, rest
 from training_core.networks.road_graph import Places, contracted
-from training_core.networks.stretches import near, rest
 
 LINE = [(0, 0), (100, 0)]
 

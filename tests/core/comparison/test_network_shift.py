@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import shapely
 
-from support.road_graphs import town
+from tests.core.support.road_graphs import town
 from training_core.comparison.network_shift import measure_shift, move_closer
 from training_core.networks.lines import make_lines
 from training_core.networks.road_graph import as_drawn

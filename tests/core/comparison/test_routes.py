@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import shapely
 
-from support.road_graphs import roads_of, town
+from tests.core.support.road_graphs import roads_of, town
 from training_core.comparison import routes
 from training_core.comparison.open_roads import add_linked
 from training_core.events import Reporter

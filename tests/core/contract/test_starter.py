@@ -5,7 +5,7 @@ import threading
 import pytest
 from click.testing import CliRunner
 
-from support.towns import plant_model
+from tests.core.support.towns import plant_model
 from training_core import cli, worker
 from training_core.errors import ModelFileError
 from training_core.events import Error, Result

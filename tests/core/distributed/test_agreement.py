@@ -1,7 +1,7 @@
 import re
 
-from support.agreeing import agree
-from support.ranks import run_ranks
+from tests.core.support.agreeing import agree
+from tests.core.support.ranks import run_ranks
 
 
 def test_ranks_begin_together_or_not_at_all():

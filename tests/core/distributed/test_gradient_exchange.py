@@ -1,7 +1,7 @@
 import torch
 
-from support.collectives import sum_gradients
-from support.ranks import run_ranks
+from tests.core.support.collectives import sum_gradients
+from tests.core.support.ranks import run_ranks
 
 
 def test_gradients_of_all_rounds_are_summed_on_all_ranks():

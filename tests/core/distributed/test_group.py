@@ -2,8 +2,8 @@ import sys
 
 import torch
 
-from support.collectives import split_up, talk
-from support.ranks import run_ranks
+from tests.core.support.collectives import split_up, talk
+from tests.core.support.ranks import run_ranks
 from training_core.distributed.group import Group
 
 

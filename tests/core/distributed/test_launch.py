@@ -6,7 +6,7 @@ import threading
 import psutil
 import pytest
 
-from support.rank_parts import play
+from tests.core.support.rank_parts import play
 from training_core import events
 from training_core.distributed.launch import launch
 from training_core.errors import RoadSegError

@@ -14,8 +14,8 @@ from rasterio.crs import CRS
 from rasterio.features import rasterize
 from shapely.geometry import box
 
-from support.graphs import lines
-from support.rasters import NORTH_UP, UTM, write_raster
+from tests.core.support.graphs import lines
+from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from training_core.errors import ImageryError
 from training_core.events import Reporter
 from training_core.extraction.line_classes import class_votes, elected, percentile_class

@@ -17,7 +17,7 @@ from rasterio.features import rasterize
 from scipy import ndimage
 from shapely.geometry import LineString, Point, box
 
-from support.rasters import NORTH_UP, UTM
+from tests.core.support.rasters import NORTH_UP, UTM
 from training_core.events import Reporter, Warning
 from training_core.extraction.road_extraction import extract_network
 from training_core.geodata.grid import Grid

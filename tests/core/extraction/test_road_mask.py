@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from support.rasters import write_raster
+from tests.core.support.rasters import write_raster
 from training_core.errors import Cancelled, ImageryError
 from training_core.events import Reporter
 from training_core.extraction.road_mask import find_road

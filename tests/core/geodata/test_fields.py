@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shapely.geometry import LineString
 
-from support.rasters import layer
+from tests.core.support.rasters import layer
 from training_core.geodata.fields import carried_fields
 from training_core.geodata.vectors import write_layers
 

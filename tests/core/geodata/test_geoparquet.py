@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import shapely
 
-from support.rasters import layer
+from tests.core.support.rasters import layer
 from training_core.errors import OutputError
 from training_core.geodata import geoparquet
 from training_core.geodata.vectors import check_vector_output, write_in_parts, write_layers

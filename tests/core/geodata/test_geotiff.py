@@ -3,8 +3,8 @@ import pytest
 import rasterio
 from rasterio.crs import CRS
 
-from support.disks import no_more_than
-from support.rasters import NORTH_UP, UTM, write_raster
+from tests.core.support.disks import no_more_than
+from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from training_core.errors import OutputError
 from training_core.events import Reporter
 from training_core.geodata.geotiff import BandFile, check_geotiff

@@ -8,8 +8,8 @@ import pytest
 import rasterio
 import torch
 
-from support.rasters import write_raster
-from support.towns import RGB, image_of, plant_model, true_roads
+from tests.core.support.rasters import write_raster
+from tests.core.support.towns import RGB, image_of, plant_model, true_roads
 from training_core.errors import ImageryError, ModelFileError
 from training_core.events import Reporter, Warning
 from training_core.geodata.model_input import IMAGE, MODEL, ModelInput, find_bands, measure_scaling, open_for_model

@@ -7,7 +7,7 @@ import rasterio
 import shapely
 from shapely.geometry import LineString, MultiPolygon, box
 
-from support.rasters import NORTH_UP, UTM, layer
+from tests.core.support.rasters import NORTH_UP, UTM, layer
 from training_core.geodata.grid import Grid
 from training_core.geodata.projection import projected
 from training_core.geodata.rasterize import burn_area, ground_shapes, limit_to

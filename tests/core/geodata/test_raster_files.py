@@ -7,7 +7,7 @@ from rasterio.errors import NotGeoreferencedWarning
 from rasterio.shutil import copy
 from shapely import Point
 
-from support.rasters import write_layer, write_raster
+from tests.core.support.rasters import write_layer, write_raster
 from training_core.errors import ImageryError
 from training_core.geodata.raster_files import expand
 

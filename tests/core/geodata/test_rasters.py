@@ -7,7 +7,7 @@ import rasterio
 from affine import Affine
 from rasterio.enums import ColorInterp
 
-from support.rasters import NORTH_UP, UTM, write_raster
+from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from training_core.errors import ImageryError
 from training_core.geodata.grid import grid_of
 from training_core.geodata.rasters import (

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rasterio.features import rasterize
 from shapely.geometry import LineString
 
-from support.rasters import NORTH_UP, write_raster
-from support.towns import RGB, ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
+from tests.core.support.rasters import NORTH_UP, write_raster
+from tests.core.support.towns import RGB, ROAD_M, ROADS, SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core.errors import JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter
 from training_core.geodata.grid import Grid

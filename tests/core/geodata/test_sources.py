@@ -6,7 +6,7 @@ import socket
 import numpy as np
 import pytest
 
-from support.rasters import write_layer, write_raster
+from tests.core.support.rasters import write_layer, write_raster
 from training_core.errors import ImageryError, LabelError
 from training_core.geodata.raster_files import rasters_in, with_sources
 from training_core.geodata.rasters import open_raster

@@ -6,7 +6,7 @@ import pyogrio
 import pytest
 from shapely.geometry import LineString, MultiLineString, Point, Polygon
 
-from support.rasters import UTM, layer, write_layer
+from tests.core.support.rasters import UTM, layer, write_layer
 from training_core.errors import LabelError, OutputError
 from training_core.geodata.vectors import (
     check_vector_output,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import shapely
 
-from support.disks import no_more_than
-from support.rasters import layer
+from tests.core.support.disks import no_more_than
+from tests.core.support.rasters import layer
 from training_core.errors import OutputError
 from training_core.geodata.vectors import write_in_parts, write_layers
 from training_core.geodata.written_vectors import Written, check_written, extent_of

@@ -8,8 +8,8 @@ import pytest
 from affine import Affine
 from shapely.geometry import LineString, MultiPolygon, box
 
-from support.rasters import NORTH_UP, write_layer, write_raster
-from support.towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, true_roads
+from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
+from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, true_roads
 from training_core.errors import LabelError
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import LabelOptions

@@ -7,7 +7,7 @@ from rasterio.crs import CRS
 from shapely.geometry import LineString, Point, box
 
 import training_core.system.large_arrays
-from support.rasters import NORTH_UP, layer
+from tests.core.support.rasters import NORTH_UP, layer
 from training_core.errors import LabelError
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD

@@ -12,8 +12,8 @@ import torch
 from shapely.geometry import LineString
 
 import training_core.system.large_arrays
-from support.rasters import write_layer, write_raster
-from support.towns import RGB, ROAD_M, ROADS, image_of, make_town, on_map, true_roads
+from tests.core.support.rasters import write_layer, write_raster
+from tests.core.support.towns import RGB, ROAD_M, ROADS, image_of, make_town, on_map, true_roads
 from training_core.errors import LabelError, ResourceError
 from training_core.events import Reporter
 from training_core.geodata.pixel_codes import IGNORE, ROAD
@@ -123,7 +123,7 @@ def test_bands_of_a_base_model_are_found_by_name_and_others_are_all_taken(tmp_pa
 @pytest.fixture
 def tight(monkeypatch):
     """As if memory could hold next to nothing."""
-    monkeypatch.setattr(training_core.system.large_arrays, "LARGEST_IN_MEMORY_BYTES", 1000)
+    monkeypatch.setattr(training_core.system.large_arrays, "MAX_IN_MEMORY_BYTES", 1000)
     monkeypatch.setattr(training_core.system.large_arrays, "STRIP_PX", 256 * 50)
 
 
@@ -167,7 +167,7 @@ def test_mapped_files_are_nowhere_to_be_seen(tmp_path, monkeypatch, town, tight)
 @pytest.mark.skipif(os.name != "posix", reason="TMPDIR is for POSIX systems")
 def test_a_killed_process_leaves_no_file(tmp_path):
     script = (
-        "import os, signal; from training_core.system import large_arrays; large_arrays.LARGEST_IN_MEMORY_BYTES = 0;"
+        "import os, signal; from training_core.system import large_arrays; large_arrays.MAX_IN_MEMORY_BYTES = 0;"
         "array = large_arrays.allocate((1000, 1000), 'u1'); array[:] = 7; print(type(array).__name__, flush=True);"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -13,8 +13,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from support.disks import no_more_than
-from support.towns import ROAD_M
+from tests.core.support.disks import no_more_than
+from tests.core.support.towns import ROAD_M
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune

@@ -9,7 +9,7 @@ from rasterio.crs import CRS
 
 import training_core.learning.chips
 import training_core.system.large_arrays
-from support.rasters import NORTH_UP, UTM
+from tests.core.support.rasters import NORTH_UP, UTM
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import Band
@@ -118,7 +118,7 @@ def test_a_chip_may_be_as_large_as_the_image():
 
 
 def test_of_very_many_pixels_all_parts_are_still_drawn(monkeypatch):
-    monkeypatch.setattr(training_core.learning.chips, "MOST_CENTERS", 50)
+    monkeypatch.setattr(training_core.learning.chips, "MAX_CENTERS", 50)
     monkeypatch.setattr(training_core.system.large_arrays, "STRIP_PX", 5000)
     training = with_road(400, 300, 0)
     training[394:] = ROAD

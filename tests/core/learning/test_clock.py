@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from support.towns import ROAD_M
+from tests.core.support.towns import ROAD_M
 from training_core.events import Progress, Reporter
 from training_core.jobs import FineTune
 from training_core.pipelines import finetune

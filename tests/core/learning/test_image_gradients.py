@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
-from support.bf16 import slow_if_emulated
-from support.image_losses import (
+from tests.core.support.bf16 import slow_if_emulated
+from tests.core.support.image_losses import (
     PreciseEngine,
     by_tiles,
     largest_error,
@@ -13,7 +13,7 @@ from support.image_losses import (
     step_of_ranks,
     undivided,
 )
-from support.ranks import run_ranks
+from tests.core.support.ranks import run_ranks
 from training_core.errors import JobError
 from training_core.geodata.pixel_codes import BACKGROUND, ROAD
 from training_core.learning.image_gradients import add_image_gradients

@@ -7,8 +7,8 @@ from torch import nn
 from torch.optim import AdamW
 from torch.profiler import ProfilerActivity, profile
 
-from support.gradient_sums import step_together
-from support.ranks import run_ranks
+from tests.core.support.gradient_sums import step_together
+from tests.core.support.ranks import run_ranks
 from training_core.jobs import FineTune
 from training_core.jobs.recipe import OPTIMIZERS
 from training_core.learning.optimizers import USUAL_RATES, build_optimizer, peak_rate, rate_at, set_rate

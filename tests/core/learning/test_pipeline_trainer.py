@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from support.pipelined_training import lose_last, show_alone, show_stage
-from support.ranks import run_ranks
-from support.shared_training import train_many
+from tests.core.support.pipelined_training import lose_last, show_alone, show_stage
+from tests.core.support.ranks import run_ranks
+from tests.core.support.shared_training import train_many
 from training_core.errors import JobError
 from training_core.jobs import FineTune
 from training_core.learning.pipeline_trainer import require_pipelines

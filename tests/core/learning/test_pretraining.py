@@ -1,5 +1,4 @@
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,12 +14,11 @@ from training_core.scenes.plan.additions import NO_ADDITIONS, Additions
 from training_core.segmentation.pixel_metrics import Confusion
 
 ROOT = Path(__file__).parents[3]
-sys.path.insert(0, str(ROOT / "scripts" / "starter"))
 
-from appearance import coarse, varied  # noqa: E402
-from chips import draw_batch, resample  # noqa: E402
-from held_out import HeldOut, calibration, ground_images, scene_images  # noqa: E402
-from pretrain import (  # noqa: E402
+from scripts.starter.appearance import coarse, varied  # noqa: E402
+from scripts.starter.chips import draw_batch, resample  # noqa: E402
+from scripts.starter.held_out import HeldOut, calibration, ground_images, scene_images  # noqa: E402
+from scripts.starter.pretrain import (  # noqa: E402
     Run,
     addition_shares,
     held_out_ground,
@@ -30,12 +28,12 @@ from pretrain import (  # noqa: E402
     teacher_predictor,
     train,
 )
-from real_ground import Ground, displaced_lines, drawn_areas, read_ground  # noqa: E402
-from recipe import ON_GROUND, Recipe  # noqa: E402
-from roadless_tiles import roadless_tiles  # noqa: E402
-from teacher import moved_lines, probability, sure_labels  # noqa: E402
-from threshold import THRESHOLDS, best_threshold, drawn_images, relaxed_f1  # noqa: E402
-from worlds import World, make_world, make_worlds  # noqa: E402
+from scripts.starter.real_ground import Ground, displaced_lines, drawn_areas, read_ground  # noqa: E402
+from scripts.starter.recipe import ON_GROUND, Recipe  # noqa: E402
+from scripts.starter.roadless_tiles import roadless_tiles  # noqa: E402
+from scripts.starter.teacher import moved_lines, probability, sure_labels  # noqa: E402
+from scripts.starter.threshold import THRESHOLDS, best_threshold, drawn_images, relaxed_f1  # noqa: E402
+from scripts.starter.worlds import World, make_world, make_worlds  # noqa: E402
 
 pytestmark = pytest.mark.slow  # the starter is trained anew once in a while
 

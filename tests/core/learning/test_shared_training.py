@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from support.ranks import run_ranks
-from support.shared_training import stop_a_follower, train_many
+from tests.core.support.ranks import run_ranks
+from tests.core.support.shared_training import stop_a_follower, train_many
 from training_core.distributed.group import Group
 from training_core.learning.sharing import parts_of_step
 

@@ -8,7 +8,7 @@ import torch
 from affine import Affine
 from rasterio.crs import CRS
 
-from support.bf16 import BF16_SLOW_IF_EMULATED
+from tests.core.support.bf16 import BF16_SLOW_IF_EMULATED
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Progress, Reporter, Warning
 from training_core.geodata.grid import Grid
@@ -16,7 +16,7 @@ from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
 from training_core.labels.labeled_images import LabeledImage
 from training_core.learning import training_loop
-from training_core.learning.history import MOST_POINTS, History, history_from_document
+from training_core.learning.history import MAX_POINTS, History, history_from_document
 from training_core.learning.optimizers import peak_rate
 from training_core.learning.trainer import PARTS, Trainer
 from training_core.learning.training_loop import VALIDATION_SHARE, Training
@@ -319,10 +319,10 @@ def test_frozen_batch_norm_keeps_all_statistics(image):
 
 def test_a_history_stays_small_and_survives_json():
     history = History()
-    for step in range(3 * MOST_POINTS):
+    for step in range(3 * MAX_POINTS):
         history.add_step(step / 2, 1.0, 0.1, 4)
     history.validations.append((5, 2.5, Scores(0.1, 0.2, 0.3, 0.4)))
-    assert len(history.steps) < MOST_POINTS and history.step == 3 * MOST_POINTS
+    assert len(history.steps) < MAX_POINTS and history.step == 3 * MAX_POINTS
     numbers = [step for step, *_ in history.steps]
     assert numbers == list(range(history.stride, history.step + 1, history.stride))
     assert history_from_document(json.loads(json.dumps(history.to_document()))) == history

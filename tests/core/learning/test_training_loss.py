@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import torch
 
-from support.joint_losses import loss_and_gradient, problem, rank_part
-from support.ranks import run_ranks
+from tests.core.support.joint_losses import loss_and_gradient, problem, rank_part
+from tests.core.support.ranks import run_ranks
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.learning.class_loss import CLASS_WEIGHT, class_loss, without_classes
 from training_core.learning.cldice_loss import REACH_PX, centerline_loss

@@ -11,7 +11,7 @@ from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.rasters import Band
 from training_core.labels.labeled_images import LabeledImage
 from training_core.labels.validation_split import split_for_validation
-from training_core.learning.validation import FEWEST_BLOCKS, HALO_PX, blocks_within, held_out_blocks, validate
+from training_core.learning.validation import HALO_PX, MIN_BLOCKS, blocks_within, held_out_blocks, validate
 from training_core.segmentation.inference import Predictor
 
 
@@ -81,7 +81,7 @@ def test_the_time_limit_leaves_the_fewest_and_the_same_first_blocks(image):
     blocks = held_out_blocks([split], 0)
     few = validate(predictor(Echo()), blocks, limit_s=0.0)
     same = validate(predictor(Echo()), blocks[: few.blocks], fewest=few.blocks, limit_s=0.0)
-    assert FEWEST_BLOCKS <= few.blocks < len(blocks) and few.px < sum(block.px for block in blocks)
+    assert MIN_BLOCKS <= few.blocks < len(blocks) and few.px < sum(block.px for block in blocks)
     assert few.confusion.counts() == same.confusion.counts()
 
 
@@ -90,7 +90,7 @@ def test_blocks_within_a_number_of_pixels(image):
     blocks = held_out_blocks([split], 0)
     most_px = sum(block.px for block in blocks[:10])
     assert blocks_within(blocks, most_px) == 10 and blocks_within(blocks, most_px - 1) == 9
-    assert blocks_within(blocks, 0) == FEWEST_BLOCKS and blocks_within(blocks, 10**9) == len(blocks)
+    assert blocks_within(blocks, 0) == MIN_BLOCKS and blocks_within(blocks, 10**9) == len(blocks)
     assert blocks_within(blocks[:2], 0) == 2
 
 

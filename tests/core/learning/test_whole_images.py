@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from rasterio.crs import CRS
 
-from support.rasters import NORTH_UP, UTM
+from tests.core.support.rasters import NORTH_UP, UTM
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.geodata.rasters import Band

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from support.towns import SIDE_PX, Town
+from tests.core.support.towns import SIDE_PX, Town
 from training_core.geodata.grid import Grid
 from training_core.geodata.model_input import find_bands
 from training_core.geodata.rasters import Image, open_raster

@@ -5,7 +5,7 @@ import pytest
 import shapely
 from rasterio.crs import CRS
 
-from support.rasters import NORTH_UP
+from tests.core.support.rasters import NORTH_UP
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import NO_DATA
 from training_core.live.corrections import correct

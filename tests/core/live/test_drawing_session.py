@@ -10,7 +10,7 @@ import pytest
 import rasterio
 from shapely.geometry import LineString, box
 
-from support.live_worker import LiveWorker
+from tests.core.support.live_worker import LiveWorker
 from training_core import events
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, Live, MakeScene

@@ -6,7 +6,7 @@ import rasterio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.towns import SIDE_PX
+from tests.core.support.towns import SIDE_PX
 from training_core.live import image_windows
 from training_core.live.image_windows import ImageWindows
 
@@ -31,7 +31,7 @@ def test_a_window_holds_what_the_file_holds_and_beyond_it_nothing(desk, column, 
 @pytest.mark.parametrize("most_bytes", [1, 20_000, 1 << 20])
 def test_the_cache_is_bounded_and_what_it_holds_is_not_read_again(desk, monkeypatch, most_bytes):
     monkeypatch.setattr(image_windows, "SQUARE_PX", 64)
-    monkeypatch.setattr(image_windows, "MOST_BYTES", most_bytes)
+    monkeypatch.setattr(image_windows, "MAX_BYTES", most_bytes)
     reads = []
 
     class Counted:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rasterio.crs import CRS
 from shapely.geometry import LineString, MultiPolygon, box
 
-from support.rasters import NORTH_UP
+from tests.core.support.rasters import NORTH_UP
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.geodata.vectors import write_layers

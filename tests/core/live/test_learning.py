@@ -5,7 +5,7 @@ import pytest
 import torch
 from shapely.geometry import box
 
-from support.towns import ROADS, SIDE_PX, on_map
+from tests.core.support.towns import ROADS, SIDE_PX, on_map
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.jobs import LabelOptions
 from training_core.live import learner as learner_module

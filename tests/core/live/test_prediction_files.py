@@ -5,7 +5,7 @@ import pytest
 import rasterio
 from rasterio.crs import CRS
 
-from support.rasters import NORTH_UP
+from tests.core.support.rasters import NORTH_UP
 from training_core.geodata.grid import Grid
 from training_core.geodata.road_raster import band_raster
 from training_core.live.prediction_files import PredictionFiles

@@ -11,7 +11,7 @@ import torch
 from rasterio.errors import RasterioIOError
 from safetensors.torch import load_file
 
-from support.towns import ROADS, on_map
+from tests.core.support.towns import ROADS, on_map
 from training_core import events
 from training_core.errors import JobError, LabelError, ModelFileError
 from training_core.events import Reporter

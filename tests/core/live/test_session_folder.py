@@ -11,7 +11,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from shapely.geometry import LineString, box
 
-from support.rasters import NORTH_UP
+from tests.core.support.rasters import NORTH_UP
 from training_core.errors import JobError
 from training_core.events import Reporter
 from training_core.geodata.grid import Grid
@@ -104,7 +104,7 @@ def test_labels_are_written_and_read_in_lines_of_limited_length(tmp_path):
         assert folder.write_labels(()) and folder.read_labels() == ()
 
 
-@pytest.mark.parametrize("limit", ["LARGEST_LABELS_BYTES", "LONGEST_LINE_BYTES"])
+@pytest.mark.parametrize("limit", ["MAX_LABELS_BYTES", "LONGEST_LINE_BYTES"])
 def test_more_labels_than_can_be_read_are_refused_with_the_limit(tmp_path, limit, monkeypatch):
     features, told = [Change("aoi", str(number), box(0, 0, number + 1, 1)) for number in range(20_000)], []
     with opened(tmp_path, told) as folder:
@@ -113,7 +113,7 @@ def test_more_labels_than_can_be_read_are_refused_with_the_limit(tmp_path, limit
         whole = (tmp_path / LABELS).read_bytes()
         monkeypatch.setattr(f"training_core.live.session_folder.{limit}", 1 << 20)
         monkeypatch.setattr("training_core.live.session_folder.LINE_FEATURES", 20_000)
-        if limit == "LARGEST_LABELS_BYTES":
+        if limit == "MAX_LABELS_BYTES":
             assert not folder.write_labels(features)
             assert f"{tmp_path / LABELS} (they are more than the 1 MiB" in told.pop().message
             assert (tmp_path / LABELS).read_bytes() == whole  # what was written before is left

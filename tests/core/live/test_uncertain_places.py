@@ -3,7 +3,7 @@
 import numpy as np
 from rasterio.crs import CRS
 
-from support.rasters import NORTH_UP
+from tests.core.support.rasters import NORTH_UP
 from training_core.geodata.grid import Grid
 from training_core.live.uncertain_places import PATCH_M, uncertain_places
 

@@ -72,7 +72,7 @@ def expected(view, gain=1.0):
 
 
 def test_a_view_is_predicted_coarsely_first_and_then_all_of_it(monkeypatch):
-    monkeypatch.setattr(view_module, "USUAL_PX", 160)
+    monkeypatch.setattr(view_module, "USUAL_PIECE_PX", 160)
     view = looking(200, 100, 700, 500)
     assert view.window == (200, 100, 500, 400)
     work_off(view, lambda view: (view.inner != NO_DATA).all())
@@ -84,7 +84,7 @@ def test_a_view_is_predicted_coarsely_first_and_then_all_of_it(monkeypatch):
 
 
 def test_the_middle_comes_first(monkeypatch):
-    monkeypatch.setattr(view_module, "USUAL_PX", 160)
+    monkeypatch.setattr(view_module, "USUAL_PIECE_PX", 160)
     view = looking(100, 100, 900, 900)
     work_off(view, lambda view: view.fraction > 0)
     _, _, width, height = view.canvas
@@ -94,8 +94,8 @@ def test_the_middle_comes_first(monkeypatch):
 
 
 def test_when_the_model_changes_what_it_said_before_stays_until_it_speaks(monkeypatch):
-    monkeypatch.setattr(view_module, "USUAL_PX", 160)
-    monkeypatch.setattr(view_module, "LARGEST_PX", 160)
+    monkeypatch.setattr(view_module, "USUAL_PIECE_PX", 160)
+    monkeypatch.setattr(view_module, "MAX_PIECE_PX", 160)
     view = looking(200, 100, 700, 500)
     work_off(view)
     view.renew(predictor(0.5))
@@ -131,7 +131,7 @@ def test_beyond_the_image_nothing_is_predicted():
 
 
 def test_of_a_huge_view_the_middle_is_predicted(monkeypatch):
-    monkeypatch.setattr(view_module, "MOST_PX", 40_000)
+    monkeypatch.setattr(view_module, "MAX_PX", 40_000)
     view = looking(-1e6, -1e6, 1e6, 1e6)
     column, row, width, height = view.window
     assert view.is_cut and width * height <= 40_000

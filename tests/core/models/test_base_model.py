@@ -9,7 +9,7 @@ import segmentation_models_pytorch as smp
 import torch
 from safetensors.torch import save_file
 
-from support.http_files import QuietHandler
+from tests.core.support.http_files import QuietHandler
 from training_core.errors import ModelFileError, RuntimeEnvironmentError
 from training_core.events import Log, Progress, Reporter
 from training_core.geodata.rasters import Band

@@ -5,7 +5,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from support.towns import plant_model
+from tests.core.support.towns import plant_model
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
 from training_core.geodata.rasters import Band
@@ -16,7 +16,7 @@ from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, load_weights, save_compact_model, save_model
 
 CONVOLUTION, HEAD = "encoder.conv1.weight", "segmentation_head.0.weight"
-LARGEST_BYTES = 24_700_000  # of the model that fine-tuning builds: room for it in the plugin's zip
+MAX_BYTES = 24_700_000  # of the model that fine-tuning builds: room for it in the plugin's zip
 
 
 def save_compactly(path, source):
@@ -61,7 +61,7 @@ def test_a_compact_file_is_a_quarter_as_large_and_says_so(stored, tmp_path):
     card = ModelCard(Architecture(), tuple(map(Band, ("red", "green", "blue"))), 0.3)
     path = tmp_path / "large.safetensors"
     save_compact_model(path, unet.state_dict(), card)
-    assert path.stat().st_size < LARGEST_BYTES
+    assert path.stat().st_size < MAX_BYTES
     assert document_of(stored[0])["roadseg:storage"] == STORAGE
     assert "roadseg:storage" not in document_of(stored[1])
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.optim import AdamW
 
-from support.bf16 import needs_bf16
+from tests.core.support.bf16 import needs_bf16
 from training_core.errors import JobError
 from training_core.learning.losses import road_loss
 from training_core.models import engines

@@ -8,7 +8,7 @@ import pytest
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
-from support.towns import RGB, plant_model
+from tests.core.support.towns import RGB, plant_model
 from training_core.errors import ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import ExportModel, FineTune, Segment

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from support.bf16 import needs_bf16
-from support.towns import plant_model
+from tests.core.support.bf16 import needs_bf16
+from tests.core.support.towns import plant_model
 from training_core.errors import JobError, ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import Evaluate, ExtractRoads, FineTune, Segment, from_options

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.optim import SGD
 
-from support.bf16 import needs_bf16
+from tests.core.support.bf16 import needs_bf16
 from training_core.learning.losses import road_loss
 from training_core.models.architectures import Architecture, build_network, freeze_stages, set_training_mode
 from training_core.models.engines import BF16, FP32, IPEX, NATIVE, NativeEngine, make_engine, why_not_ipex

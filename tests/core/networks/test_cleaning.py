@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from support.graphs import lines, traced
+from tests.core.support.graphs import lines, traced
 from training_core.extraction.smoothing import smooth
 from training_core.extraction.thinning import thin
 from training_core.extraction.tracing import trace

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.graphs import lines
+from tests.core.support.graphs import lines
 from training_core.networks.cutting import BOTTOM, LEFT, RIGHT, TOP, WITHIN, cut_to_box
 
 CROSS = lines([(5, 5), (25, 5)], [(5, 5), (5, -15)], [(5, 5), (-15, 5)], [(5, 5), (5, 25)])

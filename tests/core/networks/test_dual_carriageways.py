@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from support.graphs import lines
+from tests.core.support.graphs import lines
 from training_core.extraction.centering import tangents
 from training_core.jobs import LEFT, RIGHT, UNKNOWN
 from training_core.networks.dual_carriageways import (

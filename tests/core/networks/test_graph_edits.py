@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.graphs import lines
+from tests.core.support.graphs import lines
 from training_core.networks.chains import join_chains
 from training_core.networks.graph_edits import link, split_edges
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.graphs import lines
+from tests.core.support.graphs import lines
 from training_core.networks.junctions import (
     consolidate_junctions,
     merge_crossings,

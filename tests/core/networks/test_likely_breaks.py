@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import shapely
 
-from support.graphs import lines
+from tests.core.support.graphs import lines
 from training_core.networks.chains import join_chains
 from training_core.networks.cleaning import Removed
 from training_core.networks.graph import EMPTY
 from training_core.networks.likely_breaks import APART, DEAD_END, GAP, likely_breaks
 from training_core.networks.likely_links import Links, join_likely
+from training_core.networks.paths import Ways
 from training_core.networks.surroundings import Surroundings
-from training_core.networks.ways import Ways
 
 
 def evident(evidence):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import shapely
 
-from support.graphs import lines
+from tests.core.support.graphs import lines
 from training_core.networks.chains import join_chains
 from training_core.networks.likely_links import CONNECTED, JOINED, OTHER, UNLIKELY, join_likely
+from training_core.networks.paths import Ways, straight_ways
 from training_core.networks.surroundings import Surroundings
-from training_core.networks.ways import Ways, straight_ways
 
 REACH_M, LEAST = 45.0, 0.3
 

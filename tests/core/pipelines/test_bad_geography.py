@@ -8,7 +8,7 @@ import pytest
 from affine import Affine
 from shapely.geometry import LineString, box
 
-from support.rasters import layer, write_layer, write_raster
+from tests.core.support.rasters import layer, write_layer, write_raster
 from training_core.errors import ImageryError, LabelError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options

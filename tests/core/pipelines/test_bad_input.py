@@ -14,8 +14,8 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from shapely.geometry import Point, box
 
-from support.rasters import write_layer, write_raster
-from support.towns import Town, image_of, on_map, plant_model
+from tests.core.support.rasters import write_layer, write_raster
+from tests.core.support.towns import Town, image_of, on_map, plant_model
 from training_core.errors import ImageryError, LabelError, ModelFileError, OutputError, RoadSegError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options

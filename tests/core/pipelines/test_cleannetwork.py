@@ -12,7 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from shapely.geometry import LineString, MultiLineString
 
-from support.rasters import UTM
+from tests.core.support.rasters import UTM
 from training_core.errors import LabelError, OutputError
 from training_core.events import Reporter, Warning
 from training_core.jobs import CleanNetwork

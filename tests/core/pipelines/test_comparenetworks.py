@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from shapely import MultiPoint
 
-from support.browser import Page
-from support.disasters import ALL_OUTPUTS, GRID, X, Y, line, run, write_grid, write_points, write_river
-from support.rasters import UTM, write_layer
-from support.road_graphs import town
+from tests.core.support.browser import Page
+from tests.core.support.disasters import ALL_OUTPUTS, GRID, X, Y, line, run, write_grid, write_points, write_river
+from tests.core.support.rasters import UTM, write_layer
+from tests.core.support.road_graphs import town
 from training_core.errors import LabelError
 from training_core.events import Reporter
 from training_core.pipelines import comparenetworks

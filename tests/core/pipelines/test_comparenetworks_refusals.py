@@ -6,8 +6,8 @@ import pytest
 import shapely
 from shapely import MultiLineString
 
-from support.disasters import X, Y, line, run, write_grid, write_points, write_river
-from support.rasters import write_layer
+from tests.core.support.disasters import X, Y, line, run, write_grid, write_points, write_river
+from tests.core.support.rasters import write_layer
 from training_core.errors import Cancelled, JobError, LabelError, RoadSegError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options

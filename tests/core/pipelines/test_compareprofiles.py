@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from support.browser import Page
-from support.profiles import make_profile, make_run
+from tests.core.support.browser import Page
+from tests.core.support.profiles import make_profile, make_run
 from training_core.errors import JobError, OutputError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options

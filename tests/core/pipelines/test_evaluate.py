@@ -8,8 +8,8 @@ from affine import Affine
 from shapely import affinity
 from shapely.geometry import LineString, box
 
-from support.rasters import NORTH_UP, write_layer, write_raster
-from support.towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, plant_model
+from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
+from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, make_town, on_map, plant_model
 from training_core.errors import Cancelled, LabelError, OutputError
 from training_core.events import Progress, Reporter, Warning
 from training_core.jobs import Evaluate, Segment
@@ -241,7 +241,7 @@ def test_the_result_stays_a_line_however_many_areas_there_are(town, planted, tmp
     scores = tmp_path / "scores.json"
     result = score(**on_town(town, planted, aoi=write_layer(tmp_path / "aoi.gpkg", *squares), scores=str(scores)))
     assert "areas" not in result and len(result["images"]) == 1
-    assert len(json.loads(scores.read_text())["areas"]) == len(squares) > evaluate.MOST_ROWS
+    assert len(json.loads(scores.read_text())["areas"]) == len(squares) > evaluate.MAX_ROWS
 
 
 def test_where_there_is_no_label_there_is_no_score(planted, tmp_path):

@@ -10,8 +10,8 @@ import pytest
 import shapely
 from shapely.geometry import LineString, Point
 
-from support.rasters import UTM
-from support.road_graphs import town
+from tests.core.support.rasters import UTM
+from tests.core.support.road_graphs import town
 from training_core.errors import LabelError, OutputError
 from training_core.events import Log, Reporter, Warning
 from training_core.geodata.road_classes import OTHER_KMH, USUAL_KMH

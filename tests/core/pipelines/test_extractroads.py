@@ -6,8 +6,8 @@ import pytest
 import rasterio
 from shapely.geometry import box
 
-from support.rasters import write_layer, write_raster
-from support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
+from tests.core.support.rasters import write_layer, write_raster
+from tests.core.support.towns import ROAD_M, ROADS, SIDE_PX, image_of, on_map
 from training_core.errors import Cancelled, OutputError
 from training_core.events import Progress, Reporter, Warning
 from training_core.jobs import ExtractRoads, Segment, Vectorize

@@ -13,8 +13,8 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from shapely.geometry import LineString, box
 
-from support.rasters import NORTH_UP, write_layer, write_raster
-from support.towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, plant_model, true_roads
+from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
+from tests.core.support.towns import RGB, ROAD_M, SIDE_PX, image_of, make_town, on_map, plant_model, true_roads
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, OutputError
 from training_core.events import Log, Metric, Progress, Reporter, Warning
 from training_core.geodata.rasters import normalize

@@ -12,14 +12,14 @@ from rasterio.warp import calculate_default_transform, reproject
 from rasterio.windows import Window
 from shapely.geometry import box
 
-from support.browser import Page
-from support.cities import same_lines
-from support.http_files import serving
-from support.rasters import NORTH_UP, write_layer, write_raster
-from support.towns import image_of, true_roads
+from tests.core.support.browser import Page
+from tests.core.support.cities import same_lines
+from tests.core.support.http_files import serving
+from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
+from tests.core.support.towns import image_of, true_roads
 from training_core.errors import Cancelled, ImageryError, JobError, OutputError
 from training_core.events import Reporter, Warning
-from training_core.extraction import doubts
+from training_core.extraction import sanity_checks
 from training_core.jobs import ExtractRoads, MapRegion, Segment
 from training_core.pipelines import extractroads, mapregion, segment
 
@@ -112,10 +112,10 @@ def test_a_second_run_computes_nothing_and_gives_the_same_network(mapped, learne
 @pytest.mark.slow
 def test_scenes_that_look_like_noise_are_named(mapped, learned, monkeypatch):
     base, _ = mapped
-    monkeypatch.setattr(doubts, "_FEWEST_KM", 0.1)
+    monkeypatch.setattr(sanity_checks, "_MIN_KM", 0.1)
     options = {"source": str(base / "scenes"), "model": learned.model, "block_px": 256, **EXACT}
     for most_per_km, named in ((60.0, []), (0.1, sorted(FOUR))):
-        monkeypatch.setattr(doubts, "_MOST_PER_KM", most_per_km)
+        monkeypatch.setattr(sanity_checks, "_MAX_PER_KM", most_per_km)
         heard = []
         map_region(base / "out", Reporter(heard.append), **options)
         said = "".join(event.message for event in heard if isinstance(event, Warning) and "noise" in event.message)

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from support.rasters import write_raster
-from support.towns import ROAD_M, plant_model
+from tests.core.support.rasters import write_raster
+from tests.core.support.towns import ROAD_M, plant_model
 from training_core.errors import Cancelled, ImageryError, JobError, ModelFileError, OutputError
 from training_core.events import Log, Reporter, Warning
 from training_core.geodata.rasters import Band

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from support.rasters import write_raster
+from tests.core.support.rasters import write_raster
 from training_core.errors import Cancelled, JobError, ModelFileError, OutputError
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import Profile, from_options, with_model_paths

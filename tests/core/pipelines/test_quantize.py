@@ -9,8 +9,8 @@ import rasterio
 import torch
 from shapely import box
 
-from support.rasters import write_layer, write_raster
-from support.towns import RGB, ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
+from tests.core.support.rasters import write_layer, write_raster
+from tests.core.support.towns import RGB, ROAD_M, SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core.comparison.mask_apls import mean_apls
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ModelFileError
 from training_core.events import Log, Reporter

@@ -11,9 +11,9 @@ import pytest
 import shapely
 from shapely import LineString, MultiLineString
 
-from support.browser import Page
-from support.rasters import UTM, layer, write_layer
-from support.road_graphs import vegas
+from tests.core.support.browser import Page
+from tests.core.support.rasters import UTM, layer, write_layer
+from tests.core.support.road_graphs import vegas
 from training_core.errors import Cancelled, JobError, LabelError, RoadSegError
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options

@@ -12,8 +12,8 @@ from rasterio.enums import ColorInterp
 from rasterio.features import rasterize
 from shapely.geometry import Polygon, box
 
-from support.rasters import NORTH_UP, write_layer, write_raster
-from support.towns import SIDE_PX, image_of, on_map, plant_model, true_roads
+from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
+from tests.core.support.towns import SIDE_PX, image_of, on_map, plant_model, true_roads
 from training_core.errors import Cancelled, ImageryError, LabelError, ModelFileError, OutputError, ResourceError
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
@@ -283,7 +283,7 @@ def test_a_cancelled_run_leaves_nothing(town, planted, tmp_path):
 
 
 def test_what_is_too_much_is_refused_before_anything_is_measured(town, planted, tmp_path, monkeypatch):
-    monkeypatch.setattr("training_core.segmentation.work_plan.MOST_PX", 1000)
+    monkeypatch.setattr("training_core.segmentation.work_plan.MAX_PX", 1000)
     monkeypatch.setattr("training_core.segmentation.segmenter.choose_engine", None)
     with pytest.raises(ResourceError, match="too much to do"):
         segment(tmp_path / "out", raster=town.raster, model=planted)

@@ -8,8 +8,8 @@ import pytest
 import rasterio
 from shapely.geometry import box
 
-from support.rasters import write_layer, write_raster
-from support.towns import image_of, on_map
+from tests.core.support.rasters import write_layer, write_raster
+from tests.core.support.towns import image_of, on_map
 from training_core.errors import OutputError
 from training_core.events import Log, Progress, Reporter
 from training_core.geodata.vectors import read_area

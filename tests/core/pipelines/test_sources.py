@@ -10,8 +10,8 @@ import rasterio
 from affine import Affine
 from rasterio.shutil import copy
 
-from support.rasters import NORTH_UP, write_raster
-from support.towns import SIDE_PX, image_of, plant_model, true_roads
+from tests.core.support.rasters import NORTH_UP, write_raster
+from tests.core.support.towns import SIDE_PX, image_of, plant_model, true_roads
 from training_core.errors import OutputError
 from training_core.events import Reporter
 from training_core.geodata.raster_files import with_sources

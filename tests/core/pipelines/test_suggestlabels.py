@@ -13,7 +13,7 @@ from pyproj import Geod
 from rasterio.crs import CRS
 from shapely.geometry import LineString, box
 
-from support.rasters import NORTH_UP, UTM, write_layer, write_raster
+from tests.core.support.rasters import NORTH_UP, UTM, write_layer, write_raster
 from training_core.errors import Cancelled, ImageryError, JobError, LabelError, ResourceError
 from training_core.events import Reporter, Warning
 from training_core.geodata.grid import Grid
@@ -22,7 +22,7 @@ from training_core.geodata.road_raster import array_raster
 from training_core.jobs import LabelOptions, SuggestLabels
 from training_core.labels.labeled_images import read_drawing
 from training_core.labels.patch_selection import suggest
-from training_core.labels.uncertainty import LEAST_KNOWN_SHARE, entropy, measure_blocks, patches_of
+from training_core.labels.uncertainty import MIN_KNOWN_SHARE, entropy, measure_blocks, patches_of
 from training_core.pipelines.suggestlabels import run
 
 X, Y = NORTH_UP.c, NORTH_UP.f
@@ -113,7 +113,7 @@ def test_patches_lie_on_data_side_by_side_whatever_the_strips(width, height, see
         left, bottom, right, top = shape.bounds
         seen = known[round(Y - top) : round(Y - bottom), round(left - X) : round(right - X)]
         assert box(X, Y - height, X + width, Y).contains(shape)
-        assert seen.size == shape.area and seen.mean() >= LEAST_KNOWN_SHARE
+        assert seen.size == shape.area and seen.mean() >= MIN_KNOWN_SHARE
         assert max(right - left, top - bottom) <= patch_m * 9 / 8 + 1
     assert sum(found.area) == pytest.approx(shapely.union_all(found.geometry).area)
     again = suggested(probability, grid, strip_rows=8, **asked)

@@ -8,7 +8,7 @@ from affine import Affine
 from rasterio.features import rasterize
 from shapely.geometry import box
 
-from support.rasters import UTM, write_raster
+from tests.core.support.rasters import UTM, write_raster
 from training_core.errors import Cancelled, ImageryError, OutputError
 from training_core.events import Reporter
 from training_core.jobs import Vectorize

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from support.rasters import write_raster
+from tests.core.support.rasters import write_raster
 from training_core import events
 from training_core.cli import main
 from training_core.jobs import JOBS, RASTERS, describe_range

@@ -6,7 +6,7 @@ import threading
 import psutil
 import pytest
 
-from support.towns import ROAD_M
+from tests.core.support.towns import ROAD_M
 from training_core.distributed.launch import launch
 from training_core.errors import JobError, WorkerError
 from training_core.events import Metric, Reporter, Warning

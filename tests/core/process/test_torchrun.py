@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.towns import ROAD_M
+from tests.core.support.towns import ROAD_M
 
 ROOT = Path(__file__).parents[3]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from support.actor import Act, Listen
-from support.rasters import write_raster
+from tests.core.support.actor import Act, Listen
+from tests.core.support.rasters import write_raster
 from training_core import events, worker
 from training_core.errors import LabelError
 from training_core.jobs import Segment, Vectorize

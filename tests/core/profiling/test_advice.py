@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from support.profiled_runs import limits_of, primitive, run_of
+from tests.core.support.profiled_runs import limits_of, primitive, run_of
 from training_core import jobs
 from training_core.profiling.advice import advise
 from training_core.profiling.profile import (
@@ -52,7 +52,7 @@ LIMITS = limits_of(
 def all_advice(monkeypatch, runs=(WORST,)):
     """Everything that the rules find, not only what a reader gets."""
     monkeypatch.setattr("training_core.profiling.advice.MOST", 99)
-    monkeypatch.setattr("training_core.profiling.advice.MOST_UNKNOWN", 99)
+    monkeypatch.setattr("training_core.profiling.advice.MAX_UNKNOWN", 99)
     return advise(runs, LIMITS, ("native", "ipex"))
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from support.profiled_runs import context_of, run_of
+from tests.core.support.profiled_runs import context_of, run_of
 from training_core.profiling import choice_rules
 from training_core.profiling.advice import advise
 from training_core.profiling.profile import CONVOLUTION

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from support.profiles import LIMITS, make_profile
+from tests.core.support.profiles import LIMITS, make_profile
 from training_core.profiling.profile import CONVOLUTION, FORWARD, LayerRow, PrimitiveRow, Rate, Row, Run
 from training_core.profiling.profile_comparison import compare, to_document
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.profiles import make_profile, make_run
+from tests.core.support.profiles import make_profile, make_run
 from training_core.errors import JobError
 from training_core.profiling.profile import (
     Advice,
@@ -28,7 +28,7 @@ from training_core.profiling.profile import (
     TimeLine,
     Trial,
 )
-from training_core.profiling.profile_document import FORMAT, LARGEST_BYTES, from_document, read_profile, to_document
+from training_core.profiling.profile_document import FORMAT, MAX_BYTES, from_document, read_profile, to_document
 
 RUN_KEYS = {
     "what", "engine", "precision", "threads", "batch_size", "size_px", "step_s", "spread_s", "steps", "phases", "kinds",
@@ -230,7 +230,7 @@ def test_what_is_no_profile_is_refused(tmp_path, content):
 def test_a_file_far_too_large_is_not_read(tmp_path):
     path = tmp_path / "large.json"
     with path.open("wb") as file:
-        file.truncate(LARGEST_BYTES + 1)
+        file.truncate(MAX_BYTES + 1)
     with pytest.raises(JobError, match="50 MB"):
         read_profile(str(path))
 

@@ -1,6 +1,6 @@
 import pytest
 
-from support.profiled_runs import context_of, primitive, run_of
+from tests.core.support.profiled_runs import context_of, primitive, run_of
 from training_core.profiling import step_rules
 from training_core.profiling.profile import (
     BACKWARD,

@@ -6,7 +6,7 @@ from affine import Affine
 from rasterio.crs import CRS
 from rasterio.warp import transform_bounds
 
-from support.rasters import NORTH_UP, UTM, write_raster
+from tests.core.support.rasters import NORTH_UP, UTM, write_raster
 from training_core.geodata.grid import Grid
 from training_core.regions.best_view import RegionView, read_best
 from training_core.regions.part_grid import CELL_PX, Part

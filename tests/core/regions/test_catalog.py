@@ -9,8 +9,8 @@ from affine import Affine
 from rasterio.enums import ColorInterp
 from shapely.geometry import box
 
-from support.rasters import NORTH_UP, layer, write_raster
-from support.scenes import RGB, cut, noise, wanted
+from tests.core.support.rasters import NORTH_UP, layer, write_raster
+from tests.core.support.scenes import RGB, cut, noise, wanted
 from training_core.errors import Cancelled
 from training_core.events import Progress, Reporter
 from training_core.geodata.model_input import IMAGE

@@ -10,15 +10,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from support import toy_work
-from support.toy_work import task
+from tests.core.support import toy_work
+from tests.core.support.toy_work import task
 
 pytest.importorskip("distributed.client", reason="Dask (the requirement set fleet) is not there")
 
 import dask
 import distributed
 
-from support.dask_processes import Processes, as_variables, end, free_port, write_certificates
+from tests.core.support.dask_processes import Processes, as_variables, end, free_port, write_certificates
 from training_core.errors import Cancelled, JobError, RuntimeEnvironmentError, WorkerError
 from training_core.events import Log, Reporter
 from training_core.regions import dask_cluster, dask_fleet, fitness

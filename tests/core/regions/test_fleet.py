@@ -2,8 +2,8 @@ import threading
 
 import pytest
 
-from support import toy_work
-from support.toy_work import task
+from tests.core.support import toy_work
+from tests.core.support.toy_work import task
 from training_core import events
 from training_core.errors import Cancelled, JobError, ModelFileError, OutputError, RuntimeEnvironmentError
 from training_core.events import Reporter

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
-from support.cities import raster_of
+from tests.core.support.cities import raster_of
 from training_core.regions.hysteresis_links import border_patches, linked_pixels
 from training_core.regions.part_grid import Part
 

@@ -16,7 +16,7 @@ import pytest
 from rasterio.crs import CRS
 from shapely.geometry import box
 
-from support.disks import no_more_than
+from tests.core.support.disks import no_more_than
 from training_core.errors import OutputError
 from training_core.events import Reporter, Warning
 from training_core.regions import index_layer

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rasterio.crs import CRS
 from rasterio.enums import ColorInterp
 
-from support.rasters import NORTH_UP, UTM, write_raster
-from support.scenes import cut, mosaics_of, noise, scenes_of, wanted
+from tests.core.support.rasters import NORTH_UP, UTM, write_raster
+from tests.core.support.scenes import cut, mosaics_of, noise, scenes_of, wanted
 from training_core.errors import ImageryError
 from training_core.geodata.grid import Grid
 from training_core.geodata.model_input import IMAGE, open_for_model

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely.geometry import box
 
-from support.cities import city_probability, grid_of_size, raster_of, same_lines
+from tests.core.support.cities import city_probability, grid_of_size, raster_of, same_lines
 from training_core.errors import OutputError
 from training_core.events import Reporter
 from training_core.extraction.road_extraction import extract_network

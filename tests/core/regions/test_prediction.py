@@ -9,9 +9,9 @@ import torch
 from affine import Affine
 from shapely.geometry import box
 
-from support.rasters import NORTH_UP, layer, write_raster
-from support.scenes import cut
-from support.towns import RGB, plant_model
+from tests.core.support.rasters import NORTH_UP, layer, write_raster
+from tests.core.support.scenes import cut
+from tests.core.support.towns import RGB, plant_model
 from training_core.errors import ImageryError, ModelFileError
 from training_core.events import Reporter
 from training_core.geodata.grid import grid_of

@@ -7,7 +7,7 @@ from rasterio.crs import CRS
 from shapely import from_wkb
 from shapely.geometry import Polygon, box
 
-from support.rasters import NORTH_UP, UTM, layer
+from tests.core.support.rasters import NORTH_UP, UTM, layer
 from training_core.geodata.grid import Grid
 from training_core.geodata.rasterize import burn_area, burn_shapes, ground_shapes
 from training_core.regions.catalog import Scene, SceneBand

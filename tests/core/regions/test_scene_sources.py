@@ -8,7 +8,7 @@ import rasterio
 from rasterio import shutil
 from shapely.geometry import box
 
-from support.rasters import UTM, write_layer, write_raster
+from tests.core.support.rasters import UTM, write_layer, write_raster
 from training_core.errors import ImageryError
 from training_core.regions.scene_sources import find_scenes, gdal_path, natural_key
 

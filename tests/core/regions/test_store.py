@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.disks import no_more_than
+from tests.core.support.disks import no_more_than
 from training_core.errors import ImageryError, OutputError
 from training_core.regions.store import Store, content_key
 

@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 
-from support.browser import HOSTILE, Page
+from tests.core.support.browser import HOSTILE, Page
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate
 from training_core.models.architectures import Architecture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from support.browser import HOSTILE, Page
-from support.profiles import make_run
+from tests.core.support.browser import HOSTILE, Page
+from tests.core.support.profiles import make_run
 from training_core.profiling.profile import LayerRow
-from training_core.reports.flame_graph import LEAST_PX, WIDTH_PX, blocks_of, flame_graph
+from training_core.reports.flame_graph import MIN_PX, WIDTH_PX, blocks_of, flame_graph
 
 
 def layer(name, forward_s, backward_s=0.0, rest_s=0.0):
@@ -63,7 +63,7 @@ def test_narrow_boxes_are_merged():
     (other,) = [block for block in found if block.name == "other"]
     assert other.width == pytest.approx(1000 * 0.1 / 1.1)
     assert "50 smaller ones" in other.title.replace("\u00a0", " ")
-    assert all(block.width >= LEAST_PX for block in found)
+    assert all(block.width >= MIN_PX for block in found)
 
 
 def test_boxes_of_a_row_lie_side_by_side_within_their_module():

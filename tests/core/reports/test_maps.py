@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from shapely import LineString, MultiPolygon, Point, box
 
-from support.browser import Page
+from tests.core.support.browser import Page
 from training_core.reports.maps import MapAreas, MapLines, line_map
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.browser import HOSTILE, Page
+from tests.core.support.browser import HOSTILE, Page
 from training_core.profiling.profile import MemoryCurve
 from training_core.reports.memory_curve import LEFT_PX, WIDTH_PX, memory_curve, points_of
 from training_core.reports.svg import ticks

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from support.browser import HOSTILE, Page
-from support.profiles import LIMITS, make_profile, make_run
+from tests.core.support.browser import HOSTILE, Page
+from tests.core.support.profiles import LIMITS, make_profile, make_run
 from training_core.profiling.profile import (
     CONVOLUTION,
     LOSS,

@@ -10,7 +10,7 @@ import pytest
 from shapely import LineString
 from shapely.geometry import box
 
-from support.browser import HOSTILE, Page
+from tests.core.support.browser import HOSTILE, Page
 from training_core.jobs import MapRegion
 from training_core.regions.index_layer import DONE, FAILED, KEPT, WAITING, IndexedScene
 from training_core.regions.pace import WorkerPace

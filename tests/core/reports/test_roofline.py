@@ -9,8 +9,8 @@ from itertools import combinations
 
 import pytest
 
-from support.browser import HOSTILE, Page
-from support.profiles import LIMITS, make_run
+from tests.core.support.browser import HOSTILE, Page
+from tests.core.support.profiles import LIMITS, make_run
 from training_core.profiling.profile import Row
 from training_core.reports.roofline import axes_for, dots_of, roofline
 

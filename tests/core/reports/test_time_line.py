@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from support.browser import HOSTILE, Page
-from support.profiles import make_run
+from tests.core.support.browser import HOSTILE, Page
+from tests.core.support.profiles import make_run
 from training_core.profiling.profile import CONVOLUTION, LOSS, NORMALIZATION, Span, ThreadLoad, TimeLine
 from training_core.reports.kind_colors import kind_color
 from training_core.reports.time_line import LEFT_PX, WIDTH_PX, lane, time_line

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from support.browser import HOSTILE, Page
+from tests.core.support.browser import HOSTILE, Page
 from training_core.jobs import FineTune
 from training_core.learning.parallel_record import ParallelRecord
 from training_core.reports import overlays

@@ -11,7 +11,7 @@ from training_core.geodata.vectors import read_layer
 from training_core.jobs import MakeScene
 from training_core.pipelines.makescene import run
 from training_core.scenes.picture.noise import hashed, smooth_noise
-from training_core.scenes.plan.regions import REGIONS
+from training_core.scenes.plan.biomes import REGIONS
 from training_core.scenes.plan.road_table import nodes_of
 from training_core.scenes.plan.sketch import Bend
 from training_core.scenes.plan.surfacing import WIDTHS_M

@@ -8,9 +8,9 @@ import pytest
 import shapely
 
 from training_core.scenes.picture.yard_painting import wall_shadows
+from training_core.scenes.plan.biomes import HOUSE, REGIONS
 from training_core.scenes.plan.land import plan_land
 from training_core.scenes.plan.placing import is_clear, spots, table
-from training_core.scenes.plan.regions import HOUSE, REGIONS
 from training_core.scenes.plan.streets import plan_streets
 from training_core.scenes.plan.yards import WALL_HEIGHT_M, Yards
 from training_core.scenes.scene import plan_scene

@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from support.rasters import write_raster
+from tests.core.support.rasters import write_raster
 from training_core.errors import Cancelled, ImageryError
 from training_core.events import Progress, Reporter
 from training_core.geodata.model_input import ModelInput, open_for_model

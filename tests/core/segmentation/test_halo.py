@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch import nn
 
-from support.towns import image_of
+from tests.core.support.towns import image_of
 from training_core.geodata.pixel_codes import to_byte, to_mask
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid

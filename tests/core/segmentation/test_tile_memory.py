@@ -46,7 +46,7 @@ def test_tiles_for_openvino_fit_as_well(precision):
 
 def test_tiles_grow_with_the_budget_and_shrink_with_the_halo(small):
     sides = [tile_memory.core_px(small, 128, int(gb * 1e9)) for gb in (0.7, 1, 2, 6, 500)]
-    assert sides == sorted(sides) and sides[0] < sides[2] and sides[-1] == tile_memory.LARGEST_CORE_PX
+    assert sides == sorted(sides) and sides[0] < sides[2] and sides[-1] == tile_memory.MAX_CORE_PX
     assert all(side % 32 == 0 for side in sides)
     assert tile_memory.core_px(small, 544, 2 * 10**9) < tile_memory.core_px(small, 32, 2 * 10**9)
     assert tile_memory.px(small, 10**9) == (10**9 - tile_memory.LIBRARY_BYTES) // tile_memory.bytes_per_px(small)

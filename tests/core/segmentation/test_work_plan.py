@@ -12,8 +12,8 @@ from affine import Affine
 from rasterio.crs import CRS
 from shapely.geometry import box
 
-from support.rasters import NORTH_UP, UTM, write_layer, write_raster
-from support.towns import SIDE_PX, image_of, on_map, true_roads
+from tests.core.support.rasters import NORTH_UP, UTM, write_layer, write_raster
+from tests.core.support.towns import SIDE_PX, image_of, on_map, true_roads
 from training_core.errors import ImageryError, ResourceError
 from training_core.geodata.grid import Grid
 from training_core.geodata.model_input import ModelInput

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shapely import LineString, Point
 
-from support.rasters import write_layer
+from tests.core.support.rasters import write_layer
 from training_core.events import Reporter
 from training_core.jobs import JOBS, from_options
 from training_core.pipelines import comparenetworks

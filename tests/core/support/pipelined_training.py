@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import distributed
 
-from support.shared_training import SIDE_PX, chips_of, on_rank_0
+from tests.core.support.shared_training import SIDE_PX, chips_of, on_rank_0
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
 from training_core.learning.pipeline_trainer import PipelineTrainer

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from affine import Affine
 
-from support.rasters import NORTH_UP, write_raster
+from tests.core.support.rasters import NORTH_UP, write_raster
 from training_core.events import Reporter
 from training_core.geodata.model_input import MODEL, ModelInput
 from training_core.geodata.rasters import Band

@@ -13,7 +13,7 @@ from rasterio.features import rasterize
 from shapely import affinity
 from shapely.geometry import LineString, box
 
-from support.rasters import NORTH_UP, write_layer, write_raster
+from tests.core.support.rasters import NORTH_UP, write_layer, write_raster
 from training_core.events import Event, Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune

@@ -52,7 +52,7 @@ def test_what_is_no_model_tells_no_resolution(tmp_path, content):
 
 def test_a_header_that_is_too_long_is_not_read(tmp_path, monkeypatch):
     path = write_model(tmp_path / "model.safetensors", 0.5)
-    monkeypatch.setattr(model_header, "LARGEST_HEADER_BYTES", 20)
+    monkeypatch.setattr(model_header, "MAX_HEADER_BYTES", 20)
     assert read_resolution_m(path) is None
 
 

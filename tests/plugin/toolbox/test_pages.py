@@ -1,7 +1,6 @@
 """The algorithms' pages say what the algorithms say, and lead to what is there."""
 
 import re
-import sys
 
 import pytest
 from qgis.core import QgsProcessingParameterDefinition
@@ -9,12 +8,10 @@ from roadseg.algorithms import ALGORITHMS
 from roadseg.qgis_roadseg import translation
 from roadseg.qgis_roadseg.toolbox.provider import make_algorithms
 
+from scripts import algorithm_pages
+from scripts.algorithm_examples import EXAMPLES
+
 from ..conftest import ROOT
-
-sys.path[:0] = [str(ROOT / "scripts")]
-
-import algorithm_pages  # noqa: E402
-from algorithm_examples import EXAMPLES  # noqa: E402
 
 OPTIONAL = QgsProcessingParameterDefinition.Flag.FlagOptional
 

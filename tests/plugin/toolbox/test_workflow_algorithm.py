@@ -1,7 +1,5 @@
 """The models of the toolbox: made of the algorithms as they are, run step by step, and shown in a dialog."""
 
-import sys
-
 import pytest
 from qgis.core import (
     QgsApplication,
@@ -17,13 +15,10 @@ from qgis.core import (
 from roadseg.qgis_roadseg import translation
 from roadseg.qgis_roadseg.toolbox.workflow_algorithm import FOLDER, WorkflowAlgorithm, workflow_names
 
-from ..conftest import ROOT
+from scripts import processing_models
+
 from ..support.acting import Ear, failure, memory_layer, options_in, run, run_in_task, saved_job
 from ..support.parts import CHANGES, FINETUNE, NETWORK, SEGMENT
-
-sys.path[:0] = [str(ROOT / "scripts")]
-
-import processing_models  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("provider", "qgis_new_project")
 

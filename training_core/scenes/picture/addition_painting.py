@@ -8,8 +8,8 @@ from __future__ import annotations
 import geopandas as gpd
 import numpy as np
 
+from ..plan.biomes import Palette
 from ..plan.drafting import ASPHALT, CONCRETE, CURB, EARTH, EDGE, GRASS, GRAVEL, SAND, SURFACES, WATER
-from ..plan.regions import Palette
 from .spectrum import spectra
 from .view import Texture, View
 

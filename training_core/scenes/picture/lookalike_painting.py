@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import geopandas as gpd
 import numpy as np
 
+from ..plan.biomes import Palette
 from ..plan.lookalikes import BALK, CANAL, DITCH, GREENHOUSE, LINING, RUNWAY, TERRACE, TREE_ROW, WASH
-from ..plan.regions import Palette
 from .spectrum import spectra
 from .view import Texture, View
 

@@ -16,10 +16,10 @@ import numpy as np
 import shapely
 from scipy.ndimage import gaussian_filter
 
+from ..plan.biomes import BLOCK, COVERS, HALL, HOUSE, SHED, Palette, Region
 from ..plan.land import Land
 from ..plan.pavement import Pavement
 from ..plan.placing import moved
-from ..plan.regions import BLOCK, COVERS, HALL, HOUSE, SHED, Palette, Region
 from ..plan.streets import StreetPlan
 from .addition_painting import added_layer
 from .lookalike_painting import lookalike_layers, tree_rows

@@ -9,7 +9,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from ..plan.regions import Palette
+from ..plan.biomes import Palette
 from .noise import hashed
 
 _LEAVES = {"covers", "crops", "gardens", "fence", "dry", "rut", "bank", "crown", "autumn"}

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import shapely
 
+from ..plan.biomes import Palette
 from ..plan.placing import moved
-from ..plan.regions import Palette
 from ..plan.yards import LAWN, PATIO, POOL, SOIL, WALL_HEIGHT_M, Yards
 from .noise import hashed
 from .spectrum import pick, spectra

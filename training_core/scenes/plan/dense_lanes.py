@@ -11,6 +11,7 @@ import numpy as np
 import shapely
 from shapely.geometry import LineString, Polygon
 
+from .biomes import HOUSE
 from .drafting import (
     ASPHALT,
     CONCRETE,
@@ -30,9 +31,8 @@ from .drafting import (
 )
 from .land import first_come
 from .placing import aside, is_clear, rectangles, table
-from .regions import HOUSE
 
-_LEAST_M2 = 1_000.0
+_MIN_M2 = 1_000.0
 _TOWN_FROM = 0.25  # of urbanity
 _APART_M, _WIDTHS_M = (24.0, 38.0), (2.2, 4.2)
 _FRONT_M, _DEPTH_M, _SETBACK_M, _HEIGHT_M = (6.0, 13.0), (7.0, 11.0), (0.2, 1.0), (6.0, 16.0)
@@ -55,7 +55,7 @@ def add_dense_lanes(draft: Draft, share: float, rng: np.random.Generator) -> Dra
     -------
     Draft
     """
-    places = open_ground(draft, 0.0, _LEAST_M2)
+    places = open_ground(draft, 0.0, _MIN_M2)
     in_town = places[places.urbanity > _TOWN_FROM]
     covers = draft.land.covers.geometry.to_numpy()
     layers: list[Layer] = []

@@ -12,8 +12,8 @@ import numpy as np
 import shapely
 from shapely.geometry import box
 
+from .biomes import BLOCK, CAR_PARK, HOUSE, SHED, Region
 from .placing import aside, is_clear, rectangles, spots, table
-from .regions import BLOCK, CAR_PARK, HOUSE, SHED, Region
 from .streets import PAD_M, StreetPlan
 from .yards import Yards, plan_yards
 

@@ -20,7 +20,7 @@ from .streets import StreetPlan
 DITCH, BALK, TERRACE, GREENHOUSE, TREE_ROW, RUNWAY = BLOCK_KINDS = range(6)
 WASH, CANAL, LINING = range(6, 9)
 _BLOCK_SHARES = (0.2, 0.3, 0.2, 0.1, 0.15, 0.05)
-_LEAST_BLOCK_M2 = 2_500.0
+_MIN_BLOCK_M2 = 2_500.0
 _COUNTRY_BELOW = 0.45  # of urbanity
 _CROSSING_SHARE = 0.35  # of the scenes, for a wash and for a canal each
 _RUNWAY_M = (180.0, (18.0, 45.0))  # least length, and widths
@@ -55,7 +55,7 @@ def plan_lookalikes(
         return _as_table([], rng)
     blocks = covers.geometry.to_numpy()
     urbanity = streets.towns.urbanity(shapely.get_coordinates(shapely.point_on_surface(blocks)))
-    is_open = (urbanity < _COUNTRY_BELOW) & (shapely.area(blocks) > _LEAST_BLOCK_M2)
+    is_open = (urbanity < _COUNTRY_BELOW) & (shapely.area(blocks) > _MIN_BLOCK_M2)
     open_blocks = covers[is_open & (rng.random(len(covers)) < share)]
     strips = [strip for each in open_blocks.itertuples() for strip in _in_block(each, rng)]
     # Beyond the blocks' edges, so that they pass below the roads between them.

@@ -14,6 +14,7 @@ from shapely.affinity import rotate, scale
 from shapely.geometry import LineString, Polygon
 from shapely.ops import nearest_points
 
+from .biomes import HALL, SHED
 from .drafting import (
     ASPHALT,
     CONCRETE,
@@ -29,7 +30,6 @@ from .drafting import (
 )
 from .land import Land, parking
 from .placing import rectangles, table
-from .regions import HALL, SHED
 from .road_table import stack
 
 _SIDES_M, _INSET_M = (28.0, 100.0), 3.0

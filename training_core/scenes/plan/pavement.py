@@ -16,7 +16,7 @@ from .streets import RING_WIDTH_M, StreetPlan
 
 _TURNING_M = 8.0
 _CORNER_M, _JUNCTION_M = 4.0, 25.0
-_LANE_M, _MOST_LANES = 3.4, 3
+_LANE_M, _MAX_LANES = 3.4, 3
 _MAIN = ("primary", "secondary", "motorway")
 _EDGED = ("primary", "motorway", "motorway_link")
 
@@ -107,7 +107,7 @@ def _lanes(roads: gpd.GeoDataFrame) -> list[np.ndarray]:
     """Return dashes along the middle of roads, and between the lanes of those that have several each way."""
     half_m = roads.width_m.to_numpy() / 2
     dashes = []
-    for number in range(-_MOST_LANES, _MOST_LANES + 1):
+    for number in range(-_MAX_LANES, _MAX_LANES + 1):
         aside_m = number * _LANE_M
         wide = roads.geometry.to_numpy()[(half_m > 8) & (half_m > abs(aside_m) + 2) | (number == 0)]
         dashes.append(_dashes(wide, np.full(len(wide), aside_m), spacing_m=9.0, length_m=4.0))

@@ -14,7 +14,7 @@ from .drafting import Draft, NewRoad, obstacles, surfaces_of, with_roads
 
 _HIGHWAYS = ("motorway", "primary")
 _CROSSING = ("secondary", "primary", "motorway", "motorway_link")
-_LEAST_M = 90.0
+_MIN_M = 90.0
 _STEP_M = 3.0
 _RAMP_M = (35.0, 60.0)
 _GAPS_M = (0.8, 14.0)  # from lanes behind a curb to roads beyond a wide verge
@@ -60,7 +60,7 @@ def _stretches(draft: Draft, pieces: gpd.GeoDataFrame, others: gpd.GeoDataFrame)
     line = shapely.line_merge(shapely.union_all(pieces.geometry.to_numpy()))
     near = stops[shapely.intersects(stops, line)]
     left = shapely.get_parts(shapely.line_merge(shapely.difference(line, shapely.union_all(near))))
-    return [part for part in left if part.length > _LEAST_M]
+    return [part for part in left if part.length > _MIN_M]
 
 
 def _beside(line: LineString, side: int, highway, rng: np.random.Generator) -> NewRoad:

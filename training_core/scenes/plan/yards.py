@@ -12,8 +12,8 @@ import geopandas as gpd
 import numpy as np
 import shapely
 
+from .biomes import Region
 from .placing import aside, is_clear, rectangles, spots, table
-from .regions import Region
 from .streets import StreetPlan
 
 WALL_HEIGHT_M = 2.0

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import dijkstra
 from shapely import LineString
 
-from training_core.extraction.least_cost_ways import cheapest_rows, least_cost_ways
+from training_core.extraction.least_cost_paths import cheapest_rows, least_cost_paths
 from training_core.networks.surroundings import log_odds
 
 
 def ways_through(probability_at, *pairs, threshold=0.5):
     starts, ends = (np.array(each, dtype=float) for each in zip(*pairs))
-    return least_cost_ways(starts, ends, probability_at, threshold)
+    return least_cost_paths(starts, ends, probability_at, threshold)
 
 
 def along(line, width_m=2.0, near=0.8, far=0.02):

@@ -15,25 +15,25 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
+from ..networks.paths import Ways
 from ..networks.surroundings import log_odds
-from ..networks.ways import Ways
 
 # Columns are so far apart, about: half of the narrowest road.
 _STEP_M = 1.0
-_MOST_COLUMNS = 128
+_MAX_COLUMNS = 128
 # A meter costs the negative logarithm of its probability, and this much more, so that a way through certain road is
 # short, too. Below the least probability a meter is as good as any other: networks are sure of what they cannot see.
-_LENGTH_COST, _LEAST_PROBABILITY = 0.1, 0.02
+_LENGTH_COST, _MIN_PROBABILITY = 0.1, 0.02
 # Rows aside in each column, and how much longer that step is.
 _MOVES = np.array([0, -1, 1])
 _STEP_LENGTH = np.array([1.0, np.sqrt(2), np.sqrt(2)])
 _SMOOTHING_PASSES = 4
 # Probability is smoothed across the way, with this standard deviation in rows: so the middle of a road is cheapest.
 _ACROSS = 2.0
-_MOST_PLACES = 1 << 21  # at a time: 16 MB for each array
+_MAX_PLACES = 1 << 21  # at a time: 16 MB for each array
 
 
-def least_cost_ways(
+def least_cost_paths(
     starts: np.ndarray, ends: np.ndarray, probability_at: Callable[[np.ndarray], np.ndarray], threshold: float
 ) -> Ways:
     """Return the likeliest way between each pair of places.
@@ -52,7 +52,7 @@ def least_cost_ways(
     Ways
         With a vertex a meter, about; none is farther from the straight line than half of its length.
     """
-    columns = np.clip(np.rint(np.hypot(*(ends - starts).T) / _STEP_M), 2, _MOST_COLUMNS).astype(np.int64)
+    columns = np.clip(np.rint(np.hypot(*(ends - starts).T) / _STEP_M), 2, _MAX_COLUMNS).astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(columns + 1)])
     points, probability = np.empty((offsets[-1], 2)), np.empty(offsets[-1])
     for chosen in _blocks(columns, starts[:, 1]):
@@ -69,7 +69,7 @@ def least_cost_ways(
 def _blocks(columns: np.ndarray, y: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the numbers of ways whose lattices fit into memory together, from top to bottom."""
     order = np.argsort(y, kind="stable")
-    block = np.cumsum((columns[order] + 1) ** 2) // _MOST_PLACES
+    block = np.cumsum((columns[order] + 1) ** 2) // _MAX_PLACES
     yield from np.split(order, np.flatnonzero(np.diff(block)) + 1) if len(order) else []
 
 
@@ -118,7 +118,7 @@ def cheapest_rows(probability: np.ndarray, step_m: np.ndarray) -> np.ndarray:
     -------
     ndarray (k, columns), int64
     """
-    cost = _LENGTH_COST - np.log(np.clip(probability, _LEAST_PROBABILITY, 1.0))
+    cost = _LENGTH_COST - np.log(np.clip(probability, _MIN_PROBABILITY, 1.0))
     count, columns, rows = cost.shape
     cost = np.pad(cost, ((0, 0), (0, 0), (1, 1)))  # with a row beyond either side, which no way comes by
     total = np.full((count, rows + 2), np.inf)

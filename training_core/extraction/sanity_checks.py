@@ -11,13 +11,13 @@ from ..geodata.road_raster import RoadRaster
 from ..networks.graph import Graph
 
 # The densest towns have a fifth of road, and some 30 km of roads a square kilometer; noise has up to 130.
-_MOST_ROAD, _MOST_PER_KM = 0.25, 60.0
+_MAX_ROAD, _MAX_PER_KM = 0.25, 60.0
 # Fewer kilometers of roads say nothing of their density, or of how many of them are likely.
-_FEWEST_KM = 5.0
+_MIN_KM = 5.0
 # Less between the lowest and the highest probability is no contrast.
-_LEAST_CONTRAST = 0.2
+_MIN_CONTRAST = 0.2
 # Of the length of roads: noise has less where it is sparse.
-_LEAST_LIKELY = 0.5
+_MIN_LIKELY = 0.5
 
 
 def nothing_found(raster: RoadRaster) -> str:
@@ -62,7 +62,7 @@ def doubts(raster: RoadRaster, graph: Graph, probability: np.ndarray, road_share
     list of str
     """
     found = []
-    if road_share >= _MOST_ROAD:
+    if road_share >= _MAX_ROAD:
         found.append(f"{road_share:.0%} of the raster is road, more than in any town. {_where_all_is_road(raster)}")
     length_m = graph.lengths()
     length_km = float(length_m.sum()) / 1000
@@ -72,7 +72,7 @@ def doubts(raster: RoadRaster, graph: Graph, probability: np.ndarray, road_share
             "looks like noise. Look at it; a model that does not know this kind of image needs fine-tuning."
         )
     likely_share = float((length_m * probability).sum()) / max(1000 * length_km, 1.0)
-    if length_km >= _FEWEST_KM and likely_share < _LEAST_LIKELY and not found:
+    if length_km >= _MIN_KM and likely_share < _MIN_LIKELY and not found:
         found.append(
             f"Of the lines, only {likely_share:.0%} are likely to be roads (the field road_probability): the model may "
             "not know this kind of image, or the threshold is too low. Look at the probability."
@@ -85,7 +85,7 @@ def _where_all_is_road(raster: RoadRaster) -> str:
     if raster.threshold is None:
         return "Look whether it is a mask of roads."
     lowest, highest = raster.extremes()
-    if highest - lowest < _LEAST_CONTRAST:
+    if highest - lowest < _MIN_CONTRAST:
         return (
             f"Its probability has no contrast: it is between {lowest:.2f} and {highest:.2f} everywhere. Look whether "
             "the model knows this kind of image, and whether the raster is one of probability."
@@ -95,4 +95,4 @@ def _where_all_is_road(raster: RoadRaster) -> str:
 
 def is_too_dense(length_km: float, area_km2: float) -> bool:
     """Return whether an area has more roads than any town."""
-    return length_km >= _FEWEST_KM and length_km > _MOST_PER_KM * area_km2
+    return length_km >= _MIN_KM and length_km > _MAX_PER_KM * area_km2

@@ -1,0 +1,1 @@
+"""What the Makefile calls; no part of the plugin."""
