@@ -132,13 +132,7 @@ def make_ground(name: str, seed: int, scene_px: int, folder: Path) -> Ground:
 
 
 class Annotator:
-    """A person who draws, at a pace that is set from outside.
-
-    Parameters
-    ----------
-    ground : Ground
-    worker : LiveWorker
-    """
+    """A person who draws, at a pace that is set from outside."""
 
     def __init__(self, ground: Ground, worker: LiveWorker) -> None:
         self._truth, self._worker = ground.truth(ground.drawn), worker

@@ -50,8 +50,6 @@ class Case:
         Of each process.
     balance : list of int
         Parts of each stage; empty for one process without stages, and for a measurement of the parts.
-    schedule, precision : str
-    is_recomputing : bool
     steps : int
         0 measures the parts instead.
     state : str

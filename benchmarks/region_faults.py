@@ -45,8 +45,6 @@ class Run:
     ----------
     kills : int
         Of workers.
-    is_leader_killed : bool
-    seconds : float
     left : int
         Processes that outlived it.
     """

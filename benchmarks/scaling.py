@@ -80,7 +80,6 @@ class Measured:
 
     Parameters
     ----------
-    case : Case
     seconds : list of float
         Of each exchange or step.
     busy_s : list of float

@@ -66,16 +66,10 @@ def projected(every: Sequence[Measured], compute_s: float, gbit_s: float, precis
 
     Parameters
     ----------
-    every : sequence of Measured
     compute_s : float
         Of a step of a rank by itself.
-    gbit_s : float
     precision : str
         Of the gradients on their way.
-
-    Returns
-    -------
-    StepTime
     """
     packing, _, handling, latency = costs(every)
     return StepTime(

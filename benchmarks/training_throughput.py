@@ -127,10 +127,6 @@ def rates_of_convolution(precision: str, batch: int, channels: int, size_px: int
         fp32 or bf16.
     batch, channels, size_px : int
         Shape of the features.
-
-    Returns
-    -------
-    tuple of float
     """
     import torch
 

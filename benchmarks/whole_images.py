@@ -39,12 +39,10 @@ class Case:
     ----------
     folder : str
         Of the image.
-    size_px, bands : int
     processes, threads : int
         Ranks that share the tiles out, and cores of each.
     precision, engine, recompute : str
         As in a job.
-    centerline_weight : float
     core_px, halo_px : int
         Of the tiles; 0 and -1 choose the fastest tiles and the exact halo.
     gradients : str

@@ -97,10 +97,7 @@ def draw_network(folder: Path, image: np.ndarray, raster: RoadRaster, options: V
 
     Parameters
     ----------
-    folder : Path
     image : ndarray (height, width, 3), uint8
-    raster : RoadRaster
-    options : Vectorize
     """
     road, known = draw_mask(folder, raster, options)
     clearance = Clearance(road, known, PIXEL_M)
@@ -163,7 +160,6 @@ def save(
 
     Parameters
     ----------
-    path : Path
     pixels : ndarray (height, width, 3), uint8
         Of the whole scene.
     *lines : tuple of Graph and str

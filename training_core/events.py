@@ -120,7 +120,6 @@ class Prediction:
 
     Parameters
     ----------
-    path : str
     extent : list of float
         Left, bottom, right and top.
     step : int
@@ -337,7 +336,6 @@ class Reporter:
         ----------
         name : str
             Name of the series.
-        value : float
         step : int
             Training step of the value.
         """

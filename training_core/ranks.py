@@ -103,7 +103,6 @@ def run_rank(
         The job.
     send : callable
         Takes events.
-    is_cancelled : callable
     join : callable
         Returns the group.
     """

@@ -126,7 +126,6 @@ class EventWriter:
 
     Parameters
     ----------
-    stream : text stream
     cancelled : threading.Event
         Is set to stop the job.
 

@@ -120,7 +120,6 @@ def add(
     ----------
     python : Path
         Of a managed environment.
-    added : sequence of RequirementSet
     sources, feedback
         See `build`.
 

@@ -25,7 +25,6 @@ def varied(image: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> np.nd
         Of mean 0 and standard deviation 1.
     recipe : Recipe
         Shares of the chips that are augmented in each way.
-    rng : Generator
     """
     image = _detailed(_colored(image, recipe, rng), recipe, rng)
     if rng.random() < recipe.haze_share:

@@ -27,7 +27,6 @@ def draw_batch(recipe: Recipe, worlds: list[World], grounds: dict[str, list[Grou
 
     Parameters
     ----------
-    recipe : Recipe
     worlds : list of World
         The scenes that chips are drawn from.
     grounds : dict of str to list of Ground
@@ -122,7 +121,6 @@ def resample(
 
     Parameters
     ----------
-    ground : Ground
     center : sequence of float
         Row and column in the image.
     step_px : float

@@ -29,12 +29,7 @@ _SQUARES, _SIDE_PX = 32, 512
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Scores of a model by source.
-
-    Parameters
-    ----------
-    confusions : dict of str to Confusion
-    """
+    """Scores of a model by source."""
 
     confusions: dict[str, Confusion]
 
@@ -105,10 +100,6 @@ def calibration(confusions: Iterable[Confusion]) -> tuple[float, float]:
     """Return scale and shift of the logits with which the probability fits best (Platt scaling).
 
     They minimize the cross-entropy, by bytes of probability; each confusion has the same weight.
-
-    Parameters
-    ----------
-    confusions : iterable of Confusion
     """
     shares = [np.array(each.counts(), dtype=float) / max(1, each.count) for each in confusions]
     road, other = np.sum(shares, axis=0)

@@ -140,10 +140,8 @@ def train(run: "Run", drawn: dict[str, list], model: Path, compact: Path) -> Non
 
     Parameters
     ----------
-    run : Run
     drawn : dict of str to list of LabeledImage
         Held-out real ground by source, labeled as it was drawn, to choose the threshold on.
-    model, compact : Path
     """
     run.to_the_end()
     weights = dict(run.chosen())
@@ -160,7 +158,6 @@ class Run:
 
     Parameters
     ----------
-    recipe : Recipe
     checkpoint : Path
         File of the state, which is resumed from if it is there and of the same recipe.
     start : str
@@ -169,7 +166,6 @@ class Run:
         Real ground to learn from, by source.
     held_out : dict of str to list of LabeledImage
         What it is scored on, by source.
-    engine : NativeEngine
     """
 
     def __init__(

@@ -53,7 +53,6 @@ class Ground:
     ----------
     source : str
         One of LABELED, or TOWNS.
-    name : str
     image : ndarray (3, height, width), uint8
     mean, deviation : ndarray (3,), float32
         Of the bands, over the pixels that are known.
@@ -63,7 +62,6 @@ class Ground:
         The same as it was drawn, to score on.
     known : ndarray (height, width), bool
         Where there is an image.
-    pixel_m : float
     roads : ndarray (N,), int
         Flat indexes of the road pixels.
     is_complete : bool
@@ -90,7 +88,6 @@ def read_ground(folder: Path, is_held_out: bool) -> list[Ground]:
     ----------
     folder : Path
         With a folder for each source, see its README.
-    is_held_out : bool
     """
     found: list[Ground] = []
     for name, read in (("massachusetts", _massachusetts), ("dubai", _dubai), ("ucmerced", _roadless)):

@@ -53,7 +53,6 @@ class Recipe:
         Share of the chips that are blurred or sharpened, with what is left of their finest detail, 0 to beyond 1.
     noisy_share, haze_share, jpeg_share : float
         Shares of the chips with noise added, under haze, and compressed.
-    jpeg_qualities : tuple of int
     ground_shares : dict of str to float
         Share of the chips from each source of real ground; the others are of scenes.
     is_mean : bool
@@ -63,7 +62,6 @@ class Recipe:
         Ground resolution at which a teacher sees real ground.
     validation_steps : int
         After how many steps the model is scored on held-out ground; 0 never.
-    seed : int
     """
 
     steps: int = 2700

@@ -32,15 +32,10 @@ def taught(grounds: Iterable[Ground], predictor: Predictor, resolution_m: float)
 
     Parameters
     ----------
-    grounds : iterable of Ground
     predictor : Predictor
         Of the teacher, whose input is normalized beforehand.
     resolution_m : float
         Ground resolution at which the teacher sees images that are coarser.
-
-    Returns
-    -------
-    list of Ground
     """
     relabel = {MASSACHUSETTS: moved_lines, TOWNS: sure_labels}
     return [
@@ -61,8 +56,6 @@ def probability(ground: Ground, predictor: Predictor, resolution_m: float) -> np
 
     Parameters
     ----------
-    ground : Ground
-    predictor : Predictor
     resolution_m : float
         The image is enlarged to it, by a whole factor.
 

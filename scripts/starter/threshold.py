@@ -30,7 +30,6 @@ def drawn_images(grounds: Iterable[Ground], resolution_m: float) -> dict[str, li
 
     Parameters
     ----------
-    grounds : iterable of Ground
     resolution_m : float
         Ground resolution of the model.
     """
@@ -45,7 +44,6 @@ def relaxed_f1(
 
     Parameters
     ----------
-    predictor : Predictor
     images : mapping of str to sequence of LabeledImage
         By source; those of others than TOLERANCE_M do not count.
     resolution_m : float

@@ -149,17 +149,6 @@ def _read_named(
 def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, reporter: Reporter) -> PlaceRoutes:
     """Return the accessibility of places, before and after.
 
-    Parameters
-    ----------
-    roads : ComparedRoads
-    points : Points
-    job : CompareNetworks
-    reporter : Reporter
-
-    Returns
-    -------
-    PlaceRoutes
-
     Raises
     ------
     LabelError

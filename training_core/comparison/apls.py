@@ -62,7 +62,6 @@ class Apls:
     ----------
     score : float
         Harmonic mean of both directions.
-    truth_in_proposal, proposal_in_truth : Direction
     """
 
     score: float
@@ -84,15 +83,10 @@ def score_apls(
     ----------
     truth, proposal : RoadGraph
         Without nodes of degree 2; see `road_graph.contracted`.
-    reporter : Reporter
     snap_m, spacing_m : float
         Snap distance, and greatest distance of control points along edges.
     by_time : bool
         Whether travel times are compared in place of lengths; speeds must be known. Control points stay where they are.
-
-    Returns
-    -------
-    Apls
     """
     there = _compare(truth, proposal, snap_m, spacing_m, by_time, reporter.part(0, 0.5))
     back = _compare(proposal, truth, snap_m, spacing_m, by_time, reporter.part(0.5, 1))

@@ -112,7 +112,6 @@ def classify_changes(before: RoadGraph, after: RoadGraph, limits: Limits) -> tup
     ----------
     before, after : RoadGraph
         As drawn; see `as_drawn`.
-    limits : Limits
 
     Returns
     -------

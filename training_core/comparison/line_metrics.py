@@ -27,7 +27,6 @@ class LineScores:
 
     Parameters
     ----------
-    tolerance_m : float
     truth_m, found_m : float
         Length of the truth, and of the part of it within the tolerance of the proposal.
     proposal_m, true_m : float
@@ -63,17 +62,7 @@ class LineScores:
 
 
 def score_lines(truth: RoadGraph, proposal: RoadGraph, tolerance_m: float) -> LineScores:
-    """Return how much of each of two networks lies within a tolerance of the other.
-
-    Parameters
-    ----------
-    truth, proposal : RoadGraph
-    tolerance_m : float
-
-    Returns
-    -------
-    LineScores
-    """
+    """Return how much of each of two networks lies within a tolerance of the other."""
     truth_m, proposal_m = (float(roads.length_m.sum()) for roads in (truth, proposal))
     found_m, true_m = (near(*pair, tolerance_m).length_m for pair in ((truth, proposal), (proposal, truth)))
     # Rounding must not make more than all of it near.

@@ -31,10 +31,8 @@ def mask_network(raster: RoadRaster, resolution_m: float, reporter: Reporter) ->
 
     Parameters
     ----------
-    raster : RoadRaster
     resolution_m : float
         Ground size of a pixel.
-    reporter : Reporter
 
     Returns
     -------
@@ -63,7 +61,6 @@ def mean_apls(
         Probability from which a pixel is road.
     resolution_m : float
         Ground size of a pixel.
-    reporter : Reporter
 
     Returns
     -------

@@ -40,7 +40,6 @@ class Shift:
     ----------
     east_m, north_m : float
         Meters; 0 where the shift could not be measured.
-    measured, taken_off : bool
     """
 
     east_m: float
@@ -66,8 +65,6 @@ class Pair:
         The lines that are compared, as drawn (see `as_drawn`); those before are moved by a shift that is removed.
     outside : Lines
         Roads before that lie outside the area of interest, moved as well.
-    shift : Shift
-    plane : CRS
     """
 
     layers: dict[str, geopandas.GeoDataFrame]

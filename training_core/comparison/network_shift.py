@@ -76,10 +76,6 @@ def move_closer(
         How near counts as near; much smaller shifts do not matter.
     angle : float
         As for `measure_shift`.
-
-    Returns
-    -------
-    RoadGraph or None
     """
     if np.hypot(*shift) < _MIN_SHIFT * tolerance_m:
         return None

@@ -26,7 +26,6 @@ def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, 
 
     Parameters
     ----------
-    main, added : Lines
     left_out : ndarray (k,), object
         `LineString`s of the layer of those added that are not added, since main lines run where they do.
     reach_m : float
@@ -63,7 +62,6 @@ class ComparedRoads:
 
     Parameters
     ----------
-    before, after : ChangeSegments
     outside : Lines
         Roads before that lie outside the area of interest.
     """
@@ -87,15 +85,10 @@ def passable_roads(roads: ComparedRoads, damage: Optional[BaseGeometry], job: Co
 
     Parameters
     ----------
-    roads : ComparedRoads
     damage : geometry, optional
         Confirmed damage, see `is_closed`.
     job : CompareNetworks
         Its `routes_on` chooses between the roads after and what remains of those before.
-
-    Returns
-    -------
-    Lines
     """
     before, is_matched = roads.before, roads.before.is_matched
     is_open = ~is_matched & ~is_closed(before, damage)
@@ -116,7 +109,6 @@ def with_new_roads(main: Lines, after: ChangeSegments, job: CompareNetworks) -> 
         Roads before.
     after : ChangeSegments
         Its unmatched segments are the new roads.
-    job : CompareNetworks
 
     Returns
     -------

@@ -27,7 +27,6 @@ class Sites:
 
     Parameters
     ----------
-    roads : RoadGraph
     places : Places
         n of them; edge -1 where no road is near enough.
     gap_m : ndarray (n,), float64
@@ -70,15 +69,10 @@ def snap(roads: RoadGraph, points: np.ndarray, within_m: float) -> Sites:
 
     Parameters
     ----------
-    roads : RoadGraph
     points : ndarray (n, 2), float64
         In meters.
     within_m : float
         Largest snap distance.
-
-    Returns
-    -------
-    Sites
     """
     return Sites(roads, *roads.nearest(points, within_m))
 
@@ -94,11 +88,6 @@ def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool
         Indices of the points that routes start from.
     by_time : bool
         Whether costs are seconds; else meters.
-    reporter : Reporter
-
-    Returns
-    -------
-    RouteCosts
     """
     (least, nearest), (least_after, nearest_after) = (
         least_costs(sites, sources, by_time, reporter) for sites in (before, after)
@@ -119,11 +108,6 @@ def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, repo
         Indices of the points that routes lead to.
     by_time : bool
         Whether costs are seconds; else meters.
-    reporter : Reporter
-
-    Returns
-    -------
-    RouteCosts
     """
     count = len(before.places)
     sums, counts = np.zeros((4, count)), np.zeros((3, count))
@@ -175,7 +159,6 @@ def least_costs(sites: Sites, sources: np.ndarray, by_time: bool, reporter: Repo
         Indices of the points that routes start from.
     by_time : bool
         Whether costs are seconds; else meters.
-    reporter : Reporter
 
     Returns
     -------

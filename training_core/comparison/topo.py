@@ -86,17 +86,12 @@ def score_topo(
     ----------
     truth, proposal : RoadGraph
         Without nodes of degree 2; see `road_graph.contracted`.
-    reporter : Reporter
     radius_m : float
         Network distance within which holes and marbles are reached from a seed.
     hole_m : float
         Greatest distance of a matched hole and marble.
     seed_m, interval_m : float
         Approximate spacing of seeds, and of holes and marbles.
-
-    Returns
-    -------
-    Topo
     """
     seeds, partners = _seeds(truth, proposal, seed_m, hole_m)
     others, missing = _seeds(proposal, truth, seed_m, hole_m)

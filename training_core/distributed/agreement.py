@@ -17,12 +17,7 @@ from .group import Group
 
 
 class OtherRankError(RoadSegError):
-    """What another rank raised.
-
-    Parameters
-    ----------
-    code, message, remedy : str
-    """
+    """What another rank raised."""
 
     def __init__(self, code: str, message: str, remedy: str) -> None:
         super().__init__(message, remedy)
@@ -59,7 +54,6 @@ def require_alike(group: Group, facts: Mapping[str, Any]) -> None:
 
     Parameters
     ----------
-    group : Group
     facts : mapping of str to what JSON can hold
         Versions, settings and digests, by name.
 

@@ -188,16 +188,10 @@ def join(store: dist.Store, rank: int, size: int, local_size: Optional[int] = No
 
     Parameters
     ----------
-    store : Store
-    rank, size : int
     local_size : int, optional
         See `Group`.
     timeout_s : float
         Longer than any rank waits for another one.
-
-    Returns
-    -------
-    Group
     """
     others, timeout = thread_ids(), timedelta(seconds=timeout_s)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=timeout)

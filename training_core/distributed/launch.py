@@ -63,12 +63,7 @@ class _Rank:
 
 
 class RankError(RoadSegError):
-    """What a rank raised, under the code of that error.
-
-    Parameters
-    ----------
-    code, message, remedy : str
-    """
+    """What a rank raised, under the code of that error."""
 
     def __init__(self, code: str, message: str, remedy: str) -> None:
         super().__init__(message, remedy)

@@ -42,7 +42,6 @@ def run_rank(rank: int, folder: str, pipes: list[Connection], ranks: list[Place]
 
     Parameters
     ----------
-    rank : int
     folder : str
         Of the ranks' store and logs.
     pipes : list of Connection

@@ -22,7 +22,6 @@ class RunningStatistics:
     ----------
     model : Module
         Its layers of batch normalization get momentum 1 while a step is under way, from `begin` to `finish`.
-    group : Group
     """
 
     def __init__(self, model: nn.Module, group: Group) -> None:

@@ -28,7 +28,6 @@ class StepTime:
     ----------
     compute_s : float
         What one rank computes by itself: forward, backward, optimizer.
-    gradient_values : int
     value_bytes : int
         Of a gradient's value on its way: 4, or 2 where it is compressed to BF16.
     rounds : int

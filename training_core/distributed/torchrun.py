@@ -42,10 +42,6 @@ def joined(fail: Callable[[RoadSegError], None]) -> Iterator[Group]:
     fail : callable
         Takes the error and ends this process; called from the watching thread, since this one may wait for ever.
 
-    Yields
-    ------
-    Group
-
     Raises
     ------
     JobError

@@ -49,10 +49,6 @@ def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surrounding
         `between_pixels`.
     surroundings : Surroundings
         Road widths.
-
-    Returns
-    -------
-    Graph
     """
     if not len(graph.points):
         return graph
@@ -126,7 +122,6 @@ def between_pixels(raster: RoadRaster, road: BitMask, pixel_m: np.ndarray) -> Ca
 
     Parameters
     ----------
-    raster : RoadRaster
     road : BitMask
         The clean mask.
     pixel_m : ndarray (2,), float64

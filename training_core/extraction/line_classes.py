@@ -28,7 +28,6 @@ def class_votes(graph: Graph, raster: ClassRaster) -> np.ndarray:
     ----------
     graph : Graph
         In columns and rows; its vertices, evenly spaced but in closed gaps and junctions, are the samples.
-    raster : ClassRaster
     """
     points, line = _samples(graph)
     numbers = pixels_at(points, raster.height, raster.width, raster.read).astype(np.int64)
@@ -47,7 +46,6 @@ def elected(votes: np.ndarray, classes: Sequence[RoadClass]) -> tuple[np.ndarray
     ----------
     votes : ndarray (m, classes), int64
         As `class_votes` returns them.
-    classes : sequence of RoadClass
     """
     chosen = percentile_class(votes, np.array([each.speed_kmh for each in classes]))
     is_known = votes.any(axis=1)

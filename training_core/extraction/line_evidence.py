@@ -23,13 +23,8 @@ def seen_along(graph: Graph, surroundings: Surroundings) -> Seen:
 
     Parameters
     ----------
-    graph : Graph
     surroundings : Surroundings
         Road widths, the probability at points, and the edge of the data.
-
-    Returns
-    -------
-    Seen
     """
     tangent, width_m = tangents(graph), surroundings.width_m(graph.points)
     away_m = np.where(np.isfinite(width_m), width_m, 0) / 2 + _BESIDE_M
@@ -46,7 +41,6 @@ def seen_along_some(graph: Graph, chosen: np.ndarray, surroundings: Surroundings
 
     Parameters
     ----------
-    graph : Graph
     chosen : ndarray (k,), int64
         Numbers of edges, in order.
     surroundings : Surroundings

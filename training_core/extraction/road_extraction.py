@@ -72,8 +72,6 @@ def extract_network(
         A mask or a probability; lines from a mask have no confidence.
     grid : Grid
         Where its pixels lie.
-    options : NetworkOptions
-    reporter : Reporter
     classes : ClassRaster, optional
         Road classes on the same grid.
 
@@ -115,7 +113,6 @@ class Connected:
 
     Parameters
     ----------
-    graph : Graph
     linked : Graph
         The same before anything was removed.
     links : Links
@@ -167,19 +164,13 @@ def trace_roads(
 
     Parameters
     ----------
-    raster : RoadRaster
     pixel_m : tuple of float
         Ground size of a pixel in meters along columns and along rows.
     options : NetworkOptions
         Of these, the shortest component and the simplification are the caller's.
-    reporter : Reporter
     linked : ndarray (n, 2), int64, optional
         Columns and rows of likely pixels that are connected to sure ones beyond the raster; see
         `road_mask.connected_to`.
-
-    Returns
-    -------
-    TracedRoads
     """
     sides_m = np.array(pixel_m)
 
@@ -313,10 +304,6 @@ def measure_lines(
     pixel_m : tuple of float
         Ground size of a pixel in meters along columns and along rows.
     classes : ClassRaster, optional
-
-    Returns
-    -------
-    LineMeasures
     """
     seen = seen_along(graph, traced.surroundings)
     around = traced.graph
@@ -373,10 +360,6 @@ def along_traffic(graph: Graph, measures: LineMeasures, grid: Grid, driving_side
         Whether its rows go down, as usual, or up.
     driving_side : str
         One of `jobs.DRIVING_SIDES`.
-
-    Returns
-    -------
-    Graph
     """
     up = np.sign(grid.transform.determinant)
     left = up * left_share(graph, tangents(graph), measures.to_other)

@@ -31,10 +31,6 @@ def connected_to(likely: Runs, sure: Runs, frame: Frame) -> Runs:
         Pixels above the lower and above the upper threshold; all sure ones are likely, too, and may be in any order.
     frame : Frame
         Of the image.
-
-    Returns
-    -------
-    Runs
     """
     patch = components(likely, frame, diagonal=True)
     is_sure = np.zeros(patch.max(initial=-1) + 1, dtype=bool)
@@ -47,15 +43,10 @@ def without_small_patches(road: Runs, smallest_px: float, frame: Frame) -> Runs:
 
     Parameters
     ----------
-    road : Runs
     smallest_px : float
         Components of fewer pixels are removed.
     frame : Frame
         Of the image.
-
-    Returns
-    -------
-    Runs
     """
     patch = components(road, frame, diagonal=True)
     return road[(np.bincount(patch, road.sizes) >= smallest_px)[patch]]
@@ -68,17 +59,12 @@ def with_small_holes_filled(road: Runs, outside: Runs, smallest_px: float, frame
 
     Parameters
     ----------
-    road : Runs
     outside : Runs
         Where there are no data, and the frame.
     smallest_px : float
         Holes of fewer pixels are filled.
     frame : Frame
         Of the image.
-
-    Returns
-    -------
-    Runs
     """
     rest = between(joined(road, outside))
     hole = components(rest, frame, diagonal=False)
@@ -99,10 +85,6 @@ def closed(road: BitMask, known: BitMask, columns: int, rows: int) -> BitMask:
         Where road is, and where there are data.
     columns, rows : int
         The widest gap in pixels along columns and along rows.
-
-    Returns
-    -------
-    BitMask
     """
     grown = _grown(road, columns, rows, 1)
     return known & ~_grown(known & ~grown, columns, rows, -1)
@@ -139,7 +121,6 @@ def find_road(
         Ground size of a pixel in meters along columns and along rows.
     options : NetworkOptions
         Limits in meters and square meters.
-    reporter : Reporter
     linked : ndarray (n, 2), int64, optional
         Columns and rows, in any order, of likely pixels that are connected to sure ones beyond the raster.
 

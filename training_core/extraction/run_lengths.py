@@ -71,10 +71,6 @@ def runs_of(strip: np.ndarray, first_row: int, frame: Frame) -> Runs:
         Row of the image at which the strip begins.
     frame : Frame
         Of the image.
-
-    Returns
-    -------
-    Runs
     """
     padded = np.zeros((len(strip), frame.stride), dtype=bool)
     padded[:, :-1] = strip
@@ -137,7 +133,6 @@ def components(runs: Runs, frame: Frame, diagonal: bool) -> np.ndarray:
 
     Parameters
     ----------
-    runs : Runs
     frame : Frame
         Of the image.
     diagonal : bool

@@ -27,10 +27,6 @@ def nothing_found(raster: RoadRaster) -> str:
     ----------
     raster : RoadRaster
         Read once more if it is a probability.
-
-    Returns
-    -------
-    str
     """
     said = "No roads were found: the network is empty."
     if raster.threshold is None:
@@ -56,10 +52,6 @@ def doubts(raster: RoadRaster, graph: Graph, probability: np.ndarray, road_share
         Share of the known pixels that are road.
     area_km2 : float
         Of the known pixels.
-
-    Returns
-    -------
-    list of str
     """
     found = []
     if road_share >= _MAX_ROAD:

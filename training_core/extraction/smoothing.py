@@ -41,7 +41,6 @@ def thin_out(graph: Graph, pixels: np.ndarray) -> Graph:
 
     Parameters
     ----------
-    graph : Graph
     pixels : ndarray (p, 2), int64
         The column and row of each vertex before it was smoothed, counted from a place that is the same for all parts of
         an image, up to multiples of four.

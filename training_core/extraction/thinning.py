@@ -32,7 +32,6 @@ def thin_bits(road: BitMask, fixed: BitMask) -> BitMask:
 
     Parameters
     ----------
-    road : BitMask
     fixed : BitMask
         Pixels that are never removed.
     """

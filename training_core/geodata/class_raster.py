@@ -33,7 +33,6 @@ class ClassRaster:
     read : callable
         Takes a first row and a number of rows; returns class numbers, (rows, width), an integer type, from 1. Any other
         number means that the class is unknown.
-    classes : tuple of RoadClass
     """
 
     height: int
@@ -52,15 +51,10 @@ def class_band(dataset: DatasetReader, grid: Grid, of: str) -> ClassRaster:
 
     Parameters
     ----------
-    dataset : DatasetReader
     grid : Grid
         The grid of the mask or probability that it belongs to.
     of : str
         The name of that raster, for messages.
-
-    Returns
-    -------
-    ClassRaster
 
     Raises
     ------

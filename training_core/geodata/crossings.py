@@ -35,7 +35,6 @@ def meeting_pairs(
 
     Parameters
     ----------
-    tree : STRtree
     shapes : ndarray (n,), object
     limit : int
         Most meetings: each may be found twice, and each shape may meet itself.

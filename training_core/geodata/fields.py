@@ -21,7 +21,6 @@ def carried_fields(layer: geopandas.GeoDataFrame, made: Iterable[str]) -> dict[s
 
     Parameters
     ----------
-    layer : GeoDataFrame
     made : iterable of str
         Lower-case names of the output's own columns; fields with these names are left out.
 

@@ -47,10 +47,6 @@ def write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geomet
     geometry_type : str
         `LineString` or the like.
 
-    Returns
-    -------
-    int
-
     Raises
     ------
     OSError

@@ -33,8 +33,6 @@ class BandFile:
 
     Parameters
     ----------
-    path : Path
-    grid : Grid
     resampling : str
         How overviews are computed: nearest, average ...
 
@@ -94,7 +92,6 @@ def check_geotiff(path: Path, pixel_sum: int, overviews: Sequence[int] = ()) -> 
 
     Parameters
     ----------
-    path : Path
     pixel_sum : int
         The sum of all that was written to its bands.
     overviews : sequence of int

@@ -103,10 +103,6 @@ class Grid:
             Its first pixel.
         width, height : int
             Its size in pixels.
-
-        Returns
-        -------
-        Grid
         """
         return Grid(self.crs, self.transform @ Affine.translation(column, row), width, height)
 
@@ -212,10 +208,6 @@ def grid_at(own: Grid, resolution_m: float) -> Grid:
         The image's grid.
     resolution_m : float
         Wanted size of a pixel on the ground in meters; 0 means the image's own.
-
-    Returns
-    -------
-    Grid
 
     Raises
     ------

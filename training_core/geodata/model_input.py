@@ -84,7 +84,6 @@ def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:
 
     Parameters
     ----------
-    image : Image
     bands : tuple of Band
         Their names, and what to return if the sample has no data.
 

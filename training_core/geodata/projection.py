@@ -27,7 +27,6 @@ def projected(layer: geopandas.GeoDataFrame, crs: pyproj.CRS, extent: tuple[floa
     ----------
     layer : GeoDataFrame
         As `vectors.read_layer` returns it.
-    crs : CRS
     extent : tuple of float
         Left, bottom, right and top, in that CRS, of where the shapes are needed.
 

@@ -42,7 +42,6 @@ def limit_to(
 
     Parameters
     ----------
-    grid : Grid
     aoi : GeoDataFrame
         Polygons in any CRS.
     image : str
@@ -70,7 +69,6 @@ def burn_area(grid: Grid, shape: BaseGeometry, window: tuple[int, int, int, int]
 
     Parameters
     ----------
-    grid : Grid
     shape : BaseGeometry
         In ground meters.
     window : tuple of int
@@ -91,7 +89,6 @@ def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, i
     ----------
     shapes : iterable of BaseGeometry
         In ground meters.
-    grid : Grid
     window : tuple of int
         Column, row, width and height.
 
@@ -121,7 +118,6 @@ def pixel_window(shapes: np.ndarray, grid: Grid) -> tuple[int, int, int, int]:
     ----------
     shapes : ndarray (n,), object
         In ground meters.
-    grid : Grid
 
     Returns
     -------

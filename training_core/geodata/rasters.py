@@ -263,7 +263,6 @@ def measure_bands(names: tuple[str, ...], samples: list[np.ndarray]) -> tuple[Ba
 
     Parameters
     ----------
-    names : tuple of str
     samples : list of ndarray (bands, pixels), any dtype
 
     Returns

@@ -37,7 +37,6 @@ class RoadClass:
 
     Parameters
     ----------
-    name : str
     speed_kmh : float
         The usual speed on its roads.
     """
@@ -53,7 +52,6 @@ def find_classes(
 
     Parameters
     ----------
-    roads : GeoDataFrame
     class_field : str
         Its values are the classes. If empty, the classes are those speed bins that occur.
     speed_field : str

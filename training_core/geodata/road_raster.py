@@ -176,10 +176,6 @@ def byte_raster(probability: np.ndarray, certain: int, no_data: int, threshold: 
         The bytes for 1 and for no data; 0 is 0.
     threshold : float
         Probability from which a pixel is road.
-
-    Returns
-    -------
-    RoadRaster
     """
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -251,7 +247,6 @@ def read_rows(dataset: DatasetReader, first_row: int, count: int) -> tuple[np.nd
 
     Parameters
     ----------
-    dataset : DatasetReader
     first_row, count : int
         First row and number of rows.
 

@@ -112,10 +112,6 @@ def tile_count(
         See `tile_grid`.
     window : tuple of int, optional
         See `tile_grid`.
-
-    Returns
-    -------
-    int
     """
     column, row, window_width, window_height = window or (0, 0, width, height)
     columns, _, _ = _division(*_extent(width, column, column + window_width, halo), core_px, halo)

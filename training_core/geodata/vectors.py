@@ -163,7 +163,6 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
 
     Parameters
     ----------
-    layer : GeoDataFrame
     allowed : tuple of str
         Of `points`, `lines` and `polygons`; multipart ones are included.
     path, purpose : str
@@ -189,7 +188,6 @@ def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: st
 
     Parameters
     ----------
-    layer : GeoDataFrame
     names : iterable of str
         Names of the fields; empty ones are passed over.
     path, purpose : str

@@ -46,7 +46,6 @@ def check_written(path: Path, driver: str, layers: Mapping[str, Written]) -> Non
 
     Parameters
     ----------
-    path : Path
     driver : str
         GPKG, GeoJSON or FlatGeobuf.
     layers : mapping of str to Written

@@ -67,7 +67,6 @@ class Ground:
 
         Parameters
         ----------
-        grid : Grid
         window : tuple of int
             Column, row, width and height.
 
@@ -100,7 +99,6 @@ def burn_labels(
 
     Parameters
     ----------
-    grid : Grid
     roads : GeoDataFrame
         Lines or polygons, in any CRS.
     aoi : GeoDataFrame, optional

@@ -50,9 +50,7 @@ class Drawing:
 
     Parameters
     ----------
-    roads : GeoDataFrame
     aoi : GeoDataFrame, optional
-    options : LabelOptions
     roads_name, aoi_name : str
         Names of both files, for messages.
     classes : tuple of RoadClass
@@ -124,10 +122,6 @@ def read_drawing(roads: str, aoi: str, options: LabelOptions, class_field: str =
     class_field, speed_field : str
         Fields with the roads' classes; see `road_classes.find_classes`. Without either there are no classes.
 
-    Returns
-    -------
-    Drawing
-
     Raises
     ------
     LabelError
@@ -167,8 +161,6 @@ def read_labeled_images(
 
     Parameters
     ----------
-    paths : tuple of str
-    drawing : Drawing
     resolution_m : float
         Ground size of a pixel in meters; 0 takes the first image's own.
     bands : tuple of int

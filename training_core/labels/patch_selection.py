@@ -54,7 +54,6 @@ def choose_spread(
 
     Parameters
     ----------
-    places : Places
     reach : int
         Two places overlap, and only one is chosen, if their cells differ by less than this in column and in row.
     count : int
@@ -92,7 +91,6 @@ def suggest(
 
     Parameters
     ----------
-    patches : Patches
     blocks : Blocks
         What the patches are made of; says which are labeled.
     grid : Grid

@@ -49,7 +49,6 @@ def collect_samples(job: Quantize, wanted_input: ModelInput, reporter: Reporter)
         Names images, drawn roads, chip size, number and seed. With drawn roads, only samples with labels count.
     wanted_input : ModelInput
         Bands, resolution and normalization of the model.
-    reporter : Reporter
 
     Returns
     -------

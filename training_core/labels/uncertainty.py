@@ -114,10 +114,6 @@ def measure_blocks(
     reporter : Reporter
         Takes the progress.
 
-    Returns
-    -------
-    Blocks
-
     Raises
     ------
     JobError

@@ -23,7 +23,6 @@ def split_for_validation(images: list[LabeledImage], share: float, block_px: int
 
     Parameters
     ----------
-    images : list of LabeledImage
     share : float
         Wanted share of the blocks with labels, from 0 to 1.
     block_px : int

@@ -51,10 +51,8 @@ class Checkpoint:
     ----------
     identity : dict
         What must be the same in the run that resumes; see `identify`.
-    engine : Engine
     has_extension : bool
         Whether the Intel extension was loaded: it changes the rounding even if another engine trains.
-    history : History
     state : dict of str to Tensor
         The trainer's `state_dict`.
     best : Trained, optional
@@ -180,7 +178,6 @@ def check_identity(checkpoint: Checkpoint, identity: dict[str, Any], path: Path)
 
     Parameters
     ----------
-    checkpoint : Checkpoint
     identity : dict
         Of the run that resumes; see `identify`.
     path : Path
@@ -208,8 +205,6 @@ def take_over(trainer: Trainer, former: Checkpoint, path: Path) -> None:
 
     Parameters
     ----------
-    trainer : Trainer
-    former : Checkpoint
     path : Path
         The checkpoint's, for the message.
 
@@ -233,12 +228,10 @@ class CheckpointWriter:
 
     Parameters
     ----------
-    path : Path
     interval_s : float
         Shortest time between two checkpoints.
     identity, engine
         See Checkpoint.
-    reporter : Reporter
     """
 
     def __init__(

@@ -32,7 +32,6 @@ class ChipSampler:
 
     Parameters
     ----------
-    images : list of LabeledImage
     size_px : int
         Side of a chip, in pixels.
     seed : int
@@ -182,7 +181,6 @@ def prefetch(
 
     Parameters
     ----------
-    sampler : ChipSampler
     batch_size : int
         Chips in a batch.
     first : int

@@ -41,9 +41,6 @@ class ComputationPlan:
 
     Parameters
     ----------
-    engine : Engine
-    fit : Fit
-    memory : MemoryPlan
     tiles : TilePlan, optional
         Where whole images are learned from: how they are divided.
     balance : tuple of int
@@ -70,19 +67,10 @@ def plan_computation(
 
     Parameters
     ----------
-    job : FineTune
-    images : list of LabeledImage
-    architecture : Architecture
     chip_px : int
         Side of a usual chip as it enters the model.
     former : Checkpoint, optional
         On rank 0: what is resumed, whose engine and recipe stay.
-    reporter : Reporter
-    group : Group
-
-    Returns
-    -------
-    ComputationPlan
 
     Raises
     ------

@@ -42,13 +42,8 @@ def with_encoder_rate(job: FineTune, knows_roads: bool) -> FineTune:
 
     Parameters
     ----------
-    job : FineTune
     knows_roads : bool
         Whether training begins with a whole network that has learned the same bands and classes.
-
-    Returns
-    -------
-    FineTune
     """
     if job.encoder_rate:
         return job
@@ -67,14 +62,9 @@ def fit_recipe(job: FineTune, step_s: float) -> Fit:
 
     Parameters
     ----------
-    job : FineTune
     step_s : float
         Duration of a training step with usual chips in which all stages are trained. With a number of steps instead of
         a time budget, it does not matter, so that training is reproducible.
-
-    Returns
-    -------
-    Fit
     """
     if not has_choice(job):
         return Fit(_options(job, 0, USUAL_CHIP_PX))

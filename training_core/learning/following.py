@@ -61,7 +61,6 @@ def follow(
 
     Parameters
     ----------
-    trainer : Trainer
     batches : generator of (chips, labels)
         (own chips, bands, height, width), float32, and (own chips, height, width), uint8, of each step. Closed at the
         end.

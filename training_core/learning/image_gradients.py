@@ -51,10 +51,8 @@ def add_image_gradients(
     ----------
     model : Module
         In training mode, but for batch normalization.
-    engine : NativeEngine
     sample : ImageSample
         The same on all ranks, as all other arguments.
-    plan : TilePlan
     centerline_weight : float
         Share of clDice, from 0 to 1; it needs a halo of `image_halo_px`.
     share : float

@@ -91,8 +91,6 @@ def plan_tiles(
 
     Parameters
     ----------
-    architecture : Architecture
-    engine : Engine
     recipe : StepOptions
         Its `recompute` may force the choice.
     shapes : sequence of (height, width)
@@ -103,10 +101,6 @@ def plan_tiles(
         Among which the tiles of an image are shared out.
     processes : int
         How many of them share this machine's memory.
-
-    Returns
-    -------
-    TilePlan
 
     Raises
     ------

@@ -35,7 +35,6 @@ def joint_sums(sums: Tensor, joint: Joint) -> Tensor:
     ----------
     sums : Tensor (sums,), float32 or float64
         Of this part.
-    joint : Joint
 
     Returns
     -------

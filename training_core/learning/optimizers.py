@@ -39,10 +39,8 @@ def build_optimizer(model: nn.Module, name: str, weight_decay: float, encoder_ra
 
     Parameters
     ----------
-    model : Module
     name : str
         adamw, sgd, lamb or lars.
-    weight_decay : float
     encoder_rate : float
         Factor on the learning rate for the encoder.
 

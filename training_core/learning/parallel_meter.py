@@ -16,12 +16,7 @@ from .training_loop import Training
 
 
 class Meter:
-    """What each rank spends on the steps of a training from here on.
-
-    Parameters
-    ----------
-    training : Training
-    """
+    """What each rank spends on the steps of a training from here on."""
 
     def __init__(self, training: Training) -> None:
         self._steps, self._timings_s = training.history.step, dict(training.trainer.timings_s)

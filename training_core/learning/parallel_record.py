@@ -18,7 +18,6 @@ class ParallelRecord:
 
     Parameters
     ----------
-    processes, machines : int
     sharing : str
         What they share: batches or split.
     threads : int

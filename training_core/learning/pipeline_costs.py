@@ -51,15 +51,10 @@ def measure_parts(
     ----------
     model : Module
         A U-Net, as an engine has prepared it for training; its running statistics change.
-    parts : sequence of Part
     dtype : dtype
         In which the engine computes.
     shape : tuple of int
         Of a batch of images: batch, bands, height, width.
-
-    Returns
-    -------
-    list of PartCost
     """
     costs, tensors = [], (torch.randn(shape),)
     for part in parts:

@@ -17,7 +17,6 @@ def place_cuts(
     ----------
     cost : callable (stage, first, end) -> float
         Of a stage with the parts from `first` to before `end`.
-    parts, stages : int
     fewest_first : int
         Parts that the first stage has at least.
 

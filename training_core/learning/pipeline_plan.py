@@ -38,7 +38,6 @@ class PipelinePlan:
         Time of each stage for a micro-batch.
     stage_bytes : tuple of int
         What weights, gradients, moments and kept activations of each stage take.
-    forecast : Forecast
     """
 
     balance: tuple[int, ...]
@@ -63,9 +62,6 @@ def plan_pipeline(
 
     Parameters
     ----------
-    architecture : Architecture
-    engine : NativeEngine
-    recipe : StepOptions
     chip_px : int
         Side of a chip as it enters the model.
     is_recomputing : bool
@@ -76,10 +72,6 @@ def plan_pipeline(
         One of `pipeline_schedules.SCHEDULES`.
     criterion : str
         What is to be even: one of CRITERIA.
-
-    Returns
-    -------
-    PipelinePlan
 
     Raises
     ------
@@ -124,8 +116,6 @@ def plan_stages(
 
     Parameters
     ----------
-    costs : sequence of PartCost
-    stages : int
     batches : int
         Micro-batches of a step.
     schedule, criterion : str
@@ -134,10 +124,6 @@ def plan_stages(
         Copies of the weights in memory: themselves, gradients, moments, averages.
     fewest_in_first : int
         Parts that the first stage has at least.
-
-    Returns
-    -------
-    PipelinePlan
     """
 
     def time_s(_: int, first: int, end: int) -> float:

@@ -27,7 +27,6 @@ class Pipeline:
 
     Parameters
     ----------
-    stage : Module
     group : Group
         The ranks of the pipeline, each with the stage of its number.
     between : tuple of sequence of Tensor (batch, ...), float32 or bfloat16

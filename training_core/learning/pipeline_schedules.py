@@ -49,10 +49,6 @@ def forecast(forward_s: Sequence[float], backward_s: Sequence[float], batches: i
         Micro-batches of a step.
     schedule : str
         One of SCHEDULES.
-
-    Returns
-    -------
-    Forecast
     """
     stages, of_stage_s = len(forward_s), [sum(times) for times in zip(forward_s, backward_s)]
     step_s = _step_s([forward_s, backward_s], batches, schedule)
@@ -76,10 +72,6 @@ def in_flight(stage: int, stages: int, batches: int, schedule: str) -> int:
         Micro-batches of a step.
     schedule : str
         One of SCHEDULES.
-
-    Returns
-    -------
-    int
     """
     return batches if schedule == GPIPE else min(batches, stages - stage)
 

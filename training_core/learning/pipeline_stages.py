@@ -81,7 +81,6 @@ class Stage(nn.Module):
     ----------
     model : Module
         A U-Net, whose modules the stage shares. One that recomputes activations makes a stage that does.
-    parts : sequence of Part
     dtype : dtype
         In which an engine computes: float32 or bfloat16.
 
@@ -197,7 +196,6 @@ def handed_over(
     ----------
     model : Module
         A U-Net without memory, in which frozen parts need no gradient.
-    parts : sequence of Part
     shape : tuple of int
         Of a batch of images: batch, bands, height, width.
     dtype : dtype

@@ -41,11 +41,6 @@ WEIGHTS, STATE = 0, 1
 def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:
     """Check that ranks make whole pipelines, and that a step has enough batches for them.
 
-    Parameters
-    ----------
-    recipe : StepOptions
-    stages, ranks : int
-
     Raises
     ------
     JobError
@@ -73,7 +68,6 @@ class PipelineTrainer(Trainer):
     ----------
     model : Module
         The whole U-Net, the same on all ranks. It belongs to the trainer, which frees the memory of other stages.
-    engine : NativeEngine
     recipe : StepOptions
         Its batches are the micro-batches of the pipeline.
     group : Group
@@ -270,10 +264,6 @@ class PipelineTrainer(Trainer):
         ----------
         bands : tuple of Band
             How values are normalized.
-
-        Yields
-        ------
-        Predictor
         """
         model = copy.deepcopy(self._whole_model).to_empty(device="cpu")
         model.load_state_dict(self.group.broadcast_tensors(self.hand_in(WEIGHTS)))

@@ -38,8 +38,6 @@ def parts_of_step(chips: int, batch_size: int, group: Group, sharing: str) -> li
     ----------
     chips : int
         In the step.
-    batch_size : int
-    group : Group
     sharing : str
         batches or split.
 

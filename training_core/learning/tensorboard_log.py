@@ -32,17 +32,12 @@ def logged(reporter: Reporter, folder: str, model: str, options: Mapping[str, An
 
     Parameters
     ----------
-    reporter : Reporter
     folder : str
         Holds a folder for each run; empty for no log.
     model : str
         Path of the model file, after which the run is named.
     options : mapping of str to anything
         The job's fields, logged as hyperparameters.
-
-    Yields
-    ------
-    Reporter
 
     Raises
     ------
@@ -133,8 +128,6 @@ class TensorBoardLog:
 
         Parameters
         ----------
-        name : str
-        value : float
         step : int
             Number of the training step.
 

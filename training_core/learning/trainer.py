@@ -45,7 +45,6 @@ class Trainer:
     ----------
     model : Module
         Belongs to the trainer from here on.
-    engine : NativeEngine
     recipe : StepOptions
         Batch size, optimizer, loss and so on.
     group : Group
@@ -59,8 +58,6 @@ class Trainer:
 
     Attributes
     ----------
-    group : Group
-    sharing : str
     is_intact : bool
         Whether all is as after the last step, also if the one since then has failed.
     timings_s : dict
@@ -236,10 +233,6 @@ class Trainer:
         ----------
         bands : tuple of Band
             How values are normalized.
-
-        Yields
-        ------
-        Predictor
         """
         self._model.eval()
         with self._average.in_place() if self._average else nullcontext():

@@ -47,7 +47,6 @@ class Clock:
 
     Parameters
     ----------
-    recipe : RecipeOptions
     reserved_s : float
         Time that the validations at the end will take.
     """
@@ -88,11 +87,6 @@ class Clock:
     def affordable(self, blocks: Sequence[Block], share: float) -> tuple[int, float]:
         """Return how many held-out blocks may be validated for a share of the budget, and in what time.
 
-        Parameters
-        ----------
-        blocks : sequence of Block
-        share : float
-
         Returns
         -------
         blocks : int
@@ -110,18 +104,14 @@ class Training:
 
     Parameters
     ----------
-    trainer : Trainer
     images : list of LabeledImage
         With the labels to validate on.
-    recipe : RecipeOptions
-    reporter : Reporter
     history : History, optional
         Of the part that is already done; given with `best` to resume.
     best : Trained, optional
 
     Attributes
     ----------
-    history : History
     best : Trained or None
         The state with the best F1 so far.
     blocks : list of Block
@@ -259,10 +249,6 @@ class Training:
         ----------
         predictor : Predictor
             Of the best weights.
-
-        Returns
-        -------
-        Validation
         """
         began_s, history = self._elapsed_s(), self.history
         count, limit_s = self._clock.affordable(self.blocks, LAST_VALIDATION_SHARE)

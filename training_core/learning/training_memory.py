@@ -80,15 +80,10 @@ class Footprint:
 
         Parameters
         ----------
-        batch_size : int
         chip_px : int
             Side of a chip.
         accumulation : int
             Batches in a step.
-
-        Returns
-        -------
-        int
         """
         pixels = batch_size * chip_px**2
         step = (self.fixed_bytes + GAPS * self.bytes_per_px * pixels).max()
@@ -112,16 +107,10 @@ def measure_footprint(
 
     Parameters
     ----------
-    architecture : Architecture
-    engine : Engine
     recipe : StepOptions
         Its budget, chip size and batch size do not matter.
     is_recomputing : bool
         Whether activations are recomputed in the backward pass.
-
-    Returns
-    -------
-    Footprint
     """
     options = {each.name: getattr(recipe, each.name) for each in dataclasses.fields(StepOptions)}
     options["chip_px"] = StepOptions().chip_px
@@ -217,8 +206,6 @@ def plan_memory(
 
     Parameters
     ----------
-    architecture : Architecture
-    engine : Engine
     recipe : StepOptions
         Its `recompute` may force the choice.
     chip_px : int
@@ -227,10 +214,6 @@ def plan_memory(
         Called with the estimate in words.
     processes : int
         How many share the memory of this machine.
-
-    Returns
-    -------
-    MemoryPlan
 
     Raises
     ------

@@ -21,8 +21,6 @@ class TrialSteps:
 
     Parameters
     ----------
-    architecture : Architecture
-    recipe : StepOptions
     chip_px : int
         Side of a chip as it enters the model.
     is_recomputing : bool

@@ -58,13 +58,8 @@ def held_out_blocks(images: Iterable[LabeledImage], seed: int) -> list[Block]:
 
     Parameters
     ----------
-    images : iterable of LabeledImage
     seed : int
         The same seed gives the same order.
-
-    Returns
-    -------
-    list of Block
     """
     rng = np.random.default_rng(seed)
     kinds: tuple[list[Block], list[Block]] = ([], [])
@@ -98,7 +93,6 @@ class Validation:
 
     Parameters
     ----------
-    confusion : Confusion
     blocks, px : int
         How many blocks were computed, and their pixels with halos.
     seconds : float
@@ -220,16 +214,6 @@ class _Tally:
 
 
 def blocks_within(blocks: Sequence[Block], most_px: float) -> int:
-    """Return how many blocks, from the first on, take at most so many pixels with their halos; MIN_BLOCKS at least.
-
-    Parameters
-    ----------
-    blocks : sequence of Block
-    most_px : float
-
-    Returns
-    -------
-    int
-    """
+    """Return how many blocks, from the first on, take at most so many pixels with their halos; MIN_BLOCKS at least."""
     within = int(np.searchsorted(np.cumsum([block.px for block in blocks]), most_px, side="right"))
     return min(len(blocks), max(MIN_BLOCKS, within))

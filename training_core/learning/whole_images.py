@@ -76,15 +76,10 @@ def sample_of(image: LabeledImage, scale: np.ndarray, offset: np.ndarray, symmet
 
     Parameters
     ----------
-    image : LabeledImage
     scale, offset : ndarray (bands,), float32
         Normalize its values; see `draw_scaling`.
     symmetry : int
         One of the eight of the square; see `turned`.
-
-    Returns
-    -------
-    ImageSample
     """
     values, known, training = (turned(array, symmetry) for array in (image.values, image.known, image.training))
     classes = None if image.classes is None else turned(image.classes, symmetry)
@@ -96,7 +91,6 @@ class ImageSampler:
 
     Parameters
     ----------
-    images : list of LabeledImage
     seed : int
         The same seed draws the same images, and the same augmentation.
     """
@@ -122,7 +116,6 @@ def draw_images(sampler: ImageSampler, images: int, first: int) -> Iterator[tupl
 
     Parameters
     ----------
-    sampler : ImageSampler
     images : int
         In a step.
     first : int

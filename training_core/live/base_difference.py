@@ -24,10 +24,6 @@ def same_as_base(state: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> 
         See `Trainer.state_dict`.
     weights : mapping of str to Tensor of any shape (...), float32 or int64
         The base model's.
-
-    Returns
-    -------
-    list of str
     """
     return [
         name

@@ -44,8 +44,6 @@ class ChipChoice:
 
     Parameters
     ----------
-    windows : ImageWindows
-    labels : DrawnLabels
     bands : tuple of Band
         How values are normalized.
     chip_px, seed : int

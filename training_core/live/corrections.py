@@ -69,10 +69,6 @@ def correct(
         Of both.
     threshold : float
         Probability from which a pixel is road.
-
-    Returns
-    -------
-    Correction
     """
     column, row = ~grid.transform @ place
     height, width = probability.shape

@@ -129,13 +129,8 @@ class DrawnLabels:
 
         Parameters
         ----------
-        changes : iterable of Change
         shown : callable, optional
             What the map shows as road; without it, nothing.
-
-        Returns
-        -------
-        Changed
         """
         touched: list[np.ndarray] = []
         for change in changes:
@@ -283,16 +278,7 @@ def _shapes_of(features: list[Feature], *layers: str) -> np.ndarray:
 
 
 def blocks_in(column: int, row: int, width: int, height: int) -> Iterator[Block]:
-    """Yield the blocks that a window of pixels touches.
-
-    Parameters
-    ----------
-    column, row, width, height : int
-
-    Yields
-    ------
-    Block
-    """
+    """Yield the blocks that a window of pixels touches."""
     for down in range(row // BLOCK_PX, -(-(row + height) // BLOCK_PX)):
         for across in range(column // BLOCK_PX, -(-(column + width) // BLOCK_PX)):
             yield down, across
@@ -307,7 +293,6 @@ def paste(values: np.ndarray, found: np.ndarray, block: Block, column: int, row:
         Of the window; is changed.
     found : ndarray (BLOCK_PX, BLOCK_PX), same dtype
         Of the block.
-    block : Block
     column, row : int
         The window's first pixel.
     """

@@ -35,7 +35,6 @@ def kept_labels(labels: DrawnLabels, grid: Grid, width_m: float) -> dict[str, ge
 
     Parameters
     ----------
-    labels : DrawnLabels
     grid : Grid
         Theirs.
     width_m : float

@@ -44,15 +44,12 @@ class Session:
 
     Parameters
     ----------
-    job : Live
-    base : BaseModel
     base_sha256 : str
         Digest of its weights.
     grid : Grid
         Of the image, at the resolution that is worked at.
     bands : tuple of Band
         How its values are normalized.
-    engine : NativeEngine
     """
 
     job: Live
@@ -75,10 +72,6 @@ def keep(
 
     Parameters
     ----------
-    command : Keep
-    session : Session
-    learner : Learner
-    labels : DrawnLabels
     confusion : Confusion
         Of the model on held-out blocks.
     scores : list of (int, float, float)

@@ -56,11 +56,8 @@ class Learner:
 
     Parameters
     ----------
-    base : BaseModel
-    engine : NativeEngine
     bands : tuple of Band
         How values are normalized.
-    choice : ChipChoice
 
     Attributes
     ----------
@@ -134,7 +131,6 @@ class Learner:
         Parameters
         ----------
         erased : mapping of Block to ndarray (BLOCK_PX, BLOCK_PX), bool
-        windows : ImageWindows
 
         Returns
         -------

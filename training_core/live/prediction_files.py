@@ -31,12 +31,7 @@ _UNCERTAINTY = np.append(
 
 
 class PredictionFiles:
-    """Writes the rasters of a session into its folder; those of an earlier one are removed.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """Writes the rasters of a session into its folder; those of an earlier one are removed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._number = folder, 0
@@ -54,13 +49,8 @@ class PredictionFiles:
         ----------
         probability : ndarray (height, width), uint8
             See `to_byte`.
-        grid : Grid
         show : str
             probability or uncertainty.
-
-        Returns
-        -------
-        Path
 
         Raises
         ------

@@ -26,12 +26,6 @@ MIN_PX = 1000
 class Scoring:
     """A validation under way.
 
-    Parameters
-    ----------
-    predictor : Predictor
-    labels : DrawnLabels
-    windows : ImageWindows
-
     Attributes
     ----------
     confusion : Confusion

@@ -64,9 +64,6 @@ class LiveSession:
 
     Parameters
     ----------
-    session : Session
-    windows : ImageWindows
-    folder : SessionFolder
     reporter : Reporter
         Its `lines` are the commands.
     """

@@ -54,7 +54,6 @@ class Saved:
 
     Parameters
     ----------
-    step : int
     trained_s : float
         Seconds spent on steps.
     scores : list of (int, float, float)
@@ -77,7 +76,6 @@ class SessionFolder:
 
     Parameters
     ----------
-    path : str
     raster : str
         Whose session it is, for people: the image's file.
     weights : dict of Tensor of any shape (...), float32 or int64
@@ -86,7 +84,6 @@ class SessionFolder:
         Their digest.
     grid : Grid
         Of the image, at the resolution that is worked at.
-    reporter : Reporter
 
     Raises
     ------

@@ -48,10 +48,6 @@ class _Work:
 class View:
     """The probability of what is in view.
 
-    Parameters
-    ----------
-    windows : ImageWindows
-
     Attributes
     ----------
     window : tuple of int, optional

@@ -32,7 +32,6 @@ class Encoder:
 
     Parameters
     ----------
-    library_name : str
     stages : tuple of tuple of str
         Modules of its five stages, each of which halves the resolution.
     first : str
@@ -245,7 +244,6 @@ def set_training_mode(model: nn.Module, frozen_stages: int, batch_norm: str) -> 
 
     Parameters
     ----------
-    model : Module
     frozen_stages : int
         Encoder stages, from the first on, whose batch normalization keeps its statistics.
     batch_norm : str

@@ -42,7 +42,6 @@ class BaseModel:
     ----------
     weights : dict of Tensor of any shape (...), float32 or int64
         By name, all that the architecture has.
-    architecture : Architecture
     band_names : tuple of str
         Of the input bands, in order.
     card : ModelCard, optional
@@ -74,7 +73,6 @@ def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> 
         A file; IMAGENET for an encoder pretrained on ImageNet; or empty.
     name, encoder : str
         Architecture and encoder that are asked for; AS_BASE for those of the base model.
-    reporter : Reporter
 
     Returns
     -------

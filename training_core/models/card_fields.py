@@ -54,15 +54,6 @@ class Fields:
     def number(self, key: str, low: float, high: float) -> float:
         """Return a number within a range, ends included.
 
-        Parameters
-        ----------
-        key : str
-        low, high : float
-
-        Returns
-        -------
-        float
-
         Raises
         ------
         ValueError
@@ -78,14 +69,8 @@ class Fields:
 
         Parameters
         ----------
-        key : str
-        low, high : int
         default : int, optional
             Without one, the member must be there.
-
-        Returns
-        -------
-        int
 
         Raises
         ------

@@ -63,13 +63,8 @@ class Engine(Protocol[Prepared]):
 
         Parameters
         ----------
-        model : Module or OnnxModel
         is_exact : bool
             Whether the results of a pixel must not vary, in FP32, with the size of the image around it.
-
-        Returns
-        -------
-        Prepared
         """
         ...
 
@@ -139,7 +134,6 @@ class NativeEngine:
 
         Parameters
         ----------
-        model : Module
         images : Tensor (batch, bands, height, width), float32
             Height and width are multiples of 32.
 
@@ -164,9 +158,7 @@ class NativeEngine:
 
         Parameters
         ----------
-        prepared : Module
         images : Tensor (batch, bands, height, width), float32
-        log : callable
 
         Returns
         -------
@@ -224,9 +216,7 @@ class OpenvinoEngine:
 
         Parameters
         ----------
-        prepared : OpenvinoModel
         images : Tensor (batch, bands, height, width), float32
-        log : callable
 
         Returns
         -------
@@ -249,10 +239,6 @@ def make_engine(name: str, precision: str, reason: str = "") -> Engine:
     ----------
     name, precision, reason : str
         See `Engine`.
-
-    Returns
-    -------
-    Engine
 
     Raises
     ------
@@ -319,10 +305,6 @@ def choose_engine(
         Names of the engines that support the task, the preferred one first.
     limit_s : float
         Time for the trial; without enough for it, auto takes the first of `able`.
-
-    Returns
-    -------
-    Engine
 
     Raises
     ------

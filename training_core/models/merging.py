@@ -125,10 +125,6 @@ def common_bands(cards: list[ModelCard], shares: list[float], paths: list[str]) 
     paths : list of str
         The models' files, for the message.
 
-    Returns
-    -------
-    tuple of Band
-
     Raises
     ------
     ModelFileError
@@ -167,7 +163,6 @@ def rescaled(
     ----------
     weights : dict of Tensor of any shape (...), float32 or int64
         By name.
-    architecture : Architecture
     old, new : tuple of Band
         How values were normalized, and will be.
 
@@ -223,7 +218,6 @@ def merged_card(
 
     Parameters
     ----------
-    cards : list of ModelCard
     shares : list of float
         Each model's share, 1 in all.
     paths : list of str
@@ -232,10 +226,6 @@ def merged_card(
         See `common_bands`.
     learned : list of int
         Labeled pixels that each has learned from; 0 where unknown.
-
-    Returns
-    -------
-    ModelCard
     """
     name, digest = next((_base(card) for card in cards if _base(card)[1]), _base(cards[0]))
     images = {image for card in cards for image in _texts(card.training.get("images"))}

@@ -30,7 +30,6 @@ class ModelCard:
 
     Parameters
     ----------
-    architecture : Architecture
     bands : tuple of Band
         Its input bands, in order, with mean and deviation.
     resolution_m : float
@@ -149,7 +148,6 @@ def card_from_text(text: str, path: str) -> tuple[ModelCard, dict[str, Any]]:
 
     Parameters
     ----------
-    text : str
     path : str
         The file, for messages.
 

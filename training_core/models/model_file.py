@@ -37,7 +37,6 @@ def save_model(path: Path, weights: dict[str, torch.Tensor], card: ModelCard) ->
 
     Parameters
     ----------
-    path : Path
     weights : dict of Tensor of any shape (...), float32 or int64
         By name.
     card : ModelCard
@@ -55,7 +54,6 @@ def save_compact_model(path: Path, weights: dict[str, torch.Tensor], card: Model
 
     Parameters
     ----------
-    path : Path
     weights : dict of Tensor of any shape (...), float32 or int64
         By name.
     card : ModelCard
@@ -88,7 +86,6 @@ def load_into(model: nn.Module, weights: dict[str, torch.Tensor], path: str) -> 
 
     Parameters
     ----------
-    model : Module
     weights : dict of Tensor of any shape (...), float32 or int64
         By name.
     path : str
@@ -211,7 +208,6 @@ def check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) 
     ----------
     weights : dict of Tensor of any shape (...), any dtype
         By name.
-    card : ModelCard
     path : str
         The model's file, for messages.
 

@@ -136,9 +136,6 @@ def save_onnx(path: Path, model: ModelProto, card: ModelCard, tile_px: int) -> N
 
     Parameters
     ----------
-    path : Path
-    model : ModelProto
-    card : ModelCard
     tile_px : int
         Side of the square tiles that other programs are to use, a multiple of 32; 0 for any size.
     """

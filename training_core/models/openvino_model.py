@@ -31,7 +31,6 @@ class OpenvinoModel:
 
     Parameters
     ----------
-    model : OnnxModel
     precision : str
         Of the layers that are not quantized: bf16 or fp32.
     threads : int

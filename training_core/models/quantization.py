@@ -26,16 +26,10 @@ def quantize_layers(
 
     Parameters
     ----------
-    model : ModelProto
     images : list of ndarray (1, bands, height, width), float32
         Calibration images, normalized and padded.
     full_precision : tuple of str
         Layers that are not quantized: parts of their names, such as `encoder/conv1`.
-    reporter : Reporter
-
-    Returns
-    -------
-    ModelProto
     """
     seen = 0
 

@@ -47,8 +47,6 @@ def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float, within_degrees:
 
     Parameters
     ----------
-    roads, other : RoadGraph
-    tolerance_m : float
     within_degrees : float
         The largest angle between segments that are compared; 90 compares all.
 
@@ -96,7 +94,6 @@ def _within_capsule(
         Begin of each segment, and the vector to its end.
     one, other : ndarray (n, 2), float64
         Both ends of the segment that it is compared with.
-    radius_m : float
     """
     length_m = np.hypot(*step.T)
     heading = step / length_m[:, None]

@@ -62,17 +62,12 @@ def prune_spurs(
 
     Parameters
     ----------
-    graph : Graph
     spur_m : float
         Length in meters.
     surroundings : Surroundings
         Road widths, and the edge of the data, at which a dead end is kept.
     join : callable
         Joins edges at nodes of degree 2: from a graph to a graph.
-
-    Returns
-    -------
-    Graph
     """
     while True:
         spurs = _shortest_spurs(graph, spur_m, surroundings)
@@ -113,7 +108,6 @@ def prune_unlikely(
 
     Parameters
     ----------
-    graph : Graph
     longest_m : float
         Longer dead ends are kept.
     least : float
@@ -169,7 +163,6 @@ def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    graph : Graph
     values : ndarray (p,), float64
         A value of each vertex; NaN for one that does not count.
     """
@@ -185,7 +178,6 @@ def mean_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    graph : Graph
     values : ndarray (p,), float64
         A value of each vertex; NaN for one that does not count.
     """

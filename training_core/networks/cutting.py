@@ -21,7 +21,6 @@ def cut_to_box(graph: Graph, box: tuple[float, float, float, float]) -> tuple[Gr
 
     Parameters
     ----------
-    graph : Graph
     box : tuple of float
         Least x and y, greatest x and y, in the graph's unit. No line should run along a border.
 

@@ -32,13 +32,8 @@ def dead_ends(graph: Graph, surroundings: Surroundings) -> DeadEnds:
 
     Parameters
     ----------
-    graph : Graph
     surroundings : Surroundings
         The edge of the data.
-
-    Returns
-    -------
-    DeadEnds
     """
     is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
     edge, side = np.nonzero(is_end[graph.edges])

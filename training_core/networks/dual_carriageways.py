@@ -84,7 +84,6 @@ class ParallelLines:
         ----------
         places, direction : ndarray (n, 2), float64
             In meters, and unit vectors.
-        radius_m : float
 
         Returns
         -------
@@ -154,7 +153,6 @@ def left_share(graph: Graph, direction: np.ndarray, to_other: np.ndarray) -> np.
 
     Parameters
     ----------
-    graph : Graph
     direction, to_other : ndarray (p, 2), float64
         Of each vertex: that of its line, and the way to the other carriageway, as `other_carriageway` returns it; NaN
         for vertices that do not count.

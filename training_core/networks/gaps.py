@@ -34,7 +34,6 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
 
     Parameters
     ----------
-    graph : Graph
     gap_m : float
         Longest gap in meters.
     gap_angle : float
@@ -78,7 +77,6 @@ def snap_ends(graph: Graph, snap_m: float, surroundings: Surroundings) -> Graph:
 
     Parameters
     ----------
-    graph : Graph
     snap_m : float
         Longest way in meters from a dead end to the line that it meets.
     surroundings : Surroundings
@@ -122,8 +120,6 @@ def first_met(
 
     Parameters
     ----------
-    graph : Graph
-    ends : DeadEnds
     reach_m : float
         Length of the rays in meters.
     is_bridge : ndarray (m,), bool

@@ -151,7 +151,6 @@ def contract(graph: Graph, short: np.ndarray) -> Graph:
 
     Parameters
     ----------
-    graph : Graph
     short : ndarray (m,), bool
         The edges to contract.
     """

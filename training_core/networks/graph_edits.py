@@ -28,7 +28,6 @@ def link(
 
     Parameters
     ----------
-    graph : Graph
     pairs : ndarray (k, 2), int64
         The nodes to link.
     origin : ndarray (k,), int64, or None
@@ -78,17 +77,12 @@ def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], way
 
     Parameters
     ----------
-    graph : Graph
     pairs : ndarray (k, 2), int64
         The nodes to link.
     origin : ndarray (k,), int64, or None
         Origin of each new edge, where the graph's edges have one.
     ways : Ways, optional
         The course of each edge, from its first node to its second; straight without.
-
-    Returns
-    -------
-    Graph
     """
     ways = ways or straight_ways(*graph.nodes[pairs].transpose(1, 0, 2))
     points = ways.points.copy()
@@ -107,7 +101,6 @@ def split_edges(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[Gra
 
     Parameters
     ----------
-    graph : Graph
     edges : ndarray (k,), int64
         The edge on which each place lies; an edge may have several.
     along : ndarray (k,), float64

@@ -91,7 +91,6 @@ def _medians_near_ends(graph: Graph, values: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    graph : Graph
     values : ndarray (p,), float64
         A value of each vertex.
     """

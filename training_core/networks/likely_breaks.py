@@ -67,7 +67,6 @@ def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Su
         After `join_likely`, in meters, with the dead ends and short components that are removed later on.
     links : Links
         Those that were looked at.
-    removed : Removed
     surroundings : Surroundings
         The likeliest ways between components.
 

@@ -46,7 +46,6 @@ class Links:
         Number of the dead end where it ends; -1 for one that ends on a road.
     edge : ndarray (k,), int64
         The road that it ends on; -1 for one that ends at a dead end.
-    ways : Ways
     features : dict of str to ndarray (k,), float64
         What is known of each; see `link_model.features`.
     probability : ndarray (k,), float64
@@ -80,7 +79,6 @@ def join_likely(
 
     Parameters
     ----------
-    graph : Graph
     reach_m : float
         Longest link in meters, as the crow flies.
     least_probability : float

@@ -112,10 +112,6 @@ def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: 
         By default no line is a bridge.
     speed_mps : ndarray (n,), float64, optional
         Meters per second; NaN by default.
-
-    Returns
-    -------
-    Lines
     """
     return Lines(
         np.asarray(shapes, dtype=object),
@@ -134,10 +130,6 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
         As for `vectors.read_layer`.
     fields : LineFields
         The fields that the layer must have.
-
-    Returns
-    -------
-    GeoDataFrame
 
     Raises
     ------
@@ -187,10 +179,6 @@ def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
         See `shared_plane`.
     layer : GeoDataFrame
         Polygons in any CRS.
-
-    Returns
-    -------
-    BaseGeometry
     """
     reach_m = MAX_RADIUS_M
     return shapely.union_all(valid(projected(layer, plane, (-reach_m, -reach_m, reach_m, reach_m))))
@@ -212,10 +200,6 @@ def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineField
         Lines in any CRS.
     fields : LineFields
         Speeds that are no numbers above 0 are unknown.
-
-    Returns
-    -------
-    Lines
     """
     shapes, feature = shapely.get_parts(_project(layer, plane), return_index=True)
     shapes = shapely.remove_repeated_points(shapely.force_2d(shapes))
@@ -240,17 +224,10 @@ def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: 
 
     Parameters
     ----------
-    lines : Lines
     name : str
         What the lines are, in the plural, for messages.
     path : str
         Their layer.
-    speed_field : str
-    reporter : Reporter
-
-    Returns
-    -------
-    Lines
 
     Raises
     ------

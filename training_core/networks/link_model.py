@@ -40,7 +40,6 @@ def features(ways: Ways, turn: np.ndarray, is_road: np.ndarray, stub_m: np.ndarr
 
     Parameters
     ----------
-    ways : Ways
     turn : ndarray (k,), float64
         Degrees by which the roads at its ends turn into it, the larger angle.
     is_road : ndarray (k,), bool

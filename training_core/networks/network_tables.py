@@ -83,7 +83,6 @@ def write_network(found: Network, paths: Mapping[str, str | Path]) -> dict[str, 
 
     Parameters
     ----------
-    found : Network
     paths : mapping of str to str or Path
         The file of each layer, which are named as the fields of `Network`; the same file gets several layers.
 
@@ -107,17 +106,12 @@ def to_tables(
 
     Parameters
     ----------
-    graph : Graph
     to_map : callable
         From points of the graph, (n, 2), float64, to map coordinates, (n, 2), float64.
     crs : Any
         The map's CRS, as pyproj takes it.
     columns : mapping of str to array (m,)
         Attributes of the edges. Length and component are put before and after them, travel time after the speed.
-
-    Returns
-    -------
-    Network
     """
     points = to_map(graph.points)
     length_m = _geodesic_lengths(graph, points, crs)
@@ -136,7 +130,6 @@ def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataF
 
     Parameters
     ----------
-    links : Links
     points : ndarray (p, 2), float64
         The vertices of their ways in map coordinates.
     crs : Any
@@ -161,7 +154,6 @@ def break_table(breaks: Breaks, points: np.ndarray, crs: Any) -> geopandas.GeoDa
 
     Parameters
     ----------
-    breaks : Breaks
     points : ndarray (k, 2), float64
         Their places in map coordinates.
     crs : Any
@@ -194,7 +186,6 @@ def to_lines(
 
     Parameters
     ----------
-    graph : Graph
     to_map : callable
         From points of the graph, (n, 2), float64, to map coordinates, (n, 2), float64.
     crs : Any
@@ -203,10 +194,6 @@ def to_lines(
         Attributes of the edges; see `to_tables`.
     component : ndarray (m,), int64
         The network's component of each edge, 1 the longest.
-
-    Returns
-    -------
-    GeoDataFrame
     """
     points = to_map(graph.points)
     crs = pyproj.CRS.from_user_input(crs)

@@ -78,7 +78,6 @@ def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[G
 
     Parameters
     ----------
-    lines : Lines
     tolerance_m : float
         Largest distance at which an end is snapped to another end or to a line; above 0.
     name : str

@@ -69,10 +69,6 @@ def to_routable(
         The roads' lines in longitude and latitude, and the columns of the edges.
     directions : ndarray (m,), int64
         BOTH, ALONG or AGAINST the direction in which each road is drawn.
-
-    Returns
-    -------
-    Routable
     """
     along, against = np.flatnonzero(directions != AGAINST), np.flatnonzero(directions != ALONG)
     road = np.concatenate([along, against])
@@ -97,11 +93,6 @@ def write_graphml(network: Routable, path: str | Path) -> None:
     """Write a network as GraphML, as `osmnx.load_graphml` and `networkx.read_graphml` read it.
 
     All values are text, since OSMnx converts numbers by their names; shapes are well-known text.
-
-    Parameters
-    ----------
-    network : Routable
-    path : str or Path
     """
     attributes = {"crs": "epsg:4326", "simplified": "True", "created_with": f"RoadSeg {roadseg_version()}"}
     graph = networkx.MultiDiGraph(**attributes)

@@ -224,7 +224,6 @@ class RoadGraph:
             Where each step begins.
         headings : ndarray (n, 2), float64
             Unit vectors.
-        within_degrees : float
 
         Returns
         -------
@@ -273,14 +272,8 @@ def make_road_graph(lines: Lines, tolerance_m: float, name: str = "lines") -> Ro
 
     Parameters
     ----------
-    lines : Lines
-    tolerance_m : float
     name : str
         See `noding.node_lines`.
-
-    Returns
-    -------
-    RoadGraph
 
     Raises
     ------

@@ -62,7 +62,6 @@ def features(graph: Graph, seen: Seen) -> dict[str, np.ndarray]:
     ----------
     graph : Graph
         In meters.
-    seen : Seen
 
     Returns
     -------
@@ -96,7 +95,6 @@ def road_probability(graph: Graph, seen: Seen) -> np.ndarray:
     ----------
     graph : Graph
         In meters.
-    seen : Seen
 
     Returns
     -------

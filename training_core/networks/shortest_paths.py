@@ -100,17 +100,12 @@ def make_paths(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarr
 
     Parameters
     ----------
-    graph : Graph
     cost : ndarray (m,), float64
         Of each edge, above 0.
     edge : ndarray (n,), int64
         The edge of each place; -1 for nowhere.
     along : ndarray (n,), float64
         Cost from the edge's first node to the place.
-
-    Returns
-    -------
-    Paths
     """
     ends = graph.edges[edge] if len(graph.edges) else np.zeros((len(edge), 2), dtype=np.int64)
     rest = cost[edge] - along if len(graph.edges) else along
@@ -135,14 +130,8 @@ def paths_on(roads: RoadGraph, places: Places, by_time: bool) -> Paths:
 
     Parameters
     ----------
-    roads : RoadGraph
-    places : Places
     by_time : bool
         Costs are seconds; else meters.
-
-    Returns
-    -------
-    Paths
     """
     if not by_time:
         return make_paths(roads.graph, roads.length_m, places.edge, places.along_m)

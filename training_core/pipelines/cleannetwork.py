@@ -56,7 +56,6 @@ def clean_layer(layer: geopandas.GeoDataFrame, job: CleanNetwork, reporter: Repo
         Lines in any CRS.
     job : CleanNetwork
         Its options; paths are not read.
-    reporter : Reporter
 
     Returns
     -------
@@ -95,7 +94,6 @@ def clean_lines(lines: Lines, job: CleanNetwork, reporter: Reporter) -> Graph:
         In a plane of meters.
     job : CleanNetwork
         Its options; paths are not read.
-    reporter : Reporter
 
     Returns
     -------

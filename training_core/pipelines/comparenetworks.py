@@ -94,16 +94,10 @@ def to_document(
 
     Parameters
     ----------
-    job : CompareNetworks
-    pair : Pair
     segments : dict of str to ChangeSegments
         By BEFORE and AFTER.
     routes : PlaceRoutes, optional
         None where there are no places.
-
-    Returns
-    -------
-    dict
     """
     sums_m = {name: segments[name].lengths_by_line().sum(axis=0) for name in NAMES}
     networks = {
@@ -187,7 +181,6 @@ def to_record(
 
     Parameters
     ----------
-    job : CompareNetworks
     stages : Stages
         For timings and warnings.
     segments : dict of str to ChangeSegments
@@ -199,10 +192,6 @@ def to_record(
         See `to_document`.
     sentences : list of str
         See `summary_sentences`.
-
-    Returns
-    -------
-    ChangesRecord
     """
     return ChangesRecord(
         options=asdict(job),

@@ -91,7 +91,6 @@ def export_layer(
         Lines in any CRS.
     job : ExportNetwork
         Its options; paths are only used in errors.
-    reporter : Reporter
 
     Returns
     -------

@@ -105,12 +105,10 @@ class Setup:
 
     Parameters
     ----------
-    job : FineTune
     images : list of LabeledImage
         Split into training and validation.
     classes : tuple of RoadClass
         Road classes that the model is to predict; may be empty.
-    architecture : Architecture
     chip_px : int
         Side of a chip as it enters the model.
     plan : ComputationPlan
@@ -145,8 +143,6 @@ def run(job: FineTune, reporter: Reporter, group: Group = ALONE) -> dict[str, An
 
     Parameters
     ----------
-    job : FineTune
-    reporter : Reporter
     group : Group
         The ranks that do the job together.
 

@@ -37,8 +37,6 @@ class Sources:
     ----------
     model : Module
         Of their architecture.
-    paths : list of str
-    cards : list of ModelCard
     learned : list of int
         Labeled pixels that each has learned from; 0 where weights are given and it is unknown.
     shares : list of float

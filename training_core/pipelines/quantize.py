@@ -170,11 +170,6 @@ def compare(
         With labels, or all without.
     card : ModelCard
         Threshold and resolution.
-    reporter : Reporter
-
-    Returns
-    -------
-    Comparison
     """
     threshold = card.threshold
     known = np.concatenate([sample.known.ravel() for sample in samples])

@@ -44,7 +44,6 @@ class Networks:
     ----------
     truth, proposal : RoadGraph
         Contracted.
-    plane : CRS
     crs : CRS
         CRS of the truth's layer.
     """
@@ -72,7 +71,6 @@ class NetworkScores:
         By length.
     apls_time : Apls, optional
         By travel time; None where speeds are not known.
-    topo : Topo
     lines, relaxed : LineScores
         With the tolerance of completeness, and with that of relaxed scores.
     """
@@ -166,18 +164,7 @@ def score(networks: Networks, scoring: Scoring) -> NetworkScores:
 
 
 def to_document(job: ScoreNetwork, networks: Networks, scores: NetworkScores) -> dict[str, Any]:
-    """Return the scores as they are written to JSON, each with all that it depends on.
-
-    Parameters
-    ----------
-    job : ScoreNetwork
-    networks : Networks
-    scores : NetworkScores
-
-    Returns
-    -------
-    dict
-    """
+    """Return the scores as they are written to JSON, each with all that it depends on."""
     sampling = {"snap_m": job.snap_m, "spacing_m": job.spacing_m, "mean": "harmonic"}
     topo, lines, relaxed = scores.topo, scores.lines, scores.relaxed
     return {
@@ -285,16 +272,10 @@ def to_record(
     ----------
     scoring : Scoring
         For options, timings and warnings.
-    networks : Networks
-    scores : NetworkScores
     parts : dict of str to (RoadGraph, Stretches)
         See `differences`.
     sentences : list of str
         See `summary_sentences`.
-
-    Returns
-    -------
-    NetworkRecord
     """
     job, pair = scoring.job, (networks.truth, networks.proposal)
     return NetworkRecord(

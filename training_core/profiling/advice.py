@@ -27,7 +27,6 @@ def advise(runs: Sequence[Run], limits: Limits, engines_at_hand: Iterable[str] =
     ----------
     runs : sequence of Run
         The main one of each task first.
-    limits : Limits
     engines_at_hand : iterable of str
         Engines that could be used here, measured or not.
 

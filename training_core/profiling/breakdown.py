@@ -81,7 +81,6 @@ class Roof:
 
         Parameters
         ----------
-        flop, bytes_ : float
         dtype : str
             Number format of the operations.
 
@@ -129,14 +128,9 @@ def with_outer_layers(step: TracedStep, after_model: str) -> TracedStep:
 
     Parameters
     ----------
-    step : TracedStep
     after_model : str
         Layer of what follows the model in the forward pass, and of its gradients: loss or output. What precedes it is
         the input, and what is in another phase belongs to a layer of the phase's name.
-
-    Returns
-    -------
-    TracedStep
     """
     pieces, phase, has_begun = [], "", False
     for piece in step.pieces:
@@ -177,10 +171,8 @@ class Table:
 
     Parameters
     ----------
-    steps : sequence of TracedStep
     key : callable
         Gives the row of a piece.
-    roof : Roof
     """
 
     def __init__(self, steps: Sequence[TracedStep], key: Callable[[Piece], Key], roof: Roof) -> None:
@@ -211,13 +203,8 @@ class Table:
         ----------
         key
             As the table's function gives it.
-        name : str
         step_s : float
             Time of a typical step.
-
-        Returns
-        -------
-        Row
         """
         time_s = self.time_s(key)
         first = next((sums[key] for sums in self._sums if key in sums), _Sums())
@@ -259,14 +246,8 @@ def phase_rows(steps: Sequence[TracedStep], step_s: float, roof: Roof) -> tuple[
 
     Parameters
     ----------
-    steps : sequence of TracedStep
     step_s : float
         Time of a typical step.
-    roof : Roof
-
-    Returns
-    -------
-    tuple of Row
     """
     table = Table(steps, lambda piece: piece.phase, roof)
     return tuple(table.row(phase, phase, step_s) for phase in table.rows)
@@ -279,16 +260,10 @@ def kind_rows(
 
     Parameters
     ----------
-    steps : sequence of TracedStep
     step_s : float
         Time of a typical step.
-    roof : Roof
     running : dict of OperationCost to Implementation
         What oneDNN runs for an operation.
-
-    Returns
-    -------
-    tuple of Row
     """
     table = Table(steps, kind_of, roof)
     rows = {kind: table.row(kind, kind, step_s) for kind in table.rows}
@@ -311,14 +286,8 @@ def layer_rows(steps: Sequence[TracedStep], step_s: float, roof: Roof) -> tuple[
 
     Parameters
     ----------
-    steps : sequence of TracedStep
     step_s : float
         Time of a typical step.
-    roof : Roof
-
-    Returns
-    -------
-    tuple of LayerRow
     """
     table = Table(steps, lambda piece: piece.layer, roof)
     by_phase = Table(steps, lambda piece: (piece.layer, piece.phase), roof)
@@ -340,16 +309,10 @@ def primitive_rows(
 
     Parameters
     ----------
-    steps : sequence of TracedStep
     step_s : float
         Time of a typical step.
-    roof : Roof
     running : dict of OperationCost to Implementation
         What oneDNN runs for an operation.
-
-    Returns
-    -------
-    tuple of PrimitiveRow
     """
     kinds = {(piece.cost, piece.phase): kind_of(piece) for step in steps for piece in step.pieces if piece.cost}
     table = Table(steps, lambda piece: (piece.cost, piece.phase), roof)

@@ -31,7 +31,6 @@ class Reading:
 
     Parameters
     ----------
-    wall_s : float
     page_faults, waits : int, optional
     user_s, system_s : float
         Processor time of this process.
@@ -79,15 +78,10 @@ def counters(before: Reading, after: Reading, steps: int, threads: int, cores: i
 
     Parameters
     ----------
-    before, after : Reading
     steps : int
         How many lay between them.
     threads, cores : int
         Of the process, and of the machine.
-
-    Returns
-    -------
-    Counters
     """
     wall_s = after.wall_s - before.wall_s
     user_s, system_s = after.user_s - before.user_s, after.system_s - before.system_s
@@ -114,10 +108,6 @@ class LoadSampler:
 
     def loads(self, begin_s: float, end_s: float) -> tuple[ThreadLoad, ...]:
         """Return how busy each thread was between two moments, in seconds since 1970; the busiest ones first.
-
-        Parameters
-        ----------
-        begin_s, end_s : float
 
         Returns
         -------

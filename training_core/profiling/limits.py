@@ -34,11 +34,6 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
         Most threads to measure with.
     limit_s : float
         Time for all. A slow machine takes longer where this is short: everything is timed a few times.
-    reporter : Reporter
-
-    Returns
-    -------
-    Limits
     """
     reporter.check_cancelled()
     reporter.progress(0, "Measuring the limits of this computer")

@@ -92,17 +92,10 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
 
     Parameters
     ----------
-    subject : Subject
-    roof : Roof
     limit_s : float
         Time to spend. The fewest steps that show something are done in any case.
     options : dict
         Options of the step; see `Run`.
-    reporter : Reporter
-
-    Returns
-    -------
-    Measured
 
     Raises
     ------
@@ -207,7 +200,6 @@ def implementations(steps: Sequence[TracedStep], log: Sequence[OnednnPrimitive])
 
     Parameters
     ----------
-    steps : sequence of TracedStep
     log : sequence of OnednnPrimitive
         Of these steps.
 

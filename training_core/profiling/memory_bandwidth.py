@@ -62,7 +62,6 @@ def parallel_region_s(threads: int, limit_s: float) -> float:
 
     Parameters
     ----------
-    threads : int
     limit_s : float
         Time to measure.
 

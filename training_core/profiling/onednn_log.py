@@ -32,7 +32,6 @@ class OnednnPrimitive:
         forward_training, backward_data and so on; undef where there is none.
     begin_s : float
         Seconds since 1970.
-    duration_s : float
     """
 
     kind: str

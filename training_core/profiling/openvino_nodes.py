@@ -33,9 +33,6 @@ class Node:
     ----------
     layer : str
         Path of the module that it computes.
-    cost : OperationCost
-    implementation : Implementation
-    time_s : float
     """
 
     layer: str
@@ -51,10 +48,6 @@ def nodes_of(graph: openvino.Model) -> list[Node]:
     ----------
     graph : openvino.Model
         As `OpenvinoModel.timed_graph` returns it.
-
-    Returns
-    -------
-    list of Node
     """
     found = []
     for node in graph.get_ordered_ops():
@@ -101,13 +94,8 @@ def with_nodes(step: TracedStep, nodes: Sequence[Node]) -> TracedStep:
 
     Parameters
     ----------
-    step : TracedStep
     nodes : sequence of Node
         None for a model that PyTorch runs.
-
-    Returns
-    -------
-    TracedStep
     """
     return replace(step, pieces=tuple(_pieces(step, nodes))) if nodes else step
 

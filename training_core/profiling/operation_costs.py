@@ -85,7 +85,6 @@ class CostRecorder(TorchDispatchMode):
 
     Attributes
     ----------
-    costs : list of OperationCost
     marks : list of (str, int)
         Each name that was marked for a profiler (`record_function`), and the position then.
     """

@@ -40,8 +40,6 @@ class Row:
 
     Parameters
     ----------
-    name : str
-    calls : float
     time_s : float
         In a typical step: the mean over the middle half of the steps by their time.
     share : float
@@ -126,7 +124,6 @@ class Span:
     ----------
     thread : str
         `main thread` or `data thread`.
-    name, kind, layer : str
     begin_s, duration_s : float
         From the beginning of the step.
     """
@@ -145,10 +142,8 @@ class ThreadLoad:
 
     Parameters
     ----------
-    name : str
     busy : tuple of float
         Share of each interval that it ran on a processor, from 0 to 1.
-    interval_s : float
     """
 
     name: str
@@ -163,7 +158,6 @@ class TimeLine:
     Parameters
     ----------
     phases : tuple of (str, float, float)
-    spans : tuple of Span
     loads : tuple of ThreadLoad
         Empty where the system does not tell.
     """
@@ -233,7 +227,6 @@ class Run:
     ----------
     what : str
         training or inference.
-    engine, precision : str
     threads, batch_size, size_px : int
         Threads, images a step, side of an image.
     step_s : float
@@ -242,8 +235,6 @@ class Run:
         Interquartile range.
     steps : int
         How many were measured.
-    phases, kinds : tuple of Row
-    layers : tuple of LayerRow
     primitives : tuple of PrimitiveRow
         Each breakdown sorted by time, the longest first; phases in their order. The rows of `phases`, of `kinds` and
         of `layers` add up to the step, with a row `unaccounted`.
@@ -251,8 +242,6 @@ class Run:
         Share of the step that no phase covers.
     overhead_share : float
         Time that profiling adds to a step, as a share of it.
-    counters : Counters
-    memory : MemoryCurve
     time_line : TimeLine
         Not part of the document; the trace holds it.
     options : dict
@@ -299,7 +288,6 @@ class Rate:
 
     Parameters
     ----------
-    threads : int
     per_s : float
         FLOP (or INT8 operations) or bytes a second.
     """
@@ -407,8 +395,6 @@ class LossTime:
 
     Parameters
     ----------
-    name : str
-    time_s : float
     ratio : float
         To the time of RoadSeg's.
     """
@@ -424,17 +410,12 @@ class Profile:
 
     Parameters
     ----------
-    hardware : str
-    limits : Limits
     runs : tuple of Run
         The first one is the main one.
-    advice : tuple of Advice
     losses : tuple of LossTime
         RoadSeg's first.
     options : dict
         The job's fields.
-    versions : dict of str to str
-    warnings : tuple of str
     """
 
     hardware: str

@@ -28,7 +28,6 @@ class Difference:
 
     Parameters
     ----------
-    name : str
     before_s, after_s : float
         A step before, and as many pixels after.
     share : float
@@ -144,11 +143,8 @@ class Comparison:
 
     Parameters
     ----------
-    hardware_before, hardware_after : str
     runs : tuple of RunComparison
         Empty where no run of one measures what a run of the other does.
-    limits : tuple of LimitDifference
-    facts : tuple of FactDifference
     """
 
     hardware_before: str

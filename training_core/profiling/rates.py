@@ -32,7 +32,6 @@ class Work:
     ----------
     amount : float
         FLOP or bytes of one call.
-    run : callable
     """
 
     amount: float
@@ -67,7 +66,6 @@ def best_times_s(
 
     Parameters
     ----------
-    operations : sequence of callable
     limit_s : float
         No further call begins after this, but for the first turns.
     least : int
@@ -106,10 +104,6 @@ def best_rate(works: Sequence[Work], limit_s: float, clock: Callable[[], float] 
         See `best_times_s`.
     clock : callable
         Returns seconds.
-
-    Returns
-    -------
-    float
     """
     times_s = best_times_s([work.run for work in works], limit_s, clock=clock)
     return max(work.amount / time_s for work, time_s in zip(works, times_s))
@@ -131,7 +125,6 @@ def measure_rates(
         Numbers of threads.
     limit_s : float
         Time for all; each measurement gets an equal part of what is left.
-    reporter : Reporter
 
     Returns
     -------

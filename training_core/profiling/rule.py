@@ -26,8 +26,6 @@ class Context:
 
     Parameters
     ----------
-    runs : tuple of Run
-    limits : Limits
     engines_at_hand : tuple of str
         Engines that could be used here, measured or not.
     """
@@ -62,7 +60,6 @@ def estimated(
 
     Parameters
     ----------
-    run : Run
     rule : str
         Its name.
     gain : float
@@ -91,15 +88,9 @@ def unknown(
 
     Parameters
     ----------
-    run : Run
-    rule, evidence, remedy : str
     options : dict, optional
     link : str
         As of `estimated`.
-
-    Returns
-    -------
-    Advice
     """
     options = options or {}
     evidence = f"{evidence} What a change would bring is unknown until it is measured."
@@ -121,7 +112,6 @@ def catching_up(run: Run, slow: Sequence[PrimitiveRow]) -> Optional[float]:
 
     Parameters
     ----------
-    run : Run
     slow : sequence of PrimitiveRow
         Convolutions of the run.
 

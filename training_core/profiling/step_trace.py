@@ -62,7 +62,6 @@ class Event:
 
     Parameters
     ----------
-    name : str
     begin_ns, end_ns : int
         Since 1970.
     sequence : int
@@ -85,7 +84,6 @@ class Piece:
         Of the operation; empty for Python code.
     phase, layer : str
         The layer is empty outside of the model.
-    begin_ns, end_ns : int
     cost : OperationCost, optional
     """
 
@@ -138,10 +136,6 @@ def traced_steps(events: Sequence[Event], last_phase: str, costs: Sequence[Opera
         With which a step ends. What lies before the first end of it is left out, as its beginning is unknown.
     costs : sequence of OperationCost
         Of all operations of one step, in order.
-
-    Returns
-    -------
-    list of TracedStep
     """
     marks = [(event.name.removeprefix(PHASE_MARK), event.end_ns) for event in events
              if event.name.startswith(PHASE_MARK)]  # fmt: skip

@@ -53,7 +53,6 @@ class Subject(Protocol):
     ----------
     what : str
         training or inference.
-    engine : Engine
     model : Module, optional
         Whose layers are told apart; None where another library runs them.
     batch_size, size_px : int
@@ -120,9 +119,6 @@ class TrainingSteps:
     ----------
     model : Module
         Belongs to the trainer from here on.
-    engine : NativeEngine
-    recipe : StepOptions
-    images : list of LabeledImage
     chip_px : int
         Side of a chip as it enters the model.
     """
@@ -191,7 +187,6 @@ class InferenceSteps:
 
     Parameters
     ----------
-    predictor : Predictor
     read : callable
         As `Image.read`.
     tiles : iterable of Tile

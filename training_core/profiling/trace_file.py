@@ -21,11 +21,6 @@ _DATA_THREAD = "data thread"
 def write_trace(path: Path, runs: Sequence[Measured]) -> None:
     """Write the last steps of all runs as one trace, each run as a process of its own.
 
-    Parameters
-    ----------
-    path : Path
-    runs : sequence of Measured
-
     Raises
     ------
     ResourceError

@@ -27,11 +27,9 @@ def trials_of(
 
     Parameters
     ----------
-    advice : sequence of Advice
     measures : dict of str to callable
         By the name of the run, a function that measures it: options changed in, seconds an image out. It raises a
         RoadSegError where it cannot.
-    reporter : Reporter
     turns : int
         How often it is measured without and with the options, in turns; medians count.
 

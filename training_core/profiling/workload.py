@@ -51,7 +51,6 @@ class Workload:
         With a number of threads.
     model : Module or OnnxModel
         Copied for each subject.
-    architecture : Architecture
     image : Image
         Open, at the model's resolution.
     bands : tuple of Band
@@ -74,10 +73,8 @@ class Workload:
         ----------
         what : str
             training or inference.
-        engine : Engine
         options : dict
             Options of the job that are changed.
-        reporter : Reporter
 
         Yields
         ------
@@ -146,10 +143,8 @@ class Workload:
 
         Parameters
         ----------
-        run : Run
         options : dict
             Options of the job, engine and precision among them.
-        reporter : Reporter
 
         Returns
         -------

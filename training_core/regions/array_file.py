@@ -32,7 +32,6 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, np.ndarray]:
 
     Parameters
     ----------
-    path : Path
     names : iterable of str
         Those that it must hold.
 

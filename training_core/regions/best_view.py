@@ -64,7 +64,6 @@ def read_best(grid: Grid, window: Part, views: Sequence[RegionView]) -> tuple[np
         Of the region.
     window : Part
         Of whole cells, but where the grid ends.
-    views : sequence of RegionView
 
     Returns
     -------
@@ -100,7 +99,6 @@ def _fill(targets: Sequence[np.ndarray], strip: Part, shown: Mapping[RegionView,
     ----------
     targets : sequence of ndarray (height, width), uint8
         Probability and, if there are any, classes of the strip.
-    strip : Part
     shown : mapping of RegionView to sequence of ndarray (height, width), uint8
         The same as each scene shows it.
     """
@@ -133,7 +131,6 @@ class _Source:
 
     Parameters
     ----------
-    dataset : DatasetReader
     grid : Grid
         Of the region.
     resampling : Resampling

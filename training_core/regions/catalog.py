@@ -49,7 +49,6 @@ class SceneBand:
         As numpy names it.
     color : str
         gray, red, green or blue; empty for any other.
-    description : str
     nodata : float, optional
     """
 
@@ -100,7 +99,6 @@ class Problem:
 
     Parameters
     ----------
-    path : str
     name : str
         As of a scene.
     code, reason, remedy : str
@@ -146,11 +144,6 @@ def read_catalog(
         What the model takes.
     aoi : GeoDataFrame, optional
         Polygons of the area of interest, in any CRS; None for none.
-    reporter : Reporter
-
-    Returns
-    -------
-    Catalog
     """
     scenes: dict[str, Scene] = {}
     problems: list[Problem] = []

@@ -31,7 +31,6 @@ class Course:
 
     Parameters
     ----------
-    plan : RegionPlan
     index : IndexLayer
         Is kept up to date.
     reporter : Reporter
@@ -70,13 +69,7 @@ class Course:
         return (name, "") in self._failures
 
     def map_scenes(self, fleet: Fleet, reporter: Reporter) -> None:
-        """Map the scenes that are missing, round by round: the blocks of some scenes, and those before assembled.
-
-        Parameters
-        ----------
-        fleet : Fleet
-        reporter : Reporter
-        """
+        """Map the scenes that are missing, round by round: the blocks of some scenes, and those before assembled."""
         missing, planner = self._plan.missing, self._plan.planner
         waiting: list[ScenePlan] = []
         for group in [*rounds(missing, fleet.workers), []]:
@@ -131,15 +124,8 @@ class Course:
 
         Parameters
         ----------
-        tasks : sequence of Task
-        fleet : Fleet
         message : str
             What is done.
-        reporter : Reporter
-
-        Returns
-        -------
-        list of Outcome
         """
         failed = []
         for number, outcome in enumerate(fleet.run(tasks, reporter), 1):

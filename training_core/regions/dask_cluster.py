@@ -37,10 +37,6 @@ def start_processes(own_places: list[Place], most_kills: int, stack: ExitStack) 
     stack : ExitStack
         Removes the processes' temporary folder.
 
-    Returns
-    -------
-    distributed.LocalCluster
-
     Raises
     ------
     WorkerError
@@ -90,10 +86,6 @@ def connect(target: Any, name: str) -> Any:
         The scheduler's address, or the cluster.
     name : str
         What it is called in messages.
-
-    Returns
-    -------
-    distributed.Client
 
     Raises
     ------

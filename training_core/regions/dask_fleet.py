@@ -61,7 +61,6 @@ class _Job:
 
     Parameters
     ----------
-    task : Task
     number : int
         By which workers say that they have begun it.
     kills, unfit, retries : int
@@ -112,7 +111,6 @@ class DaskFleet:
 
     Parameters
     ----------
-    crew : Crew
     needs : Needs
         What is checked on each worker before it gets work.
     reporter : Reporter

@@ -56,10 +56,6 @@ class Needs:
 class Leader:
     """What the process that leads a job has, for workers to compare with; a token lies in the folder until `close`.
 
-    Parameters
-    ----------
-    needs : Needs
-
     Raises
     ------
     ModelFileError
@@ -98,10 +94,6 @@ class Leader:
             The worker's name for it.
         patience_s : float
             How long to wait for it.
-
-        Returns
-        -------
-        bool
         """
         until_s = time.monotonic() + patience_s
         while True:
@@ -135,10 +127,6 @@ def complaints(document: dict[str, Any], answer: str) -> list[str]:
         `Leader.document`.
     answer : str
         Name of the file to leave beside the token.
-
-    Returns
-    -------
-    list of str
     """
     return [
         *_other_versions(document["versions"]),

@@ -71,10 +71,6 @@ class Fleet(Protocol):
             Taken as they are needed.
         reporter : Reporter
             Stops the work where the job is cancelled; receives warnings and the logs of workers.
-
-        Returns
-        -------
-        iterator of Outcome
         """
         ...
 
@@ -123,7 +119,6 @@ def attempt(perform: Perform, task: Task, worker: str, reporter: Reporter) -> Ou
     ----------
     perform : callable
         See `Crew`.
-    task : Task
     worker : str
         Name of the worker, for the outcome.
     reporter : Reporter
@@ -156,15 +151,9 @@ def failed(task: Task, error: events.Error, worker: str = "", elapsed_s: float =
 
     Parameters
     ----------
-    task : Task
     error : events.Error
         Why.
     worker : str
         Where; empty where that is not known.
-    elapsed_s : float
-
-    Returns
-    -------
-    Outcome
     """
     return Outcome(task, None, error.code, error.message, error.remedy, worker, elapsed_s)

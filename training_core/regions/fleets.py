@@ -21,8 +21,6 @@ def open_fleet(
 
     Parameters
     ----------
-    crew : Crew
-    needs : Needs
     reporter : Reporter
         Is warned where there is less than was asked for.
     scheduler : str
@@ -31,10 +29,6 @@ def open_fleet(
         Processes of this machine; 0 for one a NUMA node.
     threads : int
         Of all of them together; 0 for as many as there are cores.
-
-    Returns
-    -------
-    Fleet
 
     Raises
     ------

@@ -48,13 +48,8 @@ def border_patches(raster: RoadRaster, core: Part, hysteresis: float) -> BorderP
     ----------
     raster : RoadRaster
         Probability of the core.
-    core : Part
     hysteresis : float
         Lower threshold as a share of the upper one.
-
-    Returns
-    -------
-    BorderPatches
     """
     frame = Frame(core.height, core.width)
     likely, sure = (_runs(raster, share, frame) for share in (hysteresis, 1.0))

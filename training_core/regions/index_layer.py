@@ -74,7 +74,6 @@ class IndexedScene:
 
     Parameters
     ----------
-    name, path : str
     outline : Polygon, optional
         The footprint in the layer's CRS; None where it is not known.
     status : str

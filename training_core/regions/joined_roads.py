@@ -55,7 +55,6 @@ def joined_roads(
     ----------
     parts : iterable of PartRoads
         In the order of their outlines.
-    outlines : sequence of PartOutline
     joining : Joining
         Of these outlines.
     grid : Grid

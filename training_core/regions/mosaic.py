@@ -126,7 +126,6 @@ def find_mosaics(scenes: Sequence[Scene], reach_px: int, resolution_m: float = 0
 
     Parameters
     ----------
-    scenes : sequence of Scene
     reach_px : int
         Width of what the model looks at around a block, in pixels of the model: scenes that are no farther apart
         belong together.
@@ -154,7 +153,6 @@ def own_reach_px(grid: Grid, halo_px: int, resolution_m: float) -> int:
 
     Parameters
     ----------
-    grid : Grid
     halo_px : int
         Width of a tile's halo in pixels of the model.
     resolution_m : float
@@ -179,7 +177,6 @@ def normalized_bands(mosaic: Mosaic, wanted: ModelInput) -> tuple[tuple[Band, ..
 
     Parameters
     ----------
-    mosaic : Mosaic
     wanted : ModelInput
         What the model takes.
 

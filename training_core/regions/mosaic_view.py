@@ -81,10 +81,6 @@ class ViewSource:
     def overlap(self, column: int, row: int, width: int, height: int) -> tuple[int, int, int, int]:
         """Return the part of a window, in the view's pixels, that this raster covers, in its own pixels.
 
-        Parameters
-        ----------
-        column, row, width, height : int
-
         Returns
         -------
         tuple of int
@@ -101,8 +97,6 @@ class View:
 
     Parameters
     ----------
-    grid : Grid
-    bands : tuple of ViewBand
     indexes : tuple of int
         Numbers of the bands that the model takes, from 1.
     masking : str
@@ -257,7 +251,6 @@ class ViewImage:
 
     Parameters
     ----------
-    view : View
     resolution_m : float
         Ground size of a pixel in meters; 0 means the view's own.
     """

@@ -75,7 +75,6 @@ class RegionRoads:
         At least one.
     grid : Grid
         Of the region.
-    options : NetworkOptions
     threshold : float
         Probability from which a pixel is road.
     part_px : int
@@ -115,10 +114,6 @@ class RegionRoads:
         ----------
         do, do_borders : callable
             Do the tasks of extraction, and those of hysteresis across borders.
-
-        Returns
-        -------
-        Roads
         """
         linked = self._linked(do_borders)
         tasks = [self._extraction(part, linked) for part in self._parts]

@@ -24,8 +24,6 @@ class TaskTime:
 
     Parameters
     ----------
-    worker : str
-    megapixels : float
     elapsed_s : float
         Wall time of the work itself.
     end_s : float
@@ -44,8 +42,6 @@ class WorkerPace:
 
     Parameters
     ----------
-    tasks : int
-    megapixels : float
     busy_s : float
         Time of the work itself.
     """
@@ -84,7 +80,6 @@ class RegionPace:
 
         Parameters
         ----------
-        worker : str
         megapixels : float
             Its size; 0 for work that is no part of the total, which yet takes time.
         elapsed_s : float
@@ -136,10 +131,6 @@ class RegionPace:
         ----------
         now : float, optional
             In seconds of `time.monotonic`, which is the default.
-
-        Returns
-        -------
-        float
         """
         if self._began_s is None:
             return 0.0

@@ -58,13 +58,8 @@ def margin_px(options: NetworkOptions, pixel_m: tuple[float, float]) -> int:
 
     Parameters
     ----------
-    options : NetworkOptions
     pixel_m : tuple of float
         Ground size of a pixel in meters along columns and along rows.
-
-    Returns
-    -------
-    int
     """
     area_m = options.min_area_m2 / _NARROWEST_M
     linked_m = (1 + WAY_AROUND) * options.likely_gap_m  # the link, and the way around it along the network
@@ -85,10 +80,6 @@ def divide(grid: Grid, side_px: int, footprints: Sequence[BaseGeometry]) -> Iter
         Of a part, about: it is rounded to whole cells.
     footprints : sequence of geometry
         Where there may be data, in columns and rows of the grid.
-
-    Yields
-    ------
-    Part
     """
     tree = shapely.STRtree(list(footprints))
     rows, columns = _spans(grid.height, side_px), _spans(grid.width, side_px)

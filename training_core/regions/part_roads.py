@@ -69,16 +69,10 @@ def extract_part(
         The core with its margin, and the core.
     pixel_m : tuple of float
         Ground size of a pixel in meters along columns and along rows.
-    options : NetworkOptions
-    reporter : Reporter
     classes : ClassRaster, optional
         Of the window.
     linked : ndarray (n, 2), int64, optional
         Columns and rows in the region of likely pixels of the window that are connected to sure ones.
-
-    Returns
-    -------
-    PartRoads
     """
     begin, sides_m = np.array([window.column, window.row]), np.array(pixel_m)
     within = None if linked is None else linked - begin

@@ -64,7 +64,6 @@ class Predicting:
         Whether the halo is exact for the receptive field.
     threshold : float
         Probability from which a pixel is road.
-    test_time_augmentation : bool
     threads : int
         0 for the process' own number.
     """
@@ -103,10 +102,6 @@ def predicting_of(segmenter: Segmenter, model: nn.Module | OnnxModel, options: S
         As `load_runnable` returned it.
     options : SegmentOptions
         Of the job, which names its model's file.
-
-    Returns
-    -------
-    Predicting
     """
     return Predicting(
         model=options.model,
@@ -135,10 +130,6 @@ def prepare(document: dict[str, Any]) -> Segmenter:
     ----------
     document : dict
         Of `Predicting.to_document`.
-
-    Returns
-    -------
-    Segmenter
 
     Raises
     ------
@@ -189,9 +180,6 @@ def block_document(
 
     Parameters
     ----------
-    predicting : Predicting
-    mosaic : Mosaic
-    scene : Scene
     block : Block
         Of that scene.
     bands : tuple of Band
@@ -293,8 +281,6 @@ def write_block(path: Path, prediction: Prediction, grid: Grid) -> None:
 
     Parameters
     ----------
-    path : Path
-    prediction : Prediction
     grid : Grid
         The block's own.
 
@@ -339,10 +325,6 @@ def block_grid(document: dict[str, Any], resolution_m: float) -> Grid:
         Of `block_document`.
     resolution_m : float
         Ground size of the model's pixels in meters; 0 means the mosaic's own.
-
-    Returns
-    -------
-    Grid
     """
     block = Block(**document["block"])
     view = view_from_document(document["view"])

@@ -29,7 +29,6 @@ class RegionPlan:
 
     Parameters
     ----------
-    planner : Planner
     plans : tuple of ScenePlan
         Of all scenes that can be mapped.
     kept : frozenset of str
@@ -90,15 +89,8 @@ def plan_region(catalog: Catalog, mosaics: Sequence[Mosaic], planner: Planner, r
 
     Parameters
     ----------
-    catalog : Catalog
     mosaics : sequence of Mosaic
         Of its scenes.
-    planner : Planner
-    reporter : Reporter
-
-    Returns
-    -------
-    RegionPlan
 
     Raises
     ------

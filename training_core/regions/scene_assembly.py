@@ -43,8 +43,6 @@ def assembly_document(
 
     Parameters
     ----------
-    mosaic : Mosaic
-    scene : Scene
     resolution_m : float
         Ground size of the model's pixels in meters; 0 means the mosaic's own.
     blocks : list of (Block, str)
@@ -116,13 +114,8 @@ def is_assembled(path: str, key: str) -> bool:
 
     Parameters
     ----------
-    path : str
     key : str
         See `assembly_document`.
-
-    Returns
-    -------
-    bool
     """
     try:
         with rasterio.open(path) as dataset:

@@ -85,15 +85,10 @@ def mosaic_area(mosaic: Mosaic, resolution_m: float, aoi: geopandas.GeoDataFrame
 
     Parameters
     ----------
-    mosaic : Mosaic
     resolution_m : float
         Ground size of the model's pixels in meters; 0 means the mosaic's own.
     aoi : GeoDataFrame
         Polygons in any CRS.
-
-    Returns
-    -------
-    MosaicArea
     """
     grid = mosaic.grid_at(resolution_m)
     shapes = ground_shapes(aoi, grid)
@@ -110,7 +105,6 @@ def scene_blocks(
     ----------
     mosaic : Mosaic
         The one that the scene belongs to.
-    scene : Scene
     resolution_m : float
         Ground size of the model's pixels in meters; 0 means the mosaic's own.
     block_px : int

@@ -36,7 +36,6 @@ class ScenePlan:
 
     Parameters
     ----------
-    scene : Scene
     mosaic : Mosaic
         The one that the scene belongs to.
     bands : tuple of Band
@@ -82,8 +81,6 @@ class Planner:
     ----------
     folder : str
         Of the job.
-    predicting : Predicting
-    card : ModelCard
     block_px : int
         Largest side of a block in pixels.
     aoi : GeoDataFrame, optional
@@ -106,13 +103,8 @@ class Planner:
 
         Parameters
         ----------
-        mosaic : Mosaic
         bands : tuple of Band
             How it is normalized.
-
-        Returns
-        -------
-        list of ScenePlan
         """
         resolution_m = self.card.resolution_m
         area = None if self.aoi is None else mosaic_area(mosaic, resolution_m, self.aoi)
@@ -171,17 +163,7 @@ class Planner:
 
 
 def rounds(plans: Sequence[ScenePlan], workers: int) -> Iterator[list[ScenePlan]]:
-    """Yield scenes in groups, each of enough blocks to keep workers busy; results appear group by group.
-
-    Parameters
-    ----------
-    plans : sequence of ScenePlan
-    workers : int
-
-    Yields
-    ------
-    list of ScenePlan
-    """
+    """Yield scenes in groups, each of enough blocks to keep workers busy; results appear group by group."""
     group: list[ScenePlan] = []
     blocks = 0
     for plan in plans:

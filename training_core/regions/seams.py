@@ -92,16 +92,7 @@ class Joining:
 
 
 def join_parts(parts: Sequence[PartOutline]) -> Joining:
-    """Find how parts that lie side by side are joined.
-
-    Parameters
-    ----------
-    parts : sequence of PartOutline
-
-    Returns
-    -------
-    Joining
-    """
+    """Find how parts that lie side by side are joined."""
     first_line = np.cumsum([0, *(len(part.edge) for part in parts)])
     first_component = np.cumsum([0, *(len(part.lengths_m) for part in parts)])
     component = np.concatenate([np.zeros(0, np.int64), *(p.component + f for p, f in zip(parts, first_component))])

@@ -46,15 +46,12 @@ def choose_settings(
 
     Parameters
     ----------
-    job : MapRegion
     model : Module or OnnxModel
         As `load_runnable` returned it.
-    card : ModelCard
     sample : callable
         Returns an image to segment, on which the halo may be measured.
     job_px : int
         Pixels to segment in all.
-    reporter : Reporter
 
     Returns
     -------

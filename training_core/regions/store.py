@@ -84,10 +84,6 @@ class Store:
         suffix : str
             Of the file, such as .tif.
 
-        Returns
-        -------
-        Path
-
         Raises
         ------
         ValueError
@@ -105,10 +101,6 @@ class Store:
         ----------
         kind, key, suffix : str
             See `path`.
-
-        Returns
-        -------
-        bool
         """
         return self.path(kind, key, suffix).is_file()
 

@@ -40,7 +40,6 @@ class Outcome:
 
     Parameters
     ----------
-    task : Task
     result : dict, optional
         Of JSON types; None where the task has failed.
     code, reason, remedy : str

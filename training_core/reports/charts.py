@@ -67,17 +67,12 @@ def line_chart(
     ----------
     name : str
         Unique on the page; read out by screen readers.
-    lines : sequence of Series
     x_label, y_label : str
         Axis labels, with units.
     y_range : tuple of float, optional
         Limits of the vertical axis; fitted to the lines by default.
     marked_x : tuple of (float, str), optional
         A position on the horizontal axis to mark, and its label.
-
-    Returns
-    -------
-    str
     """
     import matplotlib  # takes half a second to load, and only reports need it
     from matplotlib.figure import Figure
@@ -113,10 +108,6 @@ def histogram(name: str, values: Sequence[float], x_label: str, y_label: str, co
         Axis labels, with units.
     color : str
         As matplotlib takes it.
-
-    Returns
-    -------
-    str
     """
     import matplotlib
     from matplotlib.figure import Figure

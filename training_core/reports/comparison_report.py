@@ -29,7 +29,6 @@ class ComparisonRecord(ReportRecord):
     ----------
     before, after : str
         Names of the profiles.
-    comparison : Comparison
     """
 
     before: str

@@ -41,7 +41,6 @@ class EvaluationRecord(ModelRecord):
         Scores of all images together.
     images, areas : sequence of (str, GroundScores)
         The scores of each image and of each area of interest, with its name.
-    summaries : sequence of ImageSummary
     """
 
     model: str

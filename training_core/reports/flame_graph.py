@@ -33,10 +33,8 @@ class Module:
     ----------
     name : str
         The last part of its path.
-    path : str
     self_s : float
         Time in itself, without the modules within.
-    inner : dict of str to Module
     """
 
     name: str
@@ -64,7 +62,6 @@ class Block:
 
     Parameters
     ----------
-    name, title, direction : str
     depth : int
         Row, from 0.
     x, width : float

@@ -48,7 +48,6 @@ class MapAreas:
         As CSS takes it; inside it is lighter.
     titles : sequence of str
         Of each, shown where the pointer rests; without any, all are one shape with the title of the layer.
-    is_filled : bool
     """
 
     shapes: np.ndarray

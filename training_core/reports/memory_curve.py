@@ -27,11 +27,6 @@ def memory_curve(name: str, memory: MemoryCurve) -> str:
     ----------
     name : str
         Unique on the page; read out by screen readers.
-    memory : MemoryCurve
-
-    Returns
-    -------
-    str
     """
     if max(memory.bytes, default=0) <= 0:
         return ""

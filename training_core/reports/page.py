@@ -40,7 +40,6 @@ class ImageSummary:
 
     Parameters
     ----------
-    name : str
     width, height : int
         In pixels of the ground resolution that was worked at.
     resolution_m : float
@@ -78,7 +77,6 @@ class Panel:
         0 background, 1 road, 255 ignored.
     probability : ndarray (height, width), uint8 or float
         uint8: 0 to 254 for 0 to 1, 255 no data. Float: 0 to 1, NaN no data.
-    caption : str
     """
 
     image: np.ndarray
@@ -97,7 +95,6 @@ class ReportRecord:
         The job's fields.
     timings_s : mapping of str to float
         Seconds by part of the work.
-    warnings : sequence of str
     versions : mapping of str to str
         Of RoadSeg and the libraries it ran with, by name.
     """
@@ -118,7 +115,6 @@ class ModelRecord(ReportRecord):
         What computed, and why that was chosen.
     threshold : float
         Probability from which a pixel is road.
-    panels : sequence of Panel
     """
 
     hardware: str
@@ -136,10 +132,8 @@ def write_page(template: str, path: Path, job_type: type[Job], record: ReportRec
     ----------
     template : str
         A file of resources/reports.
-    path : Path
     job_type : type of Job
         Labels the options of the record.
-    record : ReportRecord
     **values
         What else the template shows.
     """
@@ -166,17 +160,12 @@ def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold:
 
     Parameters
     ----------
-    thresholds : sequence of float
     sweep : sequence of Scores
         At these thresholds.
     threshold : float
         The one to mark.
     word : str
         Its label.
-
-    Returns
-    -------
-    str
     """
     lines = [
         Series("F1", thresholds, [scores.f1 for scores in sweep], VERMILION),

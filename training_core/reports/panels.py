@@ -26,14 +26,8 @@ def make_panels(predictor: Predictor, images: list[LabeledImage], count: int) ->
 
     Parameters
     ----------
-    predictor : Predictor
-    images : list of LabeledImage
     count : int
         Panels at most.
-
-    Returns
-    -------
-    list of Panel
     """
     places = sorted(
         (-road, number, row, column)
@@ -81,10 +75,6 @@ def scored_places(
         Probability from which a pixel is road.
     count : int
         Squares of either kind, at most.
-
-    Returns
-    -------
-    list of ScoredPlace
     """
     is_road = truth == ROAD
     is_wrong = (reaches(probability, threshold) != is_road) & (truth != IGNORE)

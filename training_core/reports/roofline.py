@@ -78,12 +78,6 @@ def roofline(name: str, run: Run, limits: Limits) -> str:
     ----------
     name : str
         Unique on the page; read out by screen readers.
-    run : Run
-    limits : Limits
-
-    Returns
-    -------
-    str
     """
     rows = [row for rows in (run.layers, run.primitives) for row in _largest(rows)]
     if not rows:
@@ -106,10 +100,6 @@ def axes_for(rows: Sequence[Row], peaks: Sequence[float], bandwidths: Sequence[f
         With FLOP, bytes and time.
     peaks, bandwidths : sequence of float
         In FLOP and bytes a second; 0 where unmeasured.
-
-    Returns
-    -------
-    Axes
     """
     achieved = [row.flop / row.time_s for row in rows]
     ridges = [peak / bandwidth for peak in peaks for bandwidth in bandwidths if bandwidth > 0]

@@ -36,7 +36,6 @@ class NetworkSummary:
 
     Parameters
     ----------
-    name : str
     lines, bridges : int
         Lines of the layer, and how many of them are bridges.
     length_m : float
@@ -68,7 +67,6 @@ class NetworkRecord(ReportRecord):
         Each score in words, with all that it depends on.
     sweep : sequence of LineScores
         Length-based scores by tolerance.
-    summaries : sequence of NetworkSummary
     parts : mapping of str to ndarray (n,), object
         `LineString`s in meters, by kind.
     """

@@ -23,13 +23,8 @@ def drawing(name: str, width_px: float, height_px: float, parts: Iterable[str]) 
     ----------
     name : str
         Read out by screen readers.
-    width_px, height_px : float
     parts : iterable of str
         Elements, later ones on top.
-
-    Returns
-    -------
-    str
     """
     size = f'viewBox="0 0 {width_px:.0f} {height_px:.0f}" style="max-width: none"'
     font = 'font-family="system-ui, sans-serif" font-size="13"'
@@ -49,10 +44,6 @@ def box(x: float, y: float, width: float, height: float, fill: str, title: str =
         Shown where the pointer rests.
     extra : str
         Further attributes, not escaped.
-
-    Returns
-    -------
-    str
     """
     place = f'x="{x:.2f}" y="{y:.2f}" width="{max(width, 0):.2f}" height="{height:.2f}"'
     return _with_title("rect", f'{place} fill="{fill}" {extra}'.strip(), title)
@@ -68,14 +59,8 @@ def circle(x: float, y: float, radius: float, title: str = "", **attributes: obj
 
     Parameters
     ----------
-    x, y, radius : float
     title : str
         Shown where the pointer rests.
-    **attributes
-
-    Returns
-    -------
-    str
     """
     place = f'cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"'
     return _with_title("circle", f"{place} {_attributes(attributes)}".strip(), title)
@@ -88,13 +73,8 @@ def words(x: float, y: float, text: str, **attributes: object) -> str:
     ----------
     x, y : float
         Where its baseline begins, or as text_anchor says.
-    text : str
     **attributes
         In their names, underscores stand for hyphens.
-
-    Returns
-    -------
-    str
     """
     given = _attributes({"fill": AXIS, **attributes})
     return f'<text x="{x:.1f}" y="{y:.1f}" {given}>{escape(text)}</text>'
@@ -105,8 +85,6 @@ def fitted(text: str, width_px: float, size_px: float = 13) -> str:
 
     Parameters
     ----------
-    text : str
-    width_px : float
     size_px : float
         Font size.
 

@@ -31,11 +31,6 @@ def time_line(name: str, line: TimeLine) -> str:
     ----------
     name : str
         Unique on the page; read out by screen readers.
-    line : TimeLine
-
-    Returns
-    -------
-    str
     """
     ends_s = [end for _, _, end in line.phases] + [span.begin_s + span.duration_s for span in line.spans]
     end_s = max(ends_s, default=0.0)
@@ -59,15 +54,10 @@ def lane(spans: Sequence[Span], y: float, scale: float) -> Iterator[str]:
 
     Parameters
     ----------
-    spans : sequence of Span
     y : float
         Top of the lane.
     scale : float
         Pixels a second.
-
-    Yields
-    ------
-    str
     """
     yield box(LEFT_PX, y, _COLUMNS, _LANE_PX, FAINT)
     yield from _merged([span for span in spans if span.duration_s * scale < 1], y, scale)

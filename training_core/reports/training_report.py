@@ -32,7 +32,6 @@ class TrainingRecord(ModelRecord):
 
     Parameters
     ----------
-    images : sequence of ImageSummary
     steps : sequence of (int, float, float, float)
         Step, seconds since the start, loss, learning rate; may be thinned out for a long training.
     validations : sequence of (int, float, Scores)

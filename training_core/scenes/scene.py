@@ -108,10 +108,6 @@ def plan_scene(
         Share of the open blocks that hold what looks like a road and is none.
     additions : Additions
         What is added of what models get wrong; the scene is the same but for that.
-
-    Returns
-    -------
-    ScenePlan
     """
     look_for, camera_for = CONDITIONS[conditions]
     side_m = size_px * resolution_m
@@ -146,7 +142,6 @@ def paint_window(plan: ScenePlan, column: int, row: int, width: int, height: int
 
     Parameters
     ----------
-    plan : ScenePlan
     column, row : int
         The part's first pixel.
     width, height : int
@@ -211,10 +206,6 @@ def make_scene(size_px: int, seed: int, resolution_m: float = 0.5, **options: ob
         Side of a pixel in meters.
     **options
         Further arguments of `plan_scene`.
-
-    Returns
-    -------
-    Scene
     """
     return paint_scene(plan_scene(size_px, seed, resolution_m, **options))
 

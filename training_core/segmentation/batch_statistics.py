@@ -44,7 +44,6 @@ def measure_statistics(
         Images; of more than CHIPS, some.
     wanted : ModelInput
         Bands, resolution and normalization of the model.
-    reporter : Reporter
     chip_px : int
         Side of a chip, a multiple of the stride.
 
@@ -86,7 +85,6 @@ def read_chips(image: Image, bands: tuple[Band, ...], side_px: int) -> Iterator[
 
     Parameters
     ----------
-    image : Image
     bands : tuple of Band
         How values are normalized.
     side_px : int

@@ -80,7 +80,6 @@ def sufficient_halo_px(predictor: Predictor, samples: Iterable[tuple[np.ndarray,
 
     Parameters
     ----------
-    predictor : Predictor
     samples : iterable of (values, known)
         Typical pieces of images: values (bands, height, width), any dtype, and where there are data, (height, width),
         bool. Halos wider than half of the largest sample are not tried.

@@ -34,7 +34,6 @@ class Predictor:
     ----------
     model
         Prepared by the engine.
-    engine : Engine
     bands : tuple of Band
         How values are normalized.
     symmetries : tuple of int
@@ -128,7 +127,6 @@ def to_model_input(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...
         As read.
     known : ndarray (height, width), bool
         Where there are data; elsewhere the result is 0, the mean.
-    bands : tuple of Band
 
     Returns
     -------
@@ -154,7 +152,6 @@ class Piece:
 
     Parameters
     ----------
-    tile : Tile
     wanted : ndarray (height, width), bool
         Which pixels of its core have data and lie in the area of interest.
     image : ndarray (bands, height, width), float32
@@ -189,20 +186,14 @@ def read_piece(
 
     Parameters
     ----------
-    tile : Tile
     read : callable
         As `Image.read`.
     bands : tuple of Band
         How values are normalized.
     area : ndarray (height, width), bool, optional
         Which pixels of the tile's core lie in the area of interest; None for all.
-    source : object
     name : str
         See `Piece`.
-
-    Returns
-    -------
-    Piece
 
     Raises
     ------
@@ -254,8 +245,6 @@ def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) 
 
     Parameters
     ----------
-    predictor : Predictor
-    pieces : iterable of Piece
     most_px : int
         Largest batch in pixels; a larger piece is computed by itself.
 
@@ -301,10 +290,8 @@ def predict_tiles(
 
     Parameters
     ----------
-    predictor : Predictor
     read : callable
         As `Image.read`.
-    tiles : iterable of Tile
     most_px : int
         See `predict_pieces`.
     name : str

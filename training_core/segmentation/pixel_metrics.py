@@ -45,10 +45,6 @@ def scores_of(hits: float, false_alarms: float, misses: float) -> Scores:
     ----------
     hits, false_alarms, misses : float
         True positives, false positives and false negatives.
-
-    Returns
-    -------
-    Scores
     """
     if not hits + false_alarms + misses:
         return Scores(1.0, 1.0, 1.0, 1.0)
@@ -229,10 +225,6 @@ def relaxed_matches(
         In meters on the ground.
     pixel_m : tuple of float
         Size of a pixel on the ground in meters, along columns and along rows.
-
-    Returns
-    -------
-    RelaxedMatches
     """
     is_true, counted = truth == ROAD, mask & ((truth == ROAD) | (truth == BACKGROUND))
     sampling = (pixel_m[1], pixel_m[0])
@@ -277,8 +269,6 @@ class GroundScores:
         Pixels whose truth is known.
     road_share : float
         Share of true road among them.
-    pixel : Scores
-    relaxed : RelaxedScores
     """
 
     pixels: int

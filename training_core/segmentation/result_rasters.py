@@ -29,7 +29,6 @@ class ResultWriter:
 
     Parameters
     ----------
-    grid : Grid
     results : Results
         The files to write.
     threshold : float

@@ -49,8 +49,6 @@ class Segmenter:
 
     Parameters
     ----------
-    predictor : Predictor
-    card : ModelCard
     halo : int
         Width of a tile's halo in pixels.
     core_px : int
@@ -93,18 +91,12 @@ def prepare_segmenter(
     ----------
     model : Module or OnnxModel
         As `load_runnable` returns it.
-    card : ModelCard
     sample : ImagePlan
         An image to segment, on which the halo is measured if the card does not give it.
     options : SegmentOptions
         Of a job that names its model's file.
-    reporter : Reporter
     job_px : int
         Pixels to segment in all; 0 for those of the sample.
-
-    Returns
-    -------
-    Segmenter
 
     Raises
     ------
@@ -151,7 +143,6 @@ def require_classes(path: str, card: ModelCard, model: str) -> None:
     ----------
     path : str
         File for the classes; empty where they are not wanted.
-    card : ModelCard
     model : str
         The model's file, for the message.
 
@@ -220,12 +211,6 @@ def segmented(
     """Segment all images tile by tile.
 
     One thread reads, another one computes, while the caller uses the tile before.
-
-    Parameters
-    ----------
-    plans : list of ImagePlan
-    segmenter : Segmenter
-    reporter : Reporter
 
     Yields
     ------

@@ -73,7 +73,6 @@ def core_px(predictor: Predictor, halo: int, budget_bytes: int) -> int:
 
     Parameters
     ----------
-    predictor : Predictor
     halo : int
         Width in pixels.
     budget_bytes : int

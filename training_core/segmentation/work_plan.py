@@ -39,7 +39,6 @@ class Area:
 
     Parameters
     ----------
-    grid : Grid
     polygons : GeoDataFrame
         In any CRS.
     raster : str
@@ -74,12 +73,10 @@ class ImagePlan:
 
     Parameters
     ----------
-    raster : str
     grid : Grid
         The one it is segmented on, at the model's ground resolution.
     area : Area, optional
         The area of interest; None for the whole image.
-    results : Results
     """
 
     raster: str
@@ -116,16 +113,10 @@ def plan_image(
 
     Parameters
     ----------
-    raster : str
     aoi : GeoDataFrame, optional
         Polygons of the area of interest; None for the whole image.
     wanted : ModelInput
         What the model takes.
-    results : Results
-
-    Returns
-    -------
-    ImagePlan
 
     Raises
     ------
@@ -143,7 +134,6 @@ def fitting(dataset: DatasetReader, wanted: ModelInput, raster: str) -> tuple[tu
 
     Parameters
     ----------
-    dataset : DatasetReader
     wanted : ModelInput
         What the model takes.
     raster : str
@@ -209,7 +199,6 @@ def describe_work(plans: list[ImagePlan], core_px: int, halo: int, seconds_per_p
 
     Parameters
     ----------
-    plans : list of ImagePlan
     core_px, halo : int
         Of the tiles, in pixels.
     seconds_per_px : callable
@@ -251,7 +240,6 @@ def read_plans(plans: Iterable[ImagePlan], wanted: ModelInput, core_px: int, hal
 
     Parameters
     ----------
-    plans : iterable of ImagePlan
     wanted : ModelInput
         What the model takes.
     core_px, halo : int

@@ -114,13 +114,8 @@ def usable(cpuinfo: Optional[str], answers: TorchAnswers, environment: Mapping[s
     ----------
     cpuinfo : str, optional
         As `read_cpuinfo` returns it.
-    answers : TorchAnswers
     environment : mapping of str to str
         The variables of the process.
-
-    Returns
-    -------
-    CpuFeatures
     """
     there = _flags(cpuinfo or "") | _told(answers)
     left, limits = there, []

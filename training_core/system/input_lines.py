@@ -48,7 +48,6 @@ class InputLines:
 
         Parameters
         ----------
-        descriptor : int
         ended : callable
             Called at the end, before the last lines may have been taken.
         """

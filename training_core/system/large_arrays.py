@@ -68,10 +68,6 @@ def strips(height: int, width: int, multiple: int = 1) -> list[slice]:
         Size of the image in pixels.
     multiple : int
         Strips begin at multiples of so many rows.
-
-    Returns
-    -------
-    list of slice
     """
     rows = max(1, STRIP_PX // max(1, width) // multiple) * multiple
     return [slice(top, min(top + rows, height)) for top in range(0, height, rows)]

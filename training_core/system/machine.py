@@ -106,7 +106,6 @@ def frequency_mhz(cpus: Collection[int], sys_root: Path = SYS, proc_root: Path =
 
     Parameters
     ----------
-    cpus : collection of int
     sys_root, proc_root : Path
         Where /sys and /proc are.
 

@@ -25,7 +25,6 @@ class Place:
     ----------
     cpus : tuple of int
         Logical CPUs that it may use; empty for no limit.
-    threads : int
     node : int
         NUMA node from which it takes memory where it can; -1 for none.
     """
@@ -48,10 +47,6 @@ def count_processes(wanted: str, threads: int, most: int, sys_root: Path = machi
         As many as have something to do.
     sys_root : Path
         Where /sys is.
-
-    Returns
-    -------
-    int
 
     Raises
     ------
@@ -81,10 +76,6 @@ def places(count: int, threads: int, sys_root: Path = machine.SYS) -> list[Place
         Of all of them together; 0 for as many as there are cores.
     sys_root : Path
         Where /sys is.
-
-    Returns
-    -------
-    list of Place
     """
     each = max(1, (threads or processor.core_count()) // count)
     domains = _domains(processor.usable_cpus(), sys_root)

@@ -1,4 +1,7 @@
-"""Docstrings of public functions, read from the source: sections, shapes and dtypes of arrays, exceptions.
+"""Docstrings of public functions, read from the source: what the signature cannot say, and nothing that it does.
+
+Arrays need a shape and a dtype, numbers a unit or range in their name or their description, and exceptions a section
+Raises; an entry of only a name and a type is a repetition.
 
 A function is public if neither its name nor its class begins with an underscore. An exception leaves a function if it
 is raised there or in a function of the same module that it calls, and no `except` around it catches it. `Cancelled`
@@ -23,6 +26,8 @@ SHAPE = re.compile(r"\([^()]*,[^()]*\)|\(\.\.\.\)|0-d|scalar")
 DTYPE = re.compile(
     r"\b(bool|u?int(8|16|32|64)|b?float(16|32|64)|complex\d+|str|object|any (dtype|type|number)|dtype of|same dtype)\b"
 )
+UNIT = re.compile(r"_(m2?|km2?|px|mpx|s|ms|min|minutes|hours|bytes|mb|gb|deg|kmh|db|hz|share|fraction|factor|percent)$")
+ENTRY_OF_A_TYPE = re.compile(r"[^(\d\n,]+")
 # What every function that takes a reporter may end with, and what tells programmers of their own mistakes.
 IMPLIED = {"Cancelled", "NotImplementedError", "StopIteration", "TypeError", "AssertionError"}
 
@@ -74,15 +79,21 @@ def functions_of(path: Path, source: str | None = None) -> list[Function]:
     return [each for each in found if not each.node.name.startswith("_")]
 
 
-def without_sections(function: Function) -> Iterator[str]:
-    """Yield which sections are missing in a function with three parameters or more."""
-    if len(function.parameters) < 3:
-        return
-    missing = [each.arg for each in function.parameters if not function.entry(each.arg)]
-    if missing:
-        yield f"Parameters: {', '.join(missing)}"
-    if function.returns != "None" and not function.section("Returns", "Yields"):
-        yield "Returns"
+def repetitions(function: Function) -> Iterator[str]:
+    """Yield the entries that say no more than the signature: a name and a type, without shape, unit or meaning."""
+    for title in ("Parameters", "Returns", "Yields"):
+        for entry in filter(None, re.split(r"\n(?=\S)", function.section(title).strip())):
+            kind = entry.partition(" : ")[2] if title == "Parameters" else entry
+            if ENTRY_OF_A_TYPE.fullmatch(kind) and (title == "Parameters" or " : " not in kind):
+                yield f"{title} repeats the signature: {entry}"
+
+
+def without_units(function: Function) -> Iterator[str]:
+    """Yield the numbers whose unit or range is in neither the name nor the docstring."""
+    for each in function.parameters:
+        is_float = each.annotation is not None and ast.unparse(each.annotation) == "float"
+        if is_float and not UNIT.search(each.arg) and not re.search(rf"\b{each.arg}\b", function.text):
+            yield f"unit or range of {each.arg}"
 
 
 def without_shapes(function: Function) -> Iterator[str]:
@@ -143,11 +154,16 @@ def offenses(path: Path, source: str | None = None) -> list[str]:
     return [
         f"{function.name}: {missing}"
         for function in functions_of(path, text)
-        for missing in (*without_sections(function), *without_shapes(function), *without_raises(function, functions))
+        for missing in (
+            *repetitions(function),
+            *without_units(function),
+            *without_shapes(function),
+            *without_raises(function, functions),
+        )
     ]
 
 
-def test_public_functions_say_what_they_take_give_and_raise():
+def test_docstrings_add_to_the_signature():
     found = [line for path in FILES for line in offenses(path)]
     assert not found, f"{len(found)} gaps in docstrings:\n" + "\n".join(found)
 
@@ -155,7 +171,20 @@ def test_public_functions_say_what_they_take_give_and_raise():
 @pytest.mark.parametrize(
     ("source", "missing"),
     [
-        ('def f(a, b, c) -> int:\n    """Return."""', ["Parameters: a, b, c", "Returns"]),
+        (
+            'def f(a: int) -> int:\n    """Do.\n\n    Parameters\n    ----------\n    a : int\n    """',
+            ["Parameters repeats the signature: a : int"],
+        ),
+        (
+            'def f(a: int) -> int:\n    """Do.\n\n    Parameters\n    ----------\n    a : int\n        Seed.\n    """',
+            [],
+        ),
+        (
+            'def f() -> int:\n    """Do.\n\n    Returns\n    -------\n    int\n    """',
+            ["Returns repeats the signature: int"],
+        ),
+        ('def f(speed: float):\n    """Do."""', ["unit or range of speed"]),
+        ('def f(speed_kmh: float):\n    """Do."""', []),
         ('def f(x: np.ndarray) -> int:\n    """Return the sum of pixels, (n, 2)."""', ["shape or dtype of x"]),
         ('def f() -> np.ndarray:\n    """Return pixels (or none), bool."""', ["shape or dtype of what is returned"]),
         ('def f() -> np.ndarray:\n    """Return pixels, bool."""', ["shape or dtype of what is returned"]),

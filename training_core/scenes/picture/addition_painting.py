@@ -31,7 +31,6 @@ def added_layer(
         With surface and tone.
     palette : Palette
         Of four bands.
-    view : View
     texture : Texture
         Of that view.
 

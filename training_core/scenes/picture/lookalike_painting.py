@@ -31,7 +31,6 @@ def lookalike_layers(
         With kind and tone.
     palette : Palette
         Of four bands.
-    view : View
     texture : Texture
         Of that view.
 

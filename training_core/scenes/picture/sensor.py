@@ -90,10 +90,6 @@ class Camera:
             8 or 11.
         seed : int
             Of its noise.
-
-        Returns
-        -------
-        Camera
         """
         exposure = float(rng.uniform(1.0, 1.18))
         return cls(
@@ -125,10 +121,6 @@ class Camera:
             8 or 11.
         seed : int
             Of its noise.
-
-        Returns
-        -------
-        Camera
         """
         azimuth, off_nadir = rng.uniform(0, 2 * np.pi), np.radians(rng.uniform(0, 30))
         has_jpeg = bit_depth == 8 and rng.random() < 0.6

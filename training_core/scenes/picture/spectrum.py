@@ -39,7 +39,6 @@ def pick(colors: np.ndarray, number: np.ndarray, seed: int) -> np.ndarray:
     colors : ndarray (N, 4), float32
     number : ndarray (...), int32 or int64
         The same number and seed give the same color.
-    seed : int
 
     Returns
     -------

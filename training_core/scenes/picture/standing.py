@@ -52,7 +52,6 @@ def on_roofs(land: Land, lean: np.ndarray) -> gpd.GeoDataFrame:
 
     Parameters
     ----------
-    land : Land
     lean : ndarray (2,), float64
         Displacement, east and north, of the top of something one meter high from its foot.
     """

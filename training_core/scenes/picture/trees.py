@@ -60,10 +60,6 @@ def grow(
         Gives other plants.
     lean_m : ndarray (2,), float64
         How far, as (east, north), crowns are seen from their stems' feet.
-
-    Returns
-    -------
-    Grove
     """
     cell_x, cell_y = (np.arange(np.floor(a.min() / cell_m), np.floor(a.max() / cell_m) + 1) for a in (view.x, view.y))
     cells = cell_x[None, :].astype(np.int64), cell_y[:, None].astype(np.int64)
@@ -108,7 +104,6 @@ def shaded_by(grove: Grove, shadow_px: np.ndarray, lean_px: np.ndarray) -> np.nd
 
     Parameters
     ----------
-    grove : Grove
     shadow_px : ndarray (2,), float64
         From the foot of a plant to the shadow of its crown's middle, east and north.
     lean_px : ndarray (2,), float64

@@ -28,12 +28,10 @@ def yard_layers(yards: Yards, palette: Palette, look: Look, view: View, texture:
 
     Parameters
     ----------
-    yards : Yards
     palette : Palette
         Of four bands.
     look : Look
         The day; in a desert less grows in gardens.
-    view : View
     texture : Texture
         Of that view.
 

@@ -94,14 +94,8 @@ def with_additions(draft: Draft, additions: Additions, seed: int) -> Draft:
 
     Parameters
     ----------
-    draft : Draft
-    additions : Additions
     seed : int
         Of the scene.
-
-    Returns
-    -------
-    Draft
     """
     shares = additions.shares()
     for name, (number, add) in _KINDS.items():

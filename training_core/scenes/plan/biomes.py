@@ -96,7 +96,6 @@ class Region:
 
     Parameters
     ----------
-    palette : Palette
     plots : tuple of Plot
         What stands along streets in town.
     town_covers, country_covers : tuple of float

@@ -112,10 +112,6 @@ def blind_alley(block: np.ndarray, share: float, rng: np.random.Generator) -> Li
         Length as a share of the way across.
     rng : Generator
         Draws the side.
-
-    Returns
-    -------
-    LineString
     """
     k = rng.integers(len(block))
     start, center = (block[k] + block[(k + 1) % len(block)]) / 2, block.mean(axis=0)
@@ -178,13 +174,8 @@ def class_of(depth: int, length_m: float, urbanity: float) -> str:
     ----------
     depth : int
         Number of splits before it.
-    length_m : float
     urbanity : float
         From 0, countryside, to 1, the middle of a town.
-
-    Returns
-    -------
-    str
     """
     if depth == 0 or length_m > 1200:
         return "primary"

@@ -41,15 +41,10 @@ def add_building_sites(draft: Draft, share: float, rng: np.random.Generator) -> 
 
     Parameters
     ----------
-    draft : Draft
     share : float
         From 0 to 1.
     rng : Generator
         Draws them.
-
-    Returns
-    -------
-    Draft
     """
     sites = plots(draft, 3.0, _SIDES_M, share, rng)
     if not sites:

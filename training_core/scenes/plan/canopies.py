@@ -24,15 +24,10 @@ def add_tree_cover(draft: Draft, share: float, rng: np.random.Generator) -> Draf
 
     Parameters
     ----------
-    draft : Draft
     share : float
         From 0 to 1.
     rng : Generator
         Draws them.
-
-    Returns
-    -------
-    Draft
     """
     roads = draft.streets.roads
     is_open = roads.road_class.isin(("motorway", "motorway_link")) | roads.bridge | roads.overpass

@@ -44,8 +44,6 @@ def over_railway(roads: gpd.GeoDataFrame, railway: Railway, rng: np.random.Gener
 
     Parameters
     ----------
-    roads : GeoDataFrame
-    railway : Railway
     rng : Generator
         Draws which main roads get a bridge.
 

@@ -45,15 +45,10 @@ def add_dense_lanes(draft: Draft, share: float, rng: np.random.Generator) -> Dra
 
     Parameters
     ----------
-    draft : Draft
     share : float
         From 0 to 1.
     rng : Generator
         Draws them.
-
-    Returns
-    -------
-    Draft
     """
     places = open_ground(draft, 0.0, _MIN_M2)
     in_town = places[places.urbanity > _TOWN_FROM]

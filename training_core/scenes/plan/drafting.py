@@ -34,8 +34,6 @@ class Draft:
     ----------
     side_m : float
         The scene's side.
-    streets : StreetPlan
-    land : Land
     ground : GeoDataFrame
         What was added beside the roads and is none: polygons with addition (its name), surface (one of SURFACES) and
         tone (a factor of brightness); later ones lie above earlier ones.
@@ -57,12 +55,6 @@ def draft_of(side_m: float, streets: StreetPlan, land: Land) -> Draft:
     ----------
     side_m : float
         The scene's side.
-    streets : StreetPlan
-    land : Land
-
-    Returns
-    -------
-    Draft
     """
     none = np.empty(0, dtype=object)
     columns = {"addition": none, "surface": np.empty(0, dtype=int), "tone": np.empty(0)}
@@ -109,7 +101,6 @@ def open_ground(draft: Draft, inset_m: float, least_m2: float) -> gpd.GeoDataFra
 
     Parameters
     ----------
-    draft : Draft
     inset_m : float
         Distance kept from what it borders on.
     least_m2 : float
@@ -140,7 +131,6 @@ def plots(
 
     Parameters
     ----------
-    draft : Draft
     inset_m : float
         Distance kept from roads and all else that a block borders on.
     sides_m : tuple of float
@@ -186,7 +176,6 @@ def with_ground(
 
     Parameters
     ----------
-    draft : Draft
     addition : str
         What it belongs to.
     layers : sequence of (int, Polygon)
@@ -195,10 +184,6 @@ def with_ground(
         Draws how bright each is.
     spread : float
         Standard deviation of the logarithm of their brightness.
-
-    Returns
-    -------
-    Draft
     """
     layers = [(surface, part) for surface, shape in layers for part in _areas(shape)]
     if not layers:
@@ -229,14 +214,8 @@ def with_roads(draft: Draft, added: Sequence[NewRoad], rng: np.random.Generator)
 
     Parameters
     ----------
-    draft : Draft
-    added : sequence of NewRoad
     rng : Generator
         Draws the cars on them.
-
-    Returns
-    -------
-    Draft
     """
     if not added:
         return draft
@@ -262,12 +241,7 @@ def cleared(land: Land, ground: np.ndarray) -> Land:
 
     Parameters
     ----------
-    land : Land
     ground : ndarray (N,), object
-
-    Returns
-    -------
-    Land
     """
     area, land = table(ground), without_fences(land, ground)
     stays = is_clear(land.buildings.geometry.to_numpy(), area)
@@ -289,12 +263,7 @@ def without_fences(land: Land, ground: np.ndarray) -> Land:
 
     Parameters
     ----------
-    land : Land
     ground : ndarray (N,), object
-
-    Returns
-    -------
-    Land
     """
     area, yards = table(ground), land.yards
     kept = {name: _clear_of(getattr(yards, name), area) for name in ("fences", "walls", "hedges")}
@@ -310,15 +279,10 @@ def with_buildings(land: Land, outlines: np.ndarray, kind: int, height_m: np.nda
 
     Parameters
     ----------
-    land : Land
     outlines : ndarray (N,), object
     kind : int
         One of the kinds of `regions`.
     height_m : ndarray (N,), float64
-
-    Returns
-    -------
-    Land
     """
     count, none = len(outlines), np.zeros(len(outlines))
     columns = {"along": none, "away_m": none, "front_m": none}

@@ -70,15 +70,10 @@ def plan_land(side_m: float, streets: StreetPlan, region: Region, rng: np.random
     ----------
     side_m : float
         The scene's side.
-    streets : StreetPlan
     region : Region
         Sizes, densities and kinds of buildings and plants there.
     rng : Generator
         Draws all of it.
-
-    Returns
-    -------
-    Land
     """
     taken = _taken(streets)
     plots = _plots(streets, taken, region, rng)
@@ -236,7 +231,6 @@ def traffic(roads: gpd.GeoDataFrame, decks: np.ndarray, rng: np.random.Generator
 
     Parameters
     ----------
-    roads : GeoDataFrame
     decks : ndarray (N,), object
         Bridges that hide what is below.
     rng : Generator

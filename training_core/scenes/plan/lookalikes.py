@@ -38,7 +38,6 @@ def plan_lookalikes(
     ----------
     side_m : float
         The scene's side.
-    streets : StreetPlan
     covers : GeoDataFrame
         Blocks between roads, with angle (of furrows, in radians) and strip_m (breadth of fields).
     share : float

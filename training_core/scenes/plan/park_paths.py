@@ -25,15 +25,10 @@ def add_park_paths(draft: Draft, share: float, rng: np.random.Generator) -> Draf
 
     Parameters
     ----------
-    draft : Draft
     share : float
         From 0 to 1.
     rng : Generator
         Draws them.
-
-    Returns
-    -------
-    Draft
     """
     parks = [park for park, _ in plots(draft, 1.0, _SIDES_M, share, rng)]
     if not parks:

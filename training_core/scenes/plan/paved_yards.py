@@ -46,15 +46,10 @@ def add_paved_yards(draft: Draft, share: float, rng: np.random.Generator) -> Dra
 
     Parameters
     ----------
-    draft : Draft
     share : float
         From 0 to 1.
     rng : Generator
         Draws them.
-
-    Returns
-    -------
-    Draft
     """
     places = plots(draft, _INSET_M, _SIDES_M, share, rng)
     if not places:

@@ -140,7 +140,6 @@ def is_clear(shapes: np.ndarray, taken: gpd.GeoDataFrame) -> np.ndarray:
     Parameters
     ----------
     shapes : ndarray (N,), object
-    taken : GeoDataFrame
 
     Returns
     -------

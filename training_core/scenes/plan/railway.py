@@ -61,10 +61,6 @@ def plan_railway(side_m: float, clear_of: np.ndarray, along_none: np.ndarray, rn
         Lines of roads that it may cross but must not lie on.
     rng : Generator
         Draws the railway.
-
-    Returns
-    -------
-    Railway
     """
     tracks = int(rng.choice([1, 2], p=[0.6, 0.4]))
     width_m = _SINGLE_BED_M + (tracks - 1) * _BETWEEN_TRACKS_M + rng.uniform(0, 1.5)

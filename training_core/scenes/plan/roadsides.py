@@ -30,15 +30,10 @@ def add_roadsides(draft: Draft, share: float, rng: np.random.Generator) -> Draft
 
     Parameters
     ----------
-    draft : Draft
     share : float
         From 0 to 1.
     rng : Generator
         Draws them.
-
-    Returns
-    -------
-    Draft
     """
     roads = draft.streets.roads
     beside = roads[~roads.road_class.isin(("track", "motorway_link")) & ~roads.bridge & ~roads.overpass]

@@ -27,15 +27,10 @@ def add_service_roads(draft: Draft, share: float, rng: np.random.Generator) -> D
 
     Parameters
     ----------
-    draft : Draft
     share : float
         From 0 to 1.
     rng : Generator
         Draws them.
-
-    Returns
-    -------
-    Draft
     """
     added: list[NewRoad] = []
     roads = draft.streets.roads

@@ -50,10 +50,6 @@ class Bend:
             Approximate wavelengths.
         swing : float
             Amplitude of each wave as a share of its length; below 1 / (2 pi) shared among all waves.
-
-        Returns
-        -------
-        Bend
         """
         count = len(waves_m)
         length_m = np.array(waves_m) * rng.uniform(0.8, 1.2, count)

@@ -74,10 +74,6 @@ def plan_streets(side_m: float, layout: str, rng: np.random.Generator) -> Street
         The kind of plan, one of LAYOUTS.
     rng : Generator
         Draws the plan.
-
-    Returns
-    -------
-    StreetPlan
     """
     sketch = LAYOUTS[layout](side_m, rng)
     mood = "varied" if layout == "mixed" else random_mood(rng)

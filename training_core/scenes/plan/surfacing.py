@@ -40,7 +40,6 @@ def as_streets(sketch: Sketch, mood: str, rng: np.random.Generator) -> gpd.GeoDa
 
     Parameters
     ----------
-    sketch : Sketch
     mood : str
         One of MOODS.
     rng : Generator

@@ -40,15 +40,10 @@ def add_waterfronts(draft: Draft, share: float, rng: np.random.Generator) -> Dra
 
     Parameters
     ----------
-    draft : Draft
     share : float
         From 0 to 1; how often a canal crosses, and ways follow the river, goes with it.
     rng : Generator
         Draws them.
-
-    Returns
-    -------
-    Draft
     """
     layers: list[Layer] = []
     river = draft.streets.river

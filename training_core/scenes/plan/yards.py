@@ -70,10 +70,6 @@ def plan_yards(
         Says how gardens are bounded there.
     rng : Generator
         Draws the rest.
-
-    Returns
-    -------
-    Yards
     """
     along, front_m, away_m = (houses[name].to_numpy() for name in ("along", "front_m", "away_m"))
     count, center = len(houses), shapely.get_coordinates(shapely.centroid(houses.geometry.to_numpy()))
