@@ -71,7 +71,7 @@ def measure(size_km: float, plain: bool) -> dict:
     prepare_process(threads=1)
     from tests.core.support.plain_apls import plain_apls
     from training_core.comparison.apls import score_apls
-    from training_core.comparison.line_metrics import score_lines
+    from training_core.comparison.buffer_matching import score_lines
     from training_core.comparison.topo import score_topo
     from training_core.events import Reporter
     from training_core.networks.road_graph import contracted, make_road_graph
@@ -127,7 +127,7 @@ def tell_vegas() -> None:
         return
     from tests.core.support.road_graphs import graphs_of, vegas
     from training_core.comparison.apls import score_apls
-    from training_core.comparison.line_metrics import score_lines
+    from training_core.comparison.buffer_matching import score_lines
     from training_core.comparison.topo import score_topo
     from training_core.events import Reporter
     from training_core.networks.road_graph import contracted

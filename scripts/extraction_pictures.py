@@ -35,7 +35,7 @@ from training_core.networks.cleaning import drop_short_components, prune_spurs, 
 from training_core.networks.gaps import join_gaps, snap_ends
 from training_core.networks.graph import Graph, scaled
 from training_core.networks.junctions import merge_crossings, straighten_ends, straighten_junctions
-from training_core.networks.likely_links import join_likely
+from training_core.networks.link_prediction import join_likely
 from training_core.networks.surroundings import Surroundings
 from training_core.scenes.scene import Scene, make_scene
 
@@ -115,7 +115,7 @@ def draw_network(folder: Path, image: np.ndarray, raster: RoadRaster, options: V
         clearance_m=clearance,
         width_m=clearance.width_m,
         is_data_edge=lambda points: ends.at(points / PIXEL_M),
-        ways=lambda starts, ends: least_cost_paths(starts, ends, probability_at, raster.threshold),
+        paths=lambda starts, ends: least_cost_paths(starts, ends, probability_at, raster.threshold),
         half_pixel_m=RESOLUTION_M / 2,
     )
     pruned = prune_spurs(traced, options.spur_m, surroundings)

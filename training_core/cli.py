@@ -205,7 +205,7 @@ def _job(job_type: type[Job], options: dict[str, Any]) -> Job:
     if not any(inputs.values()):
         return job
     prepare_process(getattr(job, "threads", 0))  # before rasterio is loaded
-    from .geodata.raster_files import expand
+    from .geodata.sources import expand
 
     return dataclasses.replace(job, **{name: expand(values) for name, values in inputs.items()})
 

@@ -1,4 +1,4 @@
-"""Fit the probability that a road runs along a link between dead ends and roads (`networks/link_model.py`).
+"""Fit the probability that a road runs along a link between dead ends and roads (`networks/link_prediction.py`).
 
 With PYTHON as `make -s runtime-python` prints it:
 
@@ -27,7 +27,7 @@ from training_core.geodata.grid import grid_of
 from training_core.geodata.rasters import open_raster
 from training_core.geodata.road_raster import band_raster
 from training_core.jobs import Vectorize
-from training_core.networks.link_model import COEFFICIENTS
+from training_core.networks.link_prediction import COEFFICIENTS
 
 SHARE = 0.85
 # Short straight gaps, which are joined before, are links like others here: without them there are few.
@@ -39,7 +39,7 @@ def links_of(case: Case, folder: Path) -> tuple[dict[str, np.ndarray], np.ndarra
     with open_raster(str(folder / case.raster)) as dataset:
         grid = grid_of(dataset)
         links = trace_roads(band_raster(dataset, case.threshold), grid.pixel_m, UNJOINED, Reporter()).connected.links
-    lines, near = links.ways.shapes(), fitting.near_true_roads(folder / case.truth, grid)
+    lines, near = links.paths.shapes(), fitting.near_true_roads(folder / case.truth, grid)
     return links.features, shapely.length(shapely.intersection(lines, near)) >= SHARE * shapely.length(lines)
 
 

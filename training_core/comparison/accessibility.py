@@ -1,7 +1,7 @@
 """Accessibility of places before and after: which routes are longer, and which places are cut off.
 
 Scope: places, origins and their status. Independent of how routes are found (`routes`) and of how roads of two layers
-become one network (`open_roads`).
+become one network (`passable_roads`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
 from ..events import Reporter
-from ..geodata.fields import carried_fields
 from ..geodata.parallel_arrays import concatenated
-from ..geodata.vectors import read_layer, read_polygons, require_fields, require_geometry
+from ..geodata.vectors import carried_fields, read_layer, read_polygons, require_fields, require_geometry
 from ..jobs import CompareNetworks
 from ..networks.lines import Lines, area_in
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from .network_pair import BEFORE
-from .open_roads import ComparedRoads, is_closed, passable_roads, with_new_roads
+from .passable_roads import ComparedRoads, is_closed, passable_roads, with_new_roads
 from .routes import RouteCosts, Sites, from_nearest, least_costs, snap, to_all
 
 CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = (

@@ -24,7 +24,7 @@ import numpy as np
 from ..events import Reporter
 from ..geodata.parallel_arrays import concatenated
 from ..networks.road_graph import Places, RoadGraph
-from ..networks.shortest_paths import paths_on
+from ..networks.shortest_paths import path_costs_on
 
 SNAP_M, SPACING_M = 4.0, 50.0
 # An edge shorter than this share of the spacing has no control points but its nodes.
@@ -126,7 +126,7 @@ def _compare(
         return Direction(0.0, 0, 0, 0, 0)
     places, headings = control_places(graph, spacing_m)
     snapped, _ = other.nearest(graph.points_at(places), snap_m, headings)
-    own, others = paths_on(graph, places, by_time), paths_on(other, snapped, by_time)
+    own, others = path_costs_on(graph, places, by_time), path_costs_on(other, snapped, by_time)
     total, paths, missing = 0.0, 0, 0
     count = len(places)
     block = int(np.clip(_BLOCK // max(own.node_count, others.node_count, 1), 16, 1024))

@@ -13,8 +13,8 @@ import numpy as np
 import pandas
 import shapely
 
-from ..geodata.fields import carried_fields
-from ..geodata.vectors import write_layers
+from ..geodata.vector_output import write_layers
+from ..geodata.vectors import carried_fields
 from .changes import ChangeSegments
 from .network_pair import AFTER, BEFORE, Pair
 

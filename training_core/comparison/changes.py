@@ -20,9 +20,9 @@ import numpy as np
 import shapely
 
 from ..geodata.parallel_arrays import concatenated
-from ..networks.buffer_matching import Stretches, near, rest
 from ..networks.lines import Lines, make_lines
 from ..networks.road_graph import Places, RoadGraph, as_drawn
+from .buffer_matching import Intervals, complement, matched_intervals
 
 INTACT, DISPLACED, UNMATCHED = range(3)
 # Displacement is measured for pieces of at most this length.
@@ -57,7 +57,7 @@ class ChangeSegments:
     ----------
     roads : RoadGraph
         The network as drawn: edge i is line i.
-    stretches : Stretches
+    intervals : Intervals
         n of them; together they cover every line.
     kind : ndarray (n,), int64
         INTACT, DISPLACED or UNMATCHED.
@@ -66,7 +66,7 @@ class ChangeSegments:
     """
 
     roads: RoadGraph
-    stretches: Stretches
+    intervals: Intervals
     kind: np.ndarray
     offset_m: np.ndarray
 
@@ -78,17 +78,17 @@ class ChangeSegments:
     @property
     def length_m(self) -> np.ndarray:
         """Length of each segment: (n,), float64."""
-        return self.stretches.end_m - self.stretches.begin_m
+        return self.intervals.end_m - self.intervals.begin_m
 
     @cached_property
     def lines(self) -> Lines:
         """The segments as n lines, with the attributes of the lines that they are parts of."""
-        return self.roads.lines.parted(_shapes_of(self.roads, self.stretches), self.stretches.edge)
+        return self.roads.lines.parted(_shapes_of(self.roads, self.intervals), self.intervals.edge)
 
     def lengths_by_line(self) -> np.ndarray:
         """Return how much of each line is intact, displaced and unmatched: (lines, 3), float64, in meters."""
         count = len(self.roads.lines)
-        lengths_m = np.bincount(3 * self.stretches.edge + self.kind, self.length_m, minlength=3 * count)
+        lengths_m = np.bincount(3 * self.intervals.edge + self.kind, self.length_m, minlength=3 * count)
         return lengths_m.reshape(count, 3)
 
 
@@ -97,7 +97,7 @@ class _Remainder:
     """The parts of a network that are not intact."""
 
     roads: RoadGraph
-    parts: Stretches
+    parts: Intervals
 
     @cached_property
     def graph(self) -> RoadGraph:
@@ -118,12 +118,12 @@ def classify_changes(before: RoadGraph, after: RoadGraph, limits: Limits) -> tup
     ChangeSegments, ChangeSegments
         Those of the network before, and of the one after.
     """
-    intact = [near(*pair, limits.tolerance_m, limits.angle) for pair in ((before, after), (after, before))]
-    own, other = (_Remainder(roads, rest(roads, parts)) for roads, parts in zip((before, after), intact))
+    intact = [matched_intervals(*pair, limits.tolerance_m, limits.angle) for pair in ((before, after), (after, before))]
+    own, other = (_Remainder(roads, complement(roads, parts)) for roads, parts in zip((before, after), intact))
     return _classified(own, intact[0], other, limits), _classified(other, intact[1], own, limits)
 
 
-def _classified(own: _Remainder, intact: Stretches, other: _Remainder, limits: Limits) -> ChangeSegments:
+def _classified(own: _Remainder, intact: Intervals, other: _Remainder, limits: Limits) -> ChangeSegments:
     """Return all segments of a network, of which the intact ones are known."""
     pieces, offset_m = _displacements(own, other, limits)
     kind = np.where(np.isnan(offset_m), UNMATCHED, DISPLACED)
@@ -134,11 +134,11 @@ def _classified(own: _Remainder, intact: Stretches, other: _Remainder, limits: L
     return ChangeSegments(own.roads, *_settled(covered.select(order), kind, offset_m, limits.min_stretch_m))
 
 
-def _displacements(own: _Remainder, other: _Remainder, limits: Limits) -> tuple[Stretches, np.ndarray]:
+def _displacements(own: _Remainder, other: _Remainder, limits: Limits) -> tuple[Intervals, np.ndarray]:
     """Return the remainder of a network in pieces, and how far each is displaced; NaN where it is not."""
-    pieces, stretch = _pieces(own.parts)
-    offset_m = np.full(len(stretch), np.nan)
-    if not len(stretch) or not len(other.parts.edge):
+    pieces, interval = _pieces(own.parts)
+    offset_m = np.full(len(interval), np.nan)
+    if not len(interval) or not len(other.parts.edge):
         return pieces, offset_m
     middles = Places(pieces.edge, (pieces.begin_m + pieces.end_m) / 2)
     points, headings = own.roads.points_at(middles), own.roads.headings_at(middles)
@@ -154,26 +154,26 @@ def _displacements(own: _Remainder, other: _Remainder, limits: Limits) -> tuple[
     return pieces, offset_m
 
 
-def _pieces(parts: Stretches) -> tuple[Stretches, np.ndarray]:
-    """Return stretches cut into equal pieces that are short enough, and the index of each one's stretch."""
+def _pieces(parts: Intervals) -> tuple[Intervals, np.ndarray]:
+    """Return intervals cut into equal pieces that are short enough, and the index of each one's interval."""
     lengths_m = parts.end_m - parts.begin_m
     counts = np.ceil(lengths_m / _PIECE_M).astype(np.int64)
-    stretch = np.repeat(np.arange(len(counts)), counts)
-    number = np.arange(len(stretch)) - np.repeat(np.cumsum(counts) - counts, counts)
+    interval = np.repeat(np.arange(len(counts)), counts)
+    number = np.arange(len(interval)) - np.repeat(np.cumsum(counts) - counts, counts)
     begin_m, end_m = (
-        parts.begin_m[stretch] + lengths_m[stretch] * (number + ahead) / counts[stretch] for ahead in (0, 1)
+        parts.begin_m[interval] + lengths_m[interval] * (number + ahead) / counts[interval] for ahead in (0, 1)
     )
-    return Stretches(parts.edge[stretch], begin_m, end_m), stretch
+    return Intervals(parts.edge[interval], begin_m, end_m), interval
 
 
-def _shapes_of(roads: RoadGraph, parts: Stretches) -> np.ndarray:
+def _shapes_of(roads: RoadGraph, parts: Intervals) -> np.ndarray:
     """Return parts of a network as lines: (n,), object."""
     return shapely.remove_repeated_points(roads.lines_at(parts.edge, parts.begin_m, parts.end_m))
 
 
 def _settled(
-    pieces: Stretches, kind: np.ndarray, offset_m: np.ndarray, min_stretch_m: float
-) -> tuple[Stretches, np.ndarray, np.ndarray]:
+    pieces: Intervals, kind: np.ndarray, offset_m: np.ndarray, min_stretch_m: float
+) -> tuple[Intervals, np.ndarray, np.ndarray]:
     """Return pieces, which cover their lines in order, merged into segments of which none is too short."""
     length_m = pieces.end_m - pieces.begin_m
     kind = _without_flicker(pieces.edge, length_m, kind, min_stretch_m)
@@ -183,8 +183,8 @@ def _settled(
     moved_m = np.bincount(run[moved], length_m[moved], minlength=len(first))
     weighted_m2 = np.bincount(run[moved], (offset_m * length_m)[moved], minlength=len(first))
     mean_m = np.divide(weighted_m2, moved_m, out=np.full(len(first), np.nan), where=moved_m > 0)
-    stretches = Stretches(pieces.edge[first], pieces.begin_m[first], pieces.end_m[last])
-    return stretches, kind[first], np.where(kind[first] == DISPLACED, mean_m, np.nan)
+    intervals = Intervals(pieces.edge[first], pieces.begin_m[first], pieces.end_m[last])
+    return intervals, kind[first], np.where(kind[first] == DISPLACED, mean_m, np.nan)
 
 
 def _runs_of(edge: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from ..geodata.vectors import read_area
 from ..jobs import CompareNetworks
 from ..networks.lines import LineFields, Lines, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
 from ..networks.road_graph import RoadGraph, as_drawn
-from .network_shift import measure_shift, move_closer
+from .registration import measure_shift, move_closer
 
 BEFORE, AFTER = "roads before", "roads after"
 # A shift that stays is warned of from this share of the tolerance.

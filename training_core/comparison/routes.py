@@ -15,7 +15,7 @@ import numpy as np
 
 from ..events import Reporter
 from ..networks.road_graph import Places, RoadGraph
-from ..networks.shortest_paths import paths_on
+from ..networks.shortest_paths import path_costs_on
 
 # How many costs are held in memory at once: from a block of sources to all nodes.
 _BLOCK = 4_000_000
@@ -131,7 +131,7 @@ def _cost_blocks(
     sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield blocks of b sources, and the costs of the routes from these to all points: (b, n), float64."""
-    paths = paths_on(sites.roads, sites.places, by_time)
+    paths = path_costs_on(sites.roads, sites.places, by_time)
     # The same blocks for any network, so that two can be walked through together.
     size = max(1, _BLOCK // max(2 * len(sites.places), 1))
     gap = np.where(np.isfinite(sites.gap_m), 0.0 if by_time else sites.gap_m, np.inf)

@@ -30,7 +30,7 @@ from scipy.spatial import cKDTree
 from ..events import Reporter
 from ..geodata.parallel_arrays import ranges
 from ..networks.road_graph import Places, RoadGraph, places_along
-from ..networks.shortest_paths import make_paths
+from ..networks.shortest_paths import path_costs
 
 SEED_M, RADIUS_M, HOLE_M, INTERVAL_M = 30.0, 300.0, 8.0, 5.0
 # Seeds whose paths are held at once, and the tolerance of distances for rounding.
@@ -135,7 +135,7 @@ def _near(holes: np.ndarray, marbles: np.ndarray, hole_m: float) -> csr_array:
 def _reached(roads: RoadGraph, spots: Places, seeds: Places, radius_m: float) -> Iterator[np.ndarray]:
     """Yield, for each seed, the sorted indices of the spots within its reach; spots are sorted by edge."""
     graph, length_m = roads.graph, roads.length_m
-    paths = make_paths(graph, length_m, seeds.edge, seeds.along_m)
+    paths = path_costs(graph, length_m, seeds.edge, seeds.along_m)
     first_spot = np.searchsorted(spots.edge, np.arange(len(graph.edges) + 1))
     by_node = np.argsort(graph.edges.ravel(), kind="stable")
     first_edge = np.searchsorted(graph.edges.ravel()[by_node], np.arange(len(graph.nodes) + 1))

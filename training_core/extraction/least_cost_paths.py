@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from ..networks.paths import Ways
+from ..networks.paths import Paths
 from ..networks.surroundings import log_odds
 
 # Columns are so far apart, about: half of the narrowest road.
@@ -35,7 +35,7 @@ _MAX_PLACES = 1 << 21  # at a time: 16 MB for each array
 
 def least_cost_paths(
     starts: np.ndarray, ends: np.ndarray, probability_at: Callable[[np.ndarray], np.ndarray], threshold: float
-) -> Ways:
+) -> Paths:
     """Return the likeliest way between each pair of places.
 
     Parameters
@@ -49,7 +49,7 @@ def least_cost_paths(
 
     Returns
     -------
-    Ways
+    Paths
         With a vertex a meter, about; none is farther from the straight line than half of its length.
     """
     columns = np.clip(np.rint(np.hypot(*(ends - starts).T) / _STEP_M), 2, _MAX_COLUMNS).astype(np.int64)
@@ -63,7 +63,7 @@ def least_cost_paths(
         for each, values in zip(lattices, np.split(seen, np.cumsum([each.size for each in lattices])[:-1])):
             vertex = offsets[each.number][:, None] + np.arange(each.columns + 1)
             points[vertex], probability[vertex] = each.least_cost(values)
-    return Ways(points, offsets, log_odds(probability) - log_odds(np.array(threshold)))
+    return Paths(points, offsets, log_odds(probability) - log_odds(np.array(threshold)))
 
 
 def _blocks(columns: np.ndarray, y: np.ndarray) -> Iterator[np.ndarray]:

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..geodata.class_raster import ClassRaster
 from ..geodata.road_classes import RoadClass
-from ..geodata.road_raster import pixels_at
+from ..geodata.road_raster import ClassRaster, pixels_at
 from ..networks.graph import Graph
 
 PERCENTILE = 85

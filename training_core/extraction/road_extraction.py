@@ -16,10 +16,9 @@ from typing import Optional
 import numpy as np
 
 from ..events import Reporter
-from ..geodata.class_raster import ClassRaster
 from ..geodata.grid import Grid
 from ..geodata.road_classes import RoadClass
-from ..geodata.road_raster import RoadRaster
+from ..geodata.road_raster import ClassRaster, RoadRaster
 from ..jobs import NetworkOptions
 from ..networks import cleaning, gaps, junctions
 from ..networks.chains import join_chains
@@ -33,10 +32,9 @@ from ..networks.dual_carriageways import (
 )
 from ..networks.graph import Graph, scaled, select_edges
 from ..networks.likely_breaks import likely_breaks
-from ..networks.likely_links import Links, join_likely
-from ..networks.network_tables import SPEED, Network, break_table, link_table, to_tables
-from ..networks.osm_tags import osm_tags
-from ..networks.paths import Ways, straight_ways
+from ..networks.link_prediction import Links, join_likely
+from ..networks.network_tables import SPEED, Network, break_table, link_table, osm_tags, to_tables
+from ..networks.paths import Paths, straight_paths
 from ..networks.road_model import Seen, road_probability
 from ..networks.surroundings import Surroundings
 from . import smoothing
@@ -94,7 +92,7 @@ def extract_network(
     breaks = likely_breaks(connected.linked, links, connected.removed, traced.surroundings)
     found = replace(
         found,
-        links=link_table(links, to_map(links.ways.points), grid.crs),
+        links=link_table(links, to_map(links.paths.points), grid.crs),
         breaks=break_table(breaks, to_map(breaks.points), grid.crs),
     )
     if not len(found.roads):
@@ -214,9 +212,9 @@ def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, 
     def probability_at(points: np.ndarray) -> np.ndarray:
         return raster.probability_at(np.round(points / pixel_m, _PLACE_DIGITS))
 
-    def ways(starts: np.ndarray, ends: np.ndarray) -> Ways:
+    def paths(starts: np.ndarray, ends: np.ndarray) -> Paths:
         if raster.threshold is None:
-            return straight_ways(starts, ends)
+            return straight_paths(starts, ends)
         return least_cost_paths(starts, ends, probability_at, raster.threshold)
 
     return Surroundings(
@@ -224,7 +222,7 @@ def _surroundings(raster: RoadRaster, clearance: Clearance, data_edge: BitMask, 
         width_m=clearance.width_m,
         is_data_edge=lambda points: data_edge.at(points / pixel_m),
         is_likely=is_likely,
-        ways=ways,
+        paths=paths,
         probability=probability_at,
         threshold=float("nan") if raster.threshold is None else raster.threshold,
         half_pixel_m=float(pixel_m.min()) / 2,

@@ -18,9 +18,8 @@ from shapely.geometry import box
 from shapely.geometry.base import BaseGeometry
 
 from ..errors import LabelError
-from .crossings import valid
 from .grid import Grid
-from .projection import projected
+from .shapes import projected, valid
 
 
 def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:

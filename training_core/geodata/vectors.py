@@ -5,36 +5,21 @@ Scope: formats, layers within files, CRS, geometry types, fields. Independent of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Optional
+from collections.abc import Iterable
 
 import geopandas
 import numpy as np
 import pyogrio
 import pyproj
 import shapely
-from pyogrio.util import vsi_path
 from pyproj.exceptions import ProjError
 from shapely.errors import ShapelyError
 
-from ..errors import LabelError, OutputError
-from . import geoparquet
-from .crossings import MAX_CROSSINGS, TooManyCrossings, check_crossings
+from ..errors import LabelError
 from .grid import MAX_COORDINATE, MAX_DEG
+from .shapes import MAX_CROSSINGS, TooManyCrossings, check_crossings
 from .sources import QGIS_PART, require_openable
-from .written_vectors import Written, check_written, extent_of
 
-# By suffix: the driver, and whether a file holds several layers.
-FORMATS = {
-    ".gpkg": ("GPKG", True),
-    ".geojson": ("GeoJSON", False),
-    ".fgb": ("FlatGeobuf", False),
-    geoparquet.SUFFIX: ("GeoParquet", False),
-}
-# Older versions of GDAL warn about GeoPackages of version 1.4, which has no advantage here.
-CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
 _DIMENSION_NAMES = {"points": 0, "lines": 1, "polygons": 2}
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 
@@ -228,117 +213,39 @@ def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:
     return area
 
 
-def check_vector_output(path: str, layer_count: int = 1) -> None:
-    """Check that RoadSeg can write a number of layers to a path, by its suffix.
-
-    Raises
-    ------
-    OutputError
-        It is no format that RoadSeg writes, or holds only one layer.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        raise OutputError(f"{path} is in no format that RoadSeg writes.", f"End its name in {', '.join(FORMATS)}.")
-    if suffix == geoparquet.SUFFIX:
-        geoparquet.require_pyarrow(path)
-    if layer_count > 1 and not FORMATS[suffix][1]:
-        raise OutputError(f"{path} can hold only one layer.", "Give each output a file of its own, or use .gpkg.")
+# The geometry column of a GeoPackage.
+_GEOMETRY = "geom"
 
 
-def write_layers(
-    path: str | Path,
-    layers: Mapping[str, geopandas.GeoDataFrame],
-    geometry_types: Optional[Mapping[str, str]] = None,
-) -> None:
-    """Write layers to a file, in the format of its suffix. GeoJSON is written in WGS 84, as its standard requires.
+def carried_fields(layer: geopandas.GeoDataFrame, made: Iterable[str]) -> dict[str, str]:
+    """Return the fields of a layer to carry over to an output, by their names there.
+
+    A GeoPackage tells no upper from lower case, and has a column `geom` of its own: the second of `Name` and `name`
+    becomes `name_2`, and a field `geom` becomes `geom_2`.
 
     Parameters
     ----------
-    path : str or Path
-        Replaced if it exists.
-    layers : mapping of str to GeoDataFrame
-        The layers by name; more than one only in a GeoPackage.
-    geometry_types : mapping of str to str, optional
-        `LineString` or the like, by layer. Without it the features decide, and an empty layer has none.
+    made : iterable of str
+        Lower-case names of the output's own columns; fields with these names are left out.
 
-    Raises
-    ------
-    OutputError
-        The suffix is of no known format, or the file cannot be written whole: it is read back.
+    Returns
+    -------
+    dict of str to str
+        The layer's names by the output's, in the order of the layer.
     """
-    path, types = Path(path), geometry_types or {}
-    written = {}
-    with _writing(path, len(layers)) as driver:
-        if driver == "GeoParquet":
-            ((name, layer),) = layers.items()
-            geoparquet.write_geoparquet(path, [layer], types.get(name, ""))
-            return
-        for number, (name, layer) in enumerate(layers.items()):
-            written[name] = _write(path, name, layer, driver, types.get(name), append=number > 0)
-    check_written(path, driver, written)
-
-
-def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> None:
-    """Write a layer part by part, so that it need not fit into memory; see `write_layers`.
-
-    Parameters
-    ----------
-    path : str or Path
-        Replaced if it exists.
-    name : str
-        Of the layer.
-    parts : iterable of GeoDataFrame
-        With the same columns and CRS; one at least, which may be empty.
-    geometry_type : str
-        `LineString` or the like.
-
-    Raises
-    ------
-    OutputError
-        See `write_layers`.
-    """
-    path, count, extents, empty = Path(path), 0, [], None
-    with _writing(path, 1) as driver:
-        if driver == "GeoParquet":
-            geoparquet.write_geoparquet(path, parts, geometry_type)
-            return
-        for part in parts:
-            if not len(part):
-                empty = part  # of a layer without features some formats keep no fields, to which none could be appended
-                continue
-            written = _write(path, name, part, driver, geometry_type, append=count > 0)
-            count += written.count
-            extents += [] if written.extent is None else [written.extent]
-        if not count:
-            _write(path, name, empty, driver, geometry_type, append=False)
-    every = np.array(extents)
-    extent = np.concatenate([every[:, :2].min(axis=0), every[:, 2:].max(axis=0)]) if extents else None
-    check_written(path, driver, {name: Written(count, extent)})
-
-
-@contextmanager
-def _writing(path: Path, layer_count: int) -> Iterator[str]:
-    """Provide the driver for a file that is to be written anew; what goes wrong within is an OutputError."""
-    check_vector_output(str(path), layer_count)
-    if vsi_path(path) != str(path):
-        raise OutputError(f"{path} cannot be written: GDAL takes it for an address.", "Choose another folder.")
-    try:
-        path.unlink(missing_ok=True)
-        yield FORMATS[path.suffix.lower()][0]
-    except (RuntimeError, ValueError, ProjError, OSError) as error:  # pyogrio's are RuntimeErrors
-        raise OutputError(
-            f"{path} cannot be written: {str(error).rstrip('.')}.",
-            "Make room on the disk, or choose another place or format.",
-        ) from error
-
-
-def _write(
-    path: Path, name: str, layer: geopandas.GeoDataFrame, driver: str, geometry_type: Optional[str], append: bool
-) -> Written:
-    """Write a layer, or append its features, and return what was written."""
-    layer = layer.to_crs("EPSG:4326") if driver == "GeoJSON" else layer
-    options = CREATION_OPTIONS.get(driver, {})
-    pyogrio.write_dataframe(
-        layer, path, layer=name, driver=driver, geometry_type=geometry_type, append=append, **options
-    )
-    return Written(len(layer), extent_of(layer))
+    left_out = {*made, "fid"}
+    own = [str(name) for name in layer.columns if name != layer.geometry.name and name.lower() not in left_out]
+    taken = {*left_out, _GEOMETRY, *(name.lower() for name in own)}
+    carried: dict[str, str] = {}
+    used: set[str] = set()
+    for name in own:
+        free = name
+        if name.lower() == _GEOMETRY or name.lower() in used:
+            number = 2
+            while f"{name}_{number}".lower() in taken:
+                number += 1
+            free = f"{name}_{number}"
+        used.add(free.lower())
+        taken.add(free.lower())
+        carried[free] = name
+    return carried

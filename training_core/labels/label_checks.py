@@ -13,8 +13,8 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from ..events import Reporter
-from ..geodata.crossings import in_short_pieces
 from ..geodata.rasterize import ground_shapes
+from ..geodata.shapes import in_short_pieces
 from ..geodata.sources import source_name
 from .label_offset import measure_offset
 from .label_raster import is_sure

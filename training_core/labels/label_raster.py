@@ -13,10 +13,10 @@ import numpy as np
 import pandas
 import shapely
 
-from ..geodata.crossings import in_short_pieces
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasterize import burn_shapes, ground_shapes, pixel_window
+from ..geodata.shapes import in_short_pieces
 from ..jobs import LabelOptions
 from ..system import large_arrays
 

@@ -16,8 +16,8 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import shown
 from ..events import Reporter
-from ..geodata.crossings import TooManyCrossings, check_crossings
 from ..geodata.grid import MAX_COORDINATE
+from ..geodata.shapes import TooManyCrossings, check_crossings
 from ..jobs import parse
 from ..jobs.option import LONGEST_TEXT
 from ..labels.labeled_images import WIDEST_ROAD_M

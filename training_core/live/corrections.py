@@ -26,7 +26,7 @@ from ..geodata.grid import Grid
 from ..geodata.pixel_codes import CERTAIN, NO_DATA, reaches
 from ..geodata.road_raster import byte_raster
 from ..jobs import NetworkOptions
-from ..networks.likely_links import CONNECTED
+from ..networks.link_prediction import CONNECTED
 from .commands import NO_ROAD, ROADS
 
 # A click beside a road means the road.
@@ -138,10 +138,10 @@ def _outline(piece: np.ndarray) -> BaseGeometry:
 def _nearest_link(traced: TracedRoads, column: float, row: float, grid: Grid) -> BaseGeometry | None:
     """Return the link nearest to a place, the likelier of about equal ones, in columns and rows."""
     links = traced.connected.links
-    if not len(links.ways):
+    if not len(links.paths):
         return None
     x_m, y_m = grid.pixel_m
-    lines, place = links.ways.shapes(), shapely.Point((column - 0.5) * x_m, (row - 0.5) * y_m)
+    lines, place = links.paths.shapes(), shapely.Point((column - 0.5) * x_m, (row - 0.5) * y_m)
     distance_m = shapely.distance(lines, place)
     is_open = (links.outcome != CONNECTED) & (distance_m <= REACH_M)
     if not is_open.any():

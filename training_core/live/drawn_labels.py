@@ -21,10 +21,10 @@ from typing import Optional
 import numpy as np
 import shapely
 
-from ..geodata.crossings import in_short_pieces, valid
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from ..geodata.rasterize import burn_shapes, pixel_window
+from ..geodata.shapes import in_short_pieces, valid
 from ..jobs import LabelOptions
 from ..labels.label_raster import Ground
 from .commands import AOI, NO_ROAD, ROADS, Change

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..errors import JobError
 from ..geodata.grid import Grid
-from ..geodata.projection import projected
 from ..geodata.rasterize import crs_of
+from ..geodata.shapes import projected
 from ..geodata.vectors import read_area, read_polygons
 from ..jobs import Live
 from ..labels.label_raster import is_sure, own_widths_m

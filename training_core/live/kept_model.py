@@ -13,10 +13,9 @@ from typing import Optional
 
 from ..errors import OutputError
 from ..geodata.grid import Grid
-from ..geodata.raster_files import with_sources
 from ..geodata.rasters import Band
-from ..geodata.sources import source_name
-from ..geodata.vectors import write_layers
+from ..geodata.sources import source_name, with_sources
+from ..geodata.vector_output import write_layers
 from ..jobs import Live
 from ..learning.history import Trained, best_at_threshold
 from ..models.base_model import BaseModel

@@ -6,12 +6,13 @@ files.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
 from .cleaning import TIE_DIGITS
-from .dead_ends import DeadEnds, angles, dead_ends
 from .graph import Graph
 from .graph_edits import link, split_edges
 from .surroundings import Surroundings
@@ -63,8 +64,8 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
     x, y = np.minimum(ends.place[first[fits]], ends.place[second[fits]]).T  # of equal ones, the upper left one
     chosen = _greedy_matching(pairs[fits][np.lexsort((x, y, np.round(cost, TIE_DIGITS)))])
     longer = chosen[np.arange(len(chosen)), length_m[ends.edge[chosen]].argmax(axis=1)]
-    ways = surroundings.ways(*ends.place[chosen].transpose(1, 0, 2))
-    return link(graph, ends.node[chosen], graph.origin_of(ends.edge[longer]), surroundings.is_bridge(graph), ways)
+    paths = surroundings.paths(*ends.place[chosen].transpose(1, 0, 2))
+    return link(graph, ends.node[chosen], graph.origin_of(ends.edge[longer]), surroundings.is_bridge(graph), paths)
 
 
 def snap_ends(graph: Graph, snap_m: float, surroundings: Surroundings) -> Graph:
@@ -96,8 +97,8 @@ def snap_ends(graph: Graph, snap_m: float, surroundings: Surroundings) -> Graph:
     end, edge, along_m = end[likely], edge[likely], along_m[likely]
     origin = graph.origin_of(ends.edge[end])
     split, nodes = split_edges(graph, edge, along_m)
-    ways = surroundings.ways(ends.place[end], split.nodes[nodes])
-    return link(split, np.column_stack([ends.node[end], nodes]), origin, surroundings.is_bridge(split), ways)
+    paths = surroundings.paths(ends.place[end], split.nodes[nodes])
+    return link(split, np.column_stack([ends.node[end], nodes]), origin, surroundings.is_bridge(split), paths)
 
 
 def _greedy_matching(pairs: np.ndarray) -> np.ndarray:
@@ -165,3 +166,43 @@ def _crossing_angles(shapes: np.ndarray, along_m: np.ndarray, heading: np.ndarra
     )
     turn = angles(after - before, heading)
     return np.minimum(turn, 180 - turn)
+
+
+# A road's direction at its end is that of the last stretch of this length.
+_STRAIGHT_M = 15.0
+
+
+@dataclass(frozen=True)
+class DeadEnds:
+    """Dead ends: nodes (k,), edges (k,), places in meters (k, 2), and directions ahead as unit vectors (k, 2)."""
+
+    node: np.ndarray
+    edge: np.ndarray
+    place: np.ndarray
+    ahead: np.ndarray
+
+
+def dead_ends(graph: Graph, surroundings: Surroundings) -> DeadEnds:
+    """Return the dead ends of a graph, but for those at the edge of the data.
+
+    Parameters
+    ----------
+    surroundings : Surroundings
+        The edge of the data.
+    """
+    is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
+    edge, side = np.nonzero(is_end[graph.edges])
+    shapes = graph.shapes()[edge]
+    length_m = shapely.length(shapes)
+    begin_m = np.minimum(_STRAIGHT_M, length_m)
+    begin = shapely.line_interpolate_point(shapes, np.where(side == 0, begin_m, length_m - begin_m))
+    node = graph.edges[edge, side]
+    way = graph.nodes[node] - shapely.get_coordinates(begin)
+    ahead = way / np.maximum(np.hypot(*way.T), 1e-12)[:, None]
+    return DeadEnds(node, edge, graph.nodes[node], ahead)
+
+
+def angles(ahead: np.ndarray, way: np.ndarray) -> np.ndarray:
+    """Return the angles in degrees between vectors, (k, 2) each: (k,), float64; 0 where one has no length."""
+    cross = ahead[:, 0] * way[:, 1] - ahead[:, 1] * way[:, 0]
+    return np.degrees(np.abs(np.arctan2(cross, (ahead * way).sum(axis=1))))

@@ -11,7 +11,7 @@ import numpy as np
 import shapely
 
 from .graph import Graph, join_nodes, select_edges
-from .paths import Ways, straight_ways
+from .paths import Paths, straight_paths
 
 # Places closer together than this, in the unit of length, are one.
 _SAME_PLACE = 1e-6
@@ -22,7 +22,7 @@ def link(
     pairs: np.ndarray,
     origin: Optional[np.ndarray],
     is_bridge: np.ndarray,
-    ways: Optional[Ways] = None,
+    paths: Optional[Paths] = None,
 ) -> Graph:
     """Return the graph with edges between pairs of its nodes, noded where they cross other edges.
 
@@ -34,7 +34,7 @@ def link(
         Origin of each new edge, where the graph's edges have one.
     is_bridge : ndarray (m,), bool
         Edges that are crossed without a node.
-    ways : Ways, optional
+    paths : Paths, optional
         The course of each edge, from its first node to its second; straight without.
 
     Returns
@@ -42,7 +42,7 @@ def link(
     Graph
         An edge that a crossing cuts is two; what a cut leaves without length is dropped.
     """
-    linked = add_edges(graph, pairs, origin, ways)
+    linked = add_edges(graph, pairs, origin, paths)
     first, second, along, across = _crossings(linked, len(graph.edges), is_bridge)
     split, nodes = split_edges(linked, np.append(first, second), np.append(along, across))
     noded = join_nodes(split, nodes.reshape(2, -1).T)
@@ -72,7 +72,7 @@ def _crossings(
     return first, second, along[is_inner], shapely.line_locate_point(shapes[second], crossing[is_inner])
 
 
-def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], ways: Optional[Ways] = None) -> Graph:
+def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], paths: Optional[Paths] = None) -> Graph:
     """Return the graph with edges between pairs of its nodes, after its own edges; crossings get no node.
 
     Parameters
@@ -81,17 +81,17 @@ def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], way
         The nodes to link.
     origin : ndarray (k,), int64, or None
         Origin of each new edge, where the graph's edges have one.
-    ways : Ways, optional
+    paths : Paths, optional
         The course of each edge, from its first node to its second; straight without.
     """
-    ways = ways or straight_ways(*graph.nodes[pairs].transpose(1, 0, 2))
-    points = ways.points.copy()
-    points[ways.offsets[:-1]], points[ways.offsets[1:] - 1] = graph.nodes[pairs[:, 0]], graph.nodes[pairs[:, 1]]
+    paths = paths or straight_paths(*graph.nodes[pairs].transpose(1, 0, 2))
+    points = paths.points.copy()
+    points[paths.offsets[:-1]], points[paths.offsets[1:] - 1] = graph.nodes[pairs[:, 0]], graph.nodes[pairs[:, 1]]
     return Graph(
         graph.nodes,
         np.concatenate([graph.edges, pairs]),
         np.concatenate([graph.points, points]),
-        np.concatenate([graph.offsets, graph.offsets[-1] + ways.offsets[1:]]),
+        np.concatenate([graph.offsets, graph.offsets[-1] + paths.offsets[1:]]),
         None if graph.origin is None else np.concatenate([graph.origin, origin]),
     )
 
@@ -163,3 +163,52 @@ def _cut(graph: Graph, vertex: np.ndarray, share: np.ndarray) -> Graph:
         np.concatenate([[0], np.cumsum(is_kept)])[offsets],
         graph.origin_of(parent),
     )
+
+
+# Sides of a box, and of a node that lies on none.
+LEFT, TOP, RIGHT, BOTTOM, WITHIN = 0, 1, 2, 3, -1
+
+
+def cut_to_box(graph: Graph, box: tuple[float, float, float, float]) -> tuple[Graph, np.ndarray]:
+    """Return the part of a graph within a box, and the side on which each of its nodes was cut.
+
+    Boxes that divide a plane without gap or overlap divide a graph in the same way. Its origins are kept.
+
+    Parameters
+    ----------
+    box : tuple of float
+        Least x and y, greatest x and y, in the graph's unit. No line should run along a border.
+
+    Returns
+    -------
+    graph : Graph
+    side : ndarray (n,), int8
+        LEFT, TOP, RIGHT or BOTTOM (y grows downward) for a node where a line was cut, else WITHIN.
+    """
+    edges, along, sides = _border_crossings(graph, box)
+    split, nodes = split_edges(graph, edges, along)
+    side = np.full(len(split.nodes), WITHIN, dtype=np.int8)
+    side[nodes] = sides
+    first = split.offsets[:-1]
+    middle = (split.points[first] + split.points[first + 1]) / 2
+    is_inside = ((middle >= box[:2]) & (middle < box[2:])).all(axis=1)
+    is_used = np.zeros(len(split.nodes), dtype=bool)
+    is_used[split.edges[is_inside]] = True
+    return select_edges(split, is_inside), side[is_used]
+
+
+def _border_crossings(
+    graph: Graph, box: tuple[float, float, float, float]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return where edges cross the lines of a box: the edge, how far along it, and the side, (k,) each."""
+    owner, before_m, step_m = graph.owner, graph.along(), graph.steps
+    edges, along, sides = [], [], []
+    for side, place in enumerate(box):
+        beyond = graph.points[:, side % 2] - place
+        is_past = beyond >= 0
+        at = np.flatnonzero((is_past[1:] != is_past[:-1]) & (owner[1:] == owner[:-1]))
+        share = beyond[at] / (beyond[at] - beyond[at + 1])
+        edges.append(owner[at])
+        along.append(before_m[at] + share * step_m[at])
+        sides.append(np.full(len(at), side, dtype=np.int8))
+    return np.concatenate(edges), np.concatenate(along), np.concatenate(sides)

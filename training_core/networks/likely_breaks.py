@@ -13,9 +13,8 @@ from scipy.spatial import KDTree
 
 from .cleaning import TIE_DIGITS, Removed, component_lengths
 from .graph import Graph
-from .likely_links import UNLIKELY, Links
-from .link_model import features, link_probability
-from .shortest_paths import Paths, make_paths
+from .link_prediction import UNLIKELY, Links, link_features, link_probability
+from .shortest_paths import PathCosts, path_costs
 from .surroundings import Surroundings
 
 GAP, DEAD_END, APART = "gap not joined", "dead end removed", "component apart"
@@ -68,7 +67,7 @@ def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Su
     links : Links
         Those that were looked at.
     surroundings : Surroundings
-        The likeliest ways between components.
+        The likeliest paths between components.
 
     Returns
     -------
@@ -77,9 +76,9 @@ def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Su
     """
     if not len(graph.edges):
         return _breaks(GAP, removed.shapes[:0], np.zeros(0), np.zeros(0))
-    refused = links.ways.select(links.outcome == UNLIKELY)
+    refused = links.paths.select(links.outcome == UNLIKELY)
     gaps = refused.shapes()
-    apart, apart_probability = _ways_between_components(graph, gaps, surroundings)
+    apart, apart_probability = _paths_between_components(graph, gaps, surroundings)
     shares = _path_shares(graph, np.concatenate([gaps, apart]))
     length_m = component_lengths(graph)
     of_removed = graph.edge_component[_nearest_edges(graph, shapely.get_point(removed.shapes, 0))]
@@ -100,10 +99,10 @@ def _breaks(kind: str, lines: np.ndarray, probability: np.ndarray, paths_share: 
     return Breaks(middles.reshape(-1, 2), kinds, probability, paths_share, shapely.length(lines))
 
 
-def _ways_between_components(
+def _paths_between_components(
     graph: Graph, gaps: np.ndarray, surroundings: Surroundings
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the likeliest way from each component to the nearest other one, and its probability.
+    """Return the likeliest path from each component to the nearest other one, and its probability.
 
     None from a component that a gap, (k,), object, leads away from, and none from the longest.
     """
@@ -116,10 +115,10 @@ def _ways_between_components(
     longest = apart[np.argsort(-length_m[apart], kind="stable")[:_MAX_APART]]
     lines = _to_nearest_others(graph, longest)
     ends = shapely.get_coordinates(lines).reshape(-1, 2, 2)
-    ways = surroundings.ways(ends[:, 0], ends[:, 1])
-    at_road, no_turn = np.ones(len(ways), dtype=bool), np.zeros(len(ways))
+    paths = surroundings.paths(ends[:, 0], ends[:, 1])
+    at_road, no_turn = np.ones(len(paths), dtype=bool), np.zeros(len(paths))
     own = components[_nearest_edges(graph, shapely.points(ends[:, 0]))]
-    return ways.shapes(), link_probability(features(ways, no_turn, at_road, length_m[own]))
+    return paths.shapes(), link_probability(link_features(paths, no_turn, at_road, length_m[own]))
 
 
 def _to_nearest_others(graph: Graph, apart: np.ndarray) -> np.ndarray:
@@ -144,15 +143,15 @@ def _nearest_edges(graph: Graph, places: np.ndarray) -> np.ndarray:
     return shapely.STRtree(graph.shapes()).nearest(places).astype(np.int64)
 
 
-def _path_shares(graph: Graph, ways: np.ndarray) -> np.ndarray:
-    """Return which share of the shortest paths would change with a way, (k,), object, each alone: (k,), float64.
+def _path_shares(graph: Graph, lines: np.ndarray) -> np.ndarray:
+    """Return which share of the shortest paths would change with each line, (k,), object, alone: (k,), float64.
 
     Between two components, it is that of the pairs of places that it would connect; within one, it is estimated from
     the paths between places evenly along all roads.
     """
     length_m, component_m = graph.lengths(), component_lengths(graph)
     total_m = length_m.sum()
-    ends = [shapely.get_point(ways, end) for end in (0, -1)]
+    ends = [shapely.get_point(lines, end) for end in (0, -1)]
     edges = np.stack([_nearest_edges(graph, places) for places in ends])
     along_m = shapely.line_locate_point(graph.shapes()[edges], np.stack(ends))
     first, last = graph.edge_component[edges]
@@ -164,17 +163,17 @@ def _path_shares(graph: Graph, ways: np.ndarray) -> np.ndarray:
     until_m = np.cumsum(length_m)
     edge = np.minimum(np.searchsorted(until_m, at_m), len(length_m) - 1)
     edge_of = np.concatenate([edge, *edges[:, within]])
-    paths = make_paths(
+    costs = path_costs(
         graph, length_m, edge_of, np.concatenate([at_m - until_m[edge] + length_m[edge], *along_m[:, within]])
     )
-    shares[within] = _changed(_costs(paths), shapely.length(ways[within]))
+    shares[within] = _changed(_costs(costs), shapely.length(lines[within]))
     return shares
 
 
-def _costs(paths: Paths) -> np.ndarray:
+def _costs(costs: PathCosts) -> np.ndarray:
     """Return the cost from each of the first places to all places: (_PLACES, n), float64."""
     parts = np.split(np.arange(_PLACES), range(_SOURCES, _PLACES, _SOURCES))
-    return np.concatenate([paths.between(sources, paths.to_nodes(sources)) for sources in parts])
+    return np.concatenate([costs.between(sources, costs.to_nodes(sources)) for sources in parts])
 
 
 def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:

@@ -18,11 +18,11 @@ import shapely
 from rasterio.warp import transform as transform_coordinates
 
 from ..geodata.grid import ELLIPSOID, GEOGRAPHIC
-from ..geodata.vectors import check_vector_output, write_layers
+from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import METERS_PER_SECOND
 from .graph import Graph
 from .likely_breaks import Breaks
-from .likely_links import Links
+from .link_prediction import Links
 
 # Columns of lines with a known speed.
 SPEED, TRAVEL_TIME = "speed_kmh", "travel_time_s"
@@ -131,7 +131,7 @@ def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataF
     Parameters
     ----------
     points : ndarray (p, 2), float64
-        The vertices of their ways in map coordinates.
+        The vertices of their paths in map coordinates.
     crs : Any
         The map's CRS, as pyproj takes it.
 
@@ -143,9 +143,9 @@ def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataF
     columns = {
         "outcome": links.outcome.astype(object),
         "probability": links.probability,
-        "length_m": shapely.length(links.ways.shapes()),
+        "length_m": shapely.length(links.paths.shapes()),
     }
-    shapes = shapely.linestrings(points, indices=links.ways.owner)
+    shapes = shapely.linestrings(points, indices=links.paths.owner)
     return geopandas.GeoDataFrame(columns, geometry=shapes, crs=pyproj.CRS.from_user_input(crs))
 
 
@@ -237,3 +237,40 @@ def rank(length_m: np.ndarray) -> np.ndarray:
     number = np.empty(len(length_m), dtype=np.int64)
     number[np.argsort(-length_m, kind="stable")] = np.arange(1, len(length_m) + 1)
     return number
+
+
+# A road of unknown class: https://wiki.openstreetmap.org/wiki/Tag:highway%3Droad.
+HIGHWAY, SOURCE = "road", "RoadSeg"
+# Further values of the key for roads and ways: https://wiki.openstreetmap.org/wiki/Key:highway.
+_LINKED = ("motorway", "trunk", "primary", "secondary", "tertiary")
+HIGHWAYS = frozenset(
+    (*_LINKED, *(f"{name}_link" for name in _LINKED), "unclassified", "residential", "living_street", "service",
+     "pedestrian", "track", "bus_guideway", "escape", "raceway", "busway", "footway", "bridleway", "steps", "corridor",
+     "path", "cycleway", HIGHWAY)
+)  # fmt: skip
+
+
+def osm_tags(width_m: np.ndarray, classes: Optional[np.ndarray] = None) -> dict[str, np.ndarray]:
+    """Return columns of tags for roads of a known width and perhaps a known class.
+
+    The usual speed on a road is no tag: `maxspeed` is the legal limit.
+
+    Parameters
+    ----------
+    width_m : ndarray (m,), float64
+        NaN where unknown.
+    classes : ndarray (m,), object, optional
+        Name of each road's class, or None. Only values of OpenStreetMap's key `highway` become a tag.
+
+    Returns
+    -------
+    dict of str to ndarray (m,), object
+        `highway`, `width` in meters to a decimeter, as text or None, and `source`.
+    """
+    width = [None if np.isnan(each) else f"{each:.1f}".removesuffix(".0") for each in width_m]
+    names = [str(each).strip().lower() for each in ([None] * len(width_m) if classes is None else classes)]
+    return {
+        "highway": np.array([name if name in HIGHWAYS else HIGHWAY for name in names], dtype=object),
+        "width": np.array(width, dtype=object),
+        "source": np.full(len(width_m), SOURCE, dtype=object),
+    }

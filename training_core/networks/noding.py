@@ -21,8 +21,8 @@ import shapely
 from scipy.spatial import cKDTree
 
 from ..errors import LabelError
-from ..geodata.crossings import TooManyCrossings, meeting_pairs
 from ..geodata.parallel_arrays import concatenated, ranges
+from ..geodata.shapes import TooManyCrossings, meeting_pairs
 from .graph import EMPTY, Graph, connected, select_edges, select_points
 from .lines import Lines
 

@@ -1,6 +1,6 @@
-"""Ways between places: lines, and how much speaks for a road along each.
+"""Paths between places: lines, and how much speaks for a road along each.
 
-Scope: geometry and evidence. Independent of how ways are found.
+Scope: geometry and evidence. Independent of how paths are found.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import shapely
 
 
 @dataclass(frozen=True)
-class Ways:
+class Paths:
     """Lines from places to others.
 
     Parameters
     ----------
     points : ndarray (p, 2), float64
-        Vertices of all ways in meters, way after way.
+        Vertices of all paths in meters, path after path.
     offsets : ndarray (k + 1,), int64
         Way i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
     evidence : ndarray (p,), float64
@@ -31,30 +31,30 @@ class Ways:
     evidence: np.ndarray
 
     def __len__(self) -> int:
-        """Return the number of ways."""
+        """Return the number of paths."""
         return len(self.offsets) - 1
 
     @property
     def owner(self) -> np.ndarray:
-        """The way that each vertex belongs to: (p,), int64."""
+        """The path that each vertex belongs to: (p,), int64."""
         return np.repeat(np.arange(len(self)), np.diff(self.offsets))
 
     def shapes(self) -> np.ndarray:
-        """Return each way as a LineString: (k,), object."""
+        """Return each path as a LineString: (k,), object."""
         return shapely.linestrings(self.points, indices=self.owner)
 
-    def select(self, index: np.ndarray) -> Ways:
-        """Return the ways at some positions, (k,), int64, or where a mask, (n,), bool, is True."""
+    def select(self, index: np.ndarray) -> Paths:
+        """Return the paths at some positions, (k,), int64, or where a mask, (n,), bool, is True."""
         kept = np.arange(len(self))[index]
         sizes = np.diff(self.offsets)[kept]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         vertex = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - self.offsets[kept], sizes)
-        return Ways(self.points[vertex], offsets, self.evidence[vertex])
+        return Paths(self.points[vertex], offsets, self.evidence[vertex])
 
-    def cut(self, along_m: np.ndarray) -> Ways:
-        """Return the ways up to a distance along each, (k,), float64, and at least up to their second vertex.
+    def cut(self, along_m: np.ndarray) -> Paths:
+        """Return the paths up to a distance along each, (k,), float64, and at least up to their second vertex.
 
-        Where a way is cut, its last vertex moves back to there.
+        Where a path is cut, its last vertex moves back to there.
         """
         step_m = np.hypot(*np.diff(self.points, axis=0, prepend=self.points[:1]).T)
         step_m[self.offsets[:-1]] = 0
@@ -68,10 +68,10 @@ class Ways:
         over_m = np.maximum(at_m[kept][last] - along_m, 0)
         share = np.divide(over_m, step_m[kept][last], out=np.zeros(len(self)), where=step_m[kept][last] > 0)
         points[last] += np.minimum(share, 1)[:, None] * (points[last - 1] - points[last])
-        return Ways(points, offsets, self.evidence[kept])
+        return Paths(points, offsets, self.evidence[kept])
 
 
-def straight_ways(starts: np.ndarray, ends: np.ndarray) -> Ways:
-    """Return straight ways between places, (k, 2), float64 each, of which nothing else is known."""
+def straight_paths(starts: np.ndarray, ends: np.ndarray) -> Paths:
+    """Return straight paths between places, (k, 2), float64 each, of which nothing else is known."""
     points = np.stack([starts, ends], axis=1).reshape(-1, 2)
-    return Ways(points, 2 * np.arange(len(starts) + 1), np.full(len(points), np.nan))
+    return Paths(points, 2 * np.arange(len(starts) + 1), np.full(len(points), np.nan))

@@ -20,7 +20,7 @@ from .road_graph import Places, RoadGraph
 
 
 @dataclass(frozen=True)
-class Paths:
+class PathCosts:
     """Places on a graph, with the costs for shortest paths between them.
 
     Parameters
@@ -95,7 +95,7 @@ class Paths:
         return np.repeat(np.arange(len(sources)), counts), first + order[ranges(begin, counts)]
 
 
-def make_paths(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarray) -> Paths:
+def path_costs(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarray) -> PathCosts:
     """Return what is needed for the shortest paths between places of a graph.
 
     Parameters
@@ -110,7 +110,7 @@ def make_paths(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarr
     ends = graph.edges[edge] if len(graph.edges) else np.zeros((len(edge), 2), dtype=np.int64)
     rest = cost[edge] - along if len(graph.edges) else along
     away = np.where((edge < 0)[:, None], np.inf, np.column_stack([along, rest]))
-    return Paths(_links(graph, cost), edge, along, ends, away)
+    return PathCosts(_links(graph, cost), edge, along, ends, away)
 
 
 def _links(graph: Graph, cost: np.ndarray) -> csr_array:
@@ -125,7 +125,7 @@ def _links(graph: Graph, cost: np.ndarray) -> csr_array:
     return csr_array((np.tile(costs, 2), tuple(both.T)), shape=(count, count))
 
 
-def paths_on(roads: RoadGraph, places: Places, by_time: bool) -> Paths:
+def path_costs_on(roads: RoadGraph, places: Places, by_time: bool) -> PathCosts:
     """Return what is needed for the shortest paths between places of a road graph.
 
     Parameters
@@ -134,8 +134,8 @@ def paths_on(roads: RoadGraph, places: Places, by_time: bool) -> Paths:
         Costs are seconds; else meters.
     """
     if not by_time:
-        return make_paths(roads.graph, roads.length_m, places.edge, places.along_m)
+        return path_costs(roads.graph, roads.length_m, places.edge, places.along_m)
     on_road = places.edge >= 0
     along_s = np.zeros(len(places))
     along_s[on_road] = roads.times_at(places.select(on_road))
-    return make_paths(roads.graph, roads.travel_time_s, places.edge, along_s)
+    return path_costs(roads.graph, roads.travel_time_s, places.edge, along_s)

@@ -1,6 +1,6 @@
 """What is known of places beside the graph itself: road width, edge of the data, likely roads, bridges.
 
-Scope: questions about points, straight ways and edges in meters. Independent of what answers them: a raster
+Scope: questions about points, straight paths and edges in meters. Independent of what answers them: a raster
 (`extraction.road_extraction`), the fields of lines (`pipelines.cleannetwork`), or nothing.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .graph import Graph
-from .paths import Ways, straight_ways
+from .paths import Paths, straight_paths
 
 _MIN_ODDS = 1 / 254
 
@@ -51,9 +51,9 @@ class Surroundings:
     is_data_edge : callable
         From points, (n, 2), float64, to whether a road that ends there is cut off by the edge of the data: (n,), bool.
     is_likely : callable
-        From begins and ends of straight ways, both (n, 2), float64, to whether a road may run there: (n,), bool.
-    ways : callable
-        From begins and ends, both (n, 2), float64, to the likeliest ways between them, `Ways`: straight where nothing
+        From begins and ends of straight paths, both (n, 2), float64, to whether a road may run there: (n,), bool.
+    paths : callable
+        From begins and ends, both (n, 2), float64, to the likeliest paths between them, `Paths`: straight where nothing
         is known.
     probability : callable
         From points, (n, 2), float64, to the probability of road there, (n,), float64: NaN where nothing is known.
@@ -69,7 +69,7 @@ class Surroundings:
     width_m: Callable[[np.ndarray], np.ndarray] = _zero
     is_data_edge: Callable[[np.ndarray], np.ndarray] = _nowhere
     is_likely: Callable[[np.ndarray, np.ndarray], np.ndarray] = _anywhere
-    ways: Callable[[np.ndarray, np.ndarray], Ways] = straight_ways
+    paths: Callable[[np.ndarray, np.ndarray], Paths] = straight_paths
     probability: Callable[[np.ndarray], np.ndarray] = _unknown
     threshold: float = float("nan")
     is_bridge: Callable[[Graph], np.ndarray] = _no_edge

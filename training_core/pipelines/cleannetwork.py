@@ -15,8 +15,8 @@ import pyproj
 import shapely
 
 from ..events import Reporter
-from ..geodata.fields import carried_fields
 from ..geodata.parallel_arrays import ranges
+from ..geodata.vectors import carried_fields
 from ..jobs import CleanNetwork
 from ..networks.chains import join_chains
 from ..networks.cleaning import drop_short_components, prune_spurs, simplify

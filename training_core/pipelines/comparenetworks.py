@@ -16,10 +16,10 @@ from ..comparison.accessibility import PlaceRoutes, Points, find_routes, read_po
 from ..comparison.change_layer import CHANGES, NAMES, parts_of, to_layer, write_tables
 from ..comparison.changes import DISPLACED, ChangeSegments, Limits, classify_changes
 from ..comparison.network_pair import AFTER, BEFORE, Pair, read_pair
-from ..comparison.open_roads import ComparedRoads
+from ..comparison.passable_roads import ComparedRoads
 from ..events import Reporter
 from ..geodata.sources import source_name
-from ..geodata.vectors import check_vector_output
+from ..geodata.vector_output import check_vector_output
 from ..jobs import CompareNetworks
 from ..reports.change_report import ChangesRecord, write_changes_report
 from ..system.outputs import Outputs

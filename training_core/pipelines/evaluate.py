@@ -21,10 +21,9 @@ from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.model_input import open_for_model
 from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
-from ..geodata.raster_files import with_sources
 from ..geodata.rasterize import burn_area, limit_to
 from ..geodata.rasters import Image
-from ..geodata.sources import source_name
+from ..geodata.sources import source_name, with_sources
 from ..geodata.tiling import tile_grid
 from ..jobs import Evaluate
 from ..labels.label_raster import Labels

@@ -16,9 +16,9 @@ import pyproj
 
 from ..errors import LabelError, OutputError
 from ..events import Reporter
-from ..geodata.fields import carried_fields
 from ..geodata.road_classes import OTHER_KMH, usual_kmh
-from ..geodata.vectors import check_vector_output, require_fields, write_layers
+from ..geodata.vector_output import check_vector_output, write_layers
+from ..geodata.vectors import carried_fields, require_fields
 from ..jobs import METERS_PER_SECOND, ExportNetwork
 from ..networks.cleaning import component_lengths
 from ..networks.graph import select_edges

@@ -14,10 +14,9 @@ import numpy as np
 
 from ..events import Reporter
 from ..extraction.road_extraction import extract_network
-from ..geodata.class_raster import ClassRaster, class_array
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
-from ..geodata.raster_files import with_sources
-from ..geodata.road_raster import byte_raster
+from ..geodata.road_raster import ClassRaster, byte_raster, class_array
+from ..geodata.sources import with_sources
 from ..geodata.vectors import read_area
 from ..jobs import ExtractRoads
 from ..models.onnx_file import load_runnable

@@ -24,10 +24,9 @@ from ..errors import Cancelled
 from ..events import Reporter
 from ..geodata.grid import grid_of
 from ..geodata.pixel_codes import IGNORE
-from ..geodata.raster_files import with_sources
 from ..geodata.rasters import open_raster
 from ..geodata.road_classes import RoadClass
-from ..geodata.sources import source_name
+from ..geodata.sources import source_name, with_sources
 from ..geodata.tiling import round_up
 from ..jobs import FineTune
 from ..jobs.recipe import USUAL_CHIP_PX

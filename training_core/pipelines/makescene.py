@@ -15,7 +15,7 @@ from rasterio.windows import Window
 
 from ..events import Reporter
 from ..geodata.geotiff import check_geotiff, named_errors
-from ..geodata.vectors import check_vector_output, write_layers
+from ..geodata.vector_output import check_vector_output, write_layers
 from ..jobs import MakeScene
 from ..scenes.picture.sensor import BANDS
 from ..scenes.scene import SCENE_CRS, TILE_PX, ScenePlan, paint_tiles, plan_scene

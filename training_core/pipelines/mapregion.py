@@ -21,8 +21,9 @@ from torch import nn
 from ..events import Reporter
 from ..extraction.sanity_checks import is_too_dense
 from ..geodata.grid import Grid
-from ..geodata.raster_files import with_sources
-from ..geodata.vectors import check_vector_output, read_area, write_in_parts
+from ..geodata.sources import with_sources
+from ..geodata.vector_output import check_vector_output, write_in_parts
+from ..geodata.vectors import read_area
 from ..jobs import MapRegion
 from ..models.model_card import ModelCard
 from ..models.onnx_file import OnnxModel, load_runnable

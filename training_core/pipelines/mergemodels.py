@@ -15,9 +15,8 @@ from torch import nn
 from ..errors import JobError
 from ..events import Reporter
 from ..geodata.model_input import IMAGE
-from ..geodata.raster_files import with_sources
 from ..geodata.rasters import Band
-from ..geodata.sources import source_name
+from ..geodata.sources import source_name, with_sources
 from ..jobs import MergeModels
 from ..models.architectures import LIBRARY
 from ..models.merging import average_weights, check_mergeable, common_bands, learned_px, merged_card, rescaled

@@ -21,8 +21,8 @@ from torch import nn
 from ..errors import JobError
 from ..events import Reporter
 from ..geodata.model_input import IMAGE, ModelInput, open_for_model
-from ..geodata.raster_files import with_sources
 from ..geodata.rasters import Band, choose_bands, open_raster
+from ..geodata.sources import with_sources
 from ..geodata.tiling import round_up
 from ..jobs import ALL, BOTH, INFERENCE, TRAINING, Profile
 from ..models.architectures import LIBRARY, Architecture, build_network

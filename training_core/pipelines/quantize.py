@@ -17,7 +17,7 @@ from ..comparison.mask_apls import mean_apls
 from ..errors import ModelFileError
 from ..events import Reporter
 from ..geodata.pixel_codes import IGNORE, reaches, to_byte
-from ..geodata.raster_files import with_sources
+from ..geodata.sources import with_sources
 from ..geodata.tiling import round_up
 from ..jobs import Quantize
 from ..labels.samples import Sample, collect_samples

@@ -15,14 +15,14 @@ import numpy as np
 import pyproj
 
 from ..comparison.apls import Apls, score_apls
-from ..comparison.line_metrics import LineScores, score_lines
+from ..comparison.buffer_matching import Intervals, LineScores, complement, matched_intervals, score_lines
 from ..comparison.topo import Topo, score_topo
 from ..errors import LabelError
 from ..events import Reporter
 from ..geodata.sources import source_name
-from ..geodata.vectors import check_vector_output, read_area, write_layers
+from ..geodata.vector_output import check_vector_output, write_layers
+from ..geodata.vectors import read_area
 from ..jobs import ScoreNetwork
-from ..networks.buffer_matching import Stretches, near, rest
 from ..networks.lines import LineFields, area_in, clipped, lines_in, read_line_layer, shared_plane, with_speeds
 from ..networks.road_graph import RoadGraph, contracted, make_road_graph
 from ..reports.score_report import NetworkRecord, NetworkSummary, write_network_report
@@ -237,18 +237,18 @@ def summary_of(name: str, roads: RoadGraph) -> NetworkSummary:
     )
 
 
-def differences(networks: Networks, tolerance_m: float) -> dict[str, tuple[RoadGraph, Stretches]]:
+def differences(networks: Networks, tolerance_m: float) -> dict[str, tuple[RoadGraph, Intervals]]:
     """Return the matched and false parts of the proposal, and the missed parts of the truth."""
     truth, proposal = networks.truth, networks.proposal
-    true = near(proposal, truth, tolerance_m)
+    true = matched_intervals(proposal, truth, tolerance_m)
     return {
         MATCHED: (proposal, true),
-        FALSE: (proposal, rest(proposal, true)),
-        MISSED: (truth, rest(truth, near(truth, proposal, tolerance_m))),
+        FALSE: (proposal, complement(proposal, true)),
+        MISSED: (truth, complement(truth, matched_intervals(truth, proposal, tolerance_m))),
     }
 
 
-def to_layer(parts: dict[str, tuple[RoadGraph, Stretches]], networks: Networks) -> geopandas.GeoDataFrame:
+def to_layer(parts: dict[str, tuple[RoadGraph, Intervals]], networks: Networks) -> geopandas.GeoDataFrame:
     """Return the parts as lines with their kind and length, in the CRS of the truth."""
     shapes = {kind: roads.lines_at(part.edge, part.begin_m, part.end_m) for kind, (roads, part) in parts.items()}
     columns = {
@@ -263,7 +263,7 @@ def to_record(
     scoring: Scoring,
     networks: Networks,
     scores: NetworkScores,
-    parts: dict[str, tuple[RoadGraph, Stretches]],
+    parts: dict[str, tuple[RoadGraph, Intervals]],
     sentences: list[str],
 ) -> NetworkRecord:
     """Return what the report shows.
@@ -272,7 +272,7 @@ def to_record(
     ----------
     scoring : Scoring
         For options, timings and warnings.
-    parts : dict of str to (RoadGraph, Stretches)
+    parts : dict of str to (RoadGraph, Intervals)
         See `differences`.
     sentences : list of str
         See `summary_sentences`.

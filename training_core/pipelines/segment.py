@@ -17,7 +17,7 @@ from typing import Any
 
 from ..events import Reporter
 from ..geodata.pixel_codes import NO_DATA, ROAD
-from ..geodata.raster_files import with_sources
+from ..geodata.sources import with_sources
 from ..geodata.tiling import overhead
 from ..geodata.vectors import read_area
 from ..jobs import Segment

@@ -16,11 +16,12 @@ import shapely
 from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_of
-from ..geodata.raster_files import with_sources
 from ..geodata.rasterize import burn_area, ground_shapes
 from ..geodata.rasters import open_raster
 from ..geodata.road_raster import band_raster
-from ..geodata.vectors import check_vector_output, read_polygons, write_layers
+from ..geodata.sources import with_sources
+from ..geodata.vector_output import check_vector_output, write_layers
+from ..geodata.vectors import read_polygons
 from ..jobs import SuggestLabels
 from ..labels.patch_selection import suggest
 from ..labels.uncertainty import measure_blocks, patches_of

@@ -10,11 +10,10 @@ from typing import Any
 
 from ..events import Reporter
 from ..extraction.road_extraction import extract_network
-from ..geodata.class_raster import class_band
 from ..geodata.grid import grid_of
-from ..geodata.raster_files import with_sources
 from ..geodata.rasters import open_raster
-from ..geodata.road_raster import band_raster
+from ..geodata.road_raster import band_raster, class_band
+from ..geodata.sources import with_sources
 from ..jobs import Vectorize
 from ..networks.network_tables import layer_paths, write_network
 from ..system.outputs import Outputs

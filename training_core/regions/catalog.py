@@ -23,9 +23,9 @@ from ..errors import ImageryError, RoadSegError, without_passwords
 from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.model_input import ModelInput
-from ..geodata.raster_files import with_sources
 from ..geodata.rasterize import ground_shapes, pixel_window
 from ..geodata.rasters import band_names, open_raster
+from ..geodata.sources import with_sources
 from ..segmentation.work_plan import fitting
 from .scene_sources import gdal_path
 

@@ -31,7 +31,7 @@ from shapely.geometry.base import BaseGeometry
 
 from ..errors import OutputError, without_passwords
 from ..events import Reporter
-from ..geodata.vectors import CREATION_OPTIONS
+from ..geodata.vector_output import CREATION_OPTIONS
 from ..system.staging import StagingFolder, sync
 
 LAYER = "scenes"

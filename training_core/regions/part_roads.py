@@ -14,11 +14,10 @@ import numpy as np
 
 from ..events import Reporter
 from ..extraction.road_extraction import LineMeasures, measure_lines, trace_roads
-from ..geodata.class_raster import ClassRaster
-from ..geodata.road_raster import RoadRaster
+from ..geodata.road_raster import ClassRaster, RoadRaster
 from ..jobs import NetworkOptions
-from ..networks.cutting import WITHIN, cut_to_box
 from ..networks.graph import Graph, scaled
+from ..networks.graph_edits import WITHIN, cut_to_box
 from .array_file import read_arrays, write_arrays
 from .part_grid import Part
 

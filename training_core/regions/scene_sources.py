@@ -15,9 +15,8 @@ from typing import Any, Optional
 import pyogrio
 
 from ..errors import ImageryError, shown
-from ..geodata.raster_files import expand
 from ..geodata.rasters import open_raster
-from ..geodata.sources import QGIS_PART, require_openable
+from ..geodata.sources import QGIS_PART, expand, require_openable
 from ..jobs.untrusted_json import parse
 
 # The field in which a tile index, as gdaltindex makes it, has the path of each tile.

@@ -14,8 +14,8 @@ from scipy.spatial import KDTree
 
 from ..networks.chains import find_chains
 from ..networks.cleaning import component_lengths
-from ..networks.cutting import BOTTOM, LEFT, RIGHT, TOP, WITHIN
 from ..networks.graph import Graph, connected, scaled
+from ..networks.graph_edits import BOTTOM, LEFT, RIGHT, TOP, WITHIN
 from .part_roads import PartRoads
 
 # Two ends closer than this on a seam are one line: parts that see the same differ by rounding alone.

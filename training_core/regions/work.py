@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..events import Reporter
-from ..geodata.class_raster import class_array
 from ..geodata.grid import Grid
 from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..geodata.road_classes import from_document
-from ..geodata.road_raster import byte_raster
+from ..geodata.road_raster import byte_raster, class_array
 from ..jobs import NetworkOptions
 from .best_view import RegionView, read_best
 from .hysteresis_links import border_patches, write_patches

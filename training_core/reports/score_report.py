@@ -13,7 +13,7 @@ from typing import Optional
 import numpy as np
 
 from ..comparison.apls import Apls
-from ..comparison.line_metrics import LineScores
+from ..comparison.buffer_matching import LineScores
 from ..comparison.topo import Topo
 from ..jobs import ScoreNetwork
 from . import overlays

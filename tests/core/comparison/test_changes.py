@@ -28,7 +28,7 @@ def aside(line, by_m):
 def kinds_of(before, after, limits=LIMITS):
     """(line, kind, begin, end) of each segment."""
     segments, _ = classify_changes(before, after, limits)
-    parts = segments.stretches
+    parts = segments.intervals
     return list(zip(parts.edge.tolist(), segments.kind.tolist(), parts.begin_m.round(3), parts.end_m.round(3)))
 
 
@@ -105,9 +105,9 @@ def test_segments_cover_each_line_and_are_long_enough(seed, kept, min_stretch_m)
     before, after = lines_of(seed), lines_of(seed + 1, kept=kept, shift_m=8)
     segments, _ = classify_changes(before, after, Limits(4, 12, 30, min_stretch_m))
     assert segments.lengths_by_line().sum(axis=1) == pytest.approx(before.length_m)
-    edge = segments.stretches.edge
-    assert segments.stretches.begin_m[1:][np.diff(edge) == 0] == pytest.approx(
-        segments.stretches.end_m[:-1][np.diff(edge) == 0], abs=1e-5
+    edge = segments.intervals.edge
+    assert segments.intervals.begin_m[1:][np.diff(edge) == 0] == pytest.approx(
+        segments.intervals.end_m[:-1][np.diff(edge) == 0], abs=1e-5
     )
     alone = np.bincount(edge)[edge] == 1
     assert (segments.length_m[~alone] >= min_stretch_m - 1e-6).all()
@@ -126,5 +126,5 @@ def test_the_direction_that_lines_are_drawn_in_does_not_matter(seed, turn):
         for roads in (before, after)
     ]
     again_m = classify_changes(*turned, LIMITS)[0].lengths_by_line().sum(axis=0)
-    # Pieces of 2 m begin elsewhere, and where short stretches lie side by side, which comes first may be by a hair.
+    # Pieces of 2 m begin elsewhere, and where short intervals lie side by side, which comes first may be by a hair.
     assert again_m == pytest.approx(lengths_m, abs=0.02 * lengths_m.sum())

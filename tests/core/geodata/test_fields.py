@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from shapely.geometry import LineString
 
 from tests.core.support.rasters import layer
-from training_core.geodata.fields import carried_fields
-from training_core.geodata.vectors import write_layers
+from training_core.geodata.vector_output import write_layers
+from training_core.geodata.vectors import carried_fields
 
 ROAD = LineString([(390000, 5820000), (390100, 5820050)])
 

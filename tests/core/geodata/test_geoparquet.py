@@ -11,7 +11,7 @@ import shapely
 from tests.core.support.rasters import layer
 from training_core.errors import OutputError
 from training_core.geodata import geoparquet
-from training_core.geodata.vectors import check_vector_output, write_in_parts, write_layers
+from training_core.geodata.vector_output import check_vector_output, write_in_parts, write_layers
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow (the requirement set fleet) is not there")
 

@@ -9,8 +9,8 @@ from shapely.geometry import LineString, MultiPolygon, box
 
 from tests.core.support.rasters import NORTH_UP, UTM, layer
 from training_core.geodata.grid import Grid
-from training_core.geodata.projection import projected
 from training_core.geodata.rasterize import burn_area, ground_shapes, limit_to
+from training_core.geodata.shapes import projected
 
 GRID = Grid(rasterio.crs.CRS.from_epsg(32633), NORTH_UP, 200, 100)  # near Berlin, 13.4 E 52.5 N
 EXTENT = GRID.outline.bounds

@@ -9,7 +9,7 @@ from shapely import Point
 
 from tests.core.support.rasters import write_layer, write_raster
 from training_core.errors import ImageryError
-from training_core.geodata.raster_files import expand
+from training_core.geodata.sources import expand
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ import pytest
 
 from tests.core.support.rasters import write_layer, write_raster
 from training_core.errors import ImageryError, LabelError
-from training_core.geodata.raster_files import rasters_in, with_sources
 from training_core.geodata.rasters import open_raster
-from training_core.geodata.sources import source_name
+from training_core.geodata.sources import rasters_in, source_name, with_sources
 from training_core.geodata.vectors import read_layer
 
 

@@ -8,13 +8,8 @@ from shapely.geometry import LineString, MultiLineString, Point, Polygon
 
 from tests.core.support.rasters import UTM, layer, write_layer
 from training_core.errors import LabelError, OutputError
-from training_core.geodata.vectors import (
-    check_vector_output,
-    read_layer,
-    require_fields,
-    require_geometry,
-    write_layers,
-)
+from training_core.geodata.vector_output import check_vector_output, write_layers
+from training_core.geodata.vectors import read_layer, require_fields, require_geometry
 from training_core.system.outputs import Outputs
 
 ROAD = LineString([(390000, 5820000), (390100, 5820050)])

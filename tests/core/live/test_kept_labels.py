@@ -13,7 +13,7 @@ from shapely.geometry import LineString, MultiPolygon, box
 from tests.core.support.rasters import NORTH_UP
 from training_core.geodata.grid import Grid
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
-from training_core.geodata.vectors import write_layers
+from training_core.geodata.vector_output import write_layers
 from training_core.jobs import LabelOptions
 from training_core.labels.labeled_images import read_drawing
 from training_core.live.commands import Change

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.support.graphs import lines
-from training_core.networks.cutting import BOTTOM, LEFT, RIGHT, TOP, WITHIN, cut_to_box
+from training_core.networks.graph_edits import BOTTOM, LEFT, RIGHT, TOP, WITHIN, cut_to_box
 
 CROSS = lines([(5, 5), (25, 5)], [(5, 5), (5, -15)], [(5, 5), (-15, 5)], [(5, 5), (5, 25)])
 BOX = (0, 0, 10, 10)

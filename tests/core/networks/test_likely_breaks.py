@@ -9,20 +9,20 @@ from training_core.networks.chains import join_chains
 from training_core.networks.cleaning import Removed
 from training_core.networks.graph import EMPTY
 from training_core.networks.likely_breaks import APART, DEAD_END, GAP, likely_breaks
-from training_core.networks.likely_links import Links, join_likely
-from training_core.networks.paths import Ways
+from training_core.networks.link_prediction import Links, join_likely
+from training_core.networks.paths import Paths
 from training_core.networks.surroundings import Surroundings
 
 
 def evident(evidence):
-    """Straight ways, everywhere with the same evidence of road."""
+    """Straight paths, everywhere with the same evidence of road."""
 
-    def ways(starts, ends):
+    def paths(starts, ends):
         share = np.linspace(0, 1, 11)[:, None]
         points = np.concatenate([start + share * (end - start) for start, end in zip(starts, ends)] or [starts])
-        return Ways(points, 11 * np.arange(len(starts) + 1), np.full(len(points), float(evidence)))
+        return Paths(points, 11 * np.arange(len(starts) + 1), np.full(len(points), float(evidence)))
 
-    return Surroundings(ways=ways)
+    return Surroundings(paths=paths)
 
 
 def found(graph, evidence=-5.0, removed=None):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from training_core.networks.osm_tags import osm_tags
+from training_core.networks.network_tables import osm_tags
 
 
 def test_a_road_of_unknown_class_is_tagged_road_with_its_width_in_meters():

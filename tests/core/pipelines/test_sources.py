@@ -14,7 +14,7 @@ from tests.core.support.rasters import NORTH_UP, write_raster
 from tests.core.support.towns import SIDE_PX, image_of, plant_model, true_roads
 from training_core.errors import OutputError
 from training_core.events import Reporter
-from training_core.geodata.raster_files import with_sources
+from training_core.geodata.sources import with_sources
 from training_core.jobs import JOBS, ExtractRoads, Segment, from_options
 from training_core.pipelines import evaluate, extractroads, finetune, quantize, segment, suggestlabels, vectorize
 from training_core.system.outputs import Outputs

@@ -11,8 +11,8 @@ from tests.core.support.cities import city_probability, grid_of_size, raster_of,
 from training_core.errors import OutputError
 from training_core.events import Reporter
 from training_core.extraction.road_extraction import extract_network
-from training_core.geodata.class_raster import class_array
 from training_core.geodata.road_classes import RoadClass
+from training_core.geodata.road_raster import class_array
 from training_core.jobs import NetworkOptions
 from training_core.regions.joined_roads import joined_roads
 from training_core.regions.part_grid import CELL_PX, Part, divide, margin_px

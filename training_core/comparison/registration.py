@@ -14,8 +14,8 @@ from typing import Optional
 
 import numpy as np
 
-from ..networks.buffer_matching import near
 from ..networks.road_graph import RoadGraph, as_drawn, places_along
+from .buffer_matching import matched_intervals
 
 _TURNS, _ROUNDS = 8, 10
 _SPACING_M, _MAX_POINTS = 10.0, 20_000
@@ -80,7 +80,7 @@ def move_closer(
     if np.hypot(*shift) < _MIN_SHIFT * tolerance_m:
         return None
     moved = as_drawn(roads.lines.moved(shift))
-    without_m, with_m = (near(each, other, tolerance_m, angle).length_m for each in (roads, moved))
+    without_m, with_m = (matched_intervals(each, other, tolerance_m, angle).length_m for each in (roads, moved))
     return moved if with_m > without_m else None
 
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.support.road_graphs import graphs_of, roads_of, town, vegas
-from training_core.comparison.line_metrics import score_lines
-from training_core.networks.buffer_matching import near, rest
+from training_core.comparison.buffer_matching import complement, matched_intervals, score_lines
 from training_core.networks.road_graph import Places, contracted
 
 LINE = [(0, 0), (100, 0)]
@@ -48,7 +47,7 @@ def test_a_part_that_is_missed_and_another_that_is_false():
 
 
 def test_a_crossing_line_is_near_as_far_as_the_tolerance_says():
-    parts = near(roads_of([(50, -50), (50, 50)]), roads_of(LINE), 5)
+    parts = matched_intervals(roads_of([(50, -50), (50, 50)]), roads_of(LINE), 5)
     assert np.column_stack([parts.begin_m, parts.end_m]) == pytest.approx(np.array([[45, 55]]))
 
 
@@ -57,7 +56,7 @@ def test_a_crossing_line_is_near_as_far_as_the_tolerance_says():
 def test_lengths_are_those_within_a_buffer(one, other, kept, tolerance_m):
     truth, proposal = contracted(town(one)), contracted(town(other, kept=kept, shift_m=6))
     buffer = as_shape(proposal).buffer(tolerance_m, quad_segs=64)
-    parts = near(truth, proposal, tolerance_m)
+    parts = matched_intervals(truth, proposal, tolerance_m)
     lines = truth.lines_at(parts.edge, parts.begin_m, parts.end_m)
     # The bridge crosses what it is not noded with, so lengths are summed edge by edge.
     edges = shapely.linestrings(truth.graph.points, indices=truth.graph.owner)
@@ -71,8 +70,8 @@ def test_lengths_are_those_within_a_buffer(one, other, kept, tolerance_m):
 @given(st.integers(0, 10**6), st.floats(0.5, 30))
 def test_what_is_near_and_the_rest_are_all_without_overlap(seed, tolerance_m):
     truth, proposal = contracted(town(seed)), contracted(town(seed + 1, kept=0.5, shift_m=6))
-    parts = near(truth, proposal, tolerance_m)
-    left = rest(truth, parts)
+    parts = matched_intervals(truth, proposal, tolerance_m)
+    left = complement(truth, parts)
     assert parts.length_m + left.length_m == pytest.approx(truth.length_m.sum(), abs=1e-3)
     middles = truth.points_at(Places(left.edge, (left.begin_m + left.end_m) / 2))
     _, gap_m = proposal.nearest(middles, 1000)

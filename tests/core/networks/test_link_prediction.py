@@ -1,4 +1,4 @@
-"""Links of dead ends along likely ways, and ways themselves."""
+"""Links of dead ends along likely paths, and paths themselves."""
 
 import numpy as np
 import pytest
@@ -6,22 +6,22 @@ import shapely
 
 from tests.core.support.graphs import lines
 from training_core.networks.chains import join_chains
-from training_core.networks.likely_links import CONNECTED, JOINED, OTHER, UNLIKELY, join_likely
-from training_core.networks.paths import Ways, straight_ways
+from training_core.networks.link_prediction import CONNECTED, JOINED, OTHER, UNLIKELY, join_likely
+from training_core.networks.paths import Paths, straight_paths
 from training_core.networks.surroundings import Surroundings
 
 REACH_M, LEAST = 45.0, 0.3
 
 
 def evident(evidence, **known):
-    """Straight ways, everywhere with the same evidence of road."""
+    """Straight paths, everywhere with the same evidence of road."""
 
-    def ways(starts, ends):
+    def paths(starts, ends):
         share = np.linspace(0, 1, 11)[:, None]
         points = np.concatenate([start + share * (end - start) for start, end in zip(starts, ends)] or [starts])
-        return Ways(points, 11 * np.arange(len(starts) + 1), np.full(len(points), float(evidence)))
+        return Paths(points, 11 * np.arange(len(starts) + 1), np.full(len(points), float(evidence)))
 
-    return Surroundings(ways=ways, **known)
+    return Surroundings(paths=paths, **known)
 
 
 def joined(graph, evidence=0.0, reach_m=REACH_M, **known):
@@ -42,7 +42,7 @@ def test_nothing_is_joined_beyond_the_reach():
     broken = lines([(0, 0), (80, 0)], [(120, 0), (200, 0)])
     for reach_m in (39.0, 0.0):
         graph, links = joined(broken, reach_m=reach_m)
-        assert len(graph.edges) == 2 and len(links.ways) == 0
+        assert len(graph.edges) == 2 and len(links.paths) == 0
 
 
 def test_a_side_road_meets_the_road_ahead_in_a_junction():
@@ -87,19 +87,19 @@ def test_where_dead_ends_are_as_thick_as_in_noise_none_is_linked():
     graph, links = joined(noise, evidence=3)
     corners = {0, 11, 132, 143}
     assert len(graph.edges) >= len(noise.edges) - 2 * len(corners)
-    assert len(links.ways) < 10 * len(corners)
+    assert len(links.paths) < 10 * len(corners)
 
 
 def test_a_way_is_cut_at_a_distance_along_it():
-    ways = Ways(np.array([[0, 0], [3, 0], [3, 4], [0, 0], [10, 0]], dtype=float), np.array([0, 3, 5]), np.arange(5.0))
-    cut = ways.cut(np.array([5.0, 20.0]))
+    paths = Paths(np.array([[0, 0], [3, 0], [3, 4], [0, 0], [10, 0]], dtype=float), np.array([0, 3, 5]), np.arange(5.0))
+    cut = paths.cut(np.array([5.0, 20.0]))
     assert shapely.length(cut.shapes()) == pytest.approx([5, 10])
     assert cut.points[2].tolist() == [3, 2]
     assert cut.evidence.tolist() == [0, 1, 2, 3, 4]
-    assert shapely.length(ways.cut(np.array([2.0, 4.0])).shapes()) == pytest.approx([2, 4])
+    assert shapely.length(paths.cut(np.array([2.0, 4.0])).shapes()) == pytest.approx([2, 4])
 
 
 def test_ways_are_selected_by_number_and_by_mask():
-    ways = straight_ways(np.array([[0, 0], [1, 1], [2, 2.0]]), np.array([[9, 0], [9, 1], [9, 2.0]]))
-    assert ways.select(np.array([2, 0])).points.tolist() == [[2, 2], [9, 2], [0, 0], [9, 0]]
-    assert len(ways.select(np.array([False, True, False]))) == 1
+    paths = straight_paths(np.array([[0, 0], [1, 1], [2, 2.0]]), np.array([[9, 0], [9, 1], [9, 2.0]]))
+    assert paths.select(np.array([2, 0])).points.tolist() == [[2, 2], [9, 2], [0, 0], [9, 0]]
+    assert len(paths.select(np.array([False, True, False]))) == 1

@@ -10,8 +10,7 @@ import shapely
 from tests.core.support.disks import no_more_than
 from tests.core.support.rasters import layer
 from training_core.errors import OutputError
-from training_core.geodata.vectors import write_in_parts, write_layers
-from training_core.geodata.written_vectors import Written, check_written, extent_of
+from training_core.geodata.vector_output import Written, check_written, extent_of, write_in_parts, write_layers
 from training_core.system.outputs import Outputs
 
 DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON", ".fgb": "FlatGeobuf"}

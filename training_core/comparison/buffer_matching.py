@@ -6,18 +6,19 @@ Scope: road graphs on a plane in meters. Independent of what the parts are compa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import harmonic_mean
 
 import numpy as np
 
 from ..geodata.parallel_arrays import concatenated
-from .road_graph import RoadGraph
+from ..networks.road_graph import RoadGraph
 
 # Rounding: distances up to so much above the tolerance are within it, and gaps shorter than this are none.
 _ROUNDING_M = 1e-6
 
 
 @dataclass(frozen=True)
-class Stretches:
+class Intervals:
     """Parts of edges, in order along them.
 
     Parameters
@@ -32,9 +33,9 @@ class Stretches:
     begin_m: np.ndarray
     end_m: np.ndarray
 
-    def select(self, index: np.ndarray) -> Stretches:
+    def select(self, index: np.ndarray) -> Intervals:
         """Return the parts at some positions, (k,), int64, or where a mask, (n,), bool, is True."""
-        return Stretches(self.edge[index], self.begin_m[index], self.end_m[index])
+        return Intervals(self.edge[index], self.begin_m[index], self.end_m[index])
 
     @property
     def length_m(self) -> float:
@@ -42,7 +43,9 @@ class Stretches:
         return float((self.end_m - self.begin_m).sum())
 
 
-def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float, within_degrees: float = 90.0) -> Stretches:
+def matched_intervals(
+    roads: RoadGraph, other: RoadGraph, tolerance_m: float, within_degrees: float = 90.0
+) -> Intervals:
     """Return the parts of a network's edges within a tolerance of edges of another network with a similar heading.
 
     Parameters
@@ -52,10 +55,10 @@ def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float, within_degrees:
 
     Returns
     -------
-    Stretches
+    Intervals
         Parts of `roads`.
     """
-    found = [Stretches(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
+    found = [Intervals(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
     for vertex, other_vertex in roads.neighbors(other, tolerance_m):
         begin, step = roads.graph.points[vertex], roads.graph.points[vertex + 1] - roads.graph.points[vertex]
         if within_degrees < 90:
@@ -64,11 +67,11 @@ def near(roads: RoadGraph, other: RoadGraph, tolerance_m: float, within_degrees:
         other_begin, other_end = other.graph.points[other_vertex], other.graph.points[other_vertex + 1]
         low, high = _within_capsule(begin, step, other_begin, other_end, tolerance_m + _ROUNDING_M)
         met, along_m = low <= high, roads.along_m[vertex]
-        found.append(_united(Stretches(roads.graph.owner[vertex][met], (along_m + low)[met], (along_m + high)[met])))
+        found.append(_united(Intervals(roads.graph.owner[vertex][met], (along_m + low)[met], (along_m + high)[met])))
     return _united(concatenated(*found))
 
 
-def rest(roads: RoadGraph, parts: Stretches) -> Stretches:
+def complement(roads: RoadGraph, parts: Intervals) -> Intervals:
     """Return the complement: a network's edges without some parts of them."""
     edges = np.arange(len(roads.graph.edges))
     begin = np.concatenate([np.zeros(len(edges)), parts.end_m])
@@ -77,7 +80,7 @@ def rest(roads: RoadGraph, parts: Stretches) -> Stretches:
     end_order = np.lexsort((end, np.concatenate([parts.edge, edges])))
     begin, end = begin[begin_order], end[end_order]
     kept = end - begin > _ROUNDING_M
-    return Stretches(np.concatenate([edges, parts.edge])[begin_order], begin, end).select(kept)
+    return Intervals(np.concatenate([edges, parts.edge])[begin_order], begin, end).select(kept)
 
 
 def _within_capsule(
@@ -138,7 +141,7 @@ def _cross(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
 
 
-def _united(parts: Stretches) -> Stretches:
+def _united(parts: Intervals) -> Intervals:
     """Return the union of parts of edges, which may overlap and be in any order."""
     owner = np.tile(parts.edge, 2)
     place_m = np.concatenate([parts.begin_m, parts.end_m])
@@ -150,4 +153,60 @@ def _united(parts: Stretches) -> Stretches:
     apart = (owner[begins[1:]] != owner[ends[:-1]]) | (place_m[begins[1:]] - place_m[ends[:-1]] > _ROUNDING_M)
     begins = begins[np.append(np.ones(min(len(begins), 1), dtype=bool), apart)]
     ends = ends[np.append(apart, np.ones(min(len(ends), 1), dtype=bool))]
-    return Stretches(owner[begins], place_m[begins], place_m[ends])
+    return Intervals(owner[begins], place_m[begins], place_m[ends])
+
+
+@dataclass(frozen=True)
+class LineScores:
+    """How much of the truth is found, and how much of what is found is true, within a tolerance.
+
+    Completeness, correctness and quality are defined by Heipke, Mayer, Wiedemann and Jamet, "Evaluation of automatic
+    road extraction", International Archives of Photogrammetry and Remote Sensing 32 (1997). Completeness is also the
+    relaxed recall, and correctness the relaxed precision, of Mnih and Hinton, "Learning to detect roads in
+    high-resolution aerial images", ECCV 2010, on center-lines: the limit of counting points along the lines as their
+    spacing goes to 0.
+
+    Parameters
+    ----------
+    truth_m, found_m : float
+        Length of the truth, and of the part of it within the tolerance of the proposal.
+    proposal_m, true_m : float
+        Length of the proposal, and of the part of it within the tolerance of the truth.
+    """
+
+    tolerance_m: float
+    truth_m: float
+    found_m: float
+    proposal_m: float
+    true_m: float
+
+    @property
+    def completeness(self) -> float:
+        """Share of the true length that is found: the relaxed recall."""
+        return self.found_m / self.truth_m if self.truth_m else 0.0
+
+    @property
+    def correctness(self) -> float:
+        """Share of the proposed length that is true: the relaxed precision."""
+        return self.true_m / self.proposal_m if self.proposal_m else 0.0
+
+    @property
+    def quality(self) -> float:
+        """Length-based IoU: correct length, divided by proposed and missed length together."""
+        everything_m = self.proposal_m + self.truth_m - self.found_m
+        return self.true_m / everything_m if everything_m else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of relaxed precision and recall."""
+        return float(harmonic_mean([self.correctness, self.completeness]))
+
+
+def score_lines(truth: RoadGraph, proposal: RoadGraph, tolerance_m: float) -> LineScores:
+    """Return how much of each of two networks lies within a tolerance of the other."""
+    truth_m, proposal_m = (float(roads.length_m.sum()) for roads in (truth, proposal))
+    found_m, true_m = (
+        matched_intervals(*pair, tolerance_m).length_m for pair in ((truth, proposal), (proposal, truth))
+    )
+    # Rounding must not make more than all of it near.
+    return LineScores(tolerance_m, truth_m, min(found_m, truth_m), proposal_m, min(true_m, proposal_m))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import shapely
 
-from training_core.geodata.crossings import TooManyCrossings, check_crossings, in_short_pieces, valid
+from training_core.geodata.shapes import TooManyCrossings, check_crossings, in_short_pieces, valid
 
 
 def tangle(vertices):

@@ -1,6 +1,6 @@
-"""Likely links: dead ends joined with dead ends and roads along the likeliest way, where much speaks for a road.
+"""Likely links: dead ends joined with dead ends and roads along the likeliest path, where much speaks for a road.
 
-Scope: candidates, what is known of each, and the choice among them. Independent of how a way is found, and of rasters
+Scope: candidates, what is known of each, and the choice among them. Independent of how a path is found, and of rasters
 and files.
 """
 
@@ -13,13 +13,11 @@ import shapely
 from scipy.spatial import KDTree
 
 from .cleaning import TIE_DIGITS
-from .dead_ends import DeadEnds, angles, dead_ends
-from .gaps import WAY_AROUND, first_met
+from .gaps import WAY_AROUND, DeadEnds, angles, dead_ends, first_met
 from .graph import Graph
 from .graph_edits import link, split_edges
-from .link_model import features, link_probability
-from .paths import Ways, straight_ways
-from .shortest_paths import make_paths
+from .paths import Paths, straight_paths
+from .shortest_paths import path_costs
 from .surroundings import Surroundings
 
 # No road turns by more than this, in degrees, to begin a link.
@@ -47,9 +45,9 @@ class Links:
     edge : ndarray (k,), int64
         The road that it ends on; -1 for one that ends at a dead end.
     features : dict of str to ndarray (k,), float64
-        What is known of each; see `link_model.features`.
+        What is known of each; see `link_features`.
     probability : ndarray (k,), float64
-        That there is a road along it; see `link_model`.
+        That there is a road along it; see `link_probability`.
     outcome : ndarray (k,), str
         JOINED, or why it is not.
     """
@@ -57,7 +55,7 @@ class Links:
     end: np.ndarray
     other: np.ndarray
     edge: np.ndarray
-    ways: Ways
+    paths: Paths
     features: dict[str, np.ndarray]
     probability: np.ndarray
     outcome: np.ndarray
@@ -66,8 +64,8 @@ class Links:
     def none() -> Links:
         """Return no candidates."""
         nothing, nowhere = np.zeros(0, dtype=np.int64), np.zeros((0, 2))
-        ways, outcome = straight_ways(nowhere, nowhere), np.zeros(0, dtype="U32")
-        return Links(nothing, nothing, nothing, ways, {}, np.zeros(0), outcome)
+        paths, outcome = straight_paths(nowhere, nowhere), np.zeros(0, dtype="U32")
+        return Links(nothing, nothing, nothing, paths, {}, np.zeros(0), outcome)
 
 
 def join_likely(
@@ -84,7 +82,7 @@ def join_likely(
     least_probability : float
         That there is a road along a link.
     surroundings : Surroundings
-        The edge of the data, the likeliest ways, and bridges, which no link ends on.
+        The edge of the data, the likeliest paths, and bridges, which no link ends on.
 
     Returns
     -------
@@ -125,13 +123,13 @@ def _candidates(graph: Graph, ends: DeadEnds, reach_m: float, surroundings: Surr
     other = np.concatenate([pairs[:, 1], np.full(len(ahead) + len(near), -1)])
     edge = np.concatenate([np.full(len(pairs), -1), met, passed])
     goal = np.concatenate([ends.place[pairs[:, 1]], shapely.get_coordinates(meeting), nearest])
-    way = goal - ends.place[end]
-    turn = np.maximum(angles(ends.ahead[end], way), np.where(other >= 0, angles(ends.ahead[other], -way), 0))
-    fits = (turn <= _WIDEST_TURN) & (np.hypot(*way.T) > 0) & (ends.edge[end] != edge)
+    path = goal - ends.place[end]
+    turn = np.maximum(angles(ends.ahead[end], path), np.where(other >= 0, angles(ends.ahead[other], -path), 0))
+    fits = (turn <= _WIDEST_TURN) & (np.hypot(*path.T) > 0) & (ends.edge[end] != edge)
     fits &= (other >= 0) | (KDTree(ends.place).query(goal)[0] > _AT_END_M)
     end, other, edge = end[fits], other[fits], edge[fits]
-    ways = surroundings.ways(ends.place[end], goal[fits])
-    links = replace(Links.none(), end=end, other=other, edge=edge, ways=ways)
+    paths = surroundings.paths(ends.place[end], goal[fits])
+    links = replace(Links.none(), end=end, other=other, edge=edge, paths=paths)
     return _cut_where_they_meet(graph, ends, links)
 
 
@@ -153,7 +151,7 @@ def _nearest_roads(
 
 def _cut_where_they_meet(graph: Graph, ends: DeadEnds, links: Links) -> Links:
     """Return links that end where they first meet a road, other than those that they begin and end at."""
-    lines, shapes = links.ways.shapes(), graph.shapes()
+    lines, shapes = links.paths.shapes(), graph.shapes()
     link_, met = shapely.STRtree(shapes).query(lines, predicate="intersects")
     own, others = ends.edge[links.end[link_]], np.where(links.other >= 0, ends.edge[links.other], -1)[link_]
     link_, met = link_[(met != own) & (met != others)], met[(met != own) & (met != others)]
@@ -164,31 +162,31 @@ def _cut_where_they_meet(graph: Graph, ends: DeadEnds, links: Links) -> Links:
     first = order[np.unique(link_[order], return_index=True)[1]]
     until_m, edge, other = shapely.length(lines), links.edge.copy(), links.other.copy()
     until_m[link_[first]], edge[link_[first]], other[link_[first]] = along_m[first], met[first], -1
-    return replace(links, edge=edge, other=other, ways=links.ways.cut(until_m))
+    return replace(links, edge=edge, other=other, paths=links.paths.cut(until_m))
 
 
 def _features(graph: Graph, ends: DeadEnds, links: Links) -> dict[str, np.ndarray]:
-    """Return what is known of each link; see `link_model.features`."""
-    ways = links.ways
-    first, last = ways.points[ways.offsets[:-1]], ways.points[ways.offsets[1:] - 1]
+    """Return what is known of each link; see `link_features`."""
+    paths = links.paths
+    first, last = paths.points[paths.offsets[:-1]], paths.points[paths.offsets[1:] - 1]
     chord = last - first
     turn = angles(ends.ahead[links.end], chord)
     turn = np.maximum(turn, np.where(links.other >= 0, angles(ends.ahead[links.other], -chord), 0))
     lengths_m = graph.lengths()
     stub_m = lengths_m[ends.edge[links.end]]
     stub_m = np.where(links.other >= 0, np.minimum(stub_m, lengths_m[ends.edge[links.other]]), stub_m)
-    return features(ways, turn, links.other < 0, stub_m)
+    return link_features(paths, turn, links.other < 0, stub_m)
 
 
 def _chosen(graph: Graph, ends: DeadEnds, links: Links, least_probability: float) -> Links:
     """Return the links with their outcomes."""
-    outcome = np.full(len(links.ways), UNLIKELY, dtype=Links.none().outcome.dtype)
+    outcome = np.full(len(links.paths), UNLIKELY, dtype=Links.none().outcome.dtype)
     likely = np.flatnonzero(links.probability >= least_probability)
     outcome[likely] = OTHER
     near = likely[_is_connected_nearby(graph, ends, links, likely)]
     outcome[near] = CONNECTED
     likely = np.setdiff1d(likely, near)
-    x, y = links.ways.points[links.ways.offsets[1:] - 1][likely].T
+    x, y = links.paths.points[links.paths.offsets[1:] - 1][likely].T
     taken: set[int] = set()
     for each in likely[np.lexsort((x, y, -np.round(links.probability[likely], TIE_DIGITS)))].tolist():
         both = {int(links.end[each]), int(links.other[each])} - {-1}
@@ -200,28 +198,28 @@ def _chosen(graph: Graph, ends: DeadEnds, links: Links, least_probability: float
 
 def _is_connected_nearby(graph: Graph, ends: DeadEnds, links: Links, chosen: np.ndarray) -> np.ndarray:
     """Return whether the way along the network between a link's ends is short beside it: (k,), bool."""
-    lines, length_m = links.ways.shapes()[chosen], graph.lengths()
+    lines, length_m = links.paths.shapes()[chosen], graph.lengths()
     begin, end = ends.edge[links.end[chosen]], links.edge[chosen]
     end = np.where(end < 0, ends.edge[links.other[chosen]], end)
     begin_m = np.where(graph.edges[begin, 0] == ends.node[links.end[chosen]], 0, length_m[begin])
     end_m = shapely.line_locate_point(graph.shapes()[end], shapely.get_point(lines, -1))
-    paths = make_paths(graph, length_m, np.append(begin, end), np.append(begin_m, end_m))
+    costs = path_costs(graph, length_m, np.append(begin, end), np.append(begin_m, end_m))
     limit_m, around_m = WAY_AROUND * shapely.length(lines), np.full(len(chosen), np.inf)
     for sources in np.split(np.arange(len(chosen)), range(_SOURCES, len(chosen), _SOURCES)):
         if sources.size:
-            costs = paths.to_nodes(sources, float(limit_m[sources].max()))
+            to_nodes = costs.to_nodes(sources, float(limit_m[sources].max()))
             goals = len(chosen) + sources
-            costs = np.take_along_axis(costs, paths.ends[goals], axis=1) + paths.away[goals]
-            around_m[sources] = costs.min(axis=1)
+            to_goals = np.take_along_axis(to_nodes, costs.ends[goals], axis=1) + costs.away[goals]
+            around_m[sources] = to_goals.min(axis=1)
     return around_m < limit_m
 
 
 def _joined(graph: Graph, ends: DeadEnds, links: Links, surroundings: Surroundings) -> Graph:
     """Return the graph with the links that were chosen."""
     chosen = np.flatnonzero(links.outcome == JOINED)
-    ways = links.ways.select(chosen)
+    paths = links.paths.select(chosen)
     is_road = links.other[chosen] < 0
-    place = shapely.points(ways.points[ways.offsets[1:] - 1])
+    place = shapely.points(paths.points[paths.offsets[1:] - 1])
     edge = links.edge[chosen][is_road]
     along_m = shapely.line_locate_point(graph.shapes()[edge], place[is_road])
     origin = graph.origin_of(ends.edge[links.end[chosen]])
@@ -229,4 +227,77 @@ def _joined(graph: Graph, ends: DeadEnds, links: Links, surroundings: Surroundin
     last = ends.node[links.other[chosen]]
     last[is_road] = nodes
     pairs = np.column_stack([ends.node[links.end[chosen]], last])
-    return link(split, pairs, origin, surroundings.is_bridge(split), ways)
+    return link(split, pairs, origin, surroundings.is_bridge(split), paths)
+
+
+# The worst evidence is the least mean of so many vertices in a row.
+_STRETCH = 3
+
+
+# Of the features; see there.
+COEFFICIENTS = {
+    "constant": 1.368,
+    "length": -0.176,
+    "log_length": -0.477,
+    "turn": -1.079,
+    "turn_squared": -0.008,
+    "bend": 2.188,
+    "mean_evidence": 0.494,
+    "worst_evidence": 0.415,
+    "is_road": -0.527,
+    "log_stub": 0.306,
+}
+
+
+def link_probability(found: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the probability that a road runs along each link: (k,), float64, from its features, (k,) each."""
+    score = sum(COEFFICIENTS.get(name, 0.0) * values for name, values in found.items())
+    return 1 / (1 + np.exp(-score))
+
+
+def link_features(paths: Paths, turn: np.ndarray, is_road: np.ndarray, stub_m: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what is known of each link.
+
+    Parameters
+    ----------
+    turn : ndarray (k,), float64
+        Degrees by which the roads at its ends turn into it, the larger angle.
+    is_road : ndarray (k,), bool
+        Whether it ends on a road, and not at a dead end.
+    stub_m : ndarray (k,), float64
+        Length of the road that ends there, the shorter one.
+
+    Returns
+    -------
+    dict of str to ndarray (k,), float64
+        Lengths in tens of meters or as their logarithm, turns in radians, evidence as `Paths` has it.
+    """
+    length_m = shapely.length(paths.shapes())
+    first, last = paths.points[paths.offsets[:-1]], paths.points[paths.offsets[1:] - 1]
+    chord_m = np.hypot(*(last - first).T)
+    mean, worst = _mean_and_worst(paths)
+    radians = np.radians(turn)
+    return {
+        "constant": np.ones(len(paths)),
+        "length": length_m / 10,
+        "log_length": np.log(np.maximum(length_m, 1)),
+        "turn": radians,
+        "turn_squared": radians**2,
+        "bend": length_m / np.maximum(chord_m, 1e-9) - 1,
+        "mean_evidence": mean,
+        "worst_evidence": worst,
+        "is_road": is_road.astype(np.float64),
+        "log_stub": np.log(np.clip(stub_m, 2, 200)),
+    }
+
+
+def _mean_and_worst(paths: Paths) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean evidence of each path, and the least mean of three vertices in a row: (k,), float64 each."""
+    total = np.concatenate([[0], np.cumsum(paths.evidence)])
+    begin, end = paths.offsets[:-1], paths.offsets[1:]
+    mean = (total[end] - total[begin]) / (end - begin)
+    stretch = np.full(len(paths.evidence), np.inf)
+    inner = np.flatnonzero(np.arange(len(paths.evidence)) + _STRETCH <= end[paths.owner])
+    stretch[inner] = (total[inner + _STRETCH] - total[inner]) / _STRETCH
+    worst = np.minimum.reduceat(stretch, begin) if len(paths) else mean
+    return mean, np.where(np.isfinite(worst), worst, mean)

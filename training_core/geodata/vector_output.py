@@ -1,0 +1,238 @@
+"""Vector files, read back: GDAL reports no error if the disk is full when it closes a file.
+
+Scope: whether a file holds all that was to be in it. Independent of what the features mean.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Optional
+
+import geopandas
+import numpy as np
+import pyogrio
+from pyogrio.util import vsi_path
+from pyproj.exceptions import ProjError
+
+from ..errors import OutputError
+from . import geoparquet
+
+# By suffix: the driver, and whether a file holds several layers.
+FORMATS = {
+    ".gpkg": ("GPKG", True),
+    ".geojson": ("GeoJSON", False),
+    ".fgb": ("FlatGeobuf", False),
+    geoparquet.SUFFIX: ("GeoParquet", False),
+}
+# Older versions of GDAL warn about GeoPackages of version 1.4, which has no advantage here.
+CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
+# How far the bounds may be off that GeoJSON rounds, in degrees.
+_ROUNDED_DEGREES = 1e-6
+# What GDAL makes of a layer in a GeoPackage when it closes the file: its spatial index, and triggers, the last of all.
+_MADE_AT_CLOSE = (
+    "rtree_{0}_geom", "rtree_{0}_geom_insert", "rtree_{0}_geom_delete", "trigger_insert_feature_count_{0}",
+    "trigger_delete_feature_count_{0}",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a layer was to hold: its number of features, and their extent, (4,), float64, or None without any."""
+
+    count: int
+    extent: Optional[np.ndarray]
+
+
+def check_vector_output(path: str, layer_count: int = 1) -> None:
+    """Check that RoadSeg can write a number of layers to a path, by its suffix.
+
+    Raises
+    ------
+    OutputError
+        It is no format that RoadSeg writes, or holds only one layer.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise OutputError(f"{path} is in no format that RoadSeg writes.", f"End its name in {', '.join(FORMATS)}.")
+    if suffix == geoparquet.SUFFIX:
+        geoparquet.require_pyarrow(path)
+    if layer_count > 1 and not FORMATS[suffix][1]:
+        raise OutputError(f"{path} can hold only one layer.", "Give each output a file of its own, or use .gpkg.")
+
+
+def write_layers(
+    path: str | Path,
+    layers: Mapping[str, geopandas.GeoDataFrame],
+    geometry_types: Optional[Mapping[str, str]] = None,
+) -> None:
+    """Write layers to a file, in the format of its suffix. GeoJSON is written in WGS 84, as its standard requires.
+
+    Parameters
+    ----------
+    path : str or Path
+        Replaced if it exists.
+    layers : mapping of str to GeoDataFrame
+        The layers by name; more than one only in a GeoPackage.
+    geometry_types : mapping of str to str, optional
+        `LineString` or the like, by layer. Without it the features decide, and an empty layer has none.
+
+    Raises
+    ------
+    OutputError
+        The suffix is of no known format, or the file cannot be written whole: it is read back.
+    """
+    path, types = Path(path), geometry_types or {}
+    written = {}
+    with _writing(path, len(layers)) as driver:
+        if driver == "GeoParquet":
+            ((name, layer),) = layers.items()
+            geoparquet.write_geoparquet(path, [layer], types.get(name, ""))
+            return
+        for number, (name, layer) in enumerate(layers.items()):
+            written[name] = _write(path, name, layer, driver, types.get(name), append=number > 0)
+    check_written(path, driver, written)
+
+
+def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDataFrame], geometry_type: str) -> None:
+    """Write a layer part by part, so that it need not fit into memory; see `write_layers`.
+
+    Parameters
+    ----------
+    path : str or Path
+        Replaced if it exists.
+    name : str
+        Of the layer.
+    parts : iterable of GeoDataFrame
+        With the same columns and CRS; one at least, which may be empty.
+    geometry_type : str
+        `LineString` or the like.
+
+    Raises
+    ------
+    OutputError
+        See `write_layers`.
+    """
+    path, count, extents, empty = Path(path), 0, [], None
+    with _writing(path, 1) as driver:
+        if driver == "GeoParquet":
+            geoparquet.write_geoparquet(path, parts, geometry_type)
+            return
+        for part in parts:
+            if not len(part):
+                empty = part  # of a layer without features some formats keep no fields, to which none could be appended
+                continue
+            written = _write(path, name, part, driver, geometry_type, append=count > 0)
+            count += written.count
+            extents += [] if written.extent is None else [written.extent]
+        if not count:
+            _write(path, name, empty, driver, geometry_type, append=False)
+    every = np.array(extents)
+    extent = np.concatenate([every[:, :2].min(axis=0), every[:, 2:].max(axis=0)]) if extents else None
+    check_written(path, driver, {name: Written(count, extent)})
+
+
+@contextmanager
+def _writing(path: Path, layer_count: int) -> Iterator[str]:
+    """Provide the driver for a file that is to be written anew; what goes wrong within is an OutputError."""
+    check_vector_output(str(path), layer_count)
+    if vsi_path(path) != str(path):
+        raise OutputError(f"{path} cannot be written: GDAL takes it for an address.", "Choose another folder.")
+    try:
+        path.unlink(missing_ok=True)
+        yield FORMATS[path.suffix.lower()][0]
+    except (RuntimeError, ValueError, ProjError, OSError) as error:  # pyogrio's are RuntimeErrors
+        raise OutputError(
+            f"{path} cannot be written: {str(error).rstrip('.')}.",
+            "Make room on the disk, or choose another place or format.",
+        ) from error
+
+
+def _write(
+    path: Path, name: str, layer: geopandas.GeoDataFrame, driver: str, geometry_type: Optional[str], append: bool
+) -> Written:
+    """Write a layer, or append its features, and return what was written."""
+    layer = layer.to_crs("EPSG:4326") if driver == "GeoJSON" else layer
+    options = CREATION_OPTIONS.get(driver, {})
+    pyogrio.write_dataframe(
+        layer, path, layer=name, driver=driver, geometry_type=geometry_type, append=append, **options
+    )
+    return Written(len(layer), extent_of(layer))
+
+
+def extent_of(layer: geopandas.GeoDataFrame) -> Optional[np.ndarray]:
+    """Return the extent of a layer, (4,), float64; None where no feature has a shape."""
+    return None if layer.geometry.isna().all() or layer.is_empty.all() else layer.total_bounds
+
+
+def check_written(path: Path, driver: str, layers: Mapping[str, Written]) -> None:
+    """Check that a file is complete and has the features of some layers, by their count and extent.
+
+    Parameters
+    ----------
+    driver : str
+        GPKG, GeoJSON or FlatGeobuf.
+    layers : mapping of str to Written
+        What was to be written, in the CRS of the file.
+
+    Raises
+    ------
+    OutputError
+        Something is missing.
+    """
+    try:
+        is_whole = _is_closed(path, driver, layers) and all(
+            _has_features(path, name, layer, driver) for name, layer in layers.items()
+        )
+    except (RuntimeError, ValueError, OSError, sqlite3.Error) as error:  # pyogrio's are RuntimeErrors
+        raise _incomplete(path) from error
+    if not is_whole:
+        raise _incomplete(path)
+
+
+def _incomplete(path: Path) -> OutputError:
+    return OutputError(f"{path} cannot be written whole.", "Make room on the disk, or choose another folder.")
+
+
+def _is_closed(path: Path, driver: str, layers: Mapping[str, Written]) -> bool:
+    """Whether a file has its end."""
+    if driver == "GPKG":
+        return _is_whole_geopackage(path, layers)
+    if driver == "GeoJSON":
+        with path.open("rb") as file:
+            file.seek(-2, os.SEEK_END)
+            return file.read() == b"}\n"
+    return True  # FlatGeobuf has the size of each feature, and so of the file, in it
+
+
+def _is_whole_geopackage(path: Path, layers: Mapping[str, Written]) -> bool:
+    """Whether a GeoPackage has all its pages and, of each layer, all that is made when it is closed."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    page_bytes, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+    if path.stat().st_size != page_bytes * pages:
+        return False
+    with closing(sqlite3.connect(path)) as database:
+        made = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+        counts = dict(database.execute("SELECT table_name, feature_count FROM gpkg_ogr_contents"))
+        checked = database.execute("PRAGMA quick_check").fetchall()
+    return (
+        checked == [("ok",)]
+        and counts == {name: layer.count for name, layer in layers.items()}
+        and made >= {each.format(name) for name in layers for each in _MADE_AT_CLOSE}
+    )
+
+
+def _has_features(path: Path, name: str, layer: Written, driver: str) -> bool:
+    """Whether a layer of a file has as many features as it should, and the same extent."""
+    rounded = driver == "GeoJSON"
+    _, bounds = pyogrio.read_bounds(path, layer=None if rounded else name)
+    if bounds.shape[1] != layer.count or layer.extent is None:
+        return bounds.shape[1] == layer.count
+    extent = np.concatenate([np.nanmin(bounds[:2], axis=1), np.nanmax(bounds[2:], axis=1)])
+    sides = [1, 3] if rounded else [0, 1, 2, 3]  # what crosses the antimeridian is cut there in GeoJSON
+    return np.allclose(extent[sides], layer.extent[sides], rtol=0, atol=_ROUNDED_DEGREES if rounded else 0)
