@@ -1,7 +1,7 @@
 """Look at what a model gets wrong on held-out real ground: false and missed road, drawn at random by length.
 
 Run with the runtime's Python: `$(make -s runtime-python) benchmarks/mistakes.py starter FOLDER`; with `--scenes`, the
-ground is that many generated scenes with look-alikes instead, whose pictures may be published. It writes sheets of
+ground is that many generated scenes instead, whose pictures may be published. It writes sheets of
 numbered places, the image on the left and the same with predicted road (orange: false, blue: right) and missed road
 (magenta) on the right. Places are drawn so that every meter of false, or of missed, center line has the same chance:
 the share of the places that show a kind of mistake is an estimate of its share of the length.
@@ -66,11 +66,11 @@ def main() -> None:
 
 
 def generated_ground(count: int) -> list[Ground]:
-    """Return scenes of all plans in turn, with what looks like a road beside them."""
+    """Return scenes of all layouts in turn."""
     grounds = []
     for number in range(count):
         layout = list(LAYOUTS)[number % len(LAYOUTS)]
-        scene = make_scene(SCENE_PX, SCENE_SEED + number, SCENE_M, layout=layout, lookalikes=0.6)
+        scene = make_scene(SCENE_PX, SCENE_SEED + number, SCENE_M, layout=layout)
         areas = scene.roads.buffer(scene.roads.width_m / 2)
         truth = rasterize(areas, scene.image.shape[1:], transform=scene.transform, default_value=ROAD, dtype=np.uint8)
         known, none = np.ones(truth.shape, dtype=bool), np.zeros(3, dtype=np.float32)

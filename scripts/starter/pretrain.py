@@ -37,7 +37,6 @@ from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import NativeEngine, choose_precision
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, save_compact_model, save_model
-from training_core.scenes.plan.additions import KINDS, Additions
 from training_core.segmentation.halo import middles, sufficient_halo_px
 from training_core.segmentation.inference import Predictor
 from training_core.system import processor
@@ -64,12 +63,6 @@ def main() -> None:
     )
     for name in ("steps", "scenes", "scene_px", "chip_px", "seed"):
         parser.add_argument(f"--{name.replace('_', '-')}", type=int)
-    parser.add_argument("--lookalike-share", type=float)
-    parser.add_argument(
-        "--additions",
-        type=addition_shares,
-        help="shares of what is added to scenes, such as roadsides=0.5,tree_cover=0.3",
-    )
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--precision", choices=("auto", "bf16", "fp32"), default="auto")
     arguments = vars(parser.parse_args())
@@ -85,15 +78,6 @@ def main() -> None:
     held_out, drawn = held_out_images(recipe, ground), drawn_images(held_out_ground(ground), recipe.resolution_m)
     run = Run(recipe, model.with_suffix(".checkpoint"), start, grounds, held_out, engine)
     train(run, drawn, model, compact)
-
-
-def addition_shares(text: str) -> Additions:
-    """Return the shares that a text names, such as `roadsides=0.5,tree_cover=0.3`."""
-    named = (part.partition("=") for part in text.split(",") if part)
-    try:
-        return Additions(**{name: float(share) for name, _, share in named})
-    except (TypeError, ValueError) as error:
-        raise argparse.ArgumentTypeError(f"{error}; the kinds are {', '.join(KINDS)}") from error
 
 
 def learned_ground(folder: Path) -> dict[str, list[Ground]]:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from training_core.scenes.plan.additions import NO_ADDITIONS, Additions
-
 
 @dataclass(frozen=True)
 class Recipe:
@@ -40,10 +38,6 @@ class Recipe:
     conditions_share : float
         Share of the varied scenes seen in any season, light and camera; the others on a summer's day from straight
         above.
-    lookalike_share : float
-        Share of the open blocks of varied scenes that hold what looks like a road and is none.
-    additions : Additions
-        Shares of what is added to varied scenes of the roads, and of what looks like them, that models get wrong.
     plain_steps : int
         Until then the share of varied scenes and chips rises from none to all. Before that they are of one region, on a
         summer's day: what random weights learn fastest from.
@@ -80,8 +74,6 @@ class Recipe:
     coarse_range: tuple[float, float] = (0.5, 1.0)
     road_share: float = 0.6
     conditions_share: float = 0.6
-    lookalike_share: float = 0.0
-    additions: Additions = NO_ADDITIONS
     plain_steps: int = 1200
     gray_share: float = 0.3
     mixed_share: float = 0.25

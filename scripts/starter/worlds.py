@@ -15,7 +15,6 @@ from rasterio.features import rasterize
 from scipy.ndimage import zoom
 
 from scripts.starter.recipe import Recipe
-from training_core.scenes.plan.additions import NO_ADDITIONS
 from training_core.scenes.scene import make_scene
 from training_core.system.processor import core_count
 
@@ -62,8 +61,6 @@ def make_world(recipe: Recipe, number: int) -> World:
         pixel_m,
         region="any" if is_varied else "temperate",
         conditions="varied" if is_varied and rng.random() < recipe.conditions_share else "fair",
-        lookalikes=recipe.lookalike_share * is_varied,
-        additions=recipe.additions if is_varied else NO_ADDITIONS,
     )
     image = scene.image.astype(np.float32)
     if is_coarse:

@@ -20,12 +20,9 @@ from ..system.processor import core_count
 from .picture.painting import Scenery, margin_px, paint
 from .picture.sensor import BANDS, BLOCK_PX, Camera, compressed, take
 from .picture.view import Look, View
-from .plan.additions import NO_ADDITIONS, Additions, with_additions
 from .plan.biomes import choose_region
-from .plan.drafting import draft_of
 from .plan.land import plan_land
 from .plan.layouts import LAYOUTS
-from .plan.lookalikes import plan_lookalikes
 from .plan.pavement import lay_pavement
 from .plan.streets import plan_streets
 
@@ -81,8 +78,6 @@ def plan_scene(
     bands: str = "rgb",
     bit_depth: int = 8,
     conditions: str = "fair",
-    lookalikes: float = 0.0,
-    additions: Additions = NO_ADDITIONS,
 ) -> ScenePlan:
     """Return the plan of a square scene; the same arguments give the same plan.
 
@@ -104,10 +99,6 @@ def plan_scene(
         8, in uint8, or 11, in uint16.
     conditions : str
         fair, a summer's day and a good camera straight above, or varied: any season, climate, sun and camera.
-    lookalikes : float
-        Share of the open blocks that hold what looks like a road and is none.
-    additions : Additions
-        What is added of what models get wrong; the scene is the same but for that.
     """
     look_for, camera_for = CONDITIONS[conditions]
     side_m = size_px * resolution_m
@@ -118,12 +109,7 @@ def plan_scene(
     place = choose_region(region, rng)
     land, look = plan_land(side_m, streets, place, rng), look_for(rng)
     camera = camera_for(rng, bands, bit_depth, look.seed)
-    strips = plan_lookalikes(side_m, streets, land.covers, lookalikes, rng)
-    draft = draft_of(side_m, streets, land)
-    if additions != NO_ADDITIONS:
-        draft = with_additions(draft, additions, seed)
-    streets, land = draft.streets, draft.land
-    scenery = Scenery(streets, lay_pavement(streets), land, strips, draft.ground, draft.canopies, place, look, camera)
+    scenery = Scenery(streets, lay_pavement(streets), land, place, look, camera)
     west, south = _CORNER
     transform = Affine(resolution_m, 0, west, 0, -resolution_m, south + side_m)
     return ScenePlan(size_px, resolution_m, transform, _true_roads(streets.roads, side_m), scenery)

@@ -1,4 +1,3 @@
-import argparse
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from safetensors.torch import load_file
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.models.engines import FP32, NativeEngine
 from training_core.models.model_file import load_model, load_weights
-from training_core.scenes.plan.additions import NO_ADDITIONS, Additions
 from training_core.segmentation.pixel_metrics import Confusion
 
 ROOT = Path(__file__).parents[3]
@@ -20,7 +18,6 @@ from scripts.starter.chips import draw_batch, resample  # noqa: E402
 from scripts.starter.held_out import HeldOut, calibration, ground_images, scene_images  # noqa: E402
 from scripts.starter.pretrain import (  # noqa: E402
     Run,
-    addition_shares,
     held_out_ground,
     held_out_images,
     learned_ground,
@@ -39,7 +36,6 @@ pytestmark = pytest.mark.slow  # the starter is trained anew once in a while
 
 ENGINE = NativeEngine(FP32)
 SMALL = Recipe(scene_px=256, chip_px=64, batch_size=6, scenes=2)
-ADDED = (NO_ADDITIONS, Additions(tree_cover=1.0))
 TINY = Recipe(steps=2, scenes=1, scene_px=96, chip_px=64, batch_size=2)
 TINY_ON_GROUND = replace(TINY, steps=4, steps_per_world=2, validation_steps=2, ground_shares=ON_GROUND.ground_shares)
 
@@ -347,19 +343,3 @@ def test_coarse_pixels_show_less():
     rough = [np.abs(np.diff(each, axis=2)).mean() for each in (image, coarse(image, 1.5), coarse(image, 4.0))]
     assert rough[0] > 1.2 * rough[1] > 1.5 * rough[2]
     assert coarse(image[:, :90, :90], 3.7).shape == (3, 90, 90)
-
-
-def test_additions_are_in_varied_worlds_alone():
-    plain, with_trees = (Recipe(scene_px=160, scenes=1, plain_steps=600, additions=shares) for shares in ADDED)
-    first = [make_world(recipe, 0) for recipe in (plain, with_trees)]  # of step 0, not varied yet
-    assert np.array_equal(first[0].image, first[1].image)
-    varied_ones = [(make_world(plain, number), make_world(with_trees, number)) for number in (-1, -2, -3)]
-    assert any(not np.array_equal(one.image, other.image) for one, other in varied_ones)
-    assert all(np.array_equal(one.labels, other.labels) for one, other in varied_ones)  # crowns change no road
-
-
-def test_shares_of_additions_are_read_from_the_command_line():
-    assert addition_shares("tree_cover=0.5,roadsides=1") == Additions(tree_cover=0.5, roadsides=1.0)
-    for text in ("tree=0.5", "tree_cover", "tree_cover=2"):
-        with pytest.raises(argparse.ArgumentTypeError, match="the kinds are roadsides"):
-            addition_shares(text)

@@ -53,6 +53,22 @@ def test_the_seed_alone_decides():
     assert not np.array_equal(first.image, other.image)
 
 
+# Layout, seed, meters of road, buildings, cars, and the mean of each band in a window, as they have been for long.
+KNOWN = [
+    ("grid", 50, 398.26, 127, 74, [143.014, 139.081, 121.743]),
+    ("highway", 51, 933.84, 13, 20, [136.731, 139.288, 118.757]),
+    ("organic", 52, 1288.46, 78, 117, [127.001, 120.098, 100.534]),
+]
+
+
+@pytest.mark.parametrize(("layout", "seed", "road_m", "buildings", "cars", "colors"), KNOWN)
+def test_a_seed_gives_the_scene_that_it_always_gave(layout, seed, road_m, buildings, cars, colors):
+    plan = plan_scene(256, seed, 0.6, layout)
+    assert plan.roads.length.sum() == pytest.approx(road_m, abs=0.01)
+    assert (len(plan.scenery.land.buildings), len(plan.scenery.land.cars)) == (buildings, cars)
+    assert paint_window(plan, 60, 60, 64, 64).mean((1, 2)) == pytest.approx(colors, abs=0.01)
+
+
 def test_a_part_is_painted_as_in_the_whole(scene):
     part = paint_window(plan_scene(SIZE_PX, 3, layout="mixed"), 100, 50, 150, 120)
     assert (part == scene.image[:, 50:170, 100:250]).mean() > 0.9999

@@ -21,8 +21,6 @@ from ..plan.land import Land
 from ..plan.pavement import Pavement
 from ..plan.placing import moved
 from ..plan.streets import StreetPlan
-from .addition_painting import added_layer
-from .lookalike_painting import lookalike_layers, tree_rows
 from .noise import hashed, smooth_noise
 from .rail_painting import bed_layer, rail_layer
 from .sensor import Camera
@@ -42,8 +40,7 @@ _CAR_COLORS = spectra(
 _CLUTTER_COLORS = spectra(
     (0.20, 0.20, 0.22), (0.82, 0.82, 0.80), (0.50, 0.48, 0.45), (0.62, 0.58, 0.52), (0.35, 0.45, 0.55)
 )
-_HEDGE_TREES, _ROW_TREES = 0.3, 0.6
-_SHADE_TREES_M = 5.0, (2.6, 5.0)  # their mean distance, and the radius of their crowns
+_HEDGE_TREES = 0.3
 _SURFACES = ("asphalt", "concrete", "gravel", "dirt")
 (_LINE,) = spectra((0.88, 0.88, 0.85))
 _TURNED = spectra((0.60, 0.50, 0.20), (0.53, 0.36, 0.19), (0.47, 0.29, 0.19), (0.48, 0.47, 0.21), leaves=True)
@@ -57,14 +54,11 @@ _DECK_HEIGHT_M = 5.0
 
 @dataclass(frozen=True)
 class Scenery:
-    """All that there is to paint; `ground` and `canopies` are what was added, see `plan.drafting.Draft`."""
+    """All that there is to paint."""
 
     streets: StreetPlan
     pavement: Pavement
     land: Land
-    lookalikes: gpd.GeoDataFrame
-    ground: gpd.GeoDataFrame
-    canopies: gpd.GeoDataFrame
     region: Region
     look: Look
     camera: Camera
@@ -141,25 +135,17 @@ def paint(scenery: Scenery, view: View) -> np.ndarray:
     texture = Texture(view, look.seed)
     cover, image = _ground(scenery, view, texture)
     _parch(image, look, texture)
-    for color, thick in lookalike_layers(scenery.lookalikes, scenery.palette, view, texture):
-        _blend(image, color, thick)
     for color, thick in yard_layers(land.yards, scenery.palette, look, view, texture):
         _blend(image, color, thick)
     water = _paint_river(image, scenery, view, texture)
-    added = np.zeros_like(water)
-    if len(scenery.ground):
-        color, thick, added = added_layer(scenery.ground, scenery.palette, view, texture)
-        _blend(image, color, thick)
     bed, rails = (view.burn(table) >= 0 for table in scenery.railway)
     _blend(image, *bed_layer(bed, texture))
     verge, road = _paint_roads(image, scenery, view, texture)
     _blend(image, *rail_layer(rails, view.pixel_m))
     lot = _paint_car_parks(image, scenery, view, texture)
     car, built = view.burn(land.cars), view.burn(land.buildings) >= 0
-    trees, shrubs = _plant(scenery, view, cover, verge, road | lot | water | added | bed | built, texture)
+    trees, shrubs = _plant(scenery, view, cover, verge, road | lot | water | bed | built, texture)
     groves = [(trees, _TREE_HEIGHT_M), (shrubs, _SHRUB_HEIGHT_M)]
-    if len(scenery.canopies):
-        groves.insert(0, (_shade_trees(scenery, view, built, texture), _TREE_HEIGHT_M))
 
     shaded = view.burn(scenery.shadows) >= 0
     for grove, height_m in groves:
@@ -277,7 +263,6 @@ def _plant(
     density *= scenery.region.trees
     hedge = view.burn(scenery.land.yards.hedges) >= 0
     density = np.where(hedge, np.maximum(density, _HEDGE_TREES * scenery.region.trees), density)
-    density = np.where(tree_rows(scenery.lookalikes, view), np.maximum(density, _ROW_TREES), density)
     density[bare] = 0
     look, lean = scenery.look, scenery.camera.lean
     density *= np.float32(1 - 0.85 * look.aridity)
@@ -287,15 +272,6 @@ def _plant(
     trees = _shed(trees, look, texture)
     density = 0.3 * density + 0.9 * (1 - look.aridity) * (hedge & ~bare) + scrub
     return trees, grow(view, density, 3.2, (0.7, 1.6), fray, seed + 23, _SHRUB_HEIGHT_M * lean)
-
-
-def _shade_trees(scenery: Scenery, view: View, built: np.ndarray, texture: Texture) -> Grove:
-    """Return large trees whose crowns hide roads; their stems are hidden by the crowns, wherever they stand."""
-    density = np.append(scenery.canopies.density.to_numpy(), 0).astype(np.float32)[view.burn(scenery.canopies)]
-    density[built] = 0
-    look, lean_m = scenery.look, _TREE_HEIGHT_M * scenery.camera.lean
-    trees = grow(view, density, *_SHADE_TREES_M, texture(1.1, 6), look.seed + 37, lean_m)
-    return _shed(trees, look, texture)
 
 
 def _shed(trees: Grove, look: Look, texture: Texture) -> Grove:

@@ -65,24 +65,6 @@ def rectangles(center: np.ndarray, length_m: np.ndarray, breadth_m: np.ndarray, 
     return shapely.polygons(np.stack(corners, axis=1))
 
 
-def rounded(points: np.ndarray) -> np.ndarray:
-    """Return a line with its corners cut three times, whose ends stay (Chaikin, 1974).
-
-    Parameters
-    ----------
-    points : ndarray (N, 2), float64
-        In meters.
-
-    Returns
-    -------
-    ndarray (M, 2), float64
-    """
-    for _ in range(3):
-        cut = np.stack([0.75 * points[:-1] + 0.25 * points[1:], 0.25 * points[:-1] + 0.75 * points[1:]], axis=1)
-        points = np.vstack([points[:1], cut.reshape(-1, 2), points[-1:]])
-    return points
-
-
 def moved(shapes: np.ndarray, by_m: np.ndarray) -> np.ndarray:
     """Return shapes, each translated by a vector of its own.
 
