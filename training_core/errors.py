@@ -92,6 +92,11 @@ class OutputError(RoadSegError):
 
     code = "output"
 
+    @classmethod
+    def incomplete(cls, path: object) -> "OutputError":
+        """Return the error for a file that, read back, is not complete."""
+        return cls(f"{path} cannot be written whole.", "Make room on the disk, or choose another folder.")
+
 
 class RuntimeEnvironmentError(RoadSegError):
     """The runtime (the Python environment of the worker) is missing or incomplete."""

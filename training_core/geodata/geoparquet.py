@@ -1,7 +1,6 @@
 """GeoParquet: tables of lines written part by part, a row group each.
 
-Scope: the format, by pyarrow, which the requirement set fleet brings along. Independent of what the lines mean.
-The file's metadata follow the GeoParquet specification, version 1.1.0.
+Scope: the format, version 1.1.0, by pyarrow of the requirement set fleet. Independent of what the lines mean.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ _GEOMETRY = "geometry"
 
 
 def require_pyarrow(path: str) -> None:
-    """Check that a GeoParquet file can be written.
+    """Check that the runtime can write GeoParquet.
 
     Raises
     ------
     OutputError
-        The runtime has no pyarrow.
+        It has no pyarrow.
     """
     if find_spec("pyarrow") is None:
         raise OutputError(
@@ -43,7 +42,7 @@ def write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geomet
     path : Path
         Replaced if it exists.
     parts : iterable of GeoDataFrame
-        With the same columns and CRS; one at least, which may be empty.
+        At least one, with the same columns and CRS; parts may be empty.
     geometry_type : str
         `LineString` or the like.
 
@@ -52,7 +51,7 @@ def write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geomet
     OSError
         The file cannot be written.
     OutputError
-        It is not whole: it is read back.
+        Read back, it is not complete.
     """
     from pyarrow import parquet
 
@@ -72,16 +71,16 @@ def write_geoparquet(path: Path, parts: Iterable[geopandas.GeoDataFrame], geomet
         if writer is not None:
             writer.close()
     if parquet.read_metadata(path).num_rows != count:
-        raise OutputError(f"{path} cannot be written whole.", "Make room on the disk, or choose another folder.")
+        raise OutputError.incomplete(path)
     return count
 
 
 def _table(part: geopandas.GeoDataFrame, geometry_type: str) -> Any:
-    """Return features as a table of pyarrow, shapes as WKB."""
+    """Return features as a table of pyarrow, with shapes as WKB."""
     import pyarrow
 
     plain = pyarrow.Table.from_pandas(part.drop(columns=_GEOMETRY), preserve_index=False)
-    # A column of which a part knows no value has no type there.
+    # In a part where a column has no value it has no type either.
     fields = [
         field.with_type(pyarrow.string()) if pyarrow.types.is_null(field.type) else field for field in plain.schema
     ]

@@ -1,4 +1,4 @@
-"""GeoTIFFs written whole: one-band byte rasters that end as cloud optimized ones, and the check of any by reading it.
+"""GeoTIFFs that are complete: one-band byte rasters that end as cloud optimized ones, and a check that reads them back.
 
 Scope: blocks of pixels on a grid. Independent of what they mean, except nodata.
 """
@@ -26,10 +26,9 @@ BLOCK_PX = 512
 
 
 class BandFile:
-    """A one-band byte raster on a grid, with NO_DATA where nothing is written: at the end a cloud optimized GeoTIFF.
+    """A one-band byte raster on a grid, NO_DATA where nothing is written; at the end a cloud optimized GeoTIFF.
 
-    Tiles come in any order and size, so they go to a draft beside it first, which is then copied into that layout. Any
-    failure to write becomes an OutputError that names the file.
+    Tiles come in any order and size, so they go to a draft first, which `finish` copies into that layout.
 
     Parameters
     ----------
@@ -47,11 +46,11 @@ class BandFile:
         self._sum = NO_DATA * grid.width * grid.height
         self._draft = path.with_name(f"{path.name}.draft")
         place = {"crs": grid.crs, "transform": grid.transform, "width": grid.width, "height": grid.height}
-        storage = {"tiled": True, "blockxsize": BLOCK_PX, "blockysize": BLOCK_PX, "sparse_ok": True}
-        packing = {"bigtiff": "if_safer"}  # the draft is read only once, so it is not compressed
+        blocks = {"tiled": True, "blockxsize": BLOCK_PX, "blockysize": BLOCK_PX}
+        storage = {**blocks, "sparse_ok": True, "bigtiff": "if_safer"}  # not compressed, since it is read only once
         with named_errors(self._path):
             self.dataset: DatasetWriter = rasterio.open(
-                self._draft, "w", driver="GTiff", count=1, dtype="uint8", nodata=NO_DATA, **place, **storage, **packing
+                self._draft, "w", driver="GTiff", count=1, dtype="uint8", nodata=NO_DATA, **place, **storage
             )
 
     def write(self, values: np.ndarray, tile: Tile) -> None:
@@ -60,7 +59,7 @@ class BandFile:
         Raises
         ------
         OutputError
-            There is no room.
+            The disk is full.
         """
         self._sum += int(values.sum(dtype=np.int64)) - NO_DATA * values.size
         with named_errors(self._path):
@@ -72,7 +71,7 @@ class BandFile:
         Raises
         ------
         OutputError
-            There is no room, or something that was written is not there.
+            The disk is full, or something that was written is missing.
         """
         layout = {"compress": "deflate", "blocksize": BLOCK_PX, "bigtiff": "if_safer", "num_threads": "all_cpus"}
         with named_errors(self._path):
@@ -82,18 +81,18 @@ class BandFile:
         check_geotiff(self._path, self._sum)
 
     def close(self) -> None:
-        """Close the file as it is, for a run that ends early."""
+        """Close the file as it is, when a run ends early."""
         with suppress(RasterioError, CPLE_BaseError):
             self.dataset.close()
 
 
 def check_geotiff(path: Path, pixel_sum: int, overviews: Sequence[int] = ()) -> None:
-    """Read all of a tiled GeoTIFF, since GDAL reports no error if the disk is full when it closes a file.
+    """Read all of a tiled GeoTIFF, since GDAL reports no error when a full disk keeps it from closing a file.
 
     Parameters
     ----------
     pixel_sum : int
-        The sum of all that was written to its bands.
+        The sum of all pixels that were written.
     overviews : sequence of int
         Reductions that it must have.
 
@@ -102,44 +101,39 @@ def check_geotiff(path: Path, pixel_sum: int, overviews: Sequence[int] = ()) -> 
     OutputError
         Blocks or overviews are missing or damaged.
     """
-    found = 0
+    total = 0
     with named_errors(path):
         with rasterio.open(path) as dataset:
             levels = range(len(dataset.overviews(1)))
             if len(levels) < len(overviews):
-                raise _incomplete(path)
+                raise OutputError.incomplete(path)
             for (row, column), window in dataset.block_windows(1):
                 _require_block(dataset, row, column, path)
-                found += int(dataset.read(window=window).sum(dtype=np.int64))
+                total += int(dataset.read(window=window).sum(dtype=np.int64))
         for level in levels:
             with rasterio.open(path, overview_level=level) as dataset:
                 for (row, column), window in dataset.block_windows(1):
                     _require_block(dataset, row, column, path)
                     dataset.read(window=window)
-    if found != pixel_sum:
-        raise _incomplete(path)
+    if total != pixel_sum:
+        raise OutputError.incomplete(path)
 
 
 def _require_block(dataset: DatasetReader, row: int, column: int, path: Path) -> None:
-    """Raise OutputError if a block is missing: it would be read as nothing but zeros or nodata."""
+    """Raise OutputError if a block is missing: it would be read as zeros or nodata."""
     if dataset.get_tag_item(f"BLOCK_OFFSET_{column}_{row}", "TIFF", bidx=1) is None:
-        raise _incomplete(path)
-
-
-def _incomplete(path: Path) -> OutputError:
-    return OutputError(f"{path} cannot be written whole.", "Make room on the disk, or choose another folder.")
+        raise OutputError.incomplete(path)
 
 
 @contextmanager
 def named_errors(path: Path) -> Iterator[None]:
-    """Within this, GDAL's failure to write becomes an error that names the file.
+    """Turn GDAL's failure to write into an error that names the file.
 
     Raises
     ------
     OutputError
-        GDAL failed.
     """
     try:
         yield
     except (RasterioError, CPLE_BaseError) as error:
-        raise _incomplete(path) from error
+        raise OutputError.incomplete(path) from error

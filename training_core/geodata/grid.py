@@ -32,10 +32,10 @@ ELLIPSOID = Geod(ellps="WGS84")
 OWN_GRID_TOLERANCE = 0.25
 # Map coordinates on Earth are smaller, in any unit; PROJ may hang on larger ones.
 MAX_COORDINATE = 1e10
-# Pixels that are smaller or larger than this on the ground come from a wrong georeference. No camera takes finer ones;
-# and with them any distance on the ground would be millions of pixels.
+# Pixels that are smaller or larger on the ground come from a wrong georeference. No camera takes finer ones, and with
+# them any distance on the ground would be millions of pixels.
 FINEST_M, COARSEST_M = 0.001, 10_000.0
-# With more pixels the work would take weeks on any one machine.
+# More pixels would take one machine weeks.
 MAX_PX = 10**12
 # Longitudes may be counted from 0 or run on across the antimeridian; a latitude may be off by a rounding error.
 MAX_DEG = (540.0, 90.0 + 1e-6)
@@ -43,12 +43,10 @@ MAX_DEG = (540.0, 90.0 + 1e-6)
 
 @dataclass(frozen=True)
 class Grid:
-    """A raster's pixels on the map: CRS, transform and size.
+    """A raster's pixels on the map.
 
     Parameters
     ----------
-    crs : CRS
-        Coordinate reference system.
     transform : Affine
         From (column, row) of pixel corners to map coordinates; it may rotate, and its rows may run north.
     width, height : int
@@ -64,7 +62,7 @@ class Grid:
     def metric_transform(self) -> Affine:
         """From (column, row) of pixel corners to a plane in ground meters, x east and y north of the first corner.
 
-        The steps of one column and of one row are measured on the ellipsoid, at the grid's center.
+        One column and one row are measured on the ellipsoid at the grid's center.
 
         Raises
         ------
@@ -95,15 +93,7 @@ class Grid:
         return transform_geometry(box(0, 0, self.width, self.height), _mapping(self.transform))
 
     def window(self, column: int, row: int, width: int, height: int) -> "Grid":
-        """Return a part of this grid.
-
-        Parameters
-        ----------
-        column, row : int
-            Its first pixel.
-        width, height : int
-            Its size in pixels.
-        """
+        """Return the part of this grid that begins at a pixel and has a size in pixels."""
         return Grid(self.crs, self.transform @ Affine.translation(column, row), width, height)
 
     def to_metric(self, geometry: BaseGeometry) -> BaseGeometry:
@@ -124,7 +114,13 @@ class Grid:
 
 
 def _mapping(transform: Affine) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda points: np.column_stack(transform @ (points[:, 0], points[:, 1]))
+    def mapped(points: np.ndarray) -> np.ndarray:
+        x, y = points.T
+        return np.column_stack(
+            [transform.a * x + transform.b * y + transform.c, transform.d * x + transform.e * y + transform.f]
+        )
+
+    return mapped
 
 
 def grid_of(dataset: DatasetReader) -> Grid:
@@ -133,7 +129,7 @@ def grid_of(dataset: DatasetReader) -> Grid:
     Raises
     ------
     ImageryError
-        The dataset has no CRS or no georeference, lies nowhere on Earth, or has pixels of absurd size or number.
+        The dataset has no CRS or georeference, is not on Earth, or its pixels are of absurd size or number.
     """
     if dataset.crs is None:
         raise ImageryError(
@@ -164,7 +160,7 @@ def _places(grid: Grid, points: list[tuple[float, float]], name: str) -> tuple[l
     Raises
     ------
     ImageryError
-        The CRS is of no place on Earth, or a point lies outside its area.
+        The CRS has no place on Earth, or a point lies outside its area.
     """
     x, y = zip(*(grid.transform @ point for point in points))
     place = f"({x[0]:g}, {y[0]:g})"
@@ -196,16 +192,16 @@ def _crs_name(crs: CRS) -> str:
         return "unknown"
 
 
-def grid_at(own: Grid, resolution_m: float) -> Grid:
+def grid_at(image_grid: Grid, resolution_m: float) -> Grid:
     """Choose the grid on which to process an image at a ground resolution.
 
-    It has the image's CRS, extent and orientation. Where both sides of the image's pixels are within 25 % of the
-    resolution it is the image's own grid; else its pixels are square on the ground, as nearly as whole pixels allow.
+    It has the image's CRS, extent and orientation. It is the image's own grid if both sides of its pixels are within 25
+    % of the resolution. Otherwise its pixels are square on the ground, as nearly as whole pixels allow.
 
     Parameters
     ----------
-    own : Grid
-        The image's grid.
+    image_grid : Grid
+        The image's own grid.
     resolution_m : float
         Wanted size of a pixel on the ground in meters; 0 means the image's own.
 
@@ -215,16 +211,16 @@ def grid_at(own: Grid, resolution_m: float) -> Grid:
         It would have more than 10^12 pixels.
     """
     if not resolution_m:
-        return own
-    x_m, y_m = own.pixel_m
+        return image_grid
+    x_m, y_m = image_grid.pixel_m
     if all(abs(size_m / resolution_m - 1) <= OWN_GRID_TOLERANCE for size_m in (x_m, y_m)):
-        return own
-    width = max(1, round(own.width * x_m / resolution_m))
-    height = max(1, round(own.height * y_m / resolution_m))
+        return image_grid
+    width = max(1, round(image_grid.width * x_m / resolution_m))
+    height = max(1, round(image_grid.height * y_m / resolution_m))
     if width * height > MAX_PX:
         raise RoadSegError(
             f"At {resolution_m:g} m on the ground the image would have {width:,} x {height:,} pixels.",
             "Check the image's coordinate system and the ground resolution.",
         )
-    scale = Affine.scale(own.width / width, own.height / height)
-    return Grid(own.crs, own.transform @ scale, width, height)
+    scale = Affine.scale(image_grid.width / width, image_grid.height / height)
+    return Grid(image_grid.crs, image_grid.transform @ scale, width, height)

@@ -26,9 +26,11 @@ from .rasters import (
 MODEL, IMAGE = "model", "image"
 SCALINGS = (MODEL, IMAGE)
 _COLORS = ("red", "green", "blue")
-# About so many pixels are measured, in squares spread evenly over the image: first a few, and if these have no data,
-# more and smaller ones.
+# Statistics are measured on about a million pixels, in squares spread evenly over the image: a few large ones, or, if
+# these have no data, many small ones.
 _MEASURED_PX, _SQUARES_A_SIDE, _MIN_PX = 1_000_000, (8, 32, 128), 1000
+# A piece with a smaller fraction of data is not representative.
+MIN_KNOWN = 0.5
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class ModelInput:
     Parameters
     ----------
     bands : tuple of Band
-        In order. With the scaling `image`, their mean and deviation are those of the training images.
+        In order. Their mean and deviation are those of the training images, also if the scaling is `image`.
     resolution_m : float
         Ground size of the pixels in meters.
     scaling : str
@@ -53,8 +55,8 @@ class ModelInput:
 def find_bands(dataset: DatasetReader, wanted: ModelInput) -> tuple[int, ...]:
     """Return the numbers of a dataset's bands that a model takes, in the model's order; see `rasters.match_bands`.
 
-    A model of red, green and blue that normalizes by the image was trained on gray ones, too: a single band stands for
-    all three. Of an image with more bands but no names, it takes the first three.
+    A model of red, green and blue that normalizes by the image was also trained on gray images: a single band stands
+    for all three. Of an image with more bands without names, it takes the first three.
 
     Raises
     ------
@@ -80,12 +82,8 @@ def open_for_model(path: str, wanted: ModelInput) -> Iterator[tuple[Image, tuple
 def measure_scaling(image: Image, bands: tuple[Band, ...]) -> tuple[Band, ...]:
     """Return bands with the mean and standard deviation of an image, estimated from a sample of its pixels.
 
-    The sample is at the model's resolution. (Pixels of overviews are means, and vary less.)
-
-    Parameters
-    ----------
-    bands : tuple of Band
-        Their names, and what to return if the sample has no data.
+    The sample is at the model's resolution, because pixels of overviews are means and vary less. Without data in the
+    sample the bands are returned as they are.
 
     Raises
     ------
@@ -112,7 +110,3 @@ def _spans(size_px: int, count: int, side_px: int) -> list[tuple[int, int]]:
     if size_px <= count * side_px:
         return [(0, size_px)]
     return [(int((number + 0.5) * size_px / count - side_px / 2), side_px) for number in range(count)]
-
-
-# A piece with a smaller share of data is not representative.
-MIN_KNOWN = 0.5

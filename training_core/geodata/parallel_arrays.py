@@ -14,24 +14,21 @@ Columns = TypeVar("Columns", bound=Any)
 
 
 def concatenated(*parts: Columns) -> Columns:
-    """Return instances of one dataclass, all fields of which are arrays, as one instance, in order."""
+    """Return instances of a dataclass, all fields of which are arrays, as one instance, in order."""
     names = [field.name for field in fields(parts[0])]
     return type(parts[0])(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def ranges(begins: np.ndarray, counts: np.ndarray, steps: np.ndarray | None = None) -> np.ndarray:
-    """Return the whole numbers begin, begin + step, ... of several ranges, range after range.
+    """Return the integers begin, begin + step, ... of several ranges, one after another: (sum of counts,), int64.
 
     Parameters
     ----------
     begins, counts : ndarray (k,), int64
-        The first number of each range, and how many it has.
+        The first integer of each range, and its size.
     steps : ndarray (k,), int64, optional
-        From each number of a range to the next; 1 by default.
-
-    Returns
-    -------
-    ndarray (sum of counts,), int64
+        Of each range; 1 by default.
     """
+    # Position within its range: the running number less the start of the range.
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(begins, counts) + (within if steps is None else np.repeat(steps, counts) * within)

@@ -23,9 +23,9 @@ from .shapes import projected, valid
 
 
 def ground_shapes(layer: geopandas.GeoDataFrame, grid: Grid) -> np.ndarray:
-    """Return a layer's geometries in the ground meters of a grid: (n,), object; polygons are made valid.
+    """Return a layer's geometries in the ground meters of a grid, (n,), object, with valid polygons.
 
-    See `Grid.metric_transform`. What has no place in the grid's CRS is empty, see `projection.projected`.
+    See `Grid.metric_transform`. Shapes without a place in the grid's CRS are empty; see `shapes.projected`.
     """
     shapes = projected(layer, crs_of(grid), grid.outline.bounds)
     shapes = np.array([grid.to_metric(geometry) for geometry in shapes], dtype=object)
@@ -46,11 +46,6 @@ def limit_to(
     image : str
         The grid's raster, for messages.
 
-    Returns
-    -------
-    window : tuple of int
-    shape : BaseGeometry
-
     Raises
     ------
     LabelError
@@ -63,26 +58,8 @@ def limit_to(
     return window, shape
 
 
-def burn_area(grid: Grid, shape: BaseGeometry, window: tuple[int, int, int, int]) -> np.ndarray:
-    """Rasterize a shape.
-
-    Parameters
-    ----------
-    shape : BaseGeometry
-        In ground meters.
-    window : tuple of int
-        Column, row, width and height.
-
-    Returns
-    -------
-    ndarray (height, width), bool
-        Which pixel centers are in the shape.
-    """
-    return burn_shapes([shape], grid, window)
-
-
 def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, int, int, int]) -> np.ndarray:
-    """Rasterize the union of shapes.
+    """Return which pixel centers of a window lie in any of some shapes: (height, width), bool.
 
     Parameters
     ----------
@@ -90,11 +67,6 @@ def burn_shapes(shapes: Iterable[BaseGeometry], grid: Grid, window: tuple[int, i
         In ground meters.
     window : tuple of int
         Column, row, width and height.
-
-    Returns
-    -------
-    ndarray (height, width), bool
-        Which pixel centers are in any of the shapes.
     """
     column, row, width, height = window
     shapes = [shape for shape in shapes if not shape.is_empty]
@@ -111,23 +83,18 @@ def crs_of(grid: Grid) -> CRS:
 
 
 def pixel_window(shapes: np.ndarray, grid: Grid) -> tuple[int, int, int, int]:
-    """Return the window (column, row, width, height) of the pixels that shapes touch.
+    """Return the window (column, row, width, height) of the pixels that shapes touch; size 0 where they touch none.
 
     Parameters
     ----------
     shapes : ndarray (n,), object
         In ground meters.
-
-    Returns
-    -------
-    tuple of int
-        Width and height are 0 where they touch none.
     """
     on_grid = shapely.intersection(grid.from_metric_to_pixels(shapes), box(0, 0, grid.width, grid.height))
     on_grid = on_grid[shapely.area(on_grid) > 0]
     if not len(on_grid):
         return 0, 0, 0, 0
     left, top, right, bottom = shapely.total_bounds(on_grid)
-    # A pixel that is touched by less than rounding errors is not touched.
+    # Touching a pixel by less than rounding errors does not count.
     column, row = math.floor(left + 1e-6), math.floor(top + 1e-6)
     return column, row, math.ceil(right - 1e-6) - column, math.ceil(bottom - 1e-6) - row

@@ -21,25 +21,25 @@ from ..errors import ImageryError
 from .grid import Grid, grid_at, grid_of
 from .sources import require_openable
 
-# Few enough to stay in the processor's cache from one operation to the next.
+# Few rows stay in the processor's cache from one operation to the next.
 _ROWS_AT_ONCE = 64
-# Values so far from a model's mean, in deviations, are no measurements, and overflow within the model.
+# Values farther from a model's mean, in deviations, are not measurements, and overflow within the model.
 MAX_NORMALIZED = 1e15
-# Means and deviations of bands with which FP32 can compute. A deviation that small beside the mean is rounding.
+# Limits of means and deviations in FP32. A deviation below this fraction of the mean is rounding.
 MAX_VALUE, MIN_STD, _ROUNDING = 1e30, 1e-30, 1e-7
 _NAMED_BANDS = (ColorInterp.red, ColorInterp.green, ColorInterp.blue)
 
 
 @dataclass(frozen=True)
 class Band:
-    """One band that a model was trained on.
+    """One band that a model was trained on; values are normalized as (value - mean) / std.
 
     Parameters
     ----------
     name : str
         red, green, blue, the band's own description, or `band 4`.
     mean, std : float
-        Of the training images; values are normalized as (value - mean) / std.
+        Of the training images.
     """
 
     name: str
@@ -85,7 +85,7 @@ def _first_cause(error: BaseException) -> str:
 
 
 def band_names(dataset: DatasetReader) -> dict[int, str]:
-    """Return the name of each band, by its number from 1; alpha bands are left out."""
+    """Return the name of each band, by its number from 1, without alpha bands."""
     names = {}
     for index, color, description in zip(dataset.indexes, dataset.colorinterp, dataset.descriptions):
         if color != ColorInterp.alpha:
@@ -108,7 +108,7 @@ def choose_bands(dataset: DatasetReader, wanted: tuple[int, ...]) -> dict[int, s
     Raises
     ------
     ImageryError
-        A wanted band is missing, or there are no bands but alpha.
+        A wanted band is missing, or there are only alpha bands.
     """
     names = band_names(dataset)
     missing = [index for index in wanted if index not in names]
@@ -121,7 +121,7 @@ def choose_bands(dataset: DatasetReader, wanted: tuple[int, ...]) -> dict[int, s
 
 
 def match_bands(dataset: DatasetReader, bands: tuple[Band, ...]) -> tuple[int, ...]:
-    """Return the numbers of the dataset's bands that a model takes, in the model's order, matched by name or by count.
+    """Return the numbers of a dataset's bands in a model's order, matched by name or else by count.
 
     Raises
     ------
@@ -146,8 +146,6 @@ class Image:
 
     Parameters
     ----------
-    dataset : DatasetReader
-        An open raster.
     indexes : tuple of int
         Numbers of the bands to read, from 1.
     resolution_m : float
@@ -157,10 +155,10 @@ class Image:
     def __init__(self, dataset: DatasetReader, indexes: tuple[int, ...], resolution_m: float = 0.0) -> None:
         self.name = dataset.name
         self.indexes = list(indexes)
-        own = grid_of(dataset)
-        self.grid = grid_at(own, resolution_m)
+        full = grid_of(dataset)
+        self.grid = grid_at(full, resolution_m)
         self._closing = ExitStack()
-        self._source = dataset if self.grid is own else self._closing.enter_context(_warped(dataset, self.grid, own))
+        self._source = dataset if self.grid is full else self._closing.enter_context(_warped(dataset, self.grid, full))
 
     def __enter__(self) -> "Image":
         return self
@@ -169,18 +167,13 @@ class Image:
         self._closing.close()
 
     def read(self, column: int, row: int, width: int, height: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read a window within the grid.
-
-        Parameters
-        ----------
-        column, row, width, height : int
-            The window in pixels of the grid.
+        """Read a window, in pixels of the grid.
 
         Returns
         -------
         values : ndarray (bands, height, width), dtype of the raster
         known : ndarray (height, width), bool
-            Where there are data; NaN and infinity are none.
+            Where there are data; NaN and infinity are not.
         """
         window = Window(column, row, width, height)
         values = self._source.read(self.indexes, window=window)
@@ -199,8 +192,7 @@ def _has_all_data(dataset: DatasetReader) -> bool:
     return all(MaskFlags.all_valid in flags for flags in dataset.mask_flag_enums)
 
 
-def _warped(dataset: DatasetReader, grid: Grid, own: Grid) -> WarpedVRT:
-    shrinks = grid.width < own.width
+def _warped(dataset: DatasetReader, grid: Grid, full: Grid) -> WarpedVRT:
     has_mask_file = dataset.nodata is None and any(
         MaskFlags.per_dataset in flags and MaskFlags.alpha not in flags for flags in dataset.mask_flag_enums
     )
@@ -210,25 +202,19 @@ def _warped(dataset: DatasetReader, grid: Grid, own: Grid) -> WarpedVRT:
         transform=grid.transform,
         width=grid.width,
         height=grid.height,
-        resampling=Resampling.average if shrinks else Resampling.bilinear,
+        resampling=Resampling.average if grid.width < full.width else Resampling.bilinear,
         add_alpha=has_mask_file,
     )
 
 
 def normalize(values: np.ndarray, known: np.ndarray, bands: tuple[Band, ...]) -> np.ndarray:
-    """Normalize values by band (z-score); pixels without data become 0, the mean.
+    """Normalize values by band (z-score): (bands, height, width), float32; pixels without data become 0, the mean.
 
     Parameters
     ----------
     values : ndarray (bands, height, width), any dtype
     known : ndarray (height, width), bool
         Where there are data.
-    bands : tuple of Band
-        Of each band of the values.
-
-    Returns
-    -------
-    ndarray (bands, height, width), float32
     """
     normalized = np.empty(values.shape, dtype=np.float32)
     normalize_into(normalized, values, known, bands)
@@ -241,12 +227,9 @@ def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, ba
     Parameters
     ----------
     target : ndarray (bands, height, width), float32
-        Is filled.
     values : ndarray (bands, height, width), any dtype
     known : ndarray (height, width), bool
         Where there are data.
-    bands : tuple of Band
-        Of each band of the values.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # see `require_normal`
         for plane, read, band in zip(target, values, bands):
@@ -259,17 +242,7 @@ def normalize_into(target: np.ndarray, values: np.ndarray, known: np.ndarray, ba
 
 
 def measure_bands(names: tuple[str, ...], samples: list[np.ndarray]) -> tuple[Band, ...]:
-    """Measure the mean and standard deviation of bands.
-
-    Parameters
-    ----------
-    samples : list of ndarray (bands, pixels), any dtype
-
-    Returns
-    -------
-    tuple of Band
-        A constant band gets std 1.
-    """
+    """Measure mean and std of bands in samples, (bands, pixels) of any dtype; a constant band gets std 1."""
     pixels = np.concatenate(samples, axis=1).astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):  # see `require_computable`
         means, stds = pixels.mean(axis=1), pixels.std(axis=1)
@@ -295,16 +268,16 @@ def require_computable(bands: tuple[Band, ...], image: str) -> None:
 
 
 def require_normal(normalized: np.ndarray, dtype: np.dtype, bands: tuple[Band, ...], image: str) -> None:
-    """Check that normalized values of an image are such as a model can compute with.
+    """Check that a model can compute with the normalized values of an image.
 
-    Values that are not are refused, not taken for missing data: resampling may have mixed them with those beside them,
-    and an image of which every pixel is like that would be segmented as nothing.
+    Extreme values are refused, not taken as missing data: resampling may have mixed them with their neighbors, and an
+    image full of them would be segmented as nothing.
 
     Parameters
     ----------
     normalized : ndarray (bands, height, width), float32
     dtype : dtype
-        Of the values before. Those of an integer type are not looked at where none can be too large.
+        Of the values before. Integer types that cannot hold extreme values are not checked.
     bands : tuple of Band
         How they were normalized.
     image : str

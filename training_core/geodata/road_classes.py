@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import geopandas
 import numpy as np
@@ -17,12 +18,12 @@ from ..errors import LabelError
 
 # The tag of a class raster that holds the classes' names and speeds, as JSON.
 CLASSES_TAG = "ROADSEG_CLASSES"
-# More fit into a byte of label, but the model cannot distinguish as many.
+# A byte of label holds more, but the model cannot distinguish them.
 MAX_CLASSES = 32
 KMH_PER_MPH = 1.609344
 # Bins of 10 mph, as in Etten, "City-scale road extraction from satellite imagery v2", WACV 2020.
 BIN_KMH, BINS = 10 * KMH_PER_MPH, 7
-# Default speeds of classes named as in OpenStreetMap: those of the same paper for few lanes.
+# Default speeds of OpenStreetMap's classes: those of the same paper for few lanes.
 USUAL_KMH = {
     name: mph * KMH_PER_MPH
     for name, mph in {"motorway": 55, "primary": 45, "secondary": 35, "tertiary": 30, "residential": 25}.items()
@@ -33,13 +34,7 @@ SLOWEST_KMH, FASTEST_KMH = 1.0, 10_000.0
 
 @dataclass(frozen=True)
 class RoadClass:
-    """A road class.
-
-    Parameters
-    ----------
-    speed_kmh : float
-        The usual speed on its roads.
-    """
+    """A road class and the usual speed on its roads."""
 
     name: str
     speed_kmh: float
@@ -70,35 +65,32 @@ def find_classes(
     LabelError
         The fields have no values, or too many different ones.
     """
-    speeds = pandas.to_numeric(roads[speed_field], errors="coerce").to_numpy(float) if speed_field else None
+    unknown = np.full(len(roads), np.nan)
+    speeds = pandas.to_numeric(roads[speed_field], errors="coerce").to_numpy(float) if speed_field else unknown
     if class_field:
         names = ["" if pandas.isna(value) else str(value).strip() for value in roads[class_field]]
-        found = sorted(set(names) - {""})
+        distinct = sorted(set(names) - {""})
     else:
         bins = _bins(speeds)
         names = [_bin_name(number) for number in bins]
-        found = [_bin_name(number) for number in sorted(set(bins) - {0})]
-    field = class_field or speed_field
-    if not found:
+        distinct = [_bin_name(number) for number in sorted(set(bins) - {0})]
+    field = f"The field {class_field or speed_field!r} of the drawn roads ({path})"
+    if not distinct:
+        raise LabelError(f"{field} has no usable values.", "Choose another field.")
+    if len(distinct) > MAX_CLASSES:
         raise LabelError(
-            f"The field {field!r} of the drawn roads ({path}) has no usable values.", "Choose another field."
-        )
-    if len(found) > MAX_CLASSES:
-        raise LabelError(
-            f"The field {field!r} of the drawn roads ({path}) has {len(found)} different values; at most "
-            f"{MAX_CLASSES} classes can be trained.",
+            f"{field} has {len(distinct)} different values; at most {MAX_CLASSES} classes can be trained.",
             "Choose a field of classes.",
         )
-    numbers = np.array([found.index(name) + 1 if name else 0 for name in names], dtype=np.uint8)
-    classes = tuple(
-        RoadClass(name, _speed_kmh(name, None if speeds is None else speeds[numbers == number]))
-        for number, name in enumerate(found, 1)
+    numbers = np.array([distinct.index(name) + 1 if name else 0 for name in names], dtype=np.uint8)
+    return (
+        tuple(RoadClass(name, _speed_kmh(name, speeds[numbers == number])) for number, name in enumerate(distinct, 1)),
+        numbers,
     )
-    return classes, numbers
 
 
 def _bins(speeds: np.ndarray) -> list[int]:
-    """Return the number of each speed's bin, from 1; 0 where the speed is NaN or not above 0."""
+    """Return the number of each speed's bin, from 1, or 0 for speeds that are not above 0."""
     is_speed = np.isfinite(speeds) & (speeds > 0)
     return np.where(is_speed, np.ceil(np.where(is_speed, speeds, 0) / BIN_KMH), 0).clip(max=BINS).astype(int).tolist()
 
@@ -110,8 +102,9 @@ def _bin_name(number: int) -> str:
     return f"over {lowest} km/h" if number == BINS else f"{lowest}-{highest} km/h"
 
 
-def _speed_kmh(name: str, speeds: np.ndarray | None) -> float:
-    known = speeds[np.isfinite(speeds) & (speeds > 0)] if speeds is not None else np.empty(0)
+def _speed_kmh(name: str, speeds: np.ndarray) -> float:
+    """Return the median of those speeds that are known, or the default of the class."""
+    known = speeds[np.isfinite(speeds) & (speeds > 0)]
     return round(float(np.clip(np.median(known) if known.size else usual_kmh(name), SLOWEST_KMH, FASTEST_KMH)), 1)
 
 
@@ -121,17 +114,17 @@ def usual_kmh(name: str) -> float:
 
 
 def to_document(classes: Sequence[RoadClass]) -> list[dict[str, object]]:
-    """Return classes as JSON to store in a file; see `from_document`."""
-    return [{"name": each.name, "speed_kmh": each.speed_kmh} for each in classes]
+    """Return classes as JSON types; see `from_document`."""
+    return [asdict(road_class) for road_class in classes]
 
 
-def from_document(document: list[dict[str, object]]) -> tuple[RoadClass, ...]:
-    """Return the classes in a file's JSON; see `to_document`.
+def from_document(document: list[dict[str, Any]]) -> tuple[RoadClass, ...]:
+    """Return the classes that `to_document` described.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        It holds something else.
+        The document holds something else.
     """
     classes = tuple(RoadClass(str(each["name"]), float(each["speed_kmh"])) for each in document)
     if not all(each.name and math.isfinite(each.speed_kmh) and each.speed_kmh > 0 for each in classes):

@@ -1,4 +1,4 @@
-"""Road rasters: a mask or a probability, in memory or in a file, read by strips of rows.
+"""Road rasters: a mask, a probability, or class numbers, in memory or in a file, read by strips of rows.
 
 Scope: what a file's numbers mean, and nodata. Independent of lines and maps. Nothing as large as the image is kept.
 """
@@ -17,12 +17,15 @@ from rasterio.windows import Window
 
 from ..errors import ImageryError
 from .grid import Grid, grid_of
-from .pixel_codes import reaches
+from .pixel_codes import CERTAIN, NO_DATA, reaches
 from .road_classes import CLASSES_TAG, RoadClass, from_document
 
 _STRIP_PX = 1 << 22
-# Strips begin at multiples of so many rows, in which masks of a bit per pixel are written.
+# Strips begin at multiples of this, because masks of a bit per pixel are written by 8 rows.
 STRIP_MULTIPLE = 8
+# How far apart, in pixels, corners of equal grids may be.
+_SAME_PX = 0.01
+_CLASSES_REMEDY = "Give the raster of classes that Segment roads wrote along with this mask or probability."
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class RoadRaster:
     height, width : int
         Size in pixels.
     read : callable
-        Takes a first row and a number of rows; returns road, bool, or its probability from 0 to 1, float32, and where
-        there are data, bool: two arrays (rows, width).
+        From a first row and a number of rows to road, bool, or its probability from 0 to 1, float32, and to which
+        pixels have data, bool: (rows, width) each.
     threshold : float, optional
         Probability from which a pixel is road; None for a mask.
     strip_rows : int
@@ -49,29 +52,23 @@ class RoadRaster:
     strip_rows: int = 0
 
     def strips(self) -> Iterator[tuple[int, int]]:
-        """Yield first row and number of rows of each strip; first rows are multiples of 8."""
+        """Yield the first row and number of rows of each strip; first rows are multiples of 8."""
         return strips_of(self.height, self.width, self.strip_rows)
 
-    def road(self, values: np.ndarray, known: np.ndarray, share: float = 1.0) -> np.ndarray:
-        """Return which pixels are road.
+    def road(self, values: np.ndarray, known: np.ndarray, fraction: float = 1.0) -> np.ndarray:
+        """Return which pixels are road: (rows, width), bool.
 
         Parameters
         ----------
-        values : ndarray (rows, width), bool or float32
+        values, known : ndarray (rows, width), bool or float32, and bool
             As `read` returns them.
-        known : ndarray (rows, width), bool
-            As `read` returns it.
-        share : float
+        fraction : float
             Of the threshold, for the lower one of hysteresis; a mask has none.
-
-        Returns
-        -------
-        ndarray (rows, width), bool
         """
-        return known & (values if self.threshold is None else reaches(values, self.threshold * share))
+        return known & (values if self.threshold is None else reaches(values, self.threshold * fraction))
 
     def extremes(self) -> tuple[float, float]:
-        """Return the lowest and the highest probability; NaN without data."""
+        """Return the lowest and the highest probability, or NaN without data."""
         lowest = highest = np.float32(np.nan)
         for strip in self.strips():
             values, known = self.read(*strip)
@@ -95,20 +92,7 @@ class RoadRaster:
 
 
 def strips_of(height: int, width: int, strip_rows: int = 0) -> Iterator[tuple[int, int]]:
-    """Divide an image into strips.
-
-    Parameters
-    ----------
-    height, width : int
-        Size of the image in pixels.
-    strip_rows : int
-        See `RoadRaster`.
-
-    Yields
-    ------
-    first_row, count : int
-        First row and number of rows.
-    """
+    """Yield the first row and number of rows of the strips of an image; for `strip_rows` see `RoadRaster`."""
     rows = strip_rows or max(1, _STRIP_PX // width // STRIP_MULTIPLE) * STRIP_MULTIPLE
     for first_row in range(0, height, rows):
         yield first_row, min(rows, height - first_row)
@@ -117,25 +101,19 @@ def strips_of(height: int, width: int, strip_rows: int = 0) -> Iterator[tuple[in
 def pixels_at(
     points: np.ndarray, height: int, width: int, read: Callable[[int, int], np.ndarray], strip_rows: int = 0
 ) -> np.ndarray:
-    """Return the values of the pixels nearest to points; those of the border for points beyond it.
+    """Return the values of the pixels nearest to points, also beyond the border: (n,), same dtype as `read` returns.
 
     Parameters
     ----------
     points : ndarray (n, 2), float64
-        Column and row, of pixel centers at whole numbers.
+        Column and row; pixel centers are whole numbers.
     height, width : int
         Size of the image in pixels.
     read : callable
-        Takes a first row and a number of rows; returns values (rows, width), any dtype. Only strips with points are
-        read.
-    strip_rows : int
-        See `RoadRaster`.
-
-    Returns
-    -------
-    ndarray (n,), same dtype as what is read
+        From a first row and a number of rows to values: (rows, width), any dtype. Only strips with points are read.
     """
     columns, rows = np.clip(np.rint(points).astype(np.int64), 0, (width - 1, height - 1)).T
+    # In the order of their rows the points of a strip are a run, and each strip is read once.
     order = np.argsort(rows, kind="stable")
     parts = []
     for first_row, count in strips_of(height, width, strip_rows):
@@ -143,61 +121,64 @@ def pixels_at(
         if first < last:
             chosen = order[first:last]
             parts.append(read(first_row, count)[rows[chosen] - first_row, columns[chosen]])
-    found = np.concatenate(parts) if parts else np.zeros(0)
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return found[back]
+    values = np.concatenate(parts) if parts else np.zeros(0)
+    in_order_of_points = np.empty_like(values)
+    in_order_of_points[order] = values
+    return in_order_of_points
 
 
-def array_raster(road: np.ndarray, known: np.ndarray, **options: float) -> RoadRaster:
-    """Wrap arrays in memory as a road raster.
+def array_raster(
+    road: np.ndarray, known: np.ndarray, threshold: Optional[float] = None, strip_rows: int = 0
+) -> RoadRaster:
+    """Wrap a mask or probability in memory as a road raster.
 
     Parameters
     ----------
     road : ndarray (height, width), bool or float32
-        A mask, or a probability from 0 to 1.
     known : ndarray (height, width), bool
         Where there are data.
-    **options : float
-        Further fields of `RoadRaster`.
+    threshold, strip_rows
+        See `RoadRaster`.
     """
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         rows = slice(first_row, first_row + count)
         return road[rows], known[rows]
 
-    return RoadRaster(*road.shape, read, **options)
+    return RoadRaster(road.shape[0], road.shape[1], read, threshold, strip_rows)
 
 
-def byte_raster(probability: np.ndarray, certain: int, no_data: int, threshold: float) -> RoadRaster:
-    """Wrap probability bytes in memory as a road raster.
+def byte_raster(probability: np.ndarray, threshold: float) -> RoadRaster:
+    """Wrap probability bytes in memory, (height, width), uint8, as a road raster; see `pixel_codes.to_byte`.
 
     Parameters
     ----------
-    probability : ndarray (height, width), uint8
-    certain, no_data : int
-        The bytes for 1 and for no data; 0 is 0.
     threshold : float
         Probability from which a pixel is road.
     """
 
     def read(first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
         values = probability[first_row : first_row + count]
-        return values / np.float32(certain), values != no_data
+        return values / np.float32(CERTAIN), values != NO_DATA
 
-    return RoadRaster(*probability.shape, read, threshold)
+    return RoadRaster(probability.shape[0], probability.shape[1], read, threshold)
 
 
 def band_raster(dataset: DatasetReader, threshold: float) -> RoadRaster:
     """Open a raster's first band as a road raster.
 
-    Floating-point numbers, and integers with a scale, are probabilities; all else is a mask, with road above 0. In a
-    mask that has nothing but road and nodata, nodata means background.
+    Floating-point numbers, and integers with a scale, are probabilities; anything else is a mask, with road above 0. In
+    a mask that has only road and nodata, nodata means background.
+
+    Parameters
+    ----------
+    threshold : float
+        Probability from which a pixel is road.
 
     Raises
     ------
     ImageryError
-        There are no data anywhere; or, when it is read, numbers that are no probabilities.
+        There are no data; or, when it is read, numbers that are not probabilities.
     """
     scale, offset = np.float32(dataset.scales[0]), np.float32(dataset.offsets[0])
     is_mask = not np.issubdtype(np.dtype(dataset.dtypes[0]), np.floating) and scale == 1
@@ -230,7 +211,7 @@ def _with_background(mask: RoadRaster, name: str) -> RoadRaster:
         road, known = mask.read(*strip)
         if (known & ~road).any():
             return mask
-        has_road |= known.any()
+        has_road |= bool(known.any())
     if not has_road:
         raise _empty(name)
 
@@ -248,11 +229,6 @@ def _empty(name: str) -> ImageryError:
 def read_rows(dataset: DatasetReader, first_row: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Read rows of the first band.
 
-    Parameters
-    ----------
-    first_row, count : int
-        First row and number of rows.
-
     Returns
     -------
     values : ndarray (rows, width), dtype of the dataset
@@ -266,30 +242,25 @@ def read_rows(dataset: DatasetReader, first_row: int, count: int) -> tuple[np.nd
     return values, dataset.read_masks(1, window=window) > 0
 
 
-def _check_probability(seen: np.ndarray, name: str) -> None:
-    if seen.size and not (seen.min() >= -1e-3 and seen.max() <= 1 + 1e-3):
+def _check_probability(values: np.ndarray, name: str) -> None:
+    if values.size and not (values.min() >= -1e-3 and values.max() <= 1 + 1e-3):
         raise ImageryError(
-            f"{name} holds numbers from {seen.min():g} to {seen.max():g}, which are no probabilities.",
+            f"{name} holds numbers from {values.min():g} to {values.max():g}, which are no probabilities.",
             "Give a probability from 0 to 1, or a mask of whole numbers.",
         )
 
 
-# How far apart, in pixels, corners of equal grids may be.
-_SAME_PX = 0.01
-_REMEDY = "Give the raster of classes that Segment roads wrote along with this mask or probability."
-
-
 @dataclass(frozen=True)
 class ClassRaster:
-    """A raster of class numbers.
+    """A raster of road class numbers.
 
     Parameters
     ----------
     height, width : int
         Size in pixels.
     read : callable
-        Takes a first row and a number of rows; returns class numbers, (rows, width), an integer type, from 1. Any other
-        number means that the class is unknown.
+        From a first row and a number of rows to class numbers, (rows, width), an integer type, from 1. Any other number
+        means that the class is unknown.
     """
 
     height: int
@@ -300,11 +271,12 @@ class ClassRaster:
 
 def class_array(numbers: np.ndarray, classes: tuple[RoadClass, ...]) -> ClassRaster:
     """Wrap class numbers in memory, (height, width), uint8, as a raster."""
-    return ClassRaster(*numbers.shape, lambda first_row, count: numbers[first_row : first_row + count], classes)
+    height, width = numbers.shape
+    return ClassRaster(height, width, lambda first_row, count: numbers[first_row : first_row + count], classes)
 
 
 def class_band(dataset: DatasetReader, grid: Grid, of: str) -> ClassRaster:
-    """Open a raster's first band as class numbers, to be read by strips.
+    """Open a raster's first band as class numbers.
 
     Parameters
     ----------
@@ -316,12 +288,12 @@ def class_band(dataset: DatasetReader, grid: Grid, of: str) -> ClassRaster:
     Raises
     ------
     ImageryError
-        It is on another grid, or lacks the names and speeds of classes; or, when it is read, it holds numbers that are
-        no classes.
+        It is on another grid, lacks the names and speeds of classes, or, when it is read, holds numbers that are not
+        classes.
     """
     name, classes = dataset.name, _tagged_classes(dataset)
     if not _is_same(grid_of(dataset), grid):
-        raise ImageryError(f"{name} and {of} are not on the same grid.", _REMEDY)
+        raise ImageryError(f"{name} and {of} are not on the same grid.", _CLASSES_REMEDY)
 
     def read(first_row: int, count: int) -> np.ndarray:
         values, known = read_rows(dataset, first_row, count)
@@ -329,7 +301,7 @@ def class_band(dataset: DatasetReader, grid: Grid, of: str) -> ClassRaster:
         if numbers.size and not (numbers.min() >= 0 and numbers.max() <= len(classes)):
             raise ImageryError(
                 f"{name} holds numbers from {numbers.min()} to {numbers.max()}, but has {len(classes)} classes.",
-                _REMEDY,
+                _CLASSES_REMEDY,
             )
         return numbers
 
@@ -341,10 +313,10 @@ def _tagged_classes(dataset: DatasetReader) -> tuple[RoadClass, ...]:
         classes = from_document(json.loads(dataset.tags()[CLASSES_TAG]))
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise ImageryError(
-            f"{dataset.name} has no names and speeds of road classes (in its tag {CLASSES_TAG}).", _REMEDY
+            f"{dataset.name} has no names and speeds of road classes (in its tag {CLASSES_TAG}).", _CLASSES_REMEDY
         ) from error
     if not classes or not np.issubdtype(np.dtype(dataset.dtypes[0]), np.integer):
-        raise ImageryError(f"{dataset.name} holds no numbers of road classes.", _REMEDY)
+        raise ImageryError(f"{dataset.name} holds no numbers of road classes.", _CLASSES_REMEDY)
     return classes
 
 

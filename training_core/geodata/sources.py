@@ -1,6 +1,6 @@
-"""Sources: the name of a raster or vector layer as users give it, and whether that can be opened at all.
+"""Inputs as users give them: which rasters a file, folder or pattern means, and whether a source can be opened.
 
-Scope: paths and addresses as QGIS and GDAL write them. Independent of formats and of what is in a file.
+Scope: paths and addresses as QGIS and GDAL write them. Independent of what is in a file.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from ..system.outputs import files_in
 
 # What QGIS appends to a file's path, such as "roads.gpkg|layername=roads|subset=lanes > 1".
 QGIS_PART = re.compile(r"\|(layername|layerid|subset|geometrytype|option:[^=|]*|uniqueGeometryType)=", re.IGNORECASE)
-# GDAL's name of standard input, from which a worker hears of its client.
+# GDAL's name of standard input, which a worker needs to follow its client.
 _STANDARD_INPUT = "/vsistdin"
 
 
 def source_name(source: str) -> str:
-    """Return the file name of a source, such as `roads.gpkg|layername=roads`, to be shown: without passwords."""
+    """Return the file name of a source such as `roads.gpkg|layername=roads` for messages, without passwords."""
     return Path(QGIS_PART.split(without_passwords(source))[0]).name
 
 
 def require_openable(source: str, name: str, error_type: type[RoadSegError]) -> None:
-    """Check that a source is nothing that cannot be opened, or that would be waited for without end.
+    """Check that opening a source does not fail in GDAL's encoding or wait forever.
 
     Parameters
     ----------
     source : str
-        A path, or whatever else GDAL opens. That it is there is not checked.
+        A path, or anything else that GDAL opens. It need not exist.
     name : str
         The source as messages name it.
     error_type : type
@@ -45,7 +45,7 @@ def require_openable(source: str, name: str, error_type: type[RoadSegError]) -> 
     Raises
     ------
     RoadSegError
-        Of that type: the name cannot be passed to GDAL, or stands for a pipe, a socket or a device.
+        Of that type: GDAL cannot take the name, or it stands for a pipe, a socket or a device.
     """
     try:
         source.encode()
@@ -60,7 +60,7 @@ def require_openable(source: str, name: str, error_type: type[RoadSegError]) -> 
 
 
 def _is_stream(path: str) -> bool:
-    """Whether a path is there and is neither a file nor a folder."""
+    """Whether a path exists and is neither a file nor a folder."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -69,70 +69,63 @@ def _is_stream(path: str) -> bool:
 
 
 def expand(inputs: Iterable[str]) -> tuple[str, ...]:
-    """Return the rasters that the inputs name, each once: folders and glob patterns expanded, all else as given.
+    """Return the rasters that inputs name, each once and in order: folders and glob patterns are expanded.
 
     A file whose name looks like a pattern is that file. The matches of a pattern are sorted; `**` also matches
-    folders below folders.
+    subfolders.
 
     Parameters
     ----------
     inputs : iterable of str
-        Files, folders, patterns, and whatever else GDAL opens, such as addresses.
-
-    Returns
-    -------
-    tuple of str
-        In the order of the inputs.
+        Files, folders, patterns, and anything else that GDAL opens, such as addresses.
 
     Raises
     ------
     ImageryError
         A folder holds no raster, or a pattern matches no file.
     """
-    found: dict[str, None] = {}
-    for given in inputs:
-        found.update(dict.fromkeys(_rasters_of(given)))
-    return tuple(found)
+    return tuple(dict.fromkeys(raster for source in inputs for raster in _rasters_of(source)))
 
 
-def _rasters_of(given: str) -> list[str]:
-    if os.path.isdir(given):
-        return rasters_in(given)
-    is_remote = "://" in given or given.startswith("/vsi")
-    if is_remote or os.path.exists(given) or not glob.has_magic(given):
-        return [given]
-    matches = sorted(filter(os.path.isfile, glob.iglob(given, recursive=True)))
+def _rasters_of(source: str) -> list[str]:
+    if os.path.isdir(source):
+        return rasters_in(source)
+    is_remote = "://" in source or source.startswith("/vsi")
+    if is_remote or os.path.exists(source) or not glob.has_magic(source):
+        return [source]
+    matches = sorted(filter(os.path.isfile, glob.iglob(source, recursive=True)))
     if not matches:
-        raise ImageryError(f"No file matches the pattern {given}.", "Check its folder and its ending.")
+        raise ImageryError(f"No file matches the pattern {source}.", "Check its folder and its ending.")
     return matches
 
 
 def rasters_in(folder: str) -> list[str]:
-    """Return the rasters in a folder that GDAL opens, sorted by name; folders within it are not searched.
+    """Return the rasters in a folder that GDAL opens, sorted by name; subfolders are not searched.
 
-    What belongs to another raster of the folder is left out: overviews, masks, the tiles of a virtual mosaic. A
-    damaged file counts as a raster if one with the same ending is intact, so that reading it fails by name. A folder
-    that is one raster itself, as some formats have it, is returned as it is.
+    Parts of another raster are left out: overviews, masks, the tiles of a virtual mosaic. A damaged file counts as a
+    raster if one with the same ending is intact, so that reading it fails by name. A folder that is one raster, as in
+    some formats, is returned as it is.
 
     Raises
     ------
     ImageryError
-        There is no raster.
+        It holds no raster.
     """
     if _parts(folder):
         return [folder]
     files = sorted(entry.path for entry in os.scandir(folder) if entry.is_file() and not entry.name.startswith("."))
     parts = {path: _parts(path) for path in files}
-    belonging = {part for path, each in parts.items() for part in each if part != os.path.abspath(path)}
-    endings = {os.path.splitext(path)[1] for path in files if parts[path] and os.path.abspath(path) not in belonging}
-    found = [path for path in files if os.path.splitext(path)[1] in endings and os.path.abspath(path) not in belonging]
-    if not found:
+    belonging = {part for path in files for part in parts[path] if part != os.path.abspath(path)}
+    single = [path for path in files if os.path.abspath(path) not in belonging]
+    endings = {os.path.splitext(path)[1] for path in single if parts[path]}
+    rasters = [path for path in single if os.path.splitext(path)[1] in endings]
+    if not rasters:
         raise ImageryError(f"The folder {folder} holds no raster that GDAL opens.", "Give a folder with rasters.")
-    return found
+    return rasters
 
 
 def _parts(path: str) -> set[str]:
-    """Return the absolute paths of the files that make up a raster; none where GDAL opens none there."""
+    """Return the absolute paths of the files of a raster, or nothing if GDAL cannot open it."""
     try:
         require_openable(path, path, ImageryError)
         with warnings.catch_warnings():
@@ -144,30 +137,22 @@ def _parts(path: str) -> set[str]:
 
 
 def with_sources(rasters: Iterable[str]) -> tuple[str, ...]:
-    """Return rasters with the files that they are made of, such as the images of a virtual mosaic, and theirs.
+    """Return rasters and the files that they are made of, such as the images of a virtual mosaic, each once.
 
-    Parameters
-    ----------
-    rasters : iterable of str
-        One that cannot be opened, or an empty one, stands for itself.
-
-    Returns
-    -------
-    tuple of str
-        Each once.
+    One that cannot be opened stands for itself; empty names are skipped.
     """
-    given = set(filter(None, rasters))
-    found: dict[str, None] = {}
-    waiting = list(given)
+    named = set(filter(None, rasters))
+    files: dict[str, None] = {}
+    waiting = list(named)
     while waiting:
         path = waiting.pop()
-        if path in found:
+        if path in files:
             continue
-        found[path] = None
-        # Only virtual rasters are made of others; to open each of thousands of tiles as any would take long.
-        if (os.path.isfile(path) or os.path.isdir(path)) and (path in given or _is_virtual(path)):
+        files[path] = None
+        # Only a virtual raster has parts of parts. Trying all drivers on thousands of tiles takes long.
+        if (os.path.isfile(path) or os.path.isdir(path)) and (path in named or _is_virtual(path)):
             waiting += _parts(path)
-    return tuple(found)
+    return tuple(files)
 
 
 def _is_virtual(path: str) -> bool:

@@ -2,24 +2,24 @@
 
 Scope: windows, strides, halos, in pixels. Independent of files and models.
 
-A tile's core is what it contributes; its halo is context that is computed and discarded. A model of stride 32 computes
-the same in a tile as in the whole image if the tile begins at a multiple of 32 and the halo covers the receptive field
-(NIST, Exact Tile-Based Segmentation Inference, 2021). At the raster's edge the halo is clipped, not padded; only the
-right and bottom are padded once, to a multiple of 32, as the whole image would be.
+A tile's core is its part of the result; its halo is context that is computed and discarded. A model of stride 32
+computes the same in a tile as in the whole image if the tile begins at a multiple of 32 and the halo covers the
+receptive field (NIST, Exact Tile-Based Segmentation Inference, 2021). At the raster's edge the halo is clipped, not
+padded; only right and bottom are padded to a multiple of 32, once, as for the whole image.
 
-All tiles of an image have one size, since engines prepare for each new size, which takes as long as a tile or two.
+All tiles of an image have one size, because an engine takes as long to prepare for a new size as for a tile or two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Optional
 
 # The model's stride: sides of its input are multiples of this, for five halvings of the resolution.
 STRIDE_PX = 32
 
-# The default halo, where none was measured: wider ones hardly change a mask.
+# The default halo, if none was measured: wider ones hardly change a mask.
 USUAL_HALO_PX = 128
 
 
@@ -35,7 +35,7 @@ class Tile:
     Parameters
     ----------
     column, row, width, height : int
-        The core: what the tile contributes.
+        The core.
     left, top, right, bottom : int
         The width of the halo on each side.
     """
@@ -73,9 +73,9 @@ class Tile:
 def tile_grid(
     width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]] = None
 ) -> Iterator[Tile]:
-    """Divide a raster into tiles, whose cores cover it without gap or overlap.
+    """Divide a raster into tiles, row by row, whose cores cover it without gap or overlap.
 
-    All tiles with their halos have one size, at most `core_px + 2 * halo` a side: at the raster's edge, where the halo
+    All tiles with their halos have one size, at most `core_px + 2 * halo` a side. At the raster's edge, where the halo
     is clipped, the core is larger.
 
     Parameters
@@ -83,14 +83,9 @@ def tile_grid(
     width, height : int
         The raster's size in pixels.
     core_px, halo : int
-        Largest side of the core of a tile with a halo on all sides, and least width of a halo: pixels, multiples of 32.
+        Largest side of a core with a halo on all sides, and least width of a halo, in pixels: multiples of 32.
     window : tuple of int, optional
         Column, row, width and height of the part to cover; None for all of it.
-
-    Yields
-    ------
-    Tile
-        Row by row.
     """
     column, row, window_width, window_height = window or (0, 0, width, height)
     columns = list(_spans(width, column, column + window_width, core_px, halo))
@@ -102,17 +97,7 @@ def tile_grid(
 def tile_count(
     width: int, height: int, core_px: int, halo: int, window: Optional[tuple[int, int, int, int]] = None
 ) -> int:
-    """Count the tiles that `tile_grid` yields, without making them.
-
-    Parameters
-    ----------
-    width, height : int
-        The raster's size in pixels.
-    core_px, halo : int
-        See `tile_grid`.
-    window : tuple of int, optional
-        See `tile_grid`.
-    """
+    """Count the tiles that `tile_grid` yields for the same arguments, without making them."""
     column, row, window_width, window_height = window or (0, 0, width, height)
     columns, _, _ = _division(*_extent(width, column, column + window_width, halo), core_px, halo)
     rows, _, _ = _division(*_extent(height, row, row + window_height, halo), core_px, halo)
@@ -133,7 +118,7 @@ def _spans(size: int, begin: int, end: int, core_px: int, halo: int) -> Iterator
 
 
 def _extent(size: int, begin: int, end: int, halo: int) -> tuple[int, int]:
-    """Return the start and end of core and halo, as multiples of the stride."""
+    """Return the start and end of core and halo along a side, as multiples of the stride."""
     return max(0, begin - halo) // STRIDE_PX * STRIDE_PX, round_up(min(size, end + halo))
 
 
@@ -144,10 +129,3 @@ def _division(start: int, stop: int, core_px: int, halo: int) -> tuple[int, int,
     count = -(-(stop - start - 2 * halo) // core_px)
     step_px = round_up(-(-(stop - start - 2 * halo) // count))
     return count, step_px + 2 * halo, step_px
-
-
-def overhead(tiles: Iterable[Tile]) -> float:
-    """Return how many pixels tiles read for each pixel of their cores."""
-    tiles = list(tiles)
-    read = sum(tile.read_window[2] * tile.read_window[3] for tile in tiles)
-    return read / sum(tile.width * tile.height for tile in tiles)

@@ -1,6 +1,6 @@
-"""Vector files, read back: GDAL reports no error if the disk is full when it closes a file.
+"""Vector files: layers written, and read back, since GDAL reports no error if a full disk truncates a file.
 
-Scope: whether a file holds all that was to be in it. Independent of what the features mean.
+Scope: formats, and whether a file holds all features. Independent of what the features mean.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ FORMATS = {
 }
 # Older versions of GDAL warn about GeoPackages of version 1.4, which has no advantage here.
 CREATION_OPTIONS = {"GPKG": {"VERSION": "1.3"}, "GeoJSON": {"RFC7946": "YES"}}
-# How far the bounds may be off that GeoJSON rounds, in degrees.
+# How far bounds may be off in GeoJSON, which rounds coordinates, in degrees.
 _ROUNDED_DEGREES = 1e-6
-# What GDAL makes of a layer in a GeoPackage when it closes the file: its spatial index, and triggers, the last of all.
+# What GDAL adds for a layer when it closes a GeoPackage: the spatial index, and triggers, which come last.
 _MADE_AT_CLOSE = (
     "rtree_{0}_geom", "rtree_{0}_geom_insert", "rtree_{0}_geom_delete", "trigger_insert_feature_count_{0}",
     "trigger_delete_feature_count_{0}",
@@ -42,7 +42,7 @@ _MADE_AT_CLOSE = (
 
 @dataclass(frozen=True)
 class Written:
-    """What a layer was to hold: its number of features, and their extent, (4,), float64, or None without any."""
+    """What a layer must hold: its number of features, and their extent, (4,), float64, or None without any."""
 
     count: int
     extent: Optional[np.ndarray]
@@ -54,7 +54,7 @@ def check_vector_output(path: str, layer_count: int = 1) -> None:
     Raises
     ------
     OutputError
-        It is no format that RoadSeg writes, or holds only one layer.
+        RoadSeg does not write this format, or it holds only one layer.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
@@ -70,21 +70,21 @@ def write_layers(
     layers: Mapping[str, geopandas.GeoDataFrame],
     geometry_types: Optional[Mapping[str, str]] = None,
 ) -> None:
-    """Write layers to a file, in the format of its suffix. GeoJSON is written in WGS 84, as its standard requires.
+    """Write layers to a file, in the format of its suffix. GeoJSON is in WGS 84, as its standard requires.
 
     Parameters
     ----------
     path : str or Path
         Replaced if it exists.
     layers : mapping of str to GeoDataFrame
-        The layers by name; more than one only in a GeoPackage.
+        By name; more than one only in a GeoPackage.
     geometry_types : mapping of str to str, optional
         `LineString` or the like, by layer. Without it the features decide, and an empty layer has none.
 
     Raises
     ------
     OutputError
-        The suffix is of no known format, or the file cannot be written whole: it is read back.
+        The suffix is unknown, or the file, read back, is not complete.
     """
     path, types = Path(path), geometry_types or {}
     written = {}
@@ -108,7 +108,7 @@ def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDat
     name : str
         Of the layer.
     parts : iterable of GeoDataFrame
-        With the same columns and CRS; one at least, which may be empty.
+        At least one, with the same columns and CRS; parts may be empty.
     geometry_type : str
         `LineString` or the like.
 
@@ -138,7 +138,7 @@ def write_in_parts(path: str | Path, name: str, parts: Iterable[geopandas.GeoDat
 
 @contextmanager
 def _writing(path: Path, layer_count: int) -> Iterator[str]:
-    """Provide the driver for a file that is to be written anew; what goes wrong within is an OutputError."""
+    """Remove a file, provide the driver to write it, and turn errors within into OutputErrors."""
     check_vector_output(str(path), layer_count)
     if vsi_path(path) != str(path):
         raise OutputError(f"{path} cannot be written: GDAL takes it for an address.", "Choose another folder.")
@@ -155,7 +155,7 @@ def _writing(path: Path, layer_count: int) -> Iterator[str]:
 def _write(
     path: Path, name: str, layer: geopandas.GeoDataFrame, driver: str, geometry_type: Optional[str], append: bool
 ) -> Written:
-    """Write a layer, or append its features, and return what was written."""
+    """Write a layer, or append its features, and return what the file must hold of it."""
     layer = layer.to_crs("EPSG:4326") if driver == "GeoJSON" else layer
     options = CREATION_OPTIONS.get(driver, {})
     pyogrio.write_dataframe(
@@ -165,7 +165,7 @@ def _write(
 
 
 def extent_of(layer: geopandas.GeoDataFrame) -> Optional[np.ndarray]:
-    """Return the extent of a layer, (4,), float64; None where no feature has a shape."""
+    """Return the extent of a layer, (4,), float64, or None if no feature has a shape."""
     return None if layer.geometry.isna().all() or layer.is_empty.all() else layer.total_bounds
 
 
@@ -177,7 +177,7 @@ def check_written(path: Path, driver: str, layers: Mapping[str, Written]) -> Non
     driver : str
         GPKG, GeoJSON or FlatGeobuf.
     layers : mapping of str to Written
-        What was to be written, in the CRS of the file.
+        In the CRS of the file.
 
     Raises
     ------
@@ -189,13 +189,9 @@ def check_written(path: Path, driver: str, layers: Mapping[str, Written]) -> Non
             _has_features(path, name, layer, driver) for name, layer in layers.items()
         )
     except (RuntimeError, ValueError, OSError, sqlite3.Error) as error:  # pyogrio's are RuntimeErrors
-        raise _incomplete(path) from error
+        raise OutputError.incomplete(path) from error
     if not is_whole:
-        raise _incomplete(path)
-
-
-def _incomplete(path: Path) -> OutputError:
-    return OutputError(f"{path} cannot be written whole.", "Make room on the disk, or choose another folder.")
+        raise OutputError.incomplete(path)
 
 
 def _is_closed(path: Path, driver: str, layers: Mapping[str, Written]) -> bool:
@@ -210,7 +206,7 @@ def _is_closed(path: Path, driver: str, layers: Mapping[str, Written]) -> bool:
 
 
 def _is_whole_geopackage(path: Path, layers: Mapping[str, Written]) -> bool:
-    """Whether a GeoPackage has all its pages and, of each layer, all that is made when it is closed."""
+    """Whether a GeoPackage has all its pages and, of each layer, all that closing the file adds."""
     with path.open("rb") as file:
         header = file.read(100)
     page_bytes, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
@@ -228,7 +224,7 @@ def _is_whole_geopackage(path: Path, layers: Mapping[str, Written]) -> bool:
 
 
 def _has_features(path: Path, name: str, layer: Written, driver: str) -> bool:
-    """Whether a layer of a file has as many features as it should, and the same extent."""
+    """Whether a layer of a file has the right number of features and the right extent."""
     rounded = driver == "GeoJSON"
     _, bounds = pyogrio.read_bounds(path, layer=None if rounded else name)
     if bounds.shape[1] != layer.count or layer.extent is None:

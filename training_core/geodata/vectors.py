@@ -1,4 +1,4 @@
-"""Vector layers in files: reading and checking drawn roads and areas, writing road networks.
+"""Vector layers read from files and checked: drawn roads, areas, points.
 
 Scope: formats, layers within files, CRS, geometry types, fields. Independent of what the features mean.
 """
@@ -6,6 +6,7 @@ Scope: formats, layers within files, CRS, geometry types, fields. Independent of
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import geopandas
 import numpy as np
@@ -25,10 +26,9 @@ _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
 
 
 def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
-    """Return a vector layer, flat, all of it on Earth, and without features that have no geometry.
+    """Return a vector layer, flat, all of it on Earth, without features that have no geometry.
 
-    All layers that come in are read here, so no NaN or infinite coordinate, nor one outside the area of the layer's
-    CRS, reaches GEOS or PROJ later on.
+    All input layers are read here, so GEOS and PROJ never meet NaN, infinity or a coordinate outside the layer's CRS.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
     Raises
     ------
     LabelError
-        The file or layer cannot be read, has no CRS or no feature with a geometry, a coordinate of it is of no place on
-        Earth, or a polygon crosses itself far more often than a drawn one.
+        The layer cannot be read, has no CRS or no feature with a geometry, has a coordinate that is not on Earth, or a
+        polygon that crosses itself far more often than a drawn one.
     """
     require_openable(path, f"The {purpose} ({path})", LabelError)
     try:
@@ -74,18 +74,12 @@ def read_layer(path: str, purpose: str) -> geopandas.GeoDataFrame:
 
 
 def refuse_tangles(shapes: np.ndarray, path: str, purpose: str) -> None:
-    """Check that no shape of a layer crosses itself far more often than a drawn one; see `check_crossings`.
-
-    Parameters
-    ----------
-    shapes : ndarray (n,), object
-    path, purpose : str
-        As for `read_layer`.
+    """Check that no shape of a layer, (n,), object, crosses itself far more often than a drawn one.
 
     Raises
     ------
     LabelError
-        One does.
+        One does; see `check_crossings`.
     """
     try:
         check_crossings(shapes)
@@ -97,7 +91,7 @@ def refuse_tangles(shapes: np.ndarray, path: str, purpose: str) -> None:
 
 
 def _check_places(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> None:
-    """Raise LabelError where any vertex of a layer is of no place on Earth."""
+    """Raise LabelError where a vertex of a layer is not on Earth."""
     points, owner = shapely.get_coordinates(layer.geometry.to_numpy(), return_index=True)
     is_number = np.isfinite(points).all(axis=1)
     if not is_number.all():
@@ -128,7 +122,7 @@ def _check_places(layer: geopandas.GeoDataFrame, path: str, purpose: str) -> Non
 
 
 def _words(points: np.ndarray, chosen: np.ndarray) -> str:
-    """Return the first of the chosen points as '(x, y)'."""
+    """Return the first of the chosen points as '(x, y)', for messages."""
     x, y = points[chosen][0]
     return f"({x:.10g}, {y:.10g})"
 
@@ -149,9 +143,7 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
     Parameters
     ----------
     allowed : tuple of str
-        Of `points`, `lines` and `polygons`; multipart ones are included.
-    path, purpose : str
-        As for `read_layer`.
+        Of `points`, `lines` and `polygons`, each including its multipart type.
 
     Raises
     ------
@@ -162,21 +154,14 @@ def require_geometry(layer: geopandas.GeoDataFrame, allowed: tuple[str, ...], pa
     fits = np.isin(shapely.get_dimensions(shapes), [_DIMENSION_NAMES[name] for name in allowed])
     fits &= layer.geom_type.to_numpy() != "GeometryCollection"
     if not fits.all():
-        found = ", ".join(sorted(set(layer.geom_type[~fits])))
+        other = ", ".join(sorted(set(layer.geom_type[~fits])))
         raise LabelError(
-            f"The {purpose} ({path}) must be {' or '.join(allowed)}, but it holds {found}.", "Choose another layer."
+            f"The {purpose} ({path}) must be {' or '.join(allowed)}, but it holds {other}.", "Choose another layer."
         )
 
 
 def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: str, purpose: str) -> None:
-    """Check that a layer has some fields.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Names of the fields; empty ones are passed over.
-    path, purpose : str
-        As for `read_layer`.
+    """Check that a layer has fields of some names; empty names are skipped.
 
     Raises
     ------
@@ -185,19 +170,8 @@ def require_fields(layer: geopandas.GeoDataFrame, names: Iterable[str], path: st
     """
     for name in filter(None, names):
         if name not in layer.columns:
-            have = ", ".join(str(each) for each in layer.columns if each != layer.geometry.name)
-            raise LabelError(f"The {purpose} ({path}) have no field {name!r}.", f"They have: {have or 'no fields'}.")
-
-
-def read_area(path: str) -> geopandas.GeoDataFrame:
-    """Return the polygons of an area of interest.
-
-    Raises
-    ------
-    LabelError
-        See `read_layer` and `require_geometry`.
-    """
-    return read_polygons(path, "area of interest")
+            fields = ", ".join(str(field) for field in layer.columns if field != layer.geometry.name)
+            raise LabelError(f"The {purpose} ({path}) have no field {name!r}.", f"They have: {fields or 'no fields'}.")
 
 
 def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:
@@ -213,32 +187,30 @@ def read_polygons(path: str, purpose: str) -> geopandas.GeoDataFrame:
     return area
 
 
+read_area = partial(read_polygons, purpose="area of interest")
+
+
 # The geometry column of a GeoPackage.
 _GEOMETRY = "geom"
 
 
 def carried_fields(layer: geopandas.GeoDataFrame, made: Iterable[str]) -> dict[str, str]:
-    """Return the fields of a layer to carry over to an output, by their names there.
+    """Return the fields of a layer to carry over to an output: the layer's names by the output's, in order.
 
-    A GeoPackage tells no upper from lower case, and has a column `geom` of its own: the second of `Name` and `name`
-    becomes `name_2`, and a field `geom` becomes `geom_2`.
+    A GeoPackage ignores case and has a column `geom` of its own. So the second of `Name` and `name` becomes `name_2`,
+    and a field `geom` becomes `geom_2`.
 
     Parameters
     ----------
     made : iterable of str
         Lower-case names of the output's own columns; fields with these names are left out.
-
-    Returns
-    -------
-    dict of str to str
-        The layer's names by the output's, in the order of the layer.
     """
     left_out = {*made, "fid"}
-    own = [str(name) for name in layer.columns if name != layer.geometry.name and name.lower() not in left_out]
-    taken = {*left_out, _GEOMETRY, *(name.lower() for name in own)}
+    fields = [str(name) for name in layer.columns if name != layer.geometry.name and name.lower() not in left_out]
+    taken = {*left_out, _GEOMETRY, *(name.lower() for name in fields)}
     carried: dict[str, str] = {}
     used: set[str] = set()
-    for name in own:
+    for name in fields:
         free = name
         if name.lower() == _GEOMETRY or name.lower() in used:
             number = 2

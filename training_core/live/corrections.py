@@ -23,7 +23,7 @@ from shapely.geometry.base import BaseGeometry
 from ..events import Reporter
 from ..extraction.road_extraction import TracedRoads, trace_roads
 from ..geodata.grid import Grid
-from ..geodata.pixel_codes import CERTAIN, NO_DATA, reaches
+from ..geodata.pixel_codes import reaches
 from ..geodata.road_raster import byte_raster
 from ..jobs import NetworkOptions
 from ..networks.link_prediction import CONNECTED
@@ -85,7 +85,7 @@ def correct(
     near = _nearest(road, column, row, aim_px)
     traced = None
     if mask.any():
-        raster = byte_raster(probability, CERTAIN, NO_DATA, threshold)
+        raster = byte_raster(probability, threshold)
         traced = trace_roads(raster, grid.pixel_m, _OPTIONS, Reporter())
     if near is not None:
         piece = _piece(road, near, traced, grid)

@@ -11,7 +11,6 @@ import numpy as np
 from ..errors import JobError
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..geodata.road_raster import byte_raster
 from ..jobs import SuggestLabels
 from ..labels.patch_selection import suggest
@@ -38,7 +37,7 @@ def uncertain_places(probability: np.ndarray, labeled: np.ndarray, grid: Grid) -
     list of list of float
         At most PLACES of (x, y), in the grid's CRS.
     """
-    raster, silent = byte_raster(probability, CERTAIN, NO_DATA, _HALF), Reporter()
+    raster, silent = byte_raster(probability, _HALF), Reporter()
     try:
         blocks = measure_blocks(
             raster, grid.pixel_m, PATCH_M, lambda first, count: labeled[first : first + count], silent

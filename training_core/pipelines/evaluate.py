@@ -21,7 +21,7 @@ from ..events import Reporter
 from ..geodata.grid import Grid
 from ..geodata.model_input import open_for_model
 from ..geodata.pixel_codes import IGNORE, NO_DATA, ROAD, reaches
-from ..geodata.rasterize import burn_area, limit_to
+from ..geodata.rasterize import burn_shapes, limit_to
 from ..geodata.rasters import Image
 from ..geodata.sources import source_name, with_sources
 from ..geodata.tiling import tile_grid
@@ -203,7 +203,7 @@ def _areas(drawing: Drawing, grid: Grid, labels: Labels) -> Iterator[tuple[int, 
             continue
         column, row, width, height = window
         top, left = row - labels.row, column - labels.column
-        yield number, (slice(top, top + height), slice(left, left + width)), burn_area(grid, shape, window)
+        yield number, (slice(top, top + height), slice(left, left + width)), burn_shapes([shape], grid, window)
 
 
 def _predict_labeled(

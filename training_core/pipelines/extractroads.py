@@ -14,7 +14,7 @@ import numpy as np
 
 from ..events import Reporter
 from ..extraction.road_extraction import extract_network
-from ..geodata.pixel_codes import CERTAIN, NO_DATA
+from ..geodata.pixel_codes import NO_DATA
 from ..geodata.road_raster import ClassRaster, byte_raster, class_array
 from ..geodata.sources import with_sources
 from ..geodata.vectors import read_area
@@ -43,7 +43,7 @@ def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
         pace = partial(seconds_per_px, segmenter)
         reporter.log(describe_work([plan], segmenter.core_px, segmenter.halo, pace))
         probability, classes = _segment(plan, segmenter, staged, reporter.part(0, 0.8))
-        raster = byte_raster(probability, CERTAIN, NO_DATA, segmenter.threshold)
+        raster = byte_raster(probability, segmenter.threshold)
         network = extract_network(raster, plan.grid, job, reporter.part(0.8, 1), classes)
         numbers = write_network(network, layers)
     return {**paths, **wanted.named(), **numbers, "engine": segmenter.engine.name}

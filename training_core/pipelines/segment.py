@@ -6,6 +6,7 @@ written in parallel, by a thread each.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,7 +19,6 @@ from typing import Any
 from ..events import Reporter
 from ..geodata.pixel_codes import NO_DATA, ROAD
 from ..geodata.sources import with_sources
-from ..geodata.tiling import overhead
 from ..geodata.vectors import read_area
 from ..jobs import Segment
 from ..models.model_card import ModelCard
@@ -92,7 +92,7 @@ def _write(plan: ImagePlan, tiles: Iterator[Any], outputs: Outputs, segmenter: S
             for _, tile, prediction in tiles:
                 mask = writer.write(tile, prediction)
                 counts.px += tile.width * tile.height
-                counts.read_px += overhead([tile]) * tile.width * tile.height
+                counts.read_px += math.prod(tile.read_window[2:])
                 counts.known_px += int((mask != NO_DATA).sum())
                 counts.road_px += int((mask == ROAD).sum())
             if counts.known_px == known_before:

@@ -16,7 +16,7 @@ import shapely
 from ..errors import ImageryError
 from ..events import Reporter
 from ..geodata.grid import Grid, grid_of
-from ..geodata.rasterize import burn_area, ground_shapes
+from ..geodata.rasterize import burn_shapes, ground_shapes
 from ..geodata.rasters import open_raster
 from ..geodata.road_raster import band_raster
 from ..geodata.sources import with_sources
@@ -75,4 +75,4 @@ def _burner(labeled: Optional[geopandas.GeoDataFrame], grid: Grid) -> Optional[C
     if labeled is None:
         return None
     shape = shapely.union_all(ground_shapes(labeled, grid))
-    return lambda first_row, count: burn_area(grid, shape, (0, first_row, grid.width, count))
+    return lambda first_row, count: burn_shapes([shape], grid, (0, first_row, grid.width, count))

@@ -26,7 +26,7 @@ from ..errors import JobError, ModelFileError, OutputError
 from ..geodata.geotiff import named_errors
 from ..geodata.grid import Grid, grid_at
 from ..geodata.pixel_codes import NO_DATA
-from ..geodata.rasterize import burn_area
+from ..geodata.rasterize import burn_shapes
 from ..geodata.rasters import Band, open_raster
 from ..geodata.tiling import Tile, tile_grid
 from ..jobs import SegmentOptions
@@ -266,7 +266,7 @@ def _pieces(
     with ViewImage(view, segmenter.card.resolution_m) as image:
         for tile in tiles:
             core = (tile.column, tile.row, tile.width, tile.height)
-            area = None if shape is None else burn_area(image.grid, shape, core)
+            area = None if shape is None else burn_shapes([shape], image.grid, core)
             yield read_piece(tile, image.read, bands, area, name=image.name)
         left_out += image.left_out
 
@@ -300,7 +300,7 @@ def write_block(path: Path, prediction: Prediction, grid: Grid) -> None:
         with rasterio.open(path) as dataset:
             is_whole = np.array_equal(dataset.read(), values)
     if not is_whole:
-        raise OutputError(f"{path} cannot be written whole.", "Make room on the disk, or choose another folder.")
+        raise OutputError.incomplete(path)
 
 
 def read_block(path: str) -> Prediction:

@@ -15,7 +15,6 @@ import numpy as np
 
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..geodata.pixel_codes import CERTAIN, NO_DATA
 from ..geodata.road_classes import from_document
 from ..geodata.road_raster import byte_raster, class_array
 from ..jobs import NetworkOptions
@@ -89,7 +88,7 @@ def _borders(document: dict[str, Any]) -> dict[str, Any]:
     """
     core, grid = Part(**document["core"]), grid_from_document(document["grid"])
     probability, _ = read_best(grid, core, views_of(document))
-    raster = byte_raster(probability, CERTAIN, NO_DATA, document["threshold"])
+    raster = byte_raster(probability, document["threshold"])
     patches = border_patches(raster, core, document["hysteresis"])
     Store(document["folder"]).write(BORDERS, document["key"], ".npz", lambda path: write_patches(path, patches))
     return {"patches": len(patches.is_sure)}
@@ -105,7 +104,7 @@ def _extract(document: dict[str, Any]) -> dict[str, Any]:
     window, core = Part(**document["window"]), Part(**document["core"])
     probability, numbers = read_best(grid, window, views_of(document))
     classes = None if numbers is None else class_array(numbers, from_document(document["classes"]))
-    raster = byte_raster(probability, CERTAIN, NO_DATA, document["threshold"])
+    raster = byte_raster(probability, document["threshold"])
     linked = np.array(document["linked"], dtype=np.int64).reshape(-1, 2)
     options = NetworkOptions(**document["options"])
     roads = extract_part(raster, window, core, part_pixel_m(grid, core), options, Reporter(), classes, linked)

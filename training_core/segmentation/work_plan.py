@@ -21,7 +21,7 @@ from rasterio.io import DatasetReader
 from ..errors import ImageryError, ResourceError
 from ..geodata.grid import MAX_PX, Grid, grid_at, grid_of
 from ..geodata.model_input import ModelInput, find_bands, open_for_model
-from ..geodata.rasterize import burn_area, limit_to
+from ..geodata.rasterize import burn_shapes, limit_to
 from ..geodata.rasters import open_raster
 from ..geodata.tiling import Tile, tile_count, tile_grid
 from .inference import Piece, read_piece
@@ -51,7 +51,7 @@ class Area:
 
     def burn(self, tile: Tile) -> np.ndarray:
         """Return which pixels of a tile's core lie in the area: (height, width), bool."""
-        return burn_area(self._grid, self._shape, (tile.column, tile.row, tile.width, tile.height))
+        return burn_shapes([self._shape], self._grid, (tile.column, tile.row, tile.width, tile.height))
 
 
 @dataclass(frozen=True)

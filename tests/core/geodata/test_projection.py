@@ -9,7 +9,7 @@ from shapely.geometry import LineString, MultiPolygon, box
 
 from tests.core.support.rasters import NORTH_UP, UTM, layer
 from training_core.geodata.grid import Grid
-from training_core.geodata.rasterize import burn_area, ground_shapes, limit_to
+from training_core.geodata.rasterize import burn_shapes, ground_shapes, limit_to
 from training_core.geodata.shapes import projected
 
 GRID = Grid(rasterio.crs.CRS.from_epsg(32633), NORTH_UP, 200, 100)  # near Berlin, 13.4 E 52.5 N
@@ -45,7 +45,7 @@ def test_a_line_that_goes_beyond_the_area_keeps_the_part_at_the_extent():
 def test_the_whole_world_as_area_of_interest_covers_the_image(world):
     window, shape = limit_to(GRID, layer(world, crs=DEGREES))
     assert window == (0, 0, 200, 100)
-    assert burn_area(GRID, shape, window).all()
+    assert burn_shapes([shape], GRID, window).all()
 
 
 @pytest.mark.parametrize("crs", ["EPSG:9518", "EPSG:3857", "EPSG:2263"])

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -6,7 +8,7 @@ from hypothesis import strategies as st
 
 from training_core.geodata.pixel_codes import NO_DATA
 from training_core.geodata.rasters import Band
-from training_core.geodata.tiling import overhead, tile_count, tile_grid
+from training_core.geodata.tiling import tile_count, tile_grid
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import NativeEngine
 from training_core.segmentation.halo import exact_halo_px
@@ -48,6 +50,12 @@ def test_tiles_of_a_window_cover_just_that_in_one_size_which_is_not_too_large(wi
     assert tile_count(width, height, 32 * core, 32 * halo, window) == len(tiles)
     sizes_ = {padded_size(tile.read_window[:1:-1]) for tile in tiles}
     assert len(sizes_) == 1 and max(max(sizes_)) <= 32 * (core + 2 * halo)
+
+
+def overhead(tiles):
+    """Return how many pixels tiles read for each pixel of their cores."""
+    tiles = list(tiles)
+    return sum(math.prod(tile.read_window[2:]) for tile in tiles) / sum(tile.width * tile.height for tile in tiles)
 
 
 def test_overhead_is_what_the_halo_costs():

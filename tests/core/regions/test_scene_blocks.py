@@ -9,7 +9,7 @@ from shapely.geometry import Polygon, box
 
 from tests.core.support.rasters import NORTH_UP, UTM, layer
 from training_core.geodata.grid import Grid
-from training_core.geodata.rasterize import burn_area, burn_shapes, ground_shapes
+from training_core.geodata.rasterize import burn_shapes, ground_shapes
 from training_core.regions.catalog import Scene, SceneBand
 from training_core.regions.mosaic import find_mosaics
 from training_core.regions.scene_blocks import Block, mosaic_area, scene_blocks
@@ -81,7 +81,7 @@ def test_the_part_of_the_area_around_a_block_has_the_same_pixels():
         found = (
             np.ones((block.height, block.width), bool)
             if part is None
-            else burn_area(grid, from_wkb(part), block.window)
+            else burn_shapes([from_wkb(part)], grid, block.window)
         )
         rows, columns = slice(block.row, block.row + block.height), slice(block.column, block.column + block.width)
         np.testing.assert_array_equal(found, whole[rows, columns])

@@ -10,7 +10,7 @@ from rasterio.features import rasterize
 from scipy.ndimage import gaussian_filter
 
 from training_core.geodata.grid import Grid
-from training_core.geodata.pixel_codes import CERTAIN, NO_DATA
+from training_core.geodata.pixel_codes import CERTAIN
 from training_core.geodata.road_raster import RoadRaster, byte_raster
 from training_core.scenes.scene import plan_scene
 
@@ -36,7 +36,7 @@ def city_probability(size_px: int, layout: str, seed: int) -> np.ndarray:
 
 
 def raster_of(probability: np.ndarray, threshold: float = THRESHOLD) -> RoadRaster:
-    return byte_raster(probability, CERTAIN, NO_DATA, threshold)
+    return byte_raster(probability, threshold)
 
 
 def grid_of_size(width: int, height: int) -> Grid:
