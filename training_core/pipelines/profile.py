@@ -40,17 +40,15 @@ from ..models.engines import (
 )
 from ..models.engines import TRAINING as TRAINING_ENGINES
 from ..models.onnx_file import OnnxModel, load_runnable
-from ..profiling.advice import advise
+from ..profiling.advice import advise, trials_of
 from ..profiling.breakdown import Roof, roof_of
 from ..profiling.limits import measure_limits
-from ..profiling.loss_check import time_losses
 from ..profiling.measurement import Measured, measure
 from ..profiling.profile import Advice, Limits, Run
 from ..profiling.profile import Profile as Measurements
-from ..profiling.profile_document import to_document
-from ..profiling.trace_file import write_trace
-from ..profiling.trials import trials_of
-from ..profiling.workload import Workload
+from ..profiling.profile_document import to_document, write_trace
+from ..profiling.subjects import Workload
+from ..profiling.timing import time_losses
 from ..reports.profile_report import write_profile_report
 from ..scenes.scene import SCENE_CRS, make_scene
 from ..system import processor

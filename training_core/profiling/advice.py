@@ -1,27 +1,36 @@
-"""Advice on a profile: what to change, by rules with evidence, the largest estimated gain first.
+"""Advice on a profile: what to change, by rules with evidence, the largest gain first; and trials of it.
 
-Scope: which rules there are, and which of their findings a reader gets. Independent of what each rule looks for
-(`step_rules`, `machine_rules`, `choice_rules`), and of trying it (`trials`).
+Scope: which rules there are, which findings a reader gets, and the order of trials. Independent of what each rule looks
+for (`step_rules`, `machine_rules`), and of how a step is measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Any, Union
 
-from . import choice_rules, machine_rules, step_rules
-from .profile import Advice, Limits, Run
+from ..errors import Cancelled, RoadSegError
+from ..events import Reporter
+from . import machine_rules, step_rules
+from .profile import Advice, Limits, Run, Trial
 from .rule import Context, Rule
 
-# More would not be read. What is left out has the smallest estimates; some places are kept for what has none, since a
-# container's quota can cost more than all that can be estimated.
-MOST, MAX_UNKNOWN = 8, 4
+# Nobody would read more. The smallest estimates are left out; some places are kept for advice without an estimate,
+# since a container's quota can cost more than everything that can be estimated.
+MAX_PIECES, MAX_UNKNOWN = 8, 4
+TURNS = 2
+# Seconds for an image with some of a run's options changed; with none, of the run as it is. For images of another size
+# than the run's, in proportion to their pixels.
+Measure = Callable[[Mapping[str, Any]], float]
 
 
 def advise(runs: Sequence[Run], limits: Limits, engines_at_hand: Iterable[str] = ()) -> tuple[Advice, ...]:
-    """Return advice on the first run of each task, training and inference; the others are what it compares with.
+    """Return advice on the first run of each task, training and inference; the other runs serve for comparison.
 
-    Gains are estimated one by one, by the run's own numbers (Amdahl's law), and do not add up. None is below
-    `rule.MIN_GAIN`, but for those of 0, which are unknown and come last.
+    Gains are estimated one by one from the run's own numbers (Amdahl's law), and do not add up. Gains of 0 are
+    unknown and come last; all others are at least `rule.MIN_GAIN`.
 
     Parameters
     ----------
@@ -33,20 +42,20 @@ def advise(runs: Sequence[Run], limits: Limits, engines_at_hand: Iterable[str] =
     Returns
     -------
     tuple of Advice
-        At most `MOST`, by estimated gain, the largest first.
+        At most `MAX_PIECES`, by estimated gain, the largest first.
     """
     context = Context(tuple(runs), limits, tuple(engines_at_hand))
     main_runs = list({run.what: run for run in reversed(context.runs)}.values())[::-1]
-    # Training and inference run on the same machine, and what applies the same options is the same to do.
-    of_machine = _largest_of_each(lambda piece: piece.rule, _found(machine_rules.RULES, main_runs, context))
-    of_runs = _found(choice_rules.RULES + step_rules.RULES, main_runs, context)
-    found = _largest_of_each(_what_to_do, [*of_machine, *of_runs])
-    unknown = [piece for piece in found if not piece.gain][:MAX_UNKNOWN]
-    estimated = [piece for piece in found if piece.gain][: MOST - len(unknown)]
-    return (*estimated, *unknown[: MOST - len(estimated)])
+    # Training and inference run on the same machine. Advice with the same options asks for the same change.
+    of_machine = _largest_of_each(lambda piece: piece.rule, _findings(machine_rules.RULES, main_runs, context))
+    of_runs = _findings(step_rules.RULES, main_runs, context)
+    findings = _largest_of_each(_change, [*of_machine, *of_runs])
+    unknown = [piece for piece in findings if not piece.gain][:MAX_UNKNOWN]
+    estimated = [piece for piece in findings if piece.gain][: MAX_PIECES - len(unknown)]
+    return (*estimated, *unknown[: MAX_PIECES - len(estimated)])
 
 
-def _found(rules: Sequence[Rule], runs: Sequence[Run], context: Context) -> list[Advice]:
+def _findings(rules: Sequence[Rule], runs: Sequence[Run], context: Context) -> list[Advice]:
     pieces = (rule(run, context) for run in runs for rule in rules)
     return [piece for piece in pieces if piece is not None]
 
@@ -54,10 +63,60 @@ def _found(rules: Sequence[Rule], runs: Sequence[Run], context: Context) -> list
 def _largest_of_each(key: Callable[[Advice], Hashable], pieces: Sequence[Advice]) -> list[Advice]:
     """Return the piece with the largest gain of those with the same key, the largest first."""
     largest: dict[Hashable, Advice] = {}
-    for piece in sorted(pieces, key=lambda each: -each.gain):
+    for piece in sorted(pieces, key=lambda piece: -piece.gain):
         largest.setdefault(key(piece), piece)
     return list(largest.values())
 
 
-def _what_to_do(piece: Advice) -> Hashable:
+def _change(piece: Advice) -> Hashable:
     return piece.run, tuple(sorted(piece.options.items())) or piece.rule
+
+
+def trials_of(
+    advice: Sequence[Advice], measures: Mapping[str, Measure], reporter: Reporter, turns: int = TURNS
+) -> tuple[Advice, ...]:
+    """Try the advice that options apply, each set of options once per run.
+
+    Parameters
+    ----------
+    measures : dict of str to callable
+        By the name of the run, a function that measures it: options changed in, seconds per image out. It raises a
+        RoadSegError where it cannot.
+    turns : int
+        How often it is measured without and with the options, in turns; medians count.
+
+    Returns
+    -------
+    tuple of Advice
+        In the same order, with a trial where there is one. The remedy names the error where a trial failed.
+    """
+    outcomes: dict[tuple[str, str], Union[Trial, RoadSegError]] = {}
+    results = []
+    for number, piece in enumerate(advice):
+        reporter.progress(number / len(advice), f"Trying: {piece.rule}")
+        if piece.options and piece.run in measures:
+            key = (piece.run, repr(sorted(piece.options.items())))
+            if key not in outcomes:
+                outcomes[key] = _try(piece.options, measures[piece.run], reporter, turns)
+            outcome = outcomes[key]
+            if isinstance(outcome, Trial):
+                piece = replace(piece, trial=outcome)
+            else:
+                piece = replace(piece, remedy=f"{piece.remedy} Could not be tried: {outcome}")
+        results.append(piece)
+    return tuple(results)
+
+
+def _try(options: Mapping[str, Any], measure: Measure, reporter: Reporter, turns: int) -> Union[Trial, RoadSegError]:
+    """Return a trial, or the error that prevented it."""
+    times_s: dict[bool, list[float]] = {False: [], True: []}
+    try:
+        for _ in range(turns):
+            for is_changed in (False, True):
+                reporter.check_cancelled()
+                times_s[is_changed].append(measure(options if is_changed else {}))
+    except Cancelled:
+        raise
+    except RoadSegError as error:
+        return error
+    return Trial(median(times_s[False]), median(times_s[True]))

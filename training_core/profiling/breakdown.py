@@ -1,4 +1,4 @@
-"""Breakdown of traced steps: rows by phase, kind of operation, layer and primitive, each with its share of the roof.
+"""Breakdown of traced steps: rows by phase, kind of operation, layer and primitive, each with its fraction of the roof.
 
 The roof of an operation is the roofline model's (Williams et al., 2009): the machine would need at least the time for
 its floating-point operations at the measured peak, and that for its bytes at the measured bandwidth; the longer one
@@ -9,10 +9,10 @@ Scope: numbers of traced steps. Independent of how they were traced and shown.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -54,7 +54,7 @@ _KINDS = {
     ADDITION: ("add", "sum", "mul"),
 }
 INPUT = "input"
-Key = TypeVar("Key")
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,14 @@ class Roof:
     cached_bytes: float
 
     def least_s(self, flop: float, bytes_: float, dtype: str) -> tuple[float, str]:
-        """Return the time that the machine needs at least.
+        """Return the shortest time that the machine can need.
 
         Parameters
         ----------
+        flop : float
+            Floating-point operations.
+        bytes_ : float
+            Memory traffic.
         dtype : str
             Number format of the operations.
 
@@ -153,7 +157,7 @@ class _Sums:
     least_s: float = 0.0
 
     def add(self, piece: Piece, roof: Roof) -> str:
-        """Add a piece; return what bounds it."""
+        """Add a piece; return its bound."""
         self.time_s += piece.duration_s
         if piece.cost is None:
             return ""
@@ -166,49 +170,36 @@ class _Sums:
         return bound
 
 
-class Table:
-    """Rows of a breakdown over several steps.
-
-    Parameters
-    ----------
-    key : callable
-        Gives the row of a piece.
-    """
+class _Table(Generic[Key]):
+    """Rows over several steps; `key` gives the row of a piece."""
 
     def __init__(self, steps: Sequence[TracedStep], key: Callable[[Piece], Key], roof: Roof) -> None:
         self._sums: list[dict[Key, _Sums]] = []
-        self._bounds: dict[Key, Counter[str]] = defaultdict(Counter)
+        self._bound_s: dict[Key, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for step in steps:
             sums: dict[Key, _Sums] = defaultdict(_Sums)
             for piece in step.pieces:
                 bound = sums[key(piece)].add(piece, roof)
                 if bound:
-                    self._bounds[key(piece)][bound] += piece.duration_s
+                    self._bound_s[key(piece)][bound] += piece.duration_s
             self._sums.append(sums)
+        self.keys = list(dict.fromkeys(key for sums in self._sums for key in sums))
         self._is_typical = typical([step.duration_s for step in steps])
 
-    @property
-    def rows(self) -> list[Key]:
-        """The keys of all rows."""
-        return list(dict.fromkeys(key for sums in self._sums for key in sums))
+    def _times_s(self, key: Key) -> np.ndarray:
+        """Return the time of a row in each step, (steps,), float64."""
+        return np.array([sums[key].time_s if key in sums else 0.0 for sums in self._sums])
 
     def time_s(self, key: Key) -> float:
         """Return the time of a row in a typical step."""
         return float(np.mean(self._times_s(key)[self._is_typical]))
 
     def row(self, key: Key, name: str, step_s: float) -> Row:
-        """Return the row of a key.
-
-        Parameters
-        ----------
-        key
-            As the table's function gives it.
-        step_s : float
-            Time of a typical step.
-        """
+        """Return the row of a key, for a typical step of `step_s` seconds."""
         time_s = self.time_s(key)
         first = next((sums[key] for sums in self._sums if key in sums), _Sums())
         has_roof = first.least_s > 0 and time_s > 0
+        bound_s = self._bound_s[key]
         return Row(
             name,
             first.calls,
@@ -218,15 +209,11 @@ class Table:
             first.flop or None,
             first.bytes or None,
             first.least_s / time_s if has_roof else None,
-            self._bounds[key].most_common(1)[0][0] if has_roof else "",
+            max(bound_s, key=bound_s.__getitem__) if has_roof else "",
         )
 
-    def _times_s(self, key: Key) -> np.ndarray:
-        """Return the time of a row in each step, (steps,), float64."""
-        return np.array([sums[key].time_s if key in sums else 0.0 for sums in self._sums])
 
-
-def typical(times_s: Sequence[float]) -> np.ndarray:
+def typical(times_s: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return which steps are typical: the middle half by their time, (steps,), bool.
 
     Means over these add up to the step, as medians of single rows do not.
@@ -236,100 +223,82 @@ def typical(times_s: Sequence[float]) -> np.ndarray:
 
 
 def unaccounted(rows: Iterable[Row], step_s: float) -> Row:
-    """Return the row of what other rows leave of a step."""
+    """Return the row of the time that other rows leave of a step."""
     left_s = step_s - sum(row.time_s for row in rows)
     return Row(UNACCOUNTED, 0, left_s, left_s / step_s)
 
 
-def phase_rows(steps: Sequence[TracedStep], step_s: float, roof: Roof) -> tuple[Row, ...]:
-    """Return a row for each phase, in their order.
+@dataclass(frozen=True)
+class Breakdown:
+    """Traced steps, added up to rows.
 
     Parameters
     ----------
     step_s : float
         Time of a typical step.
+    implementation_of : dict of OperationCost to Implementation
+        What oneDNN or OpenVINO runs for an operation.
     """
-    table = Table(steps, lambda piece: piece.phase, roof)
-    return tuple(table.row(phase, phase, step_s) for phase in table.rows)
 
+    steps: Sequence[TracedStep]
+    step_s: float
+    roof: Roof
+    implementation_of: Mapping[OperationCost, Implementation] = field(default_factory=dict)
 
-def kind_rows(
-    steps: Sequence[TracedStep], step_s: float, roof: Roof, running: Mapping[OperationCost, Implementation]
-) -> tuple[Row, ...]:
-    """Return a row for each kind of operation, the longest first; reorders within convolutions count as reorders.
+    def phases(self) -> tuple[Row, ...]:
+        """Return a row for each phase, in their order."""
+        table = _Table(self.steps, lambda piece: piece.phase, self.roof)
+        return tuple(table.row(phase, phase, self.step_s) for phase in table.keys)
 
-    Parameters
-    ----------
-    step_s : float
-        Time of a typical step.
-    running : dict of OperationCost to Implementation
-        What oneDNN runs for an operation.
-    """
-    table = Table(steps, kind_of, roof)
-    rows = {kind: table.row(kind, kind, step_s) for kind in table.rows}
-    moved_s = sum(
-        running[piece.cost].reorder_s
-        for piece in steps[0].pieces
-        if piece.cost in running and kind_of(piece) == CONVOLUTION
-    )
-    if moved_s and CONVOLUTION in rows:
-        moved_s = min(moved_s, rows[CONVOLUTION].time_s)  # in other steps they took less
-        rows.setdefault(COPY, Row(COPY, 0, 0.0, 0.0))
-        for kind, change_s in ((CONVOLUTION, -moved_s), (COPY, moved_s)):
-            time_s = rows[kind].time_s + change_s
-            rows[kind] = replace(rows[kind], time_s=time_s, share=time_s / step_s)
-    return tuple(sorted(rows.values(), key=lambda row: -row.time_s))
+    def kinds(self) -> tuple[Row, ...]:
+        """Return a row for each kind, the longest first; reorders within convolutions count as reorders."""
+        table = _Table(self.steps, kind_of, self.roof)
+        rows = {kind: table.row(kind, kind, self.step_s) for kind in table.keys}
+        costs = [piece.cost for piece in self.steps[0].pieces if piece.cost and kind_of(piece) == CONVOLUTION]
+        moved_s = sum(self.implementation_of[cost].reorder_s for cost in costs if cost in self.implementation_of)
+        if moved_s and CONVOLUTION in rows:
+            moved_s = min(moved_s, rows[CONVOLUTION].time_s)  # in other steps they took less
+            rows.setdefault(COPY, Row(COPY, 0, 0.0, 0.0))
+            for kind, change_s in ((CONVOLUTION, -moved_s), (COPY, moved_s)):
+                time_s = rows[kind].time_s + change_s
+                rows[kind] = replace(rows[kind], time_s=time_s, share=time_s / self.step_s)
+        return tuple(sorted(rows.values(), key=lambda row: -row.time_s))
 
-
-def layer_rows(steps: Sequence[TracedStep], step_s: float, roof: Roof) -> tuple[LayerRow, ...]:
-    """Return a row for each layer, the longest first.
-
-    Parameters
-    ----------
-    step_s : float
-        Time of a typical step.
-    """
-    table = Table(steps, lambda piece: piece.layer, roof)
-    by_phase = Table(steps, lambda piece: (piece.layer, piece.phase), roof)
-    rows = [
-        LayerRow(
-            **vars(table.row(layer, layer, step_s)),
-            forward_s=by_phase.time_s((layer, FORWARD)),
-            backward_s=by_phase.time_s((layer, BACKWARD)),
-        )
-        for layer in table.rows
-    ]
-    return tuple(sorted(rows, key=lambda row: -row.time_s))
-
-
-def primitive_rows(
-    steps: Sequence[TracedStep], step_s: float, roof: Roof, running: Mapping[OperationCost, Implementation]
-) -> tuple[PrimitiveRow, ...]:
-    """Return a row for all calls of an operation with the same shapes in a phase, the longest first.
-
-    Parameters
-    ----------
-    step_s : float
-        Time of a typical step.
-    running : dict of OperationCost to Implementation
-        What oneDNN runs for an operation.
-    """
-    kinds = {(piece.cost, piece.phase): kind_of(piece) for step in steps for piece in step.pieces if piece.cost}
-    table = Table(steps, lambda piece: (piece.cost, piece.phase), roof)
-    rows = []
-    for cost, phase in table.rows:
-        if cost is None:
-            continue
-        found = running.get(cost, Implementation("", 0.0))
-        row = table.row((cost, phase), cost.name.removeprefix("aten::"), step_s)
-        place = {"kind": kinds[cost, phase], "phase": phase, "shape": cost.shape, "layout": cost.layout}
-        rows.append(
-            PrimitiveRow(
-                **vars(row),
-                **place,
-                dtype=cost.dtype,
-                implementation=found.name,
-                reorder_s=found.reorder_s * row.calls,
+    def layers(self) -> tuple[LayerRow, ...]:
+        """Return a row for each layer, the longest first."""
+        table = _Table(self.steps, lambda piece: piece.layer, self.roof)
+        by_phase = _Table(self.steps, lambda piece: (piece.layer, piece.phase), self.roof)
+        rows = [
+            LayerRow(
+                **vars(table.row(layer, layer, self.step_s)),
+                forward_s=by_phase.time_s((layer, FORWARD)),
+                backward_s=by_phase.time_s((layer, BACKWARD)),
             )
-        )
-    return tuple(sorted(rows, key=lambda row: -row.time_s))
+            for layer in table.keys
+        ]
+        return tuple(sorted(rows, key=lambda row: -row.time_s))
+
+    def primitives(self) -> tuple[PrimitiveRow, ...]:
+        """Return a row for all calls of an operation with the same shapes in a phase, the longest first."""
+        operations = [piece for step in self.steps for piece in step.pieces if piece.cost]
+        kinds = {(piece.cost, piece.phase): kind_of(piece) for piece in operations}
+        table = _Table(self.steps, lambda piece: (piece.cost, piece.phase), self.roof)
+        rows = []
+        for cost, phase in table.keys:
+            if cost is None:
+                continue
+            implementation = self.implementation_of.get(cost, Implementation("", 0.0))
+            row = table.row((cost, phase), cost.name.removeprefix("aten::"), self.step_s)
+            rows.append(
+                PrimitiveRow(
+                    **vars(row),
+                    kind=kinds[cost, phase],
+                    phase=phase,
+                    shape=cost.shape,
+                    layout=cost.layout,
+                    dtype=cost.dtype,
+                    implementation=implementation.name,
+                    reorder_s=implementation.reorder_s * row.calls,
+                )
+            )
+        return tuple(sorted(rows, key=lambda row: -row.time_s))

@@ -1,6 +1,6 @@
-"""What the system counts while steps run: page faults, processor time of this process and of others, busy threads.
+"""Counters of the system while steps run: page faults, processor time of this process and of others, busy threads.
 
-Scope: the process and its threads. Independent of what they compute.
+Scope: the process and its threads. Independent of the computation.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import psutil
 from ..system.thread_times import are_told, ran_ns, thread_ids
 from .profile import Counters, ThreadLoad
 
-# Samples are taken more often than loads are told: the system counts only at its ticks.
+# Samples are taken more often than loads are reported: the system counts only at its ticks.
 LOAD_INTERVAL_S, _SAMPLE_INTERVAL_S = 0.02, 0.005
-# A thread that runs for a smaller share of the time is idle.
+# A thread that runs for a smaller fraction of the time is idle.
 _IDLE = 0.01
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was counted so far.
+    """Totals so far.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Reading:
 
 
 def read() -> Reading:
-    """Return what the system has counted so far."""
+    """Return the totals of the system so far."""
     process, cores = psutil.Process().cpu_times(), psutil.cpu_times()
     resource = _resource()
     used = resource.getrusage(resource.RUSAGE_SELF) if resource else None
@@ -65,7 +65,7 @@ def read() -> Reading:
 
 
 def _resource() -> Optional[ModuleType]:
-    """Return Python's module for what a process has used; Windows has none."""
+    """Return Python's module of resource usage; None on Windows."""
     try:
         import resource
     except ImportError:
@@ -74,7 +74,7 @@ def _resource() -> Optional[ModuleType]:
 
 
 def counters(before: Reading, after: Reading, steps: int, threads: int, cores: int) -> Counters:
-    """Return what was counted between two readings, a step.
+    """Return the counters per step between two readings.
 
     Parameters
     ----------
@@ -84,16 +84,20 @@ def counters(before: Reading, after: Reading, steps: int, threads: int, cores: i
         Of the process, and of the machine.
     """
     wall_s = after.wall_s - before.wall_s
-    user_s, system_s = after.user_s - before.user_s, after.system_s - before.system_s
-    own_s = user_s + system_s
+    system_s = after.system_s - before.system_s
+    own_s = after.user_s - before.user_s + system_s
     others_s = max(0.0, after.busy_s - before.busy_s - own_s)
     return Counters(
-        None if after.page_faults is None else (after.page_faults - before.page_faults) / steps,
+        _per_step(before.page_faults, after.page_faults, steps),
         system_s / own_s if own_s else None,
         others_s / (wall_s * cores) if wall_s else None,
         own_s / (wall_s * threads) if wall_s else None,
-        None if after.waits is None else (after.waits - before.waits) / steps,
+        _per_step(before.waits, after.waits, steps),
     )
+
+
+def _per_step(before: Optional[int], after: Optional[int], steps: int) -> Optional[float]:
+    return None if before is None or after is None else (after - before) / steps
 
 
 class LoadSampler:
@@ -115,7 +119,7 @@ class LoadSampler:
             Without threads that were idle.
         """
         edges_s = np.arange(begin_s, end_s + LOAD_INTERVAL_S / 2, LOAD_INTERVAL_S)
-        found: list[tuple[int, np.ndarray]] = []
+        loads: list[tuple[int, np.ndarray]] = []
         for number in {number for _, sample in self._samples for number in sample}:
             seen = [(at_s, sample[number]) for at_s, sample in self._samples if number in sample]
             # The system counts only at its ticks: between two changes, the thread was as busy all the time.
@@ -123,12 +127,12 @@ class LoadSampler:
             times_s, totals_ns = zip(*changes, (max(seen[-1][0], changes[-1][0]), changes[-1][1]))
             busy = np.diff(np.interp(edges_s, times_s, totals_ns)) / 1e9 / LOAD_INTERVAL_S
             if busy.size and busy.mean() > _IDLE:
-                found.append((number, np.minimum(busy, 1.0)))
-        found.sort(key=lambda entry: -entry[1].sum())
-        compute = [number for number, _ in found if number != self._main and number not in self._others]
+                loads.append((number, np.minimum(busy, 1.0)))
+        loads.sort(key=lambda load: -load[1].sum())
+        compute = [number for number, _ in loads if number != self._main and number not in self._others]
         names = {number: f"compute thread {place}" for place, number in enumerate(compute, 1)}
         names |= {**dict.fromkeys(self._others, "data thread"), self._main: "main thread"}
-        return tuple(ThreadLoad(names[number], tuple(busy.tolist()), LOAD_INTERVAL_S) for number, busy in found)
+        return tuple(ThreadLoad(names[number], tuple(busy.tolist()), LOAD_INTERVAL_S) for number, busy in loads)
 
     def sample(self) -> None:
         """Take a sample; the thread that does so is left out."""
@@ -139,7 +143,7 @@ class LoadSampler:
 
 @contextmanager
 def sampled_loads() -> Iterator[LoadSampler]:
-    """Sample the threads' loads within the context; nothing is sampled where the system does not tell them."""
+    """Sample the threads' loads within the context; does nothing where the system does not provide them."""
     sampler, has_begun, is_over = LoadSampler(), threading.Event(), threading.Event()
 
     def run() -> None:

@@ -1,28 +1,42 @@
 """The machine's limits: compute peaks, memory bandwidth, start of threads, frequency under load; with its facts.
 
-Scope: what is measured, in which order and for how long. Independent of a model.
+Bytes count as in STREAM (McCalpin, 1995): each array once, without the reading of lines that are about to be written.
+
+Scope: PyTorch's kernels on this processor. Independent of a model, and of how operations are timed.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from statistics import median
 from typing import Optional
 
+import torch
+
 from ..events import Reporter
 from ..system import allocator, machine, memory, processor
-from .compute_peaks import convolution_makers, matrix_makers
-from .memory_bandwidth import array_bytes, memory_works, parallel_region_s
 from .profile import Limits, Rate
-from .rates import best_rate, measure_rates, thread_counts, using_threads
+from .timing import Work, best_rate, best_times_s, measure_rates, thread_counts, using_threads
 
-# Shares of the time; what is left goes to the facts.
+# Fractions of the time; the rest goes to the facts.
 CONVOLUTION_SHARE, MATRIX_SHARE, MEMORY_SHARE = 0.4, 0.2, 0.3
 REGION_SHARE = FREQUENCY_SHARE = 0.03
 FREQUENCY_READINGS = 5
 _CACHE = "cache"
+# Channels and side of 3 x 3 convolutions of a U-Net, one of which comes near the peak on any processor.
+CONVOLUTION_SHAPES = ((128, 64), (256, 64), (64, 128), (512, 32))
+# More threads get more images and larger matrices, or each would have too little to do.
+THREADS_PER_IMAGE = 8
+MATRIX_SIZES, LARGE_MATRIX_SIZES = (512, 1024), (1024, 2048)
+MAX_ARRAYS_BYTES, MAX_SHARE_OF_MEMORY = 1 << 30, 1 / 4
+# STREAM's rule is four times the cache; where that is unknown or small, four times this.
+MIN_CACHE_BYTES = 16 << 20
+# Elements that PyTorch gives a thread at least, and additions timed at once: one takes about a microsecond.
+GRAIN, ADDITIONS = 1 << 15, 100
+Maker = Callable[[int], list[Work]]
 
 
 def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
@@ -33,7 +47,7 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
     threads : int
         Most threads to measure with.
     limit_s : float
-        Time for all. A slow machine takes longer where this is short: everything is timed a few times.
+        Time for everything. A slow machine takes longer where this is short: everything is timed a few times.
     """
     reporter.check_cancelled()
     reporter.progress(0, "Measuring the limits of this computer")
@@ -59,17 +73,114 @@ def measure_limits(threads: int, limit_s: float, reporter: Reporter) -> Limits:
 
 
 def scaling(rates: Sequence[Rate]) -> Optional[float]:
-    """Return the rate with the most threads as a share of as many times the rate of one; None without one."""
+    """Return the rate with the most threads, divided by that of as many single threads; None if one is unmeasured."""
     by_threads = {rate.threads: rate.per_s for rate in rates}
     if 1 not in by_threads:
         return None
     return by_threads[max(by_threads)] / (max(by_threads) * by_threads[1])
 
 
+def convolution_makers() -> dict[str, Maker]:
+    """Return for each number format a function that makes convolutions for a number of threads, counted in FLOP."""
+    floats = {name: partial(_convolutions, dtype) for name, dtype in _float_types().items()}
+    return {**floats, "int8": _quantized_convolutions}
+
+
+def matrix_makers() -> dict[str, Maker]:
+    """Return for each number format a function that makes matrix products for a number of threads, counted in FLOP."""
+    floats = {name: partial(_matrix_products, dtype) for name, dtype in _float_types().items()}
+    return {**floats, "int8": _integer_matrix_products}
+
+
+def _float_types() -> dict[str, torch.dtype]:
+    """Return FP32, and BF16 where there is a unit for it: without one, a single call may take seconds."""
+    return {"fp32": torch.float32} | ({"bf16": torch.bfloat16} if processor.has_bf16_unit() else {})
+
+
+def _convolutions(dtype: torch.dtype, threads: int) -> list[Work]:
+    works = []
+    for features, weights in map(partial(_convolution_arrays, threads), CONVOLUTION_SHAPES):
+        x, w = (array.to(dtype).contiguous(memory_format=torch.channels_last) for array in (features, weights))
+        works.append(Work(_convolution_flop(features), partial(torch.conv2d, x, w, padding=1)))
+    return works
+
+
+def _quantized_convolutions(threads: int) -> list[Work]:
+    works = []
+    for features, weights in map(partial(_convolution_arrays, threads), CONVOLUTION_SHAPES):
+        x = torch.quantize_per_tensor(features, 0.05, 64, torch.quint8).contiguous(memory_format=torch.channels_last)
+        w = torch.quantize_per_tensor(weights, 0.05, 0, torch.qint8)
+        packed = torch.ops.quantized.conv2d_prepack(w, None, [1, 1], [1, 1], [1, 1], 1)
+        works.append(Work(_convolution_flop(features), partial(torch.ops.quantized.conv2d, x, packed, 5.0, 64)))
+    return works
+
+
+def _convolution_arrays(threads: int, shape: tuple[int, int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return features and weights of normal distribution, from a generator of their own."""
+    channels, size_px = shape
+    random = torch.Generator().manual_seed(0)
+    images = -(-threads // THREADS_PER_IMAGE)
+    features = torch.randn(images, channels, size_px, size_px, generator=random)
+    return features, torch.randn(channels, channels, 3, 3, generator=random)
+
+
+def _convolution_flop(features: torch.Tensor) -> float:
+    """Return the FLOP of a 3 x 3 convolution to as many channels: two for each weight at each pixel."""
+    return 2.0 * 9 * features.numel() * features.shape[1]
+
+
+def _matrix_products(dtype: torch.dtype, threads: int) -> list[Work]:
+    random = torch.Generator().manual_seed(0)
+    works = []
+    for size in LARGE_MATRIX_SIZES if threads > THREADS_PER_IMAGE else MATRIX_SIZES:
+        a, b = (torch.randn(size, size, generator=random).to(dtype) for _ in range(2))
+        works.append(Work(2.0 * size**3, partial(torch.mm, a, b, out=torch.empty_like(a))))
+    return works
+
+
+def _integer_matrix_products(threads: int) -> list[Work]:
+    random = torch.Generator().manual_seed(0)
+    works = []
+    for size in LARGE_MATRIX_SIZES if threads > THREADS_PER_IMAGE else MATRIX_SIZES:
+        a, b = (torch.randint(-127, 128, (size, size), generator=random).to(torch.int8) for _ in range(2))
+        works.append(Work(2.0 * size**3, partial(torch._int_mm, a, b)))
+    return works
+
+
+def array_bytes(cache_bytes: int, available_bytes: int) -> int:
+    """Return the size of each of three arrays to measure memory with.
+
+    Parameters
+    ----------
+    cache_bytes : int
+        Last-level cache; 0 where unknown.
+    available_bytes : int
+        Free memory.
+
+    Returns
+    -------
+    int
+        Four times the cache. Less where memory is short or the cache very large: there it counts as memory.
+    """
+    limit_bytes = min(MAX_ARRAYS_BYTES, int(available_bytes * MAX_SHARE_OF_MEMORY)) // 3
+    return min(4 * max(cache_bytes, MIN_CACHE_BYTES), limit_bytes)
+
+
+def memory_works(size_bytes: int) -> dict[str, Work]:
+    """Return a triad, a read and a copy of FP32 arrays of this size each; all threads touch their memory."""
+    a, b, c = (torch.full((size_bytes // 4,), float(value)) for value in range(3))
+    bytes_each = 4.0 * a.numel()
+    return {
+        "triad": Work(3 * bytes_each, partial(torch.add, b, c, alpha=3.0, out=a)),
+        "read": Work(bytes_each, b.sum),
+        "copy": Work(2 * bytes_each, partial(a.copy_, b)),
+    }
+
+
 def _bandwidth(
     cache_bytes: int, counts: Sequence[int], limit_s: float, reporter: Reporter
 ) -> dict[str, tuple[Rate, ...]]:
-    """Return the bytes a second of memory and, where its size is known, of a triad in half of the cache as _CACHE."""
+    """Return bytes per second of memory and, where its size is known, of a triad in half of the cache as _CACHE."""
     began_s = time.perf_counter()
     with using_threads(max(counts)):
         works = memory_works(array_bytes(cache_bytes, memory.available_bytes()))
@@ -82,13 +193,34 @@ def _bandwidth(
     return rates
 
 
+def parallel_region_s(threads: int, limit_s: float) -> float:
+    """Return the time to start an OpenMP region and wait for its end, in seconds; 0 for one thread.
+
+    It is the difference between an addition with all threads and one with a single thread, for the same number of
+    elements per thread: few enough to stay in the fastest cache.
+    """
+    if threads == 1:
+        return 0.0
+    times_s = []
+    for count in (threads, 1):
+        elements = torch.zeros(count * GRAIN, dtype=torch.uint8)
+        with using_threads(count), torch.inference_mode():
+            times_s += best_times_s([partial(_add_often, elements)], limit_s / 2)
+    return max(0.0, (times_s[0] - times_s[1]) / ADDITIONS)
+
+
+def _add_often(elements: torch.Tensor) -> None:
+    for _ in range(ADDITIONS):
+        elements.add_(1)
+
+
 def _load_mhz(cpus: Sequence[int], threads: int, limit_s: float) -> Optional[float]:
     """Return the frequency while all threads multiply matrices."""
-    readings = []
+    readings: list[Optional[float]] = []
     with using_threads(threads), ThreadPoolExecutor(1) as pool:
         load = pool.submit(best_rate, matrix_makers()["fp32"](threads), limit_s)
         while not (load.done() and readings):
             time.sleep(limit_s / FREQUENCY_READINGS)
             readings.append(machine.frequency_mhz(cpus))
-    found_mhz = [reading for reading in readings if reading is not None]
-    return median(found_mhz) if found_mhz else None
+    known_mhz = [reading for reading in readings if reading is not None]
+    return median(known_mhz) if known_mhz else None

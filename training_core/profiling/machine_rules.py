@@ -1,9 +1,10 @@
 """Rules of advice on the machine and the process on it: threads, allocator, other load, clock.
 
-Scope: one function a rule, each with its threshold. Independent of what a step computes. Of the facts about the machine
-it reads `cpus` (logical ones), `cores` (physical ones), `numa_nodes`, `container_cores`, `frequency_idle_mhz`,
-`frequency_load_mhz`, `governor`, `huge_pages`, `allocator`, `keeps_freed_memory` and `instruction_sets_limited_by`;
-what is unknown fires no rule.
+Of the facts about the machine it reads `cpus` (logical ones), `cores` (physical ones), `numa_nodes`, `container_cores`,
+`frequency_idle_mhz`, `frequency_load_mhz`, `governor`, `allocator`, `keeps_freed_memory` and
+`instruction_sets_limited_by`. An unknown fact triggers no rule.
+
+Scope: one function a rule, each with its threshold. Independent of the computation in a step.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ FAULT_S, COSTLIEST_FAULT_S = 0.25e-6, 1.8e-6
 # With glibc as it is, faults took a third of the training time; RoadSeg's setting leaves a fifth of them, which must
 # not fire (benchmarks/README.md).
 FAULT_SHARE = 0.02
-# Below, other processes are the system's own.
+# Below, they are processes of the system itself.
 STOLEN_SHARE = 0.05
-# Clocks of all cores are lower than those of one by 10 to 15 % by design; what falls further is throttled.
+# Clocks of all cores are lower than those of one by 10 to 15 % by design; below that they are throttled.
 CLOCK_SHARE = 0.8
 # A governor that saves power and does not raise the clock under load by more than noise.
 RAISED, SAVING_GOVERNORS = 1.05, ("powersave", "conservative")
@@ -75,7 +76,7 @@ def threads_across_nodes(run: Run, context: Context) -> Optional[Advice]:
 
 
 def page_faults(run: Run, context: Context) -> Optional[Advice]:
-    """Find memory that goes back to the system and is faulted in anew at each step."""
+    """Find memory that goes back to the system and is faulted in again at each step."""
     share = _fault_share(run)
     if share < FAULT_SHARE:
         return None
@@ -103,19 +104,6 @@ def page_faults(run: Run, context: Context) -> Optional[Advice]:
     return estimated(run, "page faults", share, f"{evidence}.", remedy)
 
 
-def no_huge_pages(run: Run, context: Context) -> Optional[Advice]:
-    """Find huge pages switched off where pages are faulted in again and again."""
-    if context.limits.machine.get("huge_pages") != "never" or _fault_share(run) < FAULT_SHARE:
-        return None
-    return unknown(
-        run,
-        "huge pages",
-        f"Transparent huge pages are off (never), with {run.counters.page_faults:,.0f} page faults a step.",
-        "Set /sys/kernel/mm/transparent_hugepage/enabled to always: one fault then brings 2 MiB instead of "
-        "4 KiB. Without page faults, they brought RoadSeg nothing.",
-    )
-
-
 def busy_neighbor(run: Run, context: Context) -> Optional[Advice]:
     """Find other processes or virtual machines on the same cores."""
     stolen, cpus = run.counters.stolen_share, context.fact("cpus") or context.fact("cores")
@@ -130,7 +118,7 @@ def busy_neighbor(run: Run, context: Context) -> Optional[Advice]:
         "busy neighbor",
         lost,
         f"Other processes or virtual machines took {percent(stolen)} of the processor time, of which "
-        f"{percent(lost)} was missing here.",
+        f"{percent(lost)} were missing here.",
         f"Close other programs and profile again, or leave them cores: lower {named('threads')}. All figures of this "
         "profile are those of a busy machine.",
     )
@@ -175,7 +163,6 @@ RULES = (
     page_faults,
     busy_neighbor,
     low_clock,
-    no_huge_pages,
 )
 
 

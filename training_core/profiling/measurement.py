@@ -1,6 +1,6 @@
 """Measurement of a run: steps with and without a profiler in turns, one with its costs, one with oneDNN's log.
 
-Scope: a subject's steps, and the time to spend. Independent of what the subject does and of what is concluded.
+Scope: a subject's steps, and the time to spend. Independent of the work of the subject, and of conclusions.
 """
 
 from __future__ import annotations
@@ -19,34 +19,22 @@ from torch.profiler import ProfilerActivity, profile
 
 from ..events import Reporter
 from ..system.tensor_memory import Ledger
-from .breakdown import (
-    Roof,
-    kind_of,
-    kind_rows,
-    layer_rows,
-    phase_rows,
-    primitive_rows,
-    typical,
-    unaccounted,
-    with_outer_layers,
-)
+from .breakdown import Breakdown, Roof, kind_of, typical, unaccounted, with_outer_layers
 from .counters import counters, read, sampled_loads
-from .onednn_log import OnednnPrimitive, logged_primitives
-from .openvino_nodes import with_nodes
+from .kernels import implementations, logged_primitives, with_nodes
 from .operation_costs import CostRecorder, Implementation, OperationCost
 from .profile import PYTHON, VALIDATION, Counters, LayerRow, MemoryCurve, Row, Run, Span, TimeLine
 from .step_trace import PHASE_MARK, TracedStep, events_of, mark_phase, marked_layers, traced_steps
 from .subjects import Subject
 
-# The first steps prepare weights and kernels, and those after them still get memory from the system until its gaps fit
-# what a step takes.
+# The first steps prepare weights and kernels. For some steps after them, the process still gets memory from the system.
 _MIN_WARM_UP, _MAX_WARM_UP, _WARM_UP_SHARE = 2, 12, 0.15
 _MAX_ROUNDS = 20
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """How many steps are done for what.
+    """Numbers of steps by their purpose.
 
     Parameters
     ----------
@@ -54,7 +42,7 @@ class _Plan:
         The first profiled ones, which prepare the profiler.
     logged : int
         With oneDNN's log.
-    a_round : int
+    per_round : int
         In a row without the profiler, then as many with it.
     rounds : int
         At least.
@@ -64,18 +52,18 @@ class _Plan:
 
     unused: int
     logged: int
-    a_round: int
+    per_round: int
     rounds: int
     traced: int
 
     @property
     def steps(self) -> int:
-        """Steps in all, at least; that which is recorded with its costs takes twice as long."""
-        return 2 + self.unused + self.logged + 2 * self.a_round * self.rounds + self.traced
+        """Steps in all, at least; the one that is recorded with its costs takes twice as long."""
+        return 2 + self.unused + self.logged + 2 * self.per_round * self.rounds + self.traced
 
 
-_USUAL = _Plan(unused=3, logged=3, a_round=3, rounds=2, traced=2)
-_FEWEST = _Plan(unused=1, logged=1, a_round=1, rounds=2, traced=1)
+_USUAL = _Plan(unused=3, logged=3, per_round=3, rounds=2, traced=2)
+_SHORTEST = _Plan(unused=1, logged=1, per_round=1, rounds=2, traced=1)
 
 
 @dataclass(frozen=True)
@@ -107,14 +95,14 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
     for number in range(_MAX_WARM_UP):
         if number < _MIN_WARM_UP or time.perf_counter() < began_s + _WARM_UP_SHARE * limit_s:
             step_s = _steps(subject, 1, reporter)[0]
-    plan = _USUAL if time.perf_counter() + _USUAL.steps * step_s < end_s else _FEWEST
+    plan = _USUAL if time.perf_counter() + _USUAL.steps * step_s < end_s else _SHORTEST
     if time.perf_counter() + plan.steps * step_s > end_s:
         reporter.warning(
-            f"{_title(subject)}: a step takes {step_s:.1f} s, and the time is too short for a few of them; "
-            f"{plan.steps} are done all the same, and say little about the spread."
+            f"{_title(subject)}: a step takes {step_s:.1f} s, and the time is too short for a few of them. "
+            f"{plan.steps} are done all the same; they show little of the spread."
         )
     costs, memory = _recorded(subject)
-    running = _implementations(subject, plan.logged, costs)
+    implementation_of = _implementations(subject, plan.logged, costs)
     _profiled(subject, plan.unused, costs, reporter)
     plain_s: list[float] = []
     traced: list[TracedStep] = []
@@ -124,17 +112,16 @@ def measure(subject: Subject, roof: Roof, limit_s: float, options: Mapping[str, 
             1 - max(0.0, end_s - time.perf_counter()) / limit_s, f"{_title(subject)}: {len(traced)} steps"
         )
         before = read()
-        plain_s += _steps(subject, plan.a_round, reporter)
-        cores = os.cpu_count() or 1
-        counted.append(counters(before, read(), plan.a_round, torch.get_num_threads(), cores))
-        traced += _profiled(subject, plan.a_round, costs, reporter)[0]
+        plain_s += _steps(subject, plan.per_round, reporter)
+        counted.append(counters(before, read(), plan.per_round, torch.get_num_threads(), os.cpu_count() or 1))
+        traced += _profiled(subject, plan.per_round, costs, reporter)[0]
     with sampled_loads() as sampler:
         last, profiler = _profiled(subject, plan.traced, costs, reporter)
     nodes = subject.nodes()
     traced, last = ([with_nodes(step, nodes) for step in steps] for steps in (traced, last))
-    running |= {node.cost: node.implementation for node in nodes}
+    implementation_of |= {node.cost: node.implementation for node in nodes}
     spans = tuple(subject.data_spans)
-    run = _run(subject, roof, traced, running, statistics.median(plain_s), options)
+    run = _run(subject, roof, traced, implementation_of, statistics.median(plain_s), options)
     begin_s, until_s = last[-1].phases[0][1] / 1e9, last[-1].phases[-1][2] / 1e9
     time_line = _time_line(last[-1], spans, sampler.loads(begin_s, until_s))
     return Measured(replace(run, memory=memory, time_line=time_line, counters=_median(counted)), profiler, spans)
@@ -148,7 +135,7 @@ def _is_round_affordable(plan: _Plan, rounds: int, plain_s: Sequence[float], end
     """Whether another round, and the traced steps after it, end in time; the fewest rounds are done in any case."""
     if not plan.rounds <= rounds < _MAX_ROUNDS:
         return rounds < plan.rounds
-    needed_s = (2 * plan.a_round + plan.traced) * statistics.median(plain_s)
+    needed_s = (2 * plan.per_round + plan.traced) * statistics.median(plain_s)
     return time.perf_counter() + needed_s < end_s
 
 
@@ -187,7 +174,7 @@ def _recorded(subject: Subject) -> tuple[list[OperationCost], MemoryCurve]:
 def _implementations(
     subject: Subject, steps: int, costs: Sequence[OperationCost]
 ) -> dict[OperationCost, Implementation]:
-    """Do steps with oneDNN's log; return what it runs for the operations."""
+    """Do steps with oneDNN's log; return the implementations of the operations."""
     with logged_primitives() as log, profile(activities=[ProfilerActivity.CPU]) as profiler:
         mark_phase(subject.last_phase)
         for _ in range(steps):
@@ -195,52 +182,20 @@ def _implementations(
     return implementations(traced_steps(events_of(profiler), subject.last_phase, costs), log)
 
 
-def implementations(steps: Sequence[TracedStep], log: Sequence[OnednnPrimitive]) -> dict[OperationCost, Implementation]:
-    """Return what oneDNN ran for each operation, by the time at which it ran.
-
-    Parameters
-    ----------
-    log : sequence of OnednnPrimitive
-        Of these steps.
-
-    Returns
-    -------
-    dict of OperationCost to Implementation
-        What ran for the first operation of each cost, and the median time of reorders within all of them.
-    """
-    operations = [piece for step in steps for piece in step.pieces if piece.cost]
-    begins_ns = np.array([piece.begin_ns for piece in operations])
-    names: dict[int, list[OnednnPrimitive]] = {}
-    for primitive in log:
-        middle_ns = (primitive.begin_s + primitive.duration_s / 2) * 1e9
-        number = int(np.searchsorted(begins_ns, middle_ns)) - 1
-        if number >= 0 and middle_ns < operations[number].end_ns:
-            names.setdefault(number, []).append(primitive)
-    found: dict[OperationCost, str] = {}
-    reorders_s: dict[OperationCost, list[float]] = {}
-    for number, primitives in names.items():
-        cost = operations[number].cost
-        main = dict.fromkeys(each.implementation for each in primitives if each.kind != "reorder")
-        found.setdefault(cost, " + ".join(main) or primitives[0].implementation)
-        reorder_s = sum(each.duration_s for each in primitives if each.kind == "reorder")
-        reorders_s.setdefault(cost, []).append(reorder_s if main else 0.0)
-    return {cost: Implementation(name, statistics.median(reorders_s[cost])) for cost, name in found.items()}
-
-
 def _run(
     subject: Subject,
     roof: Roof,
     steps: Sequence[TracedStep],
-    running: Mapping[OperationCost, Implementation],
+    implementation_of: Mapping[OperationCost, Implementation],
     plain_s: float,
     options: Mapping[str, Any],
 ) -> Run:
-    """Return the breakdown of traced steps, beside the time of a step without the profiler."""
+    """Return the breakdown of traced steps, with the time of a step without the profiler."""
     times_s = np.array([step.duration_s for step in steps])
     traced_s, validation_s = float(times_s[typical(times_s)].mean()), subject.validation_s()
     step_s = traced_s + validation_s
-    phases, kinds = phase_rows(steps, step_s, roof), kind_rows(steps, step_s, roof, running)
-    layers = layer_rows(steps, step_s, roof)
+    breakdown = Breakdown(steps, step_s, roof, implementation_of)
+    phases, kinds, layers = breakdown.phases(), breakdown.kinds(), breakdown.layers()
     if validation_s:
         row = Row(VALIDATION, 0, validation_s, validation_s / step_s)
         phases, kinds, layers = (*phases, row), (*kinds, row), (*layers, LayerRow(**vars(row)))
@@ -258,7 +213,7 @@ def _run(
         phases=(*phases, rest),
         kinds=(*kinds, unaccounted(kinds, step_s)),
         layers=(*layers, LayerRow(**vars(unaccounted(layers, step_s)))),
-        primitives=primitive_rows(steps, step_s, roof, running),
+        primitives=breakdown.primitives(),
         unaccounted_share=rest.share,
         overhead_share=traced_s / plain_s - 1,
         plain_s=plain_s + validation_s,
@@ -284,6 +239,6 @@ def _time_line(step: TracedStep, data_spans: Sequence[tuple[float, float]], load
 
 
 def _median(rounds: Sequence[Counters]) -> Counters:
-    """Return the median of each number over the rounds; None where the system does not tell it."""
-    values = {name: [getattr(each, name) for each in rounds] for name in vars(rounds[0])}
-    return Counters(**{name: None if None in each else statistics.median(each) for name, each in values.items()})
+    """Return the median of each number over the rounds; None where the system does not provide it."""
+    columns = {name: [getattr(counted, name) for counted in rounds] for name in vars(rounds[0])}
+    return Counters(**{name: None if None in row else statistics.median(row) for name, row in columns.items()})

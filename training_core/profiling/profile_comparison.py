@@ -1,7 +1,7 @@
 """Two profiles compared: before and after a change, of two machines, or of two engines.
 
-Runs are matched by what they measure, engine and precision; rows of breakdowns by name, primitives also by shape and
-phase. Where the steps work on different numbers of pixels, the times after are scaled to the pixels of a step before.
+Runs are matched by task, engine and precision; rows of breakdowns by name, primitives also by shape and phase. Where
+the steps work on different numbers of pixels, the times after are scaled to the pixels of a step before.
 
 Scope: differences of two profiles, and their JSON document. Independent of how profiles are measured and shown.
 """
@@ -18,7 +18,7 @@ from .profile import Limits, PrimitiveRow, Profile, Row, Run
 
 FORMAT = "roadseg-profile-comparison-1"
 _BREAKDOWNS = ("phases", "kinds", "layers", "primitives")
-# Rows of a breakdown by what they are matched by.
+# Rows of a breakdown by the key that matches them.
 Groups = dict[tuple[str, ...], list[Row]]
 
 
@@ -31,7 +31,7 @@ class Difference:
     before_s, after_s : float
         A step before, and as many pixels after.
     share : float
-        The difference as a share of the step before; negative where it became faster.
+        The difference as a fraction of the step before; negative where it became faster.
     kind, phase, shape : str
         Of a primitive.
     implementation_before, implementation_after : str
@@ -70,9 +70,9 @@ class RunComparison:
     step_before_s, step_after_s : float
         A step before, and as many pixels after.
     scale : float
-        What the times after were multiplied with for that.
+        Factor of the times after.
     notes : tuple of str
-        What differs between the runs but their times.
+        Differences of the runs other than their times.
     phases, kinds, layers, primitives : tuple of Difference
         The largest difference first.
     """
@@ -124,12 +124,12 @@ class LimitDifference:
 
 @dataclass(frozen=True)
 class FactDifference:
-    """What is not the same on both sides: a fact of the machine, or a version.
+    """A fact of the machine, or a version, that differs.
 
     Parameters
     ----------
     name, before, after : str
-        Empty where a side does not tell.
+        Empty where a side does not have it.
     """
 
     name: str
@@ -144,7 +144,7 @@ class Comparison:
     Parameters
     ----------
     runs : tuple of RunComparison
-        Empty where no run of one measures what a run of the other does.
+        Empty where the profiles have no task in common.
     """
 
     hardware_before: str
@@ -176,9 +176,9 @@ def to_document(comparison: Comparison) -> dict[str, Any]:
 
 def _rows(differences: Sequence[Difference]) -> list[dict[str, Any]]:
     return [
-        {key: value for key, value in dataclasses.asdict(each).items() if value != ""}
-        | {"difference_s": each.difference_s}
-        for each in differences
+        {key: value for key, value in dataclasses.asdict(row).items() if value != ""}
+        | {"difference_s": row.difference_s}
+        for row in differences
     ]
 
 
@@ -197,13 +197,12 @@ def _key(run: Run) -> tuple[str, str, str]:
 
 def _compare_runs(before: Run, after: Run) -> RunComparison:
     scale = before.batch_size * before.size_px**2 / (after.batch_size * after.size_px**2)
+    is_same_batch = before.batch_size == after.batch_size
 
     def differences(name: str) -> tuple[Difference, ...]:
-        sides = (_by_name(getattr(run, name)) for run in (before, after))
-        return _differences(*sides, scale, before.step_s)
+        sides = [_groups(getattr(run, name), 0 if is_same_batch else run.batch_size) for run in (before, after)]
+        return _differences(sides[0], sides[1], scale, before.step_s)
 
-    is_same_batch = before.batch_size == after.batch_size
-    primitives = (_by_shape(run.primitives, 0 if is_same_batch else run.batch_size) for run in (before, after))
     return RunComparison(
         before=before.name,
         after=after.name,
@@ -214,7 +213,7 @@ def _compare_runs(before: Run, after: Run) -> RunComparison:
         phases=differences("phases"),
         kinds=differences("kinds"),
         layers=differences("layers"),
-        primitives=_differences(*primitives, scale, before.step_s),
+        primitives=differences("primitives"),
     )
 
 
@@ -239,39 +238,42 @@ def _notes(before: Run, after: Run, scale: float) -> Iterator[str]:
             yield f"The option {name} was {values[0]} before and {values[1]} after."
 
 
-def _by_name(rows: Sequence[Row]) -> Groups:
-    groups: Groups = {}
-    for row in rows:
-        groups.setdefault((row.name,), []).append(row)
-    return groups
-
-
-def _by_shape(rows: Sequence[PrimitiveRow], batch_size: int) -> Groups:
-    """Return primitives by name, phase and shape, in which a batch size other than 0 does not count."""
+def _groups(rows: Sequence[Row], batch_size: int) -> Groups:
+    """Return rows by name, primitives also by phase and by shape, in which a batch size other than 0 does not count."""
     leading = re.compile(rf"(?<!\S){batch_size}x")
     groups: Groups = {}
     for row in rows:
-        shape = leading.sub("Nx", row.shape) if batch_size else row.shape
-        groups.setdefault((row.name, row.phase, shape), []).append(row)
+        key: tuple[str, ...] = (row.name,)
+        if isinstance(row, PrimitiveRow):
+            key = (row.name, row.phase, leading.sub("Nx", row.shape) if batch_size else row.shape)
+        groups.setdefault(key, []).append(row)
     return groups
 
 
 def _differences(before: Groups, after: Groups, scale: float, step_s: float) -> tuple[Difference, ...]:
     """Return the differences of rows with the same key, the largest first."""
-    found = []
+    differences = []
     for key in dict.fromkeys([*before, *after]):
         sides = before.get(key, []), after.get(key, [])
         before_s, after_s = (sum(row.time_s for row in rows) for rows in sides)
         first = (sides[0] or sides[1])[0]
-        times = before_s, after_s * scale, (after_s * scale - before_s) / step_s
-        is_primitive = isinstance(first, PrimitiveRow)
-        what = (first.kind, first.phase, first.shape, *map(_implementations, sides)) if is_primitive else ()
-        found.append(Difference(first.name, *times, *what))
-    return tuple(sorted(found, key=lambda difference: -abs(difference.difference_s)))
+        difference = Difference(first.name, before_s, after_s * scale, (after_s * scale - before_s) / step_s)
+        if isinstance(first, PrimitiveRow):
+            difference = dataclasses.replace(
+                difference,
+                kind=first.kind,
+                phase=first.phase,
+                shape=first.shape,
+                implementation_before=_implementations(sides[0]),
+                implementation_after=_implementations(sides[1]),
+            )
+        differences.append(difference)
+    return tuple(sorted(differences, key=lambda difference: -abs(difference.difference_s)))
 
 
-def _implementations(rows: Sequence[PrimitiveRow]) -> str:
-    return ", ".join(dict.fromkeys(row.implementation for row in rows if row.implementation))
+def _implementations(rows: Sequence[Row]) -> str:
+    names = (row.implementation for row in rows if isinstance(row, PrimitiveRow) and row.implementation)
+    return ", ".join(dict.fromkeys(names))
 
 
 def _compare_limits(before: Limits, after: Limits) -> Iterator[LimitDifference]:

@@ -1,29 +1,41 @@
-"""The JSON document of a profile, written and read: what is read is of unknown origin, and checked member by member.
+"""The files of a profile: its JSON document, written and read, and the trace of its last steps.
+
+A document that is read is of unknown origin, and checked member by member.
 
 The dataclasses of `profile` say what a document holds: each of their fields is a member of the same name. The members
 of the first run stand at the top level, so that a script finds `step_s` or `layers` at once.
 
-Scope: profiles to documents and back. Independent of how a profile is measured and shown.
+The trace has Chrome's event format, which Perfetto and chrome://tracing show.
+
+Scope: profiles to files and back. Independent of how a profile is measured and shown.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
 import stat
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from ..errors import JobError, shown, without_passwords
+from ..errors import JobError, ResourceError, shown, without_passwords
 from ..jobs.untrusted_json import parse
 from .profile import Profile, Run
 
+if TYPE_CHECKING:
+    from .measurement import Measured
+
 FORMAT = "roadseg-profile-1"
+# Of a trace of PyTorch; the rest describes the file, the machine and its graphics processors.
+_KEPT = ("schemaVersion", "traceEvents", "displayTimeUnit", "baseTimeNanoseconds")
+_DATA_THREAD = "data thread"
 MAX_BYTES, LONGEST_TEXT = 50_000_000, 10_000
 # The options of a run; those at the top level are the job's.
 _RUN_OPTIONS = "step_options"
@@ -95,6 +107,62 @@ def read_profile(path: str) -> Profile:
         raise JobError(f"{path} is no profile: it is no text.", remedy) from error
     except ValueError as error:  # also of a path with a null character
         raise JobError(f"{path} is no profile, or damaged: {str(error).rstrip('.')}.", remedy) from error
+
+
+def write_trace(path: Path, runs: Sequence[Measured]) -> None:
+    """Write the last steps of all runs as one trace, each run as a process of its own.
+
+    Raises
+    ------
+    ResourceError
+        The temporary folder has no room for a trace.
+    """
+    documents = [_trace_document(measured) for measured in runs]
+    base_ns = min(int(document.get("baseTimeNanoseconds", 0)) for document in documents)
+    events = []
+    for number, (measured, document) in enumerate(zip(runs, documents), 1):
+        shift_us = (int(document.get("baseTimeNanoseconds", 0)) - base_ns) / 1e3
+        events += [{"ph": "M", "name": "process_name", "pid": number, "tid": 0, "args": {"name": measured.run.name}}]
+        events += [
+            {**event, "pid": number, **({"ts": event["ts"] + shift_us} if "ts" in event else {})}
+            for event in document["traceEvents"]
+            if event.get("name") != "process_name" and isinstance(event.get("pid"), int)
+        ]
+        events += _data_events(measured, number, base_ns, document)
+    path.write_text(
+        json.dumps(
+            {"schemaVersion": 1, "displayTimeUnit": "ms", "baseTimeNanoseconds": base_ns, "traceEvents": events}
+        ),
+        encoding="utf-8",
+    )
+
+
+def _trace_document(measured: Measured) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder, "trace.json")
+        measured.profiler.export_chrome_trace(str(written))
+        try:
+            document = json.loads(written.read_text(encoding="utf-8", errors="replace"))
+        except (FileNotFoundError, ValueError) as error:  # PyTorch does not report a failure to write it
+            raise ResourceError(
+                f"The trace cannot be written to the temporary folder {tempfile.gettempdir()}.",
+                "Free some space there, let the variable TMPDIR name another folder, or leave the trace out (trace).",
+            ) from error
+    return {name: value for name, value in document.items() if name in _KEPT}
+
+
+def _data_events(measured: Measured, process: int, base_ns: int, document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the data thread's work within the time that the trace shows."""
+    base_own_ns = int(document.get("baseTimeNanoseconds", 0))
+    times_us = [event["ts"] for event in document["traceEvents"] if event.get("ph") == "X"]
+    begin_us, end_us = (min(times_us), max(times_us)) if times_us else (0.0, 0.0)
+    events = []
+    for begin_s, finish_s in measured.data_spans:
+        at_us = (begin_s * 1e9 - base_own_ns) / 1e3
+        if begin_us <= at_us <= end_us:
+            events.append({"ph": "X", "cat": "user_annotation", "name": "data", "pid": process, "tid": _DATA_THREAD,
+                          "ts": at_us + (base_own_ns - base_ns) / 1e3, "dur": (finish_s - begin_s) * 1e6})  # fmt: skip
+    return events
 
 
 def _run_document(run: Run | None) -> dict[str, Any]:

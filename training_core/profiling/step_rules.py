@@ -1,28 +1,27 @@
-"""Rules of advice on what a step computes: layouts, number formats, kernels, sizes, the parts of training.
+"""Rules of advice on a step: engine, precision, kernels, sizes, the parts of training.
 
-Scope: one function a rule, each with its threshold. Independent of the machine and of other runs.
+Scope: one function a rule, each with its threshold. Independent of the machine.
 """
 
 from __future__ import annotations
 
+from functools import partial
+from statistics import median
 from typing import Optional
 
+from ..models.engines import BF16, ENGINES, FP32
+from ..models.engines import TRAINING as TRAINING_ENGINES
+from ..models.openvino_model import CLEAR_WIN
 from .profile import (
-    ACTIVATION,
-    ADDITION,
     BACKWARD,
     CACHE,
-    COMPUTE,
-    CONVERSION,
     CONVOLUTION,
     COPY,
     FORWARD,
     MEMORY,
     NORMALIZATION,
     OPTIMIZER_STEP,
-    POOLING,
     PYTHON,
-    UPSAMPLING,
     VALIDATION,
     WAITING,
     Advice,
@@ -33,11 +32,10 @@ from .rule import (
     INFERENCE,
     TRAINING,
     Context,
+    Rule,
     amdahl,
-    catching_up,
     described,
     estimated,
-    largest,
     milliseconds,
     named,
     percent,
@@ -45,20 +43,14 @@ from .rule import (
     unknown,
 )
 
-# Some copies are needed, such as casts of weights to BF16: below a twentieth they are no trouble.
+# Peaks differ by a few percent by chance; a unit for a format makes its peak twice as high.
+CLEAR_PEAK = 1.2
+# Some copies are needed, such as casts of weights to BF16: below a twentieth they do no harm.
 COPY_SHARE = 0.05
-# A first layer whose image comes as contiguous bands takes less.
-CONTIGUOUS_SHARE = 0.02
-# Halving the bytes of operations that take less would save less than 1.5 %.
-FP32_SHARE = 0.03
-# Of the roof: an operation that comes closer to it would gain little from another kernel.
-FP32_ROOF_SHARE = 0.5
-# In a step of BF16 the model's layers should compute in it; loss and optimizer are FP32 on purpose.
-_LAYERS = (CONVOLUTION, NORMALIZATION, ACTIVATION, POOLING, UPSAMPLING, ADDITION)
-# oneDNN's last resorts; what it optimizes is named jit, brgconv, brg_conv, brgemm, or by a library.
+# oneDNN's last resorts; its optimized kernels are named jit, brgconv, brg_conv, brgemm, or by a library.
 _LAST_RESORTS = ("ref", "simple", "gemm")
 LAST_RESORT_SHARE = 0.02
-# What a larger batch halves: below this, doubling it gains less than 2.5 %, and takes twice the memory.
+# Doubling the batch halves this part: below, it gains less than 2.5 %, and takes twice the memory.
 STARTING_SHARE = 0.05
 # The data thread draws chips while others compute: a wait is its delay, and small ones come by chance.
 WAITING_SHARE = 0.03
@@ -66,14 +58,66 @@ WAITING_SHARE = 0.03
 # with AMX (benchmarks/README.md): from a tenth on, freezing it saves more than 2 %.
 NORMALIZATION_SHARE = 0.1
 # By passes over the activations in memory: live batch normalization takes 3 forward (statistics; read, write) and 5
-# backward, frozen one 2 and 4. So much of its time is saved where memory bounds it.
+# backward, frozen one 2 and 4. Freezing saves this fraction of its time where memory bounds it.
 FROZEN_SAVES = 1 - (2 + 4) / (3 + 5)
 # The optimizer takes 2 % of a step of 4 x 512 px, and about 10 % of one of 4 x 128 px (benchmarks/README.md).
 OPTIMIZER_SHARE = 0.08
-AVERAGING_SHARE = 0.02
-# Training gives validations a tenth of its time at most, as far as their fewest blocks allow.
+# Training gives validations at most a tenth of its time, as far as their fewest blocks allow.
 VALIDATION_AIM, VALIDATION_SHARE = 0.1, 0.15
-CONVERSION_SHARE = 0.1
+
+
+def faster_choice(run: Run, context: Context) -> Optional[Advice]:
+    """Find another engine or precision that was measured clearly faster."""
+    fastest = min(context.others(run), key=_pixel_s, default=run)
+    if _pixel_s(fastest) >= CLEAR_WIN * _pixel_s(run):
+        return None
+    chosen = {"engine": fastest.engine, "precision": fastest.precision}
+    options = {name: value for name, value in chosen.items() if value != getattr(run, name)}
+    image_px = run.size_px**2
+    return estimated(
+        run,
+        "a faster " + " and ".join(options),
+        1 - _pixel_s(fastest) / _pixel_s(run),
+        f"Measured: an image takes {milliseconds(image_px * _pixel_s(run))} with {run.engine} in {run.precision}, and "
+        f"{milliseconds(image_px * _pixel_s(fastest))} with {fastest.engine} in {fastest.precision}.",
+        "Set " + " and ".join(f"{named(name)} to {value}" for name, value in options.items()) + ".",
+        options,
+    )
+
+
+def better_precision(run: Run, context: Context) -> Optional[Advice]:
+    """Find a number format with a higher peak that was not measured in a run."""
+    other = {FP32: BF16, BF16: FP32}.get(run.precision)
+    measured = {(other_run.engine, other_run.precision) for other_run in context.others(run)}
+    if other is None or (run.engine, other) in measured:
+        return None
+    own_peak, peak = context.limits.peak(run.precision), context.limits.peak(other)
+    if not peak > CLEAR_PEAK * own_peak > 0:
+        return None
+    return estimated(
+        run,
+        "precision",
+        amdahl(share_of(run.kinds, CONVOLUTION), peak / own_peak),
+        f"This processor peaks at {peak / 1e9:,.0f} GFLOP/s in {other}, and {own_peak / 1e9:,.0f} in {run.precision}. "
+        "The estimate makes convolutions faster by that factor, and nothing else.",
+        f"Set {named('precision')} to {other}.",
+        {"precision": other},
+    )
+
+
+def untried_engine(run: Run, context: Context, engine: str) -> Optional[Advice]:
+    """Find an engine that is installed but was not measured."""
+    is_able = run.what != TRAINING or engine in TRAINING_ENGINES
+    measured = {run.engine, *(other.engine for other in context.others(run))}
+    if not is_able or engine in measured or engine not in context.engines_at_hand:
+        return None
+    return unknown(
+        run,
+        "an engine to try",
+        f"The engine {engine} is installed, and was not measured for {run.what}.",
+        f"Try it, or set {named('engine')} to {engine}.",
+        {"engine": engine},
+    )
 
 
 def slow_reorders(run: Run, context: Context) -> Optional[Advice]:
@@ -95,64 +139,25 @@ def slow_reorders(run: Run, context: Context) -> Optional[Advice]:
     )
 
 
-def not_channels_last(run: Run, context: Context) -> Optional[Advice]:
-    """Find convolutions of contiguous activations, which oneDNN computes slower, or reorders."""
-    rows = [
-        row
-        for row in run.primitives
-        if row.kind == CONVOLUTION and row.layout == "contiguous" and not _is_last_resort(row.implementation)
-    ]
-    share = sum(row.share for row in rows)
-    if share < CONTIGUOUS_SHARE:
-        return None
-    return _of_slow_convolutions(
-        run,
-        "not channels last",
-        rows,
-        f"Convolutions of contiguous activations take {percent(share)} of the step; the largest: {largest(rows)}.",
-        "Hand the model channels-last tensors: in its code, look for what makes the activations before these layers "
-        "contiguous, such as a view, a permutation or a concatenation.",
-    )
-
-
-def fp32_within_bf16(run: Run, context: Context) -> Optional[Advice]:
-    """Find layers that compute in FP32 in a step of BF16, far from their roof."""
-    rows = [
-        row
-        for row in run.primitives
-        if row.dtype == "fp32" and row.kind in _LAYERS and not _is_last_resort(row.implementation)
-        if row.roof_share and row.roof_share < FP32_ROOF_SHARE
-    ]
-    share = sum(row.share for row in rows)
-    if run.precision != "bf16" or share < FP32_SHARE:
-        return None
-    peak = context.limits.peak
-    faster = peak("bf16") / peak("fp32") if peak("fp32") else 1
-    return estimated(
-        run,
-        "FP32 within BF16",
-        sum(amdahl(row.share, faster if row.bound == COMPUTE else 2) for row in rows),  # half the bytes
-        f"Operations in FP32 take {percent(share)} of a step in BF16, and stay below {percent(FP32_ROOF_SHARE)} of "
-        f"their roofs; the largest: {largest(rows)}. The estimate takes BF16 as {max(faster, 1):.1f} times as fast "
-        "where the processor bounds them, and as twice as fast where memory does.",
-        f"Nothing in a job changes this; another {named('engine')} may have kernels for BF16: set it to all.",
-    )
-
-
 def last_resorts(run: Run, context: Context) -> Optional[Advice]:
     """Find convolutions for which oneDNN found none of its optimized implementations."""
-    rows = [row for row in run.primitives if row.kind == CONVOLUTION and _is_last_resort(row.implementation)]
+    rows = [row for row in run.primitives if _is_last_resort(row)]
     share = sum(row.share for row in rows)
     if share < LAST_RESORT_SHARE:
         return None
-    return _of_slow_convolutions(
-        run,
-        "reference implementation",
-        rows,
+    rule = "reference implementation"
+    evidence = (
         f"oneDNN computes convolutions that take {percent(share)} of the step by an implementation of last resort; "
-        f"the largest: {largest(rows)}.",
-        f"Profile the other precision and the other engines (set {named('precision')} and {named('engine')} to all).",
+        f"the largest: {described(max(rows, key=lambda row: row.time_s))}."
     )
+    remedy = (
+        f"Profile the other precision and the other engines (set {named('precision')} and {named('engine')} to all)."
+    )
+    gain = _catching_up(run, rows)
+    if gain is None:
+        return unknown(run, rule, evidence, remedy)
+    evidence += " The estimate lets them come as close to their roofs as the median of the others."
+    return estimated(run, rule, gain, evidence, remedy)
 
 
 def small_step(run: Run, context: Context) -> Optional[Advice]:
@@ -182,20 +187,22 @@ def small_step(run: Run, context: Context) -> Optional[Advice]:
 
 
 def data_starving(run: Run, context: Context) -> Optional[Advice]:
-    """Find out whether steps wait for the thread that draws chips or reads tiles."""
+    """Find steps that wait for the thread that draws chips or reads tiles."""
     share = share_of(run.phases, WAITING)
     if share < WAITING_SHARE:
         return None
-    drawn = "chips" if run.what == TRAINING else "tiles"
+    items = "chips" if run.what == TRAINING else "tiles"
+    # One core is a small enough part of several to be left to the data thread.
+    options = {"threads": run.threads - 1} if run.threads >= 4 else {}
     return estimated(
         run,
         "data thread starving",
         share,
         f"The step waits {percent(share)} of its time ({milliseconds(share * run.step_s)}) for the data thread, which "
-        f"prepares {drawn}.",
+        f"prepares {items}.",
         "Keep the images on a local disk as tiled GeoTIFFs, uncompressed or with a fast compression"
-        + (f", and set {named('threads')} to {run.threads - 1}: a core for the data thread." if _spares(run) else "."),
-        {"threads": run.threads - 1} if _spares(run) else {},
+        + (f", and set {named('threads')} to {options['threads']}: a core for the data thread." if options else "."),
+        options,
     )
 
 
@@ -222,8 +229,9 @@ def normalization_bound_by_memory(run: Run, context: Context) -> Optional[Advice
 
 def recomputing(run: Run, context: Context) -> Optional[Advice]:
     """Find activations that are computed a second time in the backward pass."""
-    choice, share = run.options.get("recompute"), share_of(run.phases, FORWARD)
-    if run.what != TRAINING or not (choice == "yes" or run.options.get("is_recomputing")):
+    # The job's choice, auto for lack of memory; no where nothing is recomputed, whatever the choice.
+    choice, share = run.options.get("recompute", "no"), share_of(run.phases, FORWARD)
+    if run.what != TRAINING or choice == "no":
         return None
     evidence = (
         "Activations are recomputed in the backward pass, which takes about as long as the forward pass: "
@@ -242,7 +250,7 @@ def recomputing(run: Run, context: Context) -> Optional[Advice]:
 
 
 def large_optimizer(run: Run, context: Context) -> Optional[Advice]:
-    """Find out whether the optimizer takes much of a small step."""
+    """Find an optimizer that takes much of a small step."""
     share, batches = share_of(run.phases, OPTIMIZER_STEP), run.options.get("accumulation", 1)
     if share < OPTIMIZER_SHARE:
         return None
@@ -258,24 +266,8 @@ def large_optimizer(run: Run, context: Context) -> Optional[Advice]:
     )
 
 
-def weight_averaging(run: Run, context: Context) -> Optional[Advice]:
-    """Find out whether the moving average of the weights takes much of a step."""
-    rows = [row for row in run.primitives if "_foreach_lerp" in row.name]  # RoadSeg's optimizers call none
-    share = sum(row.share for row in rows)
-    if not run.options.get("averaging") or share < AVERAGING_SHARE:
-        return None
-    return estimated(
-        run,
-        "weight averaging",
-        share,
-        f"The moving average of the weights takes {percent(share)} of the step.",
-        f"Set {named('averaging')} to 0, if the model scores as well without; or take larger steps.",
-        {"averaging": 0.0},
-    )
-
-
 def large_validation(run: Run, context: Context) -> Optional[Advice]:
-    """Find out whether validations take more than training means to give them."""
+    """Find validations that take more time than training aims at."""
     share = share_of(run.phases, VALIDATION)
     if share < VALIDATION_SHARE:
         return None
@@ -289,62 +281,49 @@ def large_validation(run: Run, context: Context) -> Optional[Advice]:
     )
 
 
-def large_conversion(run: Run, context: Context) -> Optional[Advice]:
-    """Find out whether the conversion of probabilities to bytes, which one thread does, takes much."""
-    share = share_of(run.phases, CONVERSION)
-    if share < CONVERSION_SHARE:
-        return None
-    return estimated(
-        run,
-        "large conversion",
-        amdahl(share, run.threads),
-        f"The conversion of probabilities to bytes takes {percent(share)} of the time. The estimate spreads it over "
-        f"{run.threads} threads.",
-        "Nothing in a job changes this; in RoadSeg's code, convert in parallel to the next tile.",
-    )
-
-
-RULES = (
+RULES: tuple[Rule, ...] = (
+    faster_choice,
+    better_precision,
+    *(partial(untried_engine, engine=name) for name in ENGINES),
     slow_reorders,
-    not_channels_last,
-    fp32_within_bf16,
     last_resorts,
     small_step,
     data_starving,
     normalization_bound_by_memory,
     recomputing,
     large_optimizer,
-    weight_averaging,
     large_validation,
-    large_conversion,
 )
+
+
+def _pixel_s(run: Run) -> float:
+    """Return the time of a pixel, in which runs of different batches and sizes compare."""
+    return run.step_s / (run.batch_size * run.size_px**2)
 
 
 def _copying_s(row: PrimitiveRow) -> float:
     return row.time_s if row.kind == COPY else row.reorder_s
 
 
-def _is_last_resort(implementation: str) -> bool:
-    return implementation.removeprefix("x64:").replace("_", ":").split(":")[0] in _LAST_RESORTS
+def _is_last_resort(row: PrimitiveRow) -> bool:
+    name = row.implementation.removeprefix("x64:").replace("_", ":").split(":")[0]
+    return row.kind == CONVOLUTION and name in _LAST_RESORTS
+
+
+def _catching_up(run: Run, slow: list[PrimitiveRow]) -> Optional[float]:
+    """Return the fraction of the step saved if slow convolutions came as close to their roofs as the run's others.
+
+    None where too little is known of their roofs.
+    """
+    others = [
+        row.roof_share for row in run.primitives if row.kind == CONVOLUTION and row not in slow and row.roof_share
+    ]
+    known = [(row.share, row.roof_share) for row in slow if row.roof_share]
+    if not others or not known:
+        return None
+    return sum(amdahl(share, median(others) / roof_share) for share, roof_share in known)
 
 
 def _batch_size(run: Run) -> int:
     """Return the images of a forward pass; with accumulation, a step has more."""
     return run.options.get("batch_size", run.batch_size)
-
-
-def _spares(run: Run) -> bool:
-    """Whether a core is a small enough part of all to be left to the data thread."""
-    return run.threads >= 4
-
-
-def _of_slow_convolutions(
-    run: Run, rule: str, rows: list[PrimitiveRow], evidence: str, remedy: str
-) -> Optional[Advice]:
-    gain = catching_up(run, rows)
-    if gain is None:
-        return unknown(run, rule, evidence, remedy)
-    return estimated(
-        run, rule, gain, f"{evidence} The estimate lets them come as close to their roofs as the median of the others.",
-        remedy,
-    )  # fmt: skip

@@ -1,33 +1,46 @@
-"""What is profiled: training steps and the segmentation of tiles, as the jobs do them, with their phases marked.
+"""Subjects of a profile: training steps and the segmentation of tiles, as the jobs do them, with their phases marked.
 
-Scope: the work of a step. Independent of how it is measured.
+A workload, which is a model and an image, makes them with any options.
+
+Scope: the work of a step. Independent of how it is measured; the caller reads files.
 """
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import itertools
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Any, Optional, Protocol, TypeVar
+from typing import Any, TypeVar, Union, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..geodata.tiling import Tile
-from ..jobs import INFERENCE, TRAINING, StepOptions
+from ..errors import ImageryError
+from ..events import Reporter
+from ..geodata.grid import Grid
+from ..geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
+from ..geodata.rasters import Band, Image
+from ..geodata.tiling import Tile, round_up, tile_grid
+from ..jobs import INFERENCE, TRAINING, Profile, StepOptions
+from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.labeled_images import LabeledImage
 from ..learning.chips import ChipSampler
 from ..learning.trainer import Trainer
 from ..learning.training_loop import INFERENCES_PER_STEP, VALIDATION_SHARE
-from ..models.engines import Engine, NativeEngine
+from ..learning.training_memory import plan_memory
+from ..models.architectures import Architecture
+from ..models.engines import Engine, NativeEngine, make_engine
+from ..models.onnx_file import OnnxModel
 from ..models.openvino_model import OpenvinoModel
 from ..segmentation.inference import Predictor, Read, predict_pieces, read_piece
 from ..system.prefetch import ahead
-from .openvino_nodes import Node, nodes_of
-from .profile import BACKWARD, CONVERSION, FORWARD, LOSS, OPTIMIZER_STEP, VALIDATION, WAITING
+from .kernels import Node, nodes_of
+from .profile import BACKWARD, CONVERSION, FORWARD, LOSS, OPTIMIZER_STEP, VALIDATION, WAITING, Run
 from .step_trace import mark_phase
 
 # Phases by the parts of the training loop.
@@ -38,59 +51,17 @@ _PHASES = {
     "optimizer": OPTIMIZER_STEP,
     "validation": VALIDATION,
 }
-_BATCHES_AHEAD = 3
-_SEED = 0
+_BATCHES_AHEAD, _SEED = 3, 0
 # Held-out blocks are of this size.
 _BLOCK_PX = 256
-_TRIALS = 3
+# How often a validation block, or a graph of OpenVINO, is timed.
+_REPEATS = 3
+# Chips are drawn from a part of the image whose side is this many times theirs.
+_CHIPS_PER_SIDE = 4
+# Labels do not change how long a step takes: stripes stand for roads.
+_STRIPE_PX, _STRIPES_APART_PX = 8, 40
+_TRIAL_WARM_UP, _TRIAL_STEPS = 3, 5
 Item = TypeVar("Item")
-
-
-class Subject(Protocol):
-    """What is profiled, step by step.
-
-    Attributes
-    ----------
-    what : str
-        training or inference.
-    model : Module, optional
-        Whose layers are told apart; None where another library runs them.
-    batch_size, size_px : int
-        Images a step, and their side.
-    last_phase, after_model : str
-        With which phase a step ends; the layer of what follows the model.
-    data_spans : list of (float, float)
-        When the data thread worked, in seconds since 1970.
-    """
-
-    what: str
-    engine: Engine
-    model: Optional[nn.Module]
-    batch_size: int
-    size_px: int
-    last_phase: str
-    after_model: str
-    data_spans: list[tuple[float, float]]
-
-    def step(self) -> None:
-        """Do a step."""
-        ...
-
-    def nodes(self) -> list[Node]:
-        """Return what another library runs in the forward phase, and how long; nothing where PyTorch runs it."""
-        ...
-
-    def validation_s(self) -> float:
-        """Return the time of validations that a step pays for."""
-        ...
-
-    def base_bytes(self) -> int:
-        """Return the bytes of what stays in memory between steps."""
-        ...
-
-    def close(self) -> None:
-        """End the data thread."""
-        ...
 
 
 class _MarkingTrainer(Trainer):
@@ -113,7 +84,7 @@ class _MarkingTrainer(Trainer):
 
 
 class TrainingSteps:
-    """Training steps on chips of labeled images, as a fine-tune takes them; see `Subject`.
+    """Training steps on chips of labeled images, as a fine-tune takes them.
 
     Parameters
     ----------
@@ -121,6 +92,15 @@ class TrainingSteps:
         Belongs to the trainer from here on.
     chip_px : int
         Side of a chip as it enters the model.
+
+    Attributes
+    ----------
+    last_phase, after_model : str
+        The phase that ends a step; the layer of operations that follow the model.
+    batch_size, size_px : int
+        Images per step, and their side.
+    data_spans : list of (float, float)
+        When the data thread worked, in seconds since 1970.
     """
 
     what, last_phase, after_model = TRAINING, OPTIMIZER_STEP, LOSS
@@ -146,14 +126,14 @@ class TrainingSteps:
         return []
 
     def validation_s(self) -> float:
-        """Return the time of validations that a step pays for, at the largest share that the training loop gives them.
+        """Return the time of validation per step, at the largest fraction that the training loop gives it.
 
-        That is VALIDATION_SHARE of the pixels that inference computes in the time of a step.
+        That fraction is VALIDATION_SHARE of the pixels that inference computes in the time of a step.
         """
         values = np.zeros((len(self._bands), _BLOCK_PX, _BLOCK_PX), dtype=np.float32)
         known, times_s = np.ones((_BLOCK_PX, _BLOCK_PX), dtype=bool), []
         with self._trainer.validating(self._bands) as predictor:
-            for _ in range(_TRIALS):
+            for _ in range(_REPEATS):
                 began_s = time.perf_counter()
                 predictor.probability(values, known)
                 times_s.append(time.perf_counter() - began_s)
@@ -183,7 +163,7 @@ class _MarkingEngine:
 
 
 class InferenceSteps:
-    """The segmentation of one tile after the other, as the job segment computes them; see `Subject`.
+    """The segmentation of one tile after the other, as the job segment computes them; attributes as `TrainingSteps`.
 
     Parameters
     ----------
@@ -193,6 +173,11 @@ class InferenceSteps:
         All of one size; segmented again and again.
     size_px : int
         Side of a tile with its halo.
+
+    Attributes
+    ----------
+    model : Module, optional
+        None where another library runs its layers.
     """
 
     what, last_phase, after_model = INFERENCE, CONVERSION, "output"
@@ -203,14 +188,8 @@ class InferenceSteps:
         self._compiled = predictor.model
         self.model = predictor.model if isinstance(predictor.model, nn.Module) else None
         self.data_spans: list[tuple[float, float]] = []
-        marking = Predictor(
-            predictor.model,
-            _MarkingEngine(predictor.engine),
-            predictor.bands,
-            predictor.symmetries,
-            predictor.channels,
-            predictor.name,
-        )
+        # The pieces need nothing of an engine but its inference.
+        marking = dataclasses.replace(predictor, engine=cast(Engine, _MarkingEngine(predictor.engine)))
         pieces = (read_piece(tile, read, predictor.bands) for tile in itertools.cycle(tiles))
         self._pieces = ahead(_timed(pieces, self.data_spans), 1)
         self._predictions = predict_pieces(marking, _marked(self._pieces), 0)
@@ -221,11 +200,11 @@ class InferenceSteps:
         mark_phase(CONVERSION)
 
     def nodes(self) -> list[Node]:
-        """Return the nodes of OpenVINO's graph with their times; nothing where PyTorch runs the model."""
+        """Return the nodes of OpenVINO's graph with their times; none where PyTorch runs the model."""
         if not isinstance(self._compiled, OpenvinoModel):
             return []
         images = np.zeros((1, self._bands, self.size_px, self.size_px), dtype=np.float32)
-        return nodes_of(self._compiled.timed_graph(images, _TRIALS))
+        return nodes_of(self._compiled.timed_graph(images, _REPEATS))
 
     def validation_s(self) -> float:
         """Return 0: nothing is validated."""
@@ -241,7 +220,137 @@ class InferenceSteps:
         self._pieces.close()
 
 
-def _timed(items: Iterator[Item], spans: list[tuple[float, float]]) -> Iterator[Item]:
+Subject = Union[TrainingSteps, InferenceSteps]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A model and an image, from which steps are made.
+
+    Parameters
+    ----------
+    job : Profile
+        With a number of threads.
+    model : Module or OnnxModel
+        Copied for each subject.
+    image : Image
+        Open, at the model's resolution.
+    bands : tuple of Band
+        How its values are normalized.
+    """
+
+    job: Profile
+    model: nn.Module | OnnxModel
+    architecture: Architecture
+    image: Image
+    bands: tuple[Band, ...]
+
+    @contextmanager
+    def subject(
+        self, what: str, engine: Engine, options: Mapping[str, Any], reporter: Reporter
+    ) -> Iterator[tuple[Subject, dict[str, Any]]]:
+        """Make a subject, and end its data thread at the end.
+
+        Parameters
+        ----------
+        what : str
+            training or inference.
+        options : dict
+            Options of the job that are changed.
+
+        Yields
+        ------
+        subject : TrainingSteps or InferenceSteps
+        options : dict
+            Those of its steps.
+
+        Raises
+        ------
+        ImageryError
+            The image has no data to work on.
+        ResourceError
+            There is too little memory.
+        """
+        job = dataclasses.replace(self.job, **options)
+        torch.set_num_threads(job.threads)
+        subject: Subject
+        if what == INFERENCE:
+            subject, settings = self._inference(job, engine)
+        else:
+            assert isinstance(engine, NativeEngine)  # the engines that train are native ones
+            subject, settings = self._training(job, engine, reporter)
+        with closing(subject):
+            yield subject, settings
+
+    def _training(self, job: Profile, engine: NativeEngine, reporter: Reporter) -> tuple[TrainingSteps, dict[str, Any]]:
+        assert isinstance(self.model, nn.Module)  # an ONNX model is refused before
+        grid = self.image.grid
+        chip_px = round_up(min(job.chip_px or USUAL_CHIP_PX, max(grid.width, grid.height)))
+        memory = plan_memory(self.architecture, engine, job, chip_px, reporter.log)
+        model = copy.deepcopy(self.model)
+        if memory.is_recomputing:
+            from ..models.recompute import recompute_activations  # loads the library of the U-Net
+
+            recompute_activations(model)
+        names = ("batch_size", "accumulation", "optimizer", "averaging", "frozen_stages", "batch_norm")
+        settings = {name: getattr(job, name) for name in names}
+        settings |= {"chip_px": chip_px, "recompute": job.recompute if memory.is_recomputing else "no"}
+        return TrainingSteps(model, engine, job, [self._labeled(_CHIPS_PER_SIDE * chip_px)], chip_px), settings
+
+    def _inference(self, job: Profile, engine: Engine) -> tuple[InferenceSteps, dict[str, Any]]:
+        grid = self.image.grid
+        tiles = list(tile_grid(grid.width, grid.height, round_up(job.tile_px), 0))
+        width, height = tiles[0].read_window[2:]
+        channels = self.architecture.classes
+        prepared = engine.prepare_inference(copy.deepcopy(self.model))
+        engine.expect(prepared, (1, len(self.bands), round_up(height), round_up(width)))
+        predictor = Predictor(prepared, engine, self.bands, channels=channels, name=job.model)
+        size_px = round_up(max(width, height))
+        return InferenceSteps(predictor, self.image.read, tiles, size_px), {"tile_px": size_px}
+
+    def _labeled(self, side_px: int) -> LabeledImage:
+        """Return the middle of the image with stripes for roads."""
+        grid = self.image.grid
+        width, height = min(side_px, grid.width), min(side_px, grid.height)
+        column, row = (grid.width - width) // 2, (grid.height - height) // 2
+        values, known = self.image.read(column, row, width, height)
+        if not known.any():
+            raise ImageryError(f"{self.image.name} has no data in its middle.", "Choose another image, or none.")
+        is_road = np.arange(height)[:, None] % _STRIPES_APART_PX < _STRIPE_PX
+        labels = np.where(is_road, ROAD, BACKGROUND).astype(np.uint8) * np.ones((1, width), dtype=np.uint8)
+        labels[~known] = IGNORE
+        place = Grid(grid.crs, grid.transform, width, height)
+        nothing = np.full_like(labels, IGNORE)
+        return LabeledImage(self.image.name, place, values, known, labels, nothing, self.bands)
+
+    def image_s(self, run: Run, options: Mapping[str, Any], reporter: Reporter) -> float:
+        """Return the time of an image of a run with some options changed, in seconds, by the fastest of a few steps.
+
+        The fastest one, since other work on the machine only makes steps slower.
+
+        Parameters
+        ----------
+        options : dict
+            Options of the job, engine and precision among them.
+
+        Returns
+        -------
+        float
+            For images of another size, in proportion to their pixels.
+        """
+        rest = {name: value for name, value in options.items() if name not in ("engine", "precision")}
+        engine = make_engine(options.get("engine", run.engine), options.get("precision", run.precision))
+        times_s: list[float] = []
+        with self.subject(run.what, engine, rest, reporter.silent()) as (subject, _):
+            for number in range(_TRIAL_WARM_UP + _TRIAL_STEPS):
+                reporter.check_cancelled()
+                began_s = time.perf_counter()
+                subject.step()
+                times_s += [time.perf_counter() - began_s] if number >= _TRIAL_WARM_UP else []
+            return min(times_s) / subject.batch_size * (run.size_px / subject.size_px) ** 2
+
+
+def _timed(items: Generator[Item, None, None], spans: list[tuple[float, float]]) -> Generator[Item, None, None]:
     """Yield items, noting when each was made."""
     with closing(items):
         while True:

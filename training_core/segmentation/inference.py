@@ -5,7 +5,7 @@ Scope: normalization, padding, batches, test-time augmentation. Independent of f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Optional
 
@@ -238,7 +238,9 @@ def _prediction(piece: Piece, channels: np.ndarray) -> Prediction:
     return Prediction(to_byte(road, piece.wanted), likeliest)
 
 
-def predict_pieces(predictor: Predictor, pieces: Iterable[Piece], most_px: int) -> Iterator[tuple[Piece, Prediction]]:
+def predict_pieces(
+    predictor: Predictor, pieces: Iterable[Piece], most_px: int
+) -> Generator[tuple[Piece, Prediction], None, None]:
     """Predict pieces, in batches of consecutive pieces of the same size, so that small ones keep all cores busy.
 
     Pieces of which no pixel is wanted are not computed.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import threading
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
@@ -28,7 +28,7 @@ def preload(module: str) -> None:
     threading.Thread(target=load, daemon=True).start()
 
 
-def ahead(items: Iterable[Item], depth: int) -> Iterator[Item]:
+def ahead(items: Iterable[Item], depth: int) -> Generator[Item, None, None]:
     """Yield items that a background thread makes ahead of use.
 
     An exception in making an item is raised in its place. Closing the generator, or leaving it by an exception, ends

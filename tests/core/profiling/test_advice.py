@@ -5,18 +5,20 @@ import pytest
 
 from tests.core.support.profiled_runs import limits_of, primitive, run_of
 from training_core import jobs
-from training_core.profiling.advice import advise
+from training_core.errors import Cancelled, ResourceError
+from training_core.events import Reporter
+from training_core.profiling.advice import advise, trials_of
 from training_core.profiling.profile import (
     CONVERSION,
     CONVOLUTION,
     COPY,
     FORWARD,
     NORMALIZATION,
-    OPTIMIZER,
     OPTIMIZER_STEP,
     PYTHON,
     VALIDATION,
     WAITING,
+    Advice,
     Counters,
 )
 
@@ -31,10 +33,9 @@ WORST = run_of(
         primitive(CONVOLUTION, 0.1, roof_share=0.1, layout="contiguous", implementation="ref:any"),
         primitive(CONVOLUTION, 0.1, roof_share=0.2, layout="contiguous"),
         primitive(CONVOLUTION, 0.1, roof_share=0.8),
-        primitive(OPTIMIZER, 0.03, name="aten::_foreach_lerp_"),
     ],
     counters=Counters(page_faults=50_000, system_share=0.2, stolen_share=0.3),
-    options={"recompute": "yes", "averaging": 0.98},
+    options={"recompute": "yes"},
 )
 LIMITS = limits_of(
     container_cores=2,
@@ -51,7 +52,7 @@ LIMITS = limits_of(
 
 def all_advice(monkeypatch, runs=(WORST,)):
     """Everything that the rules find, not only what a reader gets."""
-    monkeypatch.setattr("training_core.profiling.advice.MOST", 99)
+    monkeypatch.setattr("training_core.profiling.advice.MAX_PIECES", 99)
     monkeypatch.setattr("training_core.profiling.advice.MAX_UNKNOWN", 99)
     return advise(runs, LIMITS, ("native", "ipex"))
 
@@ -116,3 +117,62 @@ def test_every_link_leads_to_a_heading(monkeypatch):
     links = {piece.link for piece in all_advice(monkeypatch)}
     assert "algorithms/profile.md#advanced-parameters" in links
     assert {link for link in links if link.startswith("guide.md")} <= {f"guide.md#{anchor}" for anchor in anchors}
+
+
+RUN = "training, native bf16"
+
+
+def piece_of(rule, **options):
+    return Advice(rule, RUN, "Evidence.", "Remedy.", 0.1, options)
+
+
+class Machine:
+    """Takes the times in a list, by the options it is asked for, one after the other."""
+
+    def __init__(self, before_s, after_s):
+        self.calls, self._times_s = [], {True: iter(before_s), False: iter(after_s)}
+
+    def __call__(self, options):
+        self.calls.append(dict(options))
+        return next(self._times_s[not options])
+
+
+def test_a_trial_takes_turns_and_medians():
+    machine = Machine([1.0, 9.0, 2.0], [0.5, 0.7, 8.0])
+    (tried,) = trials_of([piece_of("small batch", batch_size=8)], {RUN: machine}, Reporter(), turns=3)
+    assert machine.calls == [{}, {"batch_size": 8}] * 3
+    assert (tried.trial.before_s, tried.trial.after_s) == (2.0, 0.7)
+    assert tried.trial.gain == pytest.approx(0.65)
+
+
+def test_the_same_options_are_tried_once():
+    machine = Machine([1.0, 1.0], [0.5, 0.5])
+    pieces = [piece_of("SMT", threads=4), piece_of("container", threads=4)]
+    first, second = trials_of(pieces, {RUN: machine}, Reporter())
+    assert len(machine.calls) == 4
+    assert first.trial == second.trial and first.trial.after_s == 0.5
+
+
+def test_what_no_option_applies_or_no_function_measures_stays_as_it_is():
+    pieces = (piece_of("page faults"), Advice("engine", "inference, native bf16", "", "", 0.1, {"engine": "ipex"}))
+    assert trials_of(pieces, {RUN: Machine([], [])}, Reporter()) == pieces
+
+
+def test_what_cannot_be_measured_says_why_and_the_rest_goes_on():
+    def measure(options):
+        if "batch_size" in options:
+            raise ResourceError("The memory does not suffice.", "Lower the batch size.")
+        return 0.5 if options else 1.0
+
+    failed, tried = trials_of([piece_of("a", batch_size=8), piece_of("b", threads=4)], {RUN: measure}, Reporter())
+    assert failed.trial is None
+    assert failed.remedy == "Remedy. Could not be tried: The memory does not suffice. Lower the batch size."
+    assert tried.trial.gain == pytest.approx(0.5)
+
+
+def test_a_trial_is_cancelled_between_measurements():
+    machine = Machine([1.0, 1.0], [0.5, 0.5])
+    reporter = Reporter(is_cancelled=lambda: len(machine.calls) == 2)
+    with pytest.raises(Cancelled):
+        trials_of([piece_of("a", batch_size=8)], {RUN: machine}, reporter)
+    assert len(machine.calls) == 2

@@ -3,7 +3,7 @@
 import pytest
 
 from training_core.profiling import breakdown
-from training_core.profiling.breakdown import Roof
+from training_core.profiling.breakdown import Breakdown, Roof
 from training_core.profiling.operation_costs import Implementation, OperationCost
 from training_core.profiling.profile import Limits, Rate
 from training_core.profiling.step_trace import Piece, TracedStep
@@ -33,19 +33,15 @@ STEPS = [step(3, 2, 1), step(4, 4, 3), step(6, 2, 3), step(50, 4, 3)]
 
 
 def test_the_phases_kinds_and_layers_of_typical_steps_each_add_up():
-    tables = (
-        breakdown.phase_rows(STEPS, 0.014, ROOF),
-        breakdown.kind_rows(STEPS, 0.014, ROOF, {}),
-        breakdown.layer_rows(STEPS, 0.014, ROOF),
-    )
-    for rows in tables:
+    whole = Breakdown(STEPS, 0.014, ROOF)
+    for rows in (whole.phases(), whole.kinds(), whole.layers()):
         assert sum(row.time_s for row in rows) == pytest.approx(0.014)
         assert sum(row.share for row in rows) == pytest.approx(1)
         assert breakdown.unaccounted(rows, 0.014).time_s == pytest.approx(0)
 
 
 def test_a_row_has_the_mean_time_of_typical_steps_and_its_share_of_the_roof():
-    by_kind = {row.name: row for row in breakdown.kind_rows(STEPS, 0.014, ROOF, {})}
+    by_kind = {row.name: row for row in Breakdown(STEPS, 0.014, ROOF).kinds()}
     assert by_kind["convolution"].time_s == pytest.approx(0.005)  # of 4 and 6 ms
     assert by_kind["convolution"].roof_share == pytest.approx(2 / 5)
     assert (by_kind["convolution"].bound, by_kind["convolution"].calls) == ("compute", 1)
@@ -71,24 +67,24 @@ def test_the_roof_is_the_best_that_was_measured():
 
 
 def test_layers_have_their_forward_and_backward_time():
-    (layer,) = [row for row in breakdown.layer_rows(STEPS, 0.014, ROOF) if row.name == "a"]
+    (layer,) = [row for row in Breakdown(STEPS, 0.014, ROOF).layers() if row.name == "a"]
     assert (layer.forward_s, layer.backward_s) == (pytest.approx(0.005), pytest.approx(0.003))
     assert (layer.flop, layer.bytes) == (2_000_000, 101_000)
 
 
 def test_reorders_within_convolutions_count_as_reorders_and_not_twice():
     running = {CONVOLUTION: Implementation("brg_conv_fwd:avx512_core", 0.001)}
-    by_kind = {row.name: row for row in breakdown.kind_rows(STEPS, 0.014, ROOF, running)}
+    by_kind = {row.name: row for row in Breakdown(STEPS, 0.014, ROOF, running).kinds()}
     assert by_kind["copy and reorder"].time_s == pytest.approx(0.001)
     assert by_kind["convolution"].time_s == pytest.approx(0.004)
-    (first, _) = breakdown.primitive_rows(STEPS, 0.014, ROOF, running)
+    (first, _) = Breakdown(STEPS, 0.014, ROOF, running).primitives()
     assert (first.name, first.implementation, first.reorder_s) == ("convolution", "brg_conv_fwd:avx512_core", 0.001)
     assert (first.kind, first.phase, first.shape, first.dtype) == ("convolution", "forward", "1x3x8x8", "fp32")
 
 
 def test_reorders_take_no_more_than_the_convolutions_that_they_are_part_of():
     running = {CONVOLUTION: Implementation("brg", 1.0)}
-    by_kind = {row.name: row for row in breakdown.kind_rows(STEPS, 0.014, ROOF, running)}
+    by_kind = {row.name: row for row in Breakdown(STEPS, 0.014, ROOF, running).kinds()}
     assert by_kind["copy and reorder"].time_s == pytest.approx(0.005)
     assert by_kind["convolution"].time_s == pytest.approx(0)
 

@@ -2,15 +2,26 @@ import itertools
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from training_core.errors import Cancelled
 from training_core.events import Reporter
 from training_core.profiling import limits
-from training_core.profiling.limits import measure_limits, scaling
+from training_core.profiling.limits import (
+    array_bytes,
+    convolution_makers,
+    matrix_makers,
+    measure_limits,
+    memory_works,
+    parallel_region_s,
+    scaling,
+)
 from training_core.profiling.profile import Rate
 from training_core.system import machine, memory, processor
 
-MIB = 1 << 20
+MIB, GIB = 1 << 20, 1 << 30
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+MAKERS = {"convolution": convolution_makers, "matrix": matrix_makers}
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +81,77 @@ def test_measuring_stops_where_it_is_cancelled():
     with pytest.raises(Cancelled):
         measure_limits(2, 0, Reporter(is_cancelled=lambda: next(asked) >= 2))
     assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("threads", [1, 9])
+def test_flop_are_those_that_pytorch_counts(kind, threads):
+    for work in MAKERS[kind]()["fp32"](threads)[:2]:
+        with FlopCounterMode(display=False) as counter, torch.inference_mode():
+            work.run()
+        assert work.amount == counter.get_total_flops() > 0
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_every_format_does_the_same_work_in_itself(kind):
+    works = {name: make(1) for name, make in MAKERS[kind]().items()}
+    amounts = {name: [work.amount for work in made] for name, made in works.items()}
+    assert all(amount == amounts["fp32"] for amount in amounts.values())
+    results = {name: made[0].run() for name, made in works.items()}
+    expected = {**DTYPES, "int8": {"convolution": torch.quint8, "matrix": torch.int32}[kind]}
+    assert all(result.dtype == expected[name] for name, result in results.items())
+    if kind == "convolution":
+        assert all(result.is_contiguous(memory_format=torch.channels_last) for result in results.values())
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize(("has_unit", "expected"), [(True, ["fp32", "bf16", "int8"]), (False, ["fp32", "int8"])])
+def test_bf16_is_only_measured_with_a_unit_for_it(kind, has_unit, expected, monkeypatch):
+    monkeypatch.setattr(processor, "has_bf16_unit", lambda: has_unit)
+    assert list(MAKERS[kind]()) == expected
+
+
+@pytest.mark.parametrize(
+    ("cache_bytes", "available_bytes", "expected"),
+    [
+        (32 * MIB, 24 * GIB, 128 * MIB),  # four times the cache
+        (0, 24 * GIB, 64 * MIB),
+        (4 * GIB, 1024 * GIB, GIB // 3),  # all three take one GiB
+        (32 * MIB, 300 * MIB, 25 * MIB),  # all three take a quarter of what is free
+    ],
+)
+def test_arrays_are_four_times_the_cache_where_memory_allows(cache_bytes, available_bytes, expected):
+    assert array_bytes(cache_bytes, available_bytes) == expected
+
+
+def test_bytes_count_as_in_stream():
+    assert {name: work.amount for name, work in memory_works(4096).items()} == {
+        "triad": 3 * 4096, "read": 4096, "copy": 2 * 4096,
+    }  # fmt: skip
+
+
+def test_the_operations_are_a_triad_a_sum_and_a_copy():
+    works = memory_works(4096)  # of arrays a = 0, b = 1 and c = 2
+    assert torch.equal(works["triad"].run(), torch.full((1024,), 1.0 + 3 * 2))
+    assert works["read"].run() == 1024
+    assert torch.equal(works["copy"].run(), torch.ones(1024))
+
+
+def test_a_region_takes_what_an_addition_takes_longer_with_all_threads(monkeypatch):
+    seen = []
+
+    def timed(operations, limit_s):
+        (operation,) = operations
+        operation()
+        seen.append((torch.get_num_threads(), operation.args[0].numel()))
+        return [{3: 900e-6, 1: 200e-6}[torch.get_num_threads()]]
+
+    monkeypatch.setattr(limits, "best_times_s", timed)
+    before = torch.get_num_threads()
+    assert parallel_region_s(3, 1.0) == pytest.approx(7e-6)  # 100 additions each
+    assert seen[0] == (3, 3 * seen[1][1])
+    assert torch.get_num_threads() == before
+
+
+def test_one_thread_starts_no_region():
+    assert parallel_region_s(1, 1.0) == 0

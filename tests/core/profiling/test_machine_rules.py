@@ -67,7 +67,6 @@ def test_page_faults_without_the_system_s_share_count_as_cheap_ones():
 )
 def test_few_page_faults_are_no_storm(counters):
     assert advice_of(machine_rules.page_faults, run_of(counters=counters)) is None
-    assert advice_of(machine_rules.no_huge_pages, run_of(counters=counters), huge_pages="never") is None
 
 
 def test_page_faults_name_the_setting_that_is_not_in_effect():
@@ -77,12 +76,6 @@ def test_page_faults_name_the_setting_that_is_not_in_effect():
     assert "not in effect" in without.remedy and "MALLOC_MMAP_MAX_=0" in without.remedy
     with_it = advice_of(machine_rules.page_faults, run, allocator="glibc", keeps_freed_memory=True)
     assert "(recompute)" in with_it.remedy and "MALLOC" not in with_it.remedy
-
-
-def test_huge_pages_matter_where_there_are_page_faults():
-    run = run_of(counters=Counters(page_faults=100_000, system_share=0.1))
-    assert advice_of(machine_rules.no_huge_pages, run, huge_pages="never").gain == 0
-    assert advice_of(machine_rules.no_huge_pages, run, huge_pages="madvise") is None
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,10 @@ from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine
 from training_core.models.folding import folded
 from training_core.profiling.breakdown import Roof
-from training_core.profiling.measurement import implementations, measure
-from training_core.profiling.onednn_log import OnednnPrimitive
-from training_core.profiling.operation_costs import OperationCost
+from training_core.profiling.measurement import measure
 from training_core.profiling.profile import Limits, Profile, TimeLine
-from training_core.profiling.profile_document import from_document, to_document
-from training_core.profiling.step_trace import Piece, TracedStep
+from training_core.profiling.profile_document import from_document, to_document, write_trace
 from training_core.profiling.subjects import InferenceSteps, TrainingSteps
-from training_core.profiling.trace_file import write_trace
 from training_core.segmentation.inference import Predictor
 
 ROOF = Roof({"fp32": 1e11, "bf16": 1e11}, 1e10, 1e11, 1e6)
@@ -181,22 +177,3 @@ def test_a_stop_is_heeded_between_steps(training):
 
     with pytest.raises(Cancelled):
         measure(Endless(), ROOF, 1.0, {}, Reporter(is_cancelled=lambda: True))
-
-
-def test_primitives_belong_to_the_operation_during_which_they_ran():
-    one = OperationCost("aten::convolution", 1, 1, "a", "", "fp32")
-    other = OperationCost("aten::convolution", 1, 1, "b", "", "fp32")
-    second_ns = 10**9
-    pieces = (
-        Piece("aten::convolution", "forward", "x", second_ns, second_ns + 1000, one),
-        Piece("aten::convolution", "forward", "y", second_ns + 2000, second_ns + 3000, other),
-    )
-    log = [
-        OnednnPrimitive("reorder", "jit:uni", "undef", 1.0 + 100e-9, 200e-9),
-        OnednnPrimitive("convolution", "brg", "forward", 1.0 + 400e-9, 500e-9),
-        OnednnPrimitive("convolution", "between", "forward", 1.0 + 1200e-9, 300e-9),
-        OnednnPrimitive("reorder", "simple:any", "undef", 1.0 + 2100e-9, 700e-9),
-    ]
-    found = implementations([TracedStep((("forward", second_ns, second_ns + 3000),), pieces)], log)
-    assert (found[one].name, found[one].reorder_s) == ("brg", pytest.approx(200e-9))
-    assert (found[other].name, found[other].reorder_s) == ("simple:any", 0)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.core.support.profiles import make_profile, make_run
-from training_core.errors import JobError
+from training_core.errors import JobError, ResourceError
 from training_core.profiling.profile import (
     Advice,
     Counters,
@@ -28,7 +30,14 @@ from training_core.profiling.profile import (
     TimeLine,
     Trial,
 )
-from training_core.profiling.profile_document import FORMAT, MAX_BYTES, from_document, read_profile, to_document
+from training_core.profiling.profile_document import (
+    FORMAT,
+    MAX_BYTES,
+    from_document,
+    read_profile,
+    to_document,
+    write_trace,
+)
 
 RUN_KEYS = {
     "what", "engine", "precision", "threads", "batch_size", "size_px", "step_s", "spread_s", "steps", "phases", "kinds",
@@ -251,3 +260,15 @@ def test_a_file_that_was_written_is_read(tmp_path):
     path.write_text(json.dumps(to_document(make_profile()), indent=1), encoding="utf-8")
     assert read_profile(str(path)) == without_time_lines(make_profile())
     assert json.loads(path.read_text())["format"] == FORMAT
+
+
+@pytest.mark.parametrize("written", [None, "", '{"traceEvents": [{"ph": "X",'], ids=["nothing", "empty", "half"])
+def test_a_temporary_folder_without_room_is_named(tmp_path, written):
+    def export(path):  # as PyTorch's, which tells nobody
+        if written is not None:
+            Path(path).write_text(written)
+
+    runs = [SimpleNamespace(profiler=SimpleNamespace(export_chrome_trace=export))]
+    with pytest.raises(ResourceError, match="temporary folder") as refused:
+        write_trace(tmp_path / "trace.json", runs)
+    assert "TMPDIR" in refused.value.remedy and not (tmp_path / "trace.json").exists()

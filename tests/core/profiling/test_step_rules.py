@@ -2,17 +2,15 @@ import pytest
 
 from tests.core.support.profiled_runs import context_of, primitive, run_of
 from training_core.profiling import step_rules
+from training_core.profiling.advice import advise
 from training_core.profiling.profile import (
     BACKWARD,
     COMPUTE,
-    CONVERSION,
     CONVOLUTION,
     COPY,
     FORWARD,
-    LOSS,
     MEMORY,
     NORMALIZATION,
-    OPTIMIZER,
     OPTIMIZER_STEP,
     PYTHON,
     VALIDATION,
@@ -36,54 +34,6 @@ def test_copies_and_reorders_are_advised_on_from_a_twentieth_of_the_step():
     assert advice_of(step_rules.slow_reorders, run_of(kinds={COPY: 0.04}, primitives=rows[:1])) is None
 
 
-def test_contiguous_convolutions_gain_what_the_others_have_over_them():
-    rows = [
-        primitive(CONVOLUTION, 0.2, layout="contiguous", roof_share=0.2, shape="4x64x48x48"),
-        primitive(CONVOLUTION, 0.5, layout="channels last", roof_share=0.8),
-    ]
-    found = advice_of(step_rules.not_channels_last, run_of(primitives=rows))
-    assert found.gain == pytest.approx(0.15)  # a fifth of the step becomes four times as fast
-    assert "4x64x48x48" in found.evidence
-    assert advice_of(step_rules.not_channels_last, run_of(primitives=rows[1:])) is None
-
-
-def test_contiguous_convolutions_as_fast_as_the_others_are_no_matter():
-    rows = [primitive(CONVOLUTION, 0.3, layout=layout, roof_share=0.7) for layout in ("contiguous", "channels last")]
-    assert advice_of(step_rules.not_channels_last, run_of(primitives=rows)) is None
-
-
-def test_a_gain_is_unknown_where_roofs_are():
-    found = advice_of(
-        step_rules.not_channels_last, run_of(primitives=[primitive(CONVOLUTION, 0.2, layout="contiguous")])
-    )
-    assert found.gain == 0 and "unknown" in found.evidence
-
-
-def test_fp32_within_bf16_gains_half_its_bytes_or_the_ratio_of_peaks():
-    rows = [
-        primitive(NORMALIZATION, 0.1, dtype="fp32", roof_share=0.3, bound=MEMORY),
-        primitive(CONVOLUTION, 0.2, dtype="fp32", roof_share=0.4, bound=COMPUTE),
-    ]
-    found = advice_of(step_rules.fp32_within_bf16, run_of(primitives=rows), fp32=1e12, bf16=4e12)
-    assert found.gain == pytest.approx(0.1 / 2 + 0.2 * 3 / 4)
-
-
-@pytest.mark.parametrize(
-    "run",
-    [
-        run_of(precision="fp32", primitives=[primitive(CONVOLUTION, 0.2, dtype="fp32", roof_share=0.3)]),
-        run_of(primitives=[primitive(CONVOLUTION, 0.2, dtype="bf16", roof_share=0.3)]),
-        run_of(primitives=[primitive(CONVOLUTION, 0.2, dtype="fp32", roof_share=0.8)]),
-        run_of(primitives=[primitive(LOSS, 0.2, dtype="fp32", roof_share=0.3)]),
-        run_of(primitives=[primitive(OPTIMIZER, 0.2, dtype="fp32", roof_share=0.3)]),
-        run_of(primitives=[primitive(CONVOLUTION, 0.2, dtype="fp32")]),
-    ],
-    ids=["an FP32 run", "BF16", "near its roof", "loss", "optimizer", "roof unknown"],
-)
-def test_what_is_no_slow_layer_in_fp32_is_no_trouble(run):
-    assert advice_of(step_rules.fp32_within_bf16, run) is None
-
-
 @pytest.mark.parametrize("implementation", ["ref:any", "ref", "gemm:jit", "x64:gemm:jit", "gemm:ref", "simple:any"])
 def test_a_last_resort_of_onednn_gains_what_the_other_convolutions_have_over_it(implementation):
     rows = [
@@ -99,13 +49,6 @@ def test_a_last_resort_of_onednn_gains_what_the_other_convolutions_have_over_it(
 def test_optimized_implementations_are_no_last_resort(implementation):
     rows = [primitive(CONVOLUTION, share, implementation=implementation, roof_share=share) for share in (0.1, 0.5)]
     assert advice_of(step_rules.last_resorts, run_of(primitives=rows)) is None
-
-
-def test_a_last_resort_is_no_matter_of_layout_or_format_as_well():
-    slow = primitive(CONVOLUTION, 0.2, implementation=REF, roof_share=0.1, layout="contiguous", dtype="fp32")
-    run = run_of(primitives=[slow, primitive(CONVOLUTION, 0.5, roof_share=0.5)])
-    assert advice_of(step_rules.not_channels_last, run) is None
-    assert advice_of(step_rules.fp32_within_bf16, run) is None
 
 
 def test_last_resorts_count_for_convolutions_alone():
@@ -179,7 +122,7 @@ def test_forced_recomputing_is_advised_to_be_left_to_the_memory():
     ("batch_size", "options"), [(4, {"batch_size": 2, "accumulation": 2}), (1, {})], ids=["a batch", "one image"]
 )
 def test_recomputing_for_lack_of_memory_is_advised_half_the_batch(batch_size, options):
-    options_of_run = {"is_recomputing": True, "batch_size": batch_size}
+    options_of_run = {"recompute": "auto", "batch_size": batch_size}
     found = advice_of(step_rules.recomputing, run_of(phases={FORWARD: 0.25}, options=options_of_run))
     assert found.options == options
 
@@ -191,20 +134,61 @@ def test_a_large_optimizer_is_advised_to_run_half_as_often():
     assert advice_of(step_rules.large_optimizer, run_of(phases={OPTIMIZER_STEP: 0.05})) is None
 
 
-def test_weight_averaging_gains_its_own_time():
-    rows = [primitive(OPTIMIZER, 0.05, name="aten::_foreach_lerp_")]
-    found = advice_of(step_rules.weight_averaging, run_of(primitives=rows, options={"averaging": 0.98}))
-    assert found.gain == pytest.approx(0.05)
-    assert found.options == {"averaging": 0.0}
-    assert advice_of(step_rules.weight_averaging, run_of(primitives=rows)) is None
-
-
 def test_validations_gain_what_they_take_beyond_a_tenth():
     assert advice_of(step_rules.large_validation, run_of(phases={VALIDATION: 0.3})).gain == pytest.approx(0.2)
     assert advice_of(step_rules.large_validation, run_of(phases={VALIDATION: 0.12})) is None
 
 
-def test_a_conversion_gains_what_all_threads_have_over_one():
-    found = advice_of(step_rules.large_conversion, run_of(what="inference", phases={CONVERSION: 0.2}))
-    assert found.gain == pytest.approx(0.15)  # four threads
-    assert advice_of(step_rules.large_conversion, run_of(what="inference", phases={CONVERSION: 0.05})) is None
+def test_an_engine_measured_faster_is_advised_with_what_it_brought():
+    run, faster = run_of(), run_of(engine="ipex", step_s=0.15)
+    found = step_rules.faster_choice(run, context_of(run, faster))
+    assert found.gain == pytest.approx(0.25)
+    assert found.options == {"engine": "ipex"}
+    assert "50 ms" in found.evidence and "38 ms" in found.evidence  # a quarter of the step, which has four images
+
+
+@pytest.mark.parametrize("other", [run_of(engine="ipex", step_s=0.192), run_of(what="inference", step_s=0.1)])
+def test_another_engine_s_four_percent_or_another_task_are_no_reason(other):
+    run = run_of()
+    assert step_rules.faster_choice(run, context_of(run, other)) is None
+
+
+def test_a_larger_batch_is_no_slower_engine():
+    run, other = run_of(), run_of(engine="ipex", step_s=0.3, batch_size=8)
+    assert step_rules.faster_choice(run, context_of(run, other)).gain == pytest.approx(0.25)
+
+
+def test_bf16_measured_slower_is_advised_away():
+    run, other = run_of(), run_of(precision="fp32", step_s=0.1)
+    assert step_rules.faster_choice(run, context_of(run, other)).options == {"precision": "fp32"}
+
+
+def test_an_unmeasured_precision_gains_what_its_peak_gives_convolutions():
+    run = run_of(precision="fp32", kinds={CONVOLUTION: 0.8})
+    found = step_rules.better_precision(run, context_of(run, fp32=1e12, bf16=4e12))
+    assert found.gain == pytest.approx(0.6)
+    assert found.options == {"precision": "bf16"}
+
+
+def test_bf16_without_a_unit_for_it_is_advised_away():
+    run = run_of(kinds={CONVOLUTION: 0.8})
+    found = step_rules.better_precision(run, context_of(run, fp32=1e12, bf16=2.5e11))
+    assert found.gain == pytest.approx(0.6)
+    assert found.options == {"precision": "fp32"}
+
+
+def test_a_precision_that_was_measured_or_has_no_higher_peak_is_not_advised():
+    run, other = run_of(precision="fp32", kinds={CONVOLUTION: 0.8}), run_of()
+    assert step_rules.better_precision(run, context_of(run, other, fp32=1e12, bf16=4e12)) is None
+    assert step_rules.better_precision(run, context_of(run, fp32=1e12, bf16=1.1e12)) is None
+    assert step_rules.better_precision(run, context_of(run, fp32=1e12, bf16=0)) is None
+
+
+def test_engines_at_hand_that_were_not_measured_are_to_be_tried():
+    run, measured = run_of(what="inference"), run_of(what="inference", engine="ipex", step_s=0.3)
+    found = advise([run, measured], context_of().limits, ("native", "ipex", "openvino"))
+    assert [(piece.options, piece.gain) for piece in found] == [({"engine": "openvino"}, 0)]
+
+
+def test_openvino_is_not_to_be_tried_for_training():
+    assert advise([run_of()], context_of().limits, ("native", "openvino")) == ()

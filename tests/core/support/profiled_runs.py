@@ -22,7 +22,7 @@ PLAIN = Run(
     unaccounted_share=0.0,
     overhead_share=0.0,
     counters=Counters(),
-    options={"batch_norm": "live", "recompute": "auto", "accumulation": 1, "batch_size": 4, "averaging": 0.0},
+    options={"batch_norm": "live", "recompute": "no", "accumulation": 1, "batch_size": 4},
 )
 
 

@@ -1,27 +1,29 @@
-"""Rates: work a second of operations by number of threads, the best of several timings within a share of time.
+"""Timing of operations in turns: rates by number of threads, and focal losses of several libraries.
 
-Scope: timing. Independent of what the operations compute.
+Scope: the best of several timings within a limit. Independent of what the operations compute.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import torch
+from torch import Tensor
 
 from ..events import Reporter
-from .profile import Rate
+from ..learning.losses import focal_loss
+from .profile import LossTime, Rate
 
 MAX_COUNTS = 5
-# One timing may be disturbed by another process.
-MIN_TURNS = 3
-# And one measurement by something that takes a second.
-PASSES = 2
+# One timing may be disturbed by another process, and one measurement by something that takes a second.
+MIN_TURNS, PASSES = 3, 2
+ROAD_SHARE = 0.1
+Loss = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def using_threads(threads: int) -> Iterator[None]:
 def best_times_s(
     operations: Sequence[Callable[[], object]],
     limit_s: float,
-    least: int = 1,
+    required: int = 1,
     clock: Callable[[], float] = time.perf_counter,
 ) -> list[float]:
     """Return the best time of each operation, timed in turns after a first call that does not count.
@@ -67,9 +69,9 @@ def best_times_s(
     Parameters
     ----------
     limit_s : float
-        No further call begins after this, but for the first turns.
-    least : int
-        So many of the operations are timed MIN_TURNS times, whatever it takes.
+        No further call begins after this, apart from those of the first turns.
+    required : int
+        The first operations, this many, are timed MIN_TURNS times in any case.
     clock : callable
         Returns seconds.
 
@@ -80,31 +82,22 @@ def best_times_s(
     """
     deadline_s = clock() + limit_s
     best = [math.inf] * len(operations)
-    for turn in itertools.count():
-        if turn >= MIN_TURNS and clock() >= deadline_s:
-            return best
+    turn = 0
+    while turn < MIN_TURNS or clock() < deadline_s:
         for index, operation in enumerate(operations):
-            if clock() >= deadline_s and (turn >= MIN_TURNS or index >= least):
+            if clock() >= deadline_s and (turn >= MIN_TURNS or index >= required):
                 break
             if math.isinf(best[index]):
                 operation()
             began_s = clock()
             operation()
             best[index] = min(best[index], clock() - began_s)
+        turn += 1
+    return best
 
 
 def best_rate(works: Sequence[Work], limit_s: float, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Return the best work a second of some operations.
-
-    Parameters
-    ----------
-    works : sequence of Work
-        The first is timed MIN_TURNS times at least.
-    limit_s : float
-        See `best_times_s`.
-    clock : callable
-        Returns seconds.
-    """
+    """Return the best work per second of some operations; `limit_s` and `clock` as in `best_times_s`."""
     times_s = best_times_s([work.run for work in works], limit_s, clock=clock)
     return max(work.amount / time_s for work, time_s in zip(works, times_s))
 
@@ -121,15 +114,13 @@ def measure_rates(
     ----------
     makers : mapping of str to callable
         Each takes a number of threads and returns operations, the best of which counts.
-    counts : sequence of int
-        Numbers of threads.
     limit_s : float
         Time for all; each measurement gets an equal part of what is left.
 
     Returns
     -------
     dict of str to tuple of Rate
-        What this PyTorch cannot compute is left out.
+        Without what this PyTorch cannot compute.
     """
     deadline_s = time.perf_counter() + limit_s
     measurements = [(name, threads) for _ in range(PASSES) for name in makers for threads in counts]
@@ -138,12 +129,12 @@ def measure_rates(
     for done, (name, threads) in enumerate(measurements):
         reporter.check_cancelled()
         reporter.progress(done / len(measurements))
-        share_s = (deadline_s - time.perf_counter()) / (len(measurements) - done)
-        if name in failed or (share_s <= 0 and (name, threads) in best):
+        part_s = (deadline_s - time.perf_counter()) / (len(measurements) - done)
+        if name in failed or (part_s <= 0 and (name, threads) in best):
             continue
         try:
             with using_threads(threads), torch.inference_mode():
-                rate = best_rate(makers[name](threads), share_s)
+                rate = best_rate(makers[name](threads), part_s)
         except (RuntimeError, AttributeError):  # no kernel for this processor, or no such operator
             failed.add(name)
             continue
@@ -151,3 +142,49 @@ def measure_rates(
     return {
         name: tuple(Rate(threads, best[name, threads]) for threads in counts) for name in makers if name not in failed
     }
+
+
+def time_losses(logits_shape: tuple[int, ...], limit_s: float) -> tuple[LossTime, ...]:
+    """Time focal losses (gamma 2, alpha 0.5) forward and backward on the same logits and labels, in turns.
+
+    Parameters
+    ----------
+    logits_shape : tuple of int
+        Of a training step: (batch, 1, height, width).
+    limit_s : float
+        Time for all; each is timed a few times in any case.
+
+    Returns
+    -------
+    tuple of LossTime
+        The best time of each, RoadSeg's first, without libraries that cannot be imported.
+    """
+    random = torch.Generator().manual_seed(0)
+    logits = (3 * torch.randn(logits_shape, generator=random)).requires_grad_()
+    labels = (torch.rand(logits_shape, generator=random) < ROAD_SHARE).to(torch.uint8)
+    losses: dict[str, Loss] = {"RoadSeg": lambda logits: focal_loss(logits, labels)}
+    for name, make_loss in {"torchvision": _torchvision, "segmentation_models_pytorch": _segmentation_models}.items():
+        try:
+            losses[name] = make_loss(labels.float())  # as they compute with it, so that none converts it
+        except (ImportError, OSError, RuntimeError):  # RuntimeError: torchvision for another version of PyTorch
+            continue
+    steps = [partial(_gradient, loss, logits) for loss in losses.values()]
+    times_s = best_times_s(steps, limit_s, required=len(steps))
+    return tuple(LossTime(name, time_s, time_s / times_s[0]) for name, time_s in zip(losses, times_s))
+
+
+def _gradient(loss: Loss, logits: Tensor) -> None:
+    torch.autograd.grad(loss(logits), logits)
+
+
+def _torchvision(truth: Tensor) -> Loss:
+    from torchvision.ops import sigmoid_focal_loss
+
+    return lambda logits: sigmoid_focal_loss(logits, truth, alpha=0.5, gamma=2, reduction="mean")
+
+
+def _segmentation_models(truth: Tensor) -> Loss:
+    from segmentation_models_pytorch.losses import BINARY_MODE, FocalLoss
+
+    focal = FocalLoss(BINARY_MODE, alpha=0.5, gamma=2.0)
+    return lambda logits: focal(logits, truth)

@@ -1,5 +1,6 @@
 import itertools
 import math
+import sys
 import time
 
 import pytest
@@ -7,15 +8,20 @@ import torch
 
 from training_core.errors import Cancelled
 from training_core.events import Reporter
+from training_core.profiling import timing
 from training_core.profiling.profile import Rate
-from training_core.profiling.rates import (
+from training_core.profiling.timing import (
     Work,
     best_rate,
     best_times_s,
     measure_rates,
     thread_counts,
+    time_losses,
     using_threads,
 )
+
+SHAPE = (2, 1, 32, 32)
+NAMES = ["RoadSeg", "torchvision", "segmentation_models_pytorch"]
 
 
 class Clock:
@@ -82,7 +88,7 @@ def test_there_is_no_time_for_the_operations_after_the_limit():
 def test_as_many_operations_as_asked_are_timed_whatever_it_takes():
     clock = Clock()
     operations = [clock.operation(name, 5) for name in "abc"]
-    assert best_times_s(operations, 0, least=2, clock=clock) == [5, 5, math.inf]
+    assert best_times_s(operations, 0, required=2, clock=clock) == [5, 5, math.inf]
 
 
 def test_the_best_rate_is_that_of_the_operation_that_does_most_a_second():
@@ -138,3 +144,41 @@ def test_measuring_can_be_cancelled_between_two_rates():
     with pytest.raises(Cancelled):
         measure_rates({"a": make}, (1, 2, 3), 0, Reporter(is_cancelled=lambda: len(made) == 2))
     assert made == [1, 2]
+
+
+def test_each_loss_is_timed_and_ours_is_first():
+    found = time_losses(SHAPE, 0)
+    assert [loss.name for loss in found] == NAMES
+    assert found[0].ratio == 1
+    assert all(loss.ratio == pytest.approx(loss.time_s / found[0].time_s) for loss in found)
+    assert all(loss.time_s > 0 for loss in found)
+
+
+def test_all_compute_the_same_loss_and_gradient(monkeypatch):
+    computed = []
+
+    def once(steps, limit_s, required):
+        for step in steps:
+            loss, logits = step.args
+            value = loss(logits)
+            computed.append((value.detach(), *torch.autograd.grad(value, logits)))
+        return [1.0] * len(steps)
+
+    monkeypatch.setattr(timing, "best_times_s", once)
+    time_losses(SHAPE, 0)
+    (value, gradient), *others = computed
+    for other_value, other_gradient in others:
+        torch.testing.assert_close(other_value, value)
+        torch.testing.assert_close(other_gradient, gradient, rtol=1e-4, atol=1e-8)
+
+
+@pytest.mark.parametrize(("module", "missing"), [("torchvision.ops", 1), ("segmentation_models_pytorch.losses", 2)])
+def test_a_library_that_cannot_be_imported_is_left_out(monkeypatch, module, missing):
+    monkeypatch.setitem(sys.modules, module, None)
+    assert [loss.name for loss in time_losses(SHAPE, 0)] == NAMES[:missing] + NAMES[missing + 1 :]
+
+
+def test_the_random_numbers_of_others_stay_as_they_are():
+    state = torch.get_rng_state()
+    time_losses(SHAPE, 0)
+    assert torch.equal(torch.get_rng_state(), state)

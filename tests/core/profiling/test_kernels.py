@@ -1,0 +1,98 @@
+"""Kernels of oneDNN, from lines as it writes them and from a convolution; nodes of OpenVINO beside PyTorch's count."""
+
+import os
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
+
+from training_core.models.architectures import Architecture, build_network
+from training_core.models.engines import make_engine, why_not
+from training_core.profiling.kernels import (
+    Node,
+    OnednnPrimitive,
+    implementations,
+    logged_primitives,
+    nodes_of,
+    parse_log,
+    with_nodes,
+)
+from training_core.profiling.operation_costs import Implementation, OperationCost
+from training_core.profiling.step_trace import Piece, TracedStep
+
+LINES = """\
+onednn_verbose,v1,info,oneDNN v3.7.1 (commit 8d263e69)
+onednn_verbose,v1,primitive,info,template:timestamp,operation,engine,primitive,implementation,prop_kind,exec_time
+onednn_verbose,v1,1795361698276.925,primitive,exec,cpu,reorder,jit:uni,undef,src:bf16 dst:bf16,,,64x3x7x7,0.0125
+a line of another library
+onednn_verbose,v1,1795361698277.5,primitive,exec,cpu,convolution,brg_conv_fwd:avx512_core_bf16,forward_training,\
+src:bf16 wei:bf16 bia:undef dst:bf16,attr-scratchpad:user,alg:convolution_direct,mb4_ic3oc64_ih128oh64kh7sh2dh0ph3,0.5
+onednn_verbose,v1,notime,primitive,exec,cpu,convolution,ref:any,forward,src,attr,alg,mb1,0.5
+"""
+
+
+def test_primitives_are_read_with_begin_and_duration_in_seconds():
+    assert parse_log(LINES) == [
+        OnednnPrimitive("reorder", "jit:uni", 1795361698.276925, pytest.approx(12.5e-6)),
+        OnednnPrimitive("convolution", "brg_conv_fwd:avx512_core_bf16", 1795361698.2775, pytest.approx(0.5e-3)),
+    ]
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
+def test_a_convolution_is_caught_and_what_others_write_is_passed_on(capfd):
+    images, filters = torch.ones(2, 16, 32, 32), torch.ones(16, 16, 3, 3)
+    with logged_primitives() as log:
+        os.write(1, b"somebody's line\n")
+        functional.conv2d(images, filters)
+    functional.conv2d(images, filters)
+    assert [primitive.kind for primitive in log].count("convolution") == 1
+    assert all(primitive.duration_s > 0 for primitive in log)
+    assert capfd.readouterr().out == "somebody's line\n"
+
+
+def test_primitives_belong_to_the_operation_during_which_they_ran():
+    one = OperationCost("aten::convolution", 1, 1, "a", "", "fp32")
+    other = OperationCost("aten::convolution", 1, 1, "b", "", "fp32")
+    second_ns = 10**9
+    pieces = (
+        Piece("aten::convolution", "forward", "x", second_ns, second_ns + 1000, one),
+        Piece("aten::convolution", "forward", "y", second_ns + 2000, second_ns + 3000, other),
+    )
+    log = [
+        OnednnPrimitive("reorder", "jit:uni", 1.0 + 100e-9, 200e-9),
+        OnednnPrimitive("convolution", "brg", 1.0 + 400e-9, 500e-9),
+        OnednnPrimitive("convolution", "between", 1.0 + 1200e-9, 300e-9),
+        OnednnPrimitive("reorder", "simple:any", 1.0 + 2100e-9, 700e-9),
+    ]
+    ran = implementations([TracedStep((("forward", second_ns, second_ns + 3000),), pieces)], log)
+    assert (ran[one].name, ran[one].reorder_s) == ("brg", pytest.approx(200e-9))
+    assert (ran[other].name, ran[other].reorder_s) == ("simple:any", 0)
+
+
+@pytest.mark.skipif(bool(why_not("openvino")), reason="OpenVINO is not installed")
+def test_nodes_have_the_layers_and_the_operations_of_the_model():
+    model = build_network(Architecture(encoder="resnet18")).eval()
+    images = np.zeros((1, 3, 32, 64), dtype=np.float32)
+    nodes = nodes_of(make_engine("openvino", "fp32").prepare_inference(model).timed_graph(images, 1))
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model(torch.from_numpy(images))
+    assert sum(node.cost.flop for node in nodes) == counter.get_total_flops()
+    paths = {name for name, _ in model.named_modules()}
+    convolutions = [node for node in nodes if node.cost.name == "Convolution"]
+    assert len(convolutions) == 31 and {node.layer for node in convolutions} <= paths
+    assert all(node.implementation.name and node.time_s >= 0 for node in convolutions)
+
+
+def node(time_s):
+    return Node("a", OperationCost("Convolution", 1, 1, "", "", "fp32"), Implementation("brgconv", 0.0), time_s)
+
+
+@pytest.mark.parametrize(("times_s", "ends"), [((1e-6, 3e-6), (1100, 4100)), ((10e-6, 10e-6), (4600, 9100))])
+def test_nodes_take_the_place_of_the_forward_phase_and_no_more_of_it_than_there_is(times_s, ends):
+    phases = (("waiting for data", 0, 100), ("forward", 100, 9100), ("conversion to bytes", 9100, 9200))
+    pieces = tuple(Piece("", phase, phase, begin, end) for phase, begin, end in phases)
+    step = with_nodes(TracedStep(phases, pieces), [node(time_s) for time_s in times_s])
+    assert [piece.end_ns for piece in step.pieces] == [100, *ends, 9100, 9200]
+    assert [piece.layer for piece in step.pieces] == ["waiting for data", "a", "a", "model", "conversion to bytes"]

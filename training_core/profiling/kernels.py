@@ -1,0 +1,234 @@
+"""Kernels of oneDNN and OpenVINO: which implementation ran for each operation, and for how long.
+
+oneDNN writes a verbose log, whose time stamps tell to which operation a primitive belongs. OpenVINO's graph holds the
+time of each node.
+
+Scope: the log, the graph, and the steps that they belong to. Independent of the computation.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .operation_costs import Implementation, OperationCost
+from .profile import FORWARD
+from .step_trace import MODEL, Piece, TracedStep
+
+if TYPE_CHECKING:
+    import openvino
+
+# oneDNN reads it once, when it writes its first line: primitives then carry the time at which they begin.
+TIMESTAMPS = "ONEDNN_VERBOSE_TIMESTAMP"
+_MARK = b"onednn_verbose,"
+_STANDARD_OUTPUT = 1
+_REORDER = "reorder"
+_DTYPES = {"f32": "fp32", "f16": "fp16", "i8": "int8", "u8": "uint8"}
+_BYTES = {"fp32": 4, "bf16": 2, "fp16": 2, "int8": 1, "uint8": 1}
+_NOT_RUN = "not_executed"
+_CHANNELS_LAST = "acdb"
+# The model within the exported graph, see `onnx_file.export_onnx`.
+_ROOT = "/network/"
+
+
+@dataclass(frozen=True)
+class OnednnPrimitive:
+    """One run of a primitive.
+
+    Parameters
+    ----------
+    kind : str
+        convolution, deconvolution, matmul, reorder and so on.
+    implementation : str
+        Such as `brg_conv_fwd:avx512_core_bf16`.
+    begin_s : float
+        Seconds since 1970.
+    """
+
+    kind: str
+    implementation: str
+    begin_s: float
+    duration_s: float
+
+
+def parse_log(text: str) -> list[OnednnPrimitive]:
+    """Return the primitives that a log with time stamps names, in order; lines of another form are skipped."""
+    primitives = []
+    for line in text.splitlines():
+        parts = line.split(",")
+        # onednn_verbose,v1,begin_ms,primitive,exec,cpu,kind,implementation,direction,...,duration_ms
+        if len(parts) < 11 or parts[0] != "onednn_verbose" or parts[3:5] != ["primitive", "exec"]:
+            continue
+        try:
+            begin_s, duration_s = float(parts[2]) / 1e3, float(parts[-1]) / 1e3
+        except ValueError:
+            continue
+        primitives.append(OnednnPrimitive(parts[6], parts[7], begin_s, duration_s))
+    return primitives
+
+
+@contextmanager
+def logged_primitives() -> Iterator[list[OnednnPrimitive]]:
+    """Catch what oneDNN runs within the context.
+
+    oneDNN writes to the file descriptor of the standard output, which is redirected to a temporary file. Other lines
+    are passed on. Nothing is caught if PyTorch has no oneDNN or the process has no standard output.
+
+    Yields
+    ------
+    list of OnednnPrimitive
+        Filled at the end.
+    """
+    import torch
+
+    primitives: list[OnednnPrimitive] = []
+    os.environ.setdefault(TIMESTAMPS, "1")
+    try:
+        original = os.dup(_STANDARD_OUTPUT)
+    except OSError:
+        original = None
+    if original is None or not torch.backends.mkldnn.is_available():
+        yield primitives
+        return
+    with tempfile.TemporaryFile() as caught:
+        _flush()
+        os.dup2(caught.fileno(), _STANDARD_OUTPUT)
+        try:
+            with torch.backends.mkldnn.verbose(torch.backends.mkldnn.VERBOSE_ON):
+                yield primitives
+        finally:
+            _flush()
+            os.dup2(original, _STANDARD_OUTPUT)
+            os.close(original)
+            caught.seek(0)
+            lines = caught.read().splitlines(keepends=True)
+            rest = b"".join(line for line in lines if not line.startswith(_MARK))
+            if rest:
+                os.write(_STANDARD_OUTPUT, rest)
+            primitives += parse_log(b"".join(lines).decode("ascii", "replace"))
+
+
+def _flush() -> None:
+    """Flush the buffers of Python and of C, which oneDNN writes to."""
+    import ctypes
+
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    ctypes.CDLL(None).fflush(None) if os.name == "posix" else None
+
+
+def implementations(steps: Sequence[TracedStep], log: Sequence[OnednnPrimitive]) -> dict[OperationCost, Implementation]:
+    """Return what oneDNN ran for each operation of steps, by the time at which it ran.
+
+    Returns
+    -------
+    dict of OperationCost to Implementation
+        What ran for the first operation of each cost, and the median time of reorders within all of them.
+    """
+    operations = [(piece, piece.cost) for step in steps for piece in step.pieces if piece.cost]
+    begins_ns = np.array([piece.begin_ns for piece, _ in operations])
+    # A primitive belongs to the operation during which its middle lies.
+    by_operation: dict[int, list[OnednnPrimitive]] = {}
+    for primitive in log:
+        middle_ns = (primitive.begin_s + primitive.duration_s / 2) * 1e9
+        number = int(np.searchsorted(begins_ns, middle_ns)) - 1
+        if number >= 0 and middle_ns < operations[number][0].end_ns:
+            by_operation.setdefault(number, []).append(primitive)
+    names: dict[OperationCost, str] = {}
+    reorders_s: dict[OperationCost, list[float]] = {}
+    for number, primitives in by_operation.items():
+        cost = operations[number][1]
+        main = dict.fromkeys(primitive.implementation for primitive in primitives if primitive.kind != _REORDER)
+        names.setdefault(cost, " + ".join(main) or primitives[0].implementation)
+        reorder_s = sum(primitive.duration_s for primitive in primitives if primitive.kind == _REORDER)
+        reorders_s.setdefault(cost, []).append(reorder_s if main else 0.0)
+    return {cost: Implementation(name, statistics.median(reorders_s[cost])) for cost, name in names.items()}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of the graph.
+
+    Parameters
+    ----------
+    layer : str
+        Path of the module that it computes.
+    """
+
+    layer: str
+    cost: OperationCost
+    implementation: Implementation
+    time_s: float
+
+
+def nodes_of(graph: openvino.Model) -> list[Node]:
+    """Return the nodes that ran, in order, of a graph as `OpenvinoModel.timed_graph` returns it."""
+    nodes = []
+    for operation in graph.get_ordered_ops():
+        info = {name: _text(value) for name, value in operation.get_rt_info().items()}
+        time_us = info.get("execTimeMcs", _NOT_RUN)
+        if time_us == _NOT_RUN:
+            continue
+        shapes = [tuple(port.get_shape()) for port in (*operation.inputs(), *operation.outputs())]
+        cost = _cost(info, shapes, len(operation.outputs()))
+        implementation = Implementation(info.get("primitiveType", ""), 0.0)
+        nodes.append(Node(_layer(operation.get_friendly_name()), cost, implementation, float(time_us) / 1e6))
+    return nodes
+
+
+def _text(value: object) -> str:
+    return str(value.astype(str) if hasattr(value, "astype") else value)
+
+
+def _cost(info: dict[str, str], shapes: list[tuple[int, ...]], outputs: int) -> OperationCost:
+    """Return the cost of a node; a multiplication and an addition are two operations, as PyTorch counts them."""
+    kind, precision = info.get("layerType", ""), info.get("runtimePrecision", "")
+    dtype = _DTYPES.get(precision, precision)
+    flop = 0
+    if kind == "Convolution" and len(shapes) > outputs + 1:
+        filters, result = shapes[1], shapes[-1]
+        flop = 2 * math.prod(result) * math.prod(filters[-3:])
+    layout = "channels last" if info.get("outputLayouts", "").startswith(_CHANNELS_LAST) else "contiguous"
+    traffic = sum(math.prod(shape) for shape in shapes) * _BYTES.get(dtype, 4)
+    named = " ".join("x".join(map(str, shape)) for shape in (*shapes[:2], shapes[-1]))
+    return OperationCost(kind, flop, traffic, named, layout, dtype)
+
+
+def _layer(name: str) -> str:
+    """Return the module's path from a name such as `/network/encoder/layer1/layer1.0/conv1/Conv/WithoutBiases`."""
+    _, root, path = name.partition(_ROOT)
+    # Names of operations begin with a capital; a part of `layer1` is called `layer1.0`.
+    parts = [part for part in path.split("/") if part and not part[0].isupper()] if root else []
+    kept = [part for part, after in zip(parts, [*parts[1:], ""]) if not after.startswith(f"{part}.")]
+    return ".".join(kept) or MODEL
+
+
+def with_nodes(step: TracedStep, nodes: Sequence[Node]) -> TracedStep:
+    """Return a step with the nodes in its forward phase, one after the other; the rest of the phase stays.
+
+    Without nodes, as PyTorch runs the model, the step stays the same.
+    """
+    return replace(step, pieces=tuple(_pieces(step, nodes))) if nodes else step
+
+
+def _pieces(step: TracedStep, nodes: Sequence[Node]) -> Iterator[Piece]:
+    begin_ns, end_ns = next((begin, end) for name, begin, end in step.phases if name == FORWARD)
+    yield from (piece for piece in step.pieces if piece.end_ns <= begin_ns)
+    # The nodes were timed in other steps, which may have been slower.
+    scale = min(1.0, (end_ns - begin_ns) / 1e9 / sum(node.time_s for node in nodes))
+    at_ns = begin_ns
+    for node in nodes:
+        until_ns = min(end_ns, at_ns + int(1e9 * scale * node.time_s))
+        yield Piece(node.cost.name, FORWARD, node.layer, at_ns, until_ns, node.cost)
+        at_ns = until_ns
+    yield Piece("", FORWARD, MODEL, at_ns, end_ns)
+    yield from (piece for piece in step.pieces if piece.begin_ns >= end_ns)
