@@ -80,7 +80,7 @@ def unknown(run: Run, rule: str, evidence: str, remedy: str, options: Optional[M
 
 
 def amdahl(fraction: float, speedup: float) -> float:
-    """Return the fraction of the time that is saved if a part of it becomes faster by the factor `speedup` (Amdahl's law)."""
+    """Return the fraction of the time that a speedup of a part of it, by a factor, saves (Amdahl's law)."""
     return fraction * (1 - 1 / speedup) if speedup > 1 else 0.0
 
 
