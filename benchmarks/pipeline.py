@@ -245,15 +245,15 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
 
     import torch
 
+    from training_core.distributed.rank_protocol import follow, leading
     from training_core.jobs import FineTune
-    from training_core.learning.following import follow, leading
     from training_core.learning.trainer import Trainer
     from training_core.models.engines import make_engine
 
     recipe = FineTune(batch_size=BATCH, accumulation=case.batches, chip_px=case.size_px, frozen_stages=0)
     engine = make_engine("native", case.precision)
     if case.balance:
-        from training_core.learning.pipeline_trainer import PipelineTrainer  # loads 190 MB of torch
+        from training_core.distributed.pipeline_trainer import PipelineTrainer  # loads 190 MB of torch
 
         trainer = PipelineTrainer(built(case), engine, recipe, group, case.balance, case.schedule)
     else:
@@ -275,7 +275,7 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
             with leading(group):
                 torch.save(trainer.state_dict(), case.state)
         else:
-            follow(trainer, (batch for batch in ()), [])
+            follow(trainer, group, (batch for batch in ()), [])
     return {
         "losses": losses,
         "seconds": seconds[1:],

@@ -55,8 +55,6 @@ class Case:
         For an exchange: of so many of the model's parameters.
     size_px, batches : int
         For steps: side of the chips, and batches in a step.
-    sharing : str
-        batches or split.
     is_apart : bool
         Whether each process trains by itself.
     repeats : int
@@ -69,7 +67,6 @@ class Case:
     parameters: int = 0
     size_px: int = 0
     batches: int = 1
-    sharing: str = "batches"
     is_apart: bool = False
     repeats: int = 5
 
@@ -148,7 +145,6 @@ def cases(sizes_px: Sequence[int]) -> list[Case]:
                 Case(precision, [[0]], size_px=size_px),
                 Case(precision, [[0, 1]], size_px=size_px),
                 Case(precision, pair, size_px=size_px, is_apart=True),
-                Case(precision, pair, size_px=size_px, sharing="split"),
                 *(Case(precision, pair, link, size_px=size_px, batches=2) for link in links if link != VETH),
             ]
     return found

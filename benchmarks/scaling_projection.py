@@ -136,7 +136,7 @@ def way(each: Measured) -> str:
     case = each.case
     if len(case.cores) == 1:
         return "two cores" if len(case.cores[0]) == 2 else "one core"
-    return "two processes apart" if case.is_apart else f"two processes, {case.sharing}, {case.link}"
+    return "two processes apart" if case.is_apart else f"two processes, {case.link}"
 
 
 def named(each: Measured) -> str:

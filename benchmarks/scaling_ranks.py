@@ -84,6 +84,7 @@ def time_steps(case: dict[str, Any], group: Group, wait: Callable[[], None]) -> 
     """Return the seconds of training steps, and the share of the backward pass."""
     import torch
 
+    from training_core.distributed.data_parallel import DataParallel
     from training_core.jobs import FineTune
     from training_core.learning.trainer import Trainer
     from training_core.models.architectures import Architecture, build_network
@@ -92,7 +93,7 @@ def time_steps(case: dict[str, Any], group: Group, wait: Callable[[], None]) -> 
     precision, size_px, batches = case["precision"], case["size_px"], case["batches"]
     torch.manual_seed(0)
     recipe = FineTune(batch_size=BATCH, chip_px=size_px, accumulation=batches, frozen_stages=0)
-    trainer = Trainer(build_network(Architecture()), make_engine("native", precision), recipe, group, case["sharing"])
+    trainer = Trainer(build_network(Architecture()), make_engine("native", precision), recipe, DataParallel(group))
     chips, labels = chips_of_step(BATCH * batches, size_px)
     chips, labels = chips[trainer.own_chips], labels[trainer.own_chips]
     seconds, busy_s = timed(lambda: trainer.step(chips, labels, 1e-4), case["repeats"], wait)

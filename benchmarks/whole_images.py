@@ -176,7 +176,7 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
 
     import torch
 
-    from training_core.distributed.gradient_exchange import GradientExchange
+    from training_core.distributed.data_parallel import DataParallel
     from training_core.jobs import StepOptions
     from training_core.learning.image_gradients import add_image_gradients
     from training_core.learning.image_tiles import TilePlan, image_halo_px, plan_tiles
@@ -209,7 +209,8 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     set_training_mode(model, 0, "frozen")
     if plan.is_recomputing:
         recompute_activations(model)
-    exchange = GradientExchange(model.parameters(), group) if group.size > 1 else None
+    strategy = DataParallel(group)
+    strategy.attach(model)
     sample = ImageSample(
         values=np.load(Path(case.folder, "values.npy"), mmap_mode="r"),
         known=np.broadcast_to(np.True_, shape),
@@ -222,10 +223,9 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     group.barrier()
     waited_s, wall_s, processor_s = group.waited_s, time.perf_counter(), time.process_time()
     loss = add_image_gradients(
-        model, engine, sample, plan, case.centerline_weight, group=group, exchange=exchange, tick=report(rank)
+        model, engine, sample, plan, case.centerline_weight, strategy=strategy, tick=report(rank)
     )
-    if exchange:
-        exchange.finish()
+    strategy.finish()
     if case.gradients and group.leads:
         np.savez(case.gradients, **{name: each.grad.float().numpy() for name, each in model.named_parameters()})
     optimizer.step()

@@ -39,7 +39,7 @@ def execute(job: Job, reporter: Reporter) -> dict[str, Any]:
     job = with_model_paths(job)
     limits.check()
     if rank_variables.are_set() or (isinstance(job, ProcessOptions) and job.processes != "1"):
-        from .ranks import execute_on_ranks
+        from .distributed.job import execute_on_ranks
 
         return execute_on_ranks(job, reporter)
     from .system.processor import prepare_process

@@ -304,10 +304,6 @@
         <translation>Prozesse</translation>
     </message>
     <message>
-        <source>Sharing</source>
-        <translation>Aufteilung</translation>
-    </message>
-    <message>
         <source>Exchange precision</source>
         <translation>Genauigkeit des Austauschs</translation>
     </message>

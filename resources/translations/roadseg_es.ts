@@ -304,10 +304,6 @@
         <translation>Procesos</translation>
     </message>
     <message>
-        <source>Sharing</source>
-        <translation>Reparto</translation>
-    </message>
-    <message>
         <source>Exchange precision</source>
         <translation>Precisión del intercambio</translation>
     </message>

@@ -304,10 +304,6 @@
         <translation>Processus</translation>
     </message>
     <message>
-        <source>Sharing</source>
-        <translation>Répartition</translation>
-    </message>
-    <message>
         <source>Exchange precision</source>
         <translation>Précision des échanges</translation>
     </message>

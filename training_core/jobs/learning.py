@@ -29,7 +29,7 @@ from .option import (
     option,
 )
 from .processes import AUTO, MAX_PROCESSES, ProcessOptions
-from .recipe import BATCHES, IMAGE, MIN_CHIP_PX, RecipeOptions
+from .recipe import IMAGE, MIN_CHIP_PX, RecipeOptions
 from .shared import ComputeOptions, LabelOptions, SegmentOptions, model_option
 
 
@@ -157,7 +157,7 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         """As many processes as have something to compute in each step; of whole images, tiles are shared."""
         if self.sample == IMAGE:
             return MAX_PROCESSES
-        return self.accumulation if self.sharing == BATCHES else self.batch_size
+        return self.accumulation
 
     def validate(self) -> None:
         """See Job.validate; also checks the chip size, that frozen layers come with a base model, and processes.
@@ -196,10 +196,9 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
             self._check_pipeline()
         if self.processes == AUTO or int(self.processes) <= self.most_processes:
             return
-        what, name = ("batches", "accumulation") if self.sharing == BATCHES else ("chips in a batch", "batch_size")
         raise JobError(
-            f"{self.processes} processes (processes) cannot share a step of {self.most_processes} {what}.",
-            f"Raise {name} to a multiple of {self.processes}, or lower the number of processes.",
+            f"{self.processes} processes (processes) cannot share a step of {self.most_processes} batches.",
+            f"Raise accumulation to a multiple of {self.processes}, or lower the number of processes.",
         )
 
     def _check_pipeline(self) -> None:
@@ -221,10 +220,10 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
                 "(pipeline_stages).",
                 f"Give an accumulation of at least {stages}, better {4 * stages}, with smaller batches (batch_size).",
             )
-        if self.sharing != BATCHES or self.sample == IMAGE:
+        if self.sample == IMAGE:
             raise JobError(
                 "The stages of a pipeline (pipeline_stages) pass on whole batches of chips.",
-                "Choose batches as sharing and chips as sample, or a single stage.",
+                "Choose chips as sample, or a single stage.",
             )
 
 

@@ -1,4 +1,4 @@
-"""Options of distributed training: how many processes, and what they share.
+"""Options of distributed training: how many processes, and what they exchange.
 
 Scope: the fields and their texts. Independent of how processes are started; standard library only.
 """
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from ..errors import JobError, shown
 from .option import Job, option
-from .recipe import BATCHES, SPLIT
 
 AUTO = "auto"
 MAX_PROCESSES = 1024
@@ -25,16 +24,8 @@ class ProcessOptions(Job):
         "1",
         "Processes",
         "Number of processes that train together on this machine, each on its own cores and memory; auto takes one a "
-        "NUMA node or socket, and a single one on small machines. The model does not depend on it.",
-        advanced=True,
-    )
-    sharing: str = option(
-        BATCHES,
-        "Sharing",
-        "What the processes share of a step. With batches, each takes whole batches of the gradient accumulation: the "
-        "model is the same, bit by bit, for any number of processes with as many threads each. With split, each batch "
-        "is cut into parts, with synchronized batch normalization and joint losses: the same up to rounding.",
-        choices=(BATCHES, SPLIT),
+        "NUMA node or socket, and a single one on small machines. Each computes whole batches of the gradient "
+        "accumulation: the model is the same, bit by bit, for any number of processes with as many threads each.",
         advanced=True,
     )
     exchange_precision: str = option(

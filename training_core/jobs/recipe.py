@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from .option import Job, option
 
 OPTIMIZERS = ("adamw", "sgd", "lamb", "lars")
-# How several processes share a step: whole batches of the accumulation, or a part of each batch.
-BATCHES, SPLIT = "batches", "split"
 # What a step learns from: random crops, or whole labeled images.
 CHIPS, IMAGE = "chips", "image"
 # Stands for a number that is chosen by the pace of training on the processor at hand.
@@ -144,7 +142,7 @@ class RecipeOptions(StepOptions):
         "Sample",
         "What a step learns from: random chips, or a whole labeled image (as many as gradient accumulation says), in "
         "tiles with an exact halo, so that loss and gradients are those of the undivided image. Whole images need "
-        "frozen batch norm, and take long: batch size, chip size and sharing do not matter then.",
+        "frozen batch norm, and take long: batch size and chip size do not matter then.",
         choices=(CHIPS, IMAGE),
         advanced=True,
     )

@@ -1,30 +1,27 @@
-"""Plan of a fine-tune's computation: engine, recipe by the pace, and how it fits into memory.
+"""Plan of a fine-tune's computation: engine, recipe by measured throughput, and how it fits into memory.
 
-Rank 0 finds it out, for all ranks: it depends on the processor, its memory and the time that trial steps take.
+It depends on the processor, its memory and the time that trial steps take; of several processes, one makes it for all.
 
 Scope: jobs, engines, memory, tiles of whole images, stages of a pipeline. Independent of the training itself.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Optional
+from typing import Any, Optional
 
-from ..distributed.group import Group
 from ..errors import ResourceError
 from ..events import Reporter
 from ..jobs import FineTune
 from ..jobs.recipe import CHIPS, IMAGE
 from ..labels.labeled_images import LabeledImage
 from ..models.architectures import Architecture
-from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, make_engine
+from ..models.engines import NativeEngine, choose_engine, choose_precision, make_engine
 from .checkpoint import Checkpoint
 from .fitted_recipe import Fit, fit_recipe, has_choice
 from .image_tiles import TilePlan, plan_tiles
-from .pipeline_plan import plan_pipeline
-from .pipeline_trainer import require_pipelines
+from .pipeline_plan import plan_pipeline, require_pipelines
 from .training_memory import TRIED_RECOMPUTING, MemoryPlan, most_bytes, plan_memory
 from .trial_steps import TrialSteps
 
@@ -37,7 +34,7 @@ TRIAL_SHARE = 0.01
 
 @dataclass(frozen=True)
 class ComputationPlan:
-    """What the processor and its memory decide.
+    """How a fine-tune computes on this processor and in its memory.
 
     Parameters
     ----------
@@ -47,11 +44,22 @@ class ComputationPlan:
         Where the model is cut into the stages of a pipeline: how many of its parts each has; else empty.
     """
 
-    engine: Engine
+    engine: NativeEngine
     fit: Fit
     memory: MemoryPlan
     tiles: Optional[TilePlan] = None
     balance: tuple[int, ...] = ()
+
+
+def plan_from_document(document: dict[str, Any]) -> ComputationPlan:
+    """Return the plan of which `dataclasses.asdict` made a document."""
+    return ComputationPlan(
+        make_engine(**document["engine"]),
+        Fit(**document["fit"]),
+        MemoryPlan(**document["memory"]),
+        document["tiles"] and TilePlan(**document["tiles"]),
+        tuple(document["balance"]),
+    )
 
 
 def plan_computation(
@@ -61,54 +69,48 @@ def plan_computation(
     chip_px: int,
     former: Optional[Checkpoint],
     reporter: Reporter,
-    group: Group,
+    ranks: int = 1,
+    local_ranks: int = 1,
 ) -> ComputationPlan:
-    """Return what the processor and its memory decide, on all ranks as rank 0 has found it out.
+    """Plan how to compute.
 
     Parameters
     ----------
     chip_px : int
         Side of a usual chip as it enters the model.
     former : Checkpoint, optional
-        On rank 0: what is resumed, whose engine and recipe stay.
+        The checkpoint to resume from, whose engine and recipe stay.
+    ranks, local_ranks : int
+        Number of processes that train together, and how many of them share this machine.
 
     Raises
     ------
     JobError
-        The engine asked for cannot be used, the ranks make no pipelines, or the network cannot be computed like that.
+        The engine asked for cannot be used, the processes make no pipelines, or the network cannot be computed as
+        asked for.
     ResourceError
         There is too little memory.
     """
     _require_possible(job, architecture)
-    document = None
-    if group.leads:
-        precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
-        native, tiles, balance = NativeEngine(precision), None, ()
-        if job.sample == IMAGE:
-            memory, tiles = _plan_image(job, images, architecture, native, reporter, group)
-        elif job.pipeline_stages > 1:
-            memory, balance = _plan_stages(job, architecture, chip_px, native, reporter, group)
-        else:
-            memory = plan_memory(architecture, native, job, chip_px, reporter.log, group.local_size)
-        if former:
-            engine, fit = former.engine, Fit(former.history.fitted)
-        else:
-            trial = TrialSteps(architecture, job, chip_px, memory.is_recomputing)
-            engine = _choose_engine(job, trial, reporter)
-            fit = _fit(job, trial, engine, reporter)
-        document = dataclasses.asdict(ComputationPlan(engine, fit, memory, tiles, balance))
-    chosen = group.broadcast_document(document)
-    return ComputationPlan(
-        make_engine(**chosen["engine"]),
-        Fit(**chosen["fit"]),
-        MemoryPlan(**chosen["memory"]),
-        chosen["tiles"] and TilePlan(**chosen["tiles"]),
-        tuple(chosen["balance"]),
-    )
+    precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
+    native, tiles, balance = NativeEngine(precision), None, ()
+    if job.sample == IMAGE:
+        shapes = [image.known.shape for image in images]
+        tiles = plan_tiles(architecture, native, job, shapes, reporter.log, ranks, local_ranks)
+        memory = MemoryPlan(tiles.is_recomputing, tiles.peak_bytes)
+    elif job.pipeline_stages > 1:
+        memory, balance = _plan_stages(job, architecture, chip_px, native, reporter, ranks, local_ranks)
+    else:
+        memory = plan_memory(architecture, native, job, chip_px, reporter.log, local_ranks)
+    if former:
+        return ComputationPlan(former.engine, Fit(former.history.fitted), memory, tiles, balance)
+    trial = TrialSteps(architecture, job, chip_px, memory.is_recomputing)
+    engine = _choose_engine(job, trial, reporter)
+    return ComputationPlan(engine, _fit(job, trial, engine, reporter), memory, tiles, balance)
 
 
 def _require_possible(job: FineTune, architecture: Architecture) -> None:
-    """Raise JobError if a way of computing is asked for that only some networks have."""
+    """Raise JobError if the job asks for a computation that only some networks support."""
     if job.sample == IMAGE:
         architecture.require_resnet_unet("Whole images (sample)")
     if job.pipeline_stages > 1:
@@ -117,22 +119,14 @@ def _require_possible(job: FineTune, architecture: Architecture) -> None:
         architecture.require_resnet_unet("Recomputed activations (recompute)")
 
 
-def _plan_image(
+def _plan_stages(
     job: FineTune,
-    images: list[LabeledImage],
     architecture: Architecture,
+    chip_px: int,
     engine: NativeEngine,
     reporter: Reporter,
-    group: Group,
-) -> tuple[MemoryPlan, TilePlan]:
-    """Return how whole images are divided to fit into memory."""
-    shapes = [image.known.shape for image in images]
-    tiles = plan_tiles(architecture, engine, job, shapes, reporter.log, group.size, group.local_size)
-    return MemoryPlan(tiles.is_recomputing, tiles.peak_bytes), tiles
-
-
-def _plan_stages(
-    job: FineTune, architecture: Architecture, chip_px: int, engine: NativeEngine, reporter: Reporter, group: Group
+    ranks: int,
+    local_ranks: int,
 ) -> tuple[MemoryPlan, tuple[int, ...]]:
     """Return where the model is cut into the stages of a pipeline, and whether these recompute to fit into memory.
 
@@ -142,13 +136,13 @@ def _plan_stages(
         The stages of this machine do not fit into its memory.
     """
     stages = job.pipeline_stages
-    require_pipelines(job, stages, group.size)
+    require_pipelines(job, stages, ranks)
     for is_recomputing in TRIED_RECOMPUTING[job.recompute]:
         plan = plan_pipeline(
-            architecture, engine, job, chip_px, is_recomputing, stages, group.size // stages, job.pipeline_schedule,
+            architecture, engine, job, chip_px, is_recomputing, stages, ranks // stages, job.pipeline_schedule,
             job.pipeline_cuts,
         )  # fmt: skip
-        largest_bytes, limit_bytes = max(plan.stage_bytes), most_bytes(group.local_size)
+        largest_bytes, limit_bytes = max(plan.stage_bytes), most_bytes(local_ranks)
         if largest_bytes <= limit_bytes:
             expected = plan.forecast
             reporter.log(
@@ -159,15 +153,15 @@ def _plan_stages(
             return MemoryPlan(is_recomputing, largest_bytes), plan.balance
     raise ResourceError(
         f"The largest of {stages} stages of the network (pipeline_stages) needs {largest_bytes / 1e9:.1f} GB of "
-        f"memory; {limit_bytes / 1e9:.1f} GB are available to each of {group.local_size} processes.",
+        f"memory; {limit_bytes / 1e9:.1f} GB are available to each of {local_ranks} processes.",
         "Choose more stages, smaller batches (batch_size) or chips (chip_px), or cuts by memory (pipeline_cuts).",
     )
 
 
-def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> Engine:
+def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> NativeEngine:
     """Return the engine to train with: the one asked for, or the fastest in a trial where the budget is long."""
 
-    def step(engine: Engine) -> None:
+    def step(engine: NativeEngine) -> None:
         reporter.check_cancelled()
         trial.step(engine)
 
@@ -177,7 +171,7 @@ def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> Engi
     return choose_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s=limit_s)
 
 
-def _fit(job: FineTune, trial: TrialSteps, engine: Engine, reporter: Reporter) -> Fit:
+def _fit(job: FineTune, trial: TrialSteps, engine: NativeEngine, reporter: Reporter) -> Fit:
     """Return the options of the recipe that the pace of an engine decides."""
     fit = fit_recipe(job, trial.seconds(engine) if has_choice(job) else 0.0)
     if fit.reason:

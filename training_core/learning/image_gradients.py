@@ -3,7 +3,7 @@
 The loss depends on the pixels through a few sums only (`joint_sums`). A first pass over the tiles adds these up,
 without gradients; a second one computes each tile again, with the gradient of the joint loss, and goes back. A tile has
 the exact halo, so its core has the logits and gradients of the undivided image, as long as batch normalization is
-frozen. Ranks share the tiles out. Sums are added in the order of the tiles, whoever has computed them.
+frozen. Several processes may share the tiles. Sums are added in the order of the tiles, whoever has computed them.
 
 Scope: one image, one model, tiles already planned. Independent of files, of optimizers and of what else is in a step.
 """
@@ -13,13 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import closing
-from typing import Optional
 
 import torch
 from torch import Tensor, nn
 
-from ..distributed.gradient_exchange import GradientExchange
-from ..distributed.group import ALONE, Group
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.tiling import Tile
 from ..models.engines import NativeEngine
@@ -30,6 +27,7 @@ from .class_loss import count_classes
 from .cldice_loss import REACH_PX
 from .image_tiles import TilePlan, require_frozen_norm
 from .joint_sums import Joint, Window
+from .strategy import SINGLE_PROCESS, SingleProcess
 from .training_loss import training_loss
 from .whole_images import ImageSample
 
@@ -41,8 +39,7 @@ def add_image_gradients(
     plan: TilePlan,
     centerline_weight: float = 0.0,
     share: float = 1.0,
-    group: Group = ALONE,
-    exchange: Optional[GradientExchange] = None,
+    strategy: SingleProcess = SINGLE_PROCESS,
     tick: Callable[[float], None] = lambda _: None,
 ) -> float:
     """Add the gradients of an image's loss to those of the model. Tiles without labels are left out.
@@ -52,23 +49,20 @@ def add_image_gradients(
     model : Module
         In training mode, but for batch normalization.
     sample : ImageSample
-        The same on all ranks, as all other arguments.
+        The same in all processes, like all other arguments.
     centerline_weight : float
         Share of clDice, from 0 to 1; it needs a halo of `image_halo_px`.
     share : float
         Of this image in the loss of the step.
-    group : Group
-        Among whose ranks the tiles are shared out, in turns.
-    exchange : GradientExchange, optional
-        Gets the gradients of as many tiles as there are ranks in each round, and is to be finished after the last image
-        of a step. Without it, `.grad` has those of this rank's tiles.
+    strategy : SingleProcess
+        Shares out the tiles; to be finished after the last image of a step.
     tick : callable
         Called after each tile with the share that is done, from 0 to 1; may raise to cancel.
 
     Returns
     -------
     float
-        The image's share of the loss, the same on all ranks; where it is NaN or infinite, no gradients are added.
+        The image's part of the loss of the step; if it is NaN or infinite, no gradients are added.
 
     Raises
     ------
@@ -78,9 +72,9 @@ def add_image_gradients(
     norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm2d)]
     require_frozen_norm(not any(norm.training for norm in norms))
     tiles, class_counts = _labeled_tiles(sample, plan)
-    # A rank without a tile goes along with the first one, for nothing.
-    own = tiles[group.rank :: group.size] or tiles[:1]
-    others, rounds, passes = own[1:], -(-len(tiles) // group.size), 2 * len(own) - 1
+    # A process without a tile computes the first one, for nothing but the loss.
+    own = [tiles[number] for number in strategy.own(len(tiles))] or tiles[:1]
+    others, passes = own[1:], 2 * len(own) - 1
     order = [*reversed(others), *own]
     images = ahead(((tile, torch.from_numpy(sample.read(tile))[None]) for tile in order), 0)
 
@@ -90,7 +84,7 @@ def add_image_gradients(
         logits = engine.forward(model, image)[(..., *around)]
         return share * training_loss(logits, labels, centerline_weight, joint, counted, class_counts)
 
-    sums = _TileSums(len(tiles), rounds, group)
+    sums = _TileSums(len(tiles), strategy)
     with closing(images):
         for done in range(len(others)):
             with torch.no_grad():
@@ -100,17 +94,11 @@ def add_image_gradients(
             give_free_blocks_back()
         loss = next_loss(sums.join())  # all others are noted, so that the first tile need not be computed twice
         value = loss.item()
-        for number in range(rounds if math.isfinite(value) else 0):
-            contributors = min(group.size, len(tiles) - number * group.size)
-            if exchange:
-                exchange.begin_round(contributors, is_last=False)
-            if group.rank < contributors:
-                loss = next_loss(sums.joined()) if number else loss
-                with PreciseSums():
-                    loss.backward()
-                tick((len(own) + number) / passes)
-            if exchange:
-                exchange.end_round()
+        for number, _ in enumerate(strategy.turns(len(tiles), is_last=False) if math.isfinite(value) else ()):
+            loss = next_loss(sums.joined()) if number else loss
+            with PreciseSums():
+                loss.backward()
+            tick((len(own) + number) / passes)
     return value
 
 
@@ -142,13 +130,13 @@ def _with_context(tile: Tile, sample: ImageSample) -> tuple[Window, Tensor, Wind
 
 
 class _TileSums:
-    """The sums of the losses over all tiles: noted for each tile of a rank, the last one first, then joined.
+    """The sums of the losses over all tiles: noted for each own tile, the last one first, then joined.
 
     Each loss calls once for each tile, all in the same order.
     """
 
-    def __init__(self, tiles: int, rounds: int, group: Group) -> None:
-        self._tiles, self._rounds, self._group = tiles, rounds, group
+    def __init__(self, tiles: int, strategy: SingleProcess) -> None:
+        self._tiles, self._strategy = tiles, strategy
         self._noted: list[list[Tensor]] = []
         self._joint: list[Tensor] = []
 
@@ -164,13 +152,11 @@ class _TileSums:
         return note
 
     def join(self) -> Joint:
-        """Return a callable that takes the sums of this rank's first tile, and returns those over all tiles."""
+        """Return a callable that takes the sums of the first own tile, and returns those over all tiles."""
 
         def join(sums: Tensor) -> Tensor:
             own = [sums, *(calls[len(self._joint)] for calls in self._noted)]
-            padded = torch.stack(own + [torch.zeros_like(sums)] * (self._rounds - len(own)))
-            in_order = self._group.gather(padded).transpose(0, 1).flatten(0, 1)
-            self._joint.append(sum(in_order[: self._tiles]))
+            self._joint.append(sum(self._strategy.in_order(torch.stack(own), self._tiles)))
             return self._joint[-1]
 
         return join

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 
 from torch import nn
 
-from ..distributed.group import ALONE, Group
 from ..jobs import StepOptions
-from ..models.engines import FP32, NativeEngine
+from ..models.engines import NativeEngine
 from .image_gradients import add_image_gradients
 from .image_tiles import TilePlan
+from .strategy import SINGLE_PROCESS, SingleProcess
 from .trainer import Trainer
 from .whole_images import ImageSample
 
@@ -23,15 +23,12 @@ class ImageTrainer(Trainer):
 
     Parameters
     ----------
-    model, engine, recipe, group
-        See Trainer.
     plan : TilePlan
         How images are divided.
-    exchange_precision, encoder_rate
+    encoder_rate : float
         See Trainer.
     tick : callable
-        Called after each tile of a single process with the share of the image that is done; may raise to cancel.
-        Several ranks finish a step together.
+        Called after each tile with the fraction of the image that is done; may raise to cancel.
     """
 
     def __init__(
@@ -40,13 +37,12 @@ class ImageTrainer(Trainer):
         engine: NativeEngine,
         recipe: StepOptions,
         plan: TilePlan,
-        group: Group = ALONE,
-        exchange_precision: str = FP32,
-        tick: Callable[[float], None] = lambda _: None,
+        strategy: SingleProcess = SINGLE_PROCESS,
         encoder_rate: float = 1.0,
+        tick: Callable[[float], None] = lambda _: None,
     ) -> None:
-        super().__init__(model, engine, recipe, group, exchange_precision=exchange_precision, encoder_rate=encoder_rate)
-        self._plan, self._tick = plan, tick if group.size == 1 else lambda _: None
+        super().__init__(model, engine, recipe, strategy, encoder_rate)
+        self._plan, self._tick = plan, tick
 
     @property
     def samples_per_step(self) -> int:
@@ -54,15 +50,14 @@ class ImageTrainer(Trainer):
         return self._recipe.accumulation
 
     def _compute_gradients(self, images: Sequence[ImageSample], labeled_px: Sequence[int]) -> float:
-        """Leave the gradients of a step in the parameters, and return its loss; both are the same on all ranks."""
+        """Leave the gradients of a step in the parameters, and return its loss."""
         total = 0.0
         for sample, labeled in zip(images, labeled_px):
             share = labeled / max(1, sum(labeled_px))
             total += add_image_gradients(
-                self._model, self._engine, sample, self._plan, self._recipe.centerline_weight, share, self.group,
-                self._exchange, self._tick,
+                self._model, self._engine, sample, self._plan, self._recipe.centerline_weight, share, self.strategy,
+                self._tick,
             )  # fmt: skip
         self.record_time("backward")
-        if self._exchange:
-            self._exchange.finish()
+        self.strategy.finish()
         return total

@@ -47,6 +47,29 @@ class PipelinePlan:
     forecast: Forecast
 
 
+def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:
+    """Check that ranks make whole pipelines, and that a step has enough batches for them.
+
+    Raises
+    ------
+    JobError
+        They do not, or it has too few.
+    """
+    pipelines, left = divmod(ranks, stages)
+    if left:
+        raise JobError(
+            f"There are {ranks} processes (processes) for pipelines of {stages} stages (pipeline_stages) each.",
+            f"Choose {stages} processes, or a multiple of it.",
+        )
+    if recipe.accumulation < ranks:
+        what = "a pipeline" if pipelines == 1 else f"{pipelines} pipelines"
+        raise JobError(
+            f"A step of {recipe.accumulation} batches (accumulation) does not fill {what} of {stages} stages "
+            "(pipeline_stages).",
+            f"Choose an accumulation of at least {ranks}, better {4 * ranks}, with smaller batches (batch_size).",
+        )
+
+
 def plan_pipeline(
     architecture: Architecture,
     engine: NativeEngine,

@@ -1,9 +1,7 @@
-"""Training step: forward, backward and optimizer on a batch; inference with the weights so far; state to resume from.
+"""Training step: forward, backward and optimizer on batches; inference with the weights so far; state to resume from.
 
-With several processes, each rank has a trainer, which computes its share of every step; after it, all have the same
-weights.
-
-Scope: a model, its engine, loss and optimizer. Independent of how long to train and of files.
+Scope: a model, its engine, loss and optimizer. Independent of how long to train, of files and of other processes: a
+strategy says which batches this trainer computes, and sums the gradients of all.
 """
 
 from __future__ import annotations
@@ -17,21 +15,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..distributed.gradient_exchange import GradientExchange
-from ..distributed.group import ALONE, Group
-from ..distributed.running_statistics import RunningStatistics
-from ..distributed.synchronized_norm import synchronize_norms
 from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band
 from ..jobs import StepOptions
-from ..jobs.recipe import BATCHES, SPLIT
 from ..models.architectures import freeze_stages, set_training_mode
-from ..models.engines import BF16, FP32, NativeEngine
+from ..models.engines import NativeEngine
 from ..segmentation.inference import Predictor
 from .history import PARTS_OF_A_STEP
-from .joint_sums import only_part
 from .optimizers import MIN_MOMENTS, MOMENTS, build_optimizer, set_rate
-from .sharing import Part, own_chips, parts_of_step
+from .running_statistics import RunningStatistics
+from .strategy import SINGLE_PROCESS, SingleProcess
 from .training_loss import training_loss
 from .weight_averaging import WeightAverage
 
@@ -45,14 +38,6 @@ class Trainer:
     ----------
     model : Module
         Belongs to the trainer from here on.
-    recipe : StepOptions
-        Batch size, optimizer, loss and so on.
-    group : Group
-        The ranks that train together.
-    sharing : str
-        What they share: batches, or split; see `parts_of_step`.
-    exchange_precision : str
-        fp32 or bf16: of the gradients that ranks exchange.
     encoder_rate : float
         Factor on the learning rate for the encoder.
 
@@ -64,55 +49,51 @@ class Trainer:
         Seconds by part of the loop, as named in `PARTS`.
     ordered_names : list of str
         Of the parameters that learn, in the order of the optimizer, whose state has their indices.
+    takes_images : bool
+        Whether `step` needs the images of chips, and not their labels alone.
     """
+
+    is_intact, takes_images = True, True
 
     def __init__(
         self,
         model: nn.Module,
         engine: NativeEngine,
         recipe: StepOptions,
-        group: Group = ALONE,
-        sharing: str = BATCHES,
-        exchange_precision: str = FP32,
+        strategy: SingleProcess = SINGLE_PROCESS,
         encoder_rate: float = 1.0,
     ) -> None:
-        self._engine, self._recipe, self.group, self.sharing = engine, recipe, group, sharing
+        self._engine, self._recipe, self.strategy = engine, recipe, strategy
         freeze_stages(model, recipe.frozen_stages)
         optimizer = build_optimizer(model, recipe.optimizer, recipe.weight_decay, encoder_rate)
         names = {parameter: name for name, parameter in model.named_parameters()}
         self.ordered_names = [names[parameter] for group in optimizer.param_groups for parameter in group["params"]]
         self._model, self._optimizer = engine.prepare_training(model, optimizer)
         self._average = WeightAverage(self._model, recipe.averaging) if recipe.averaging else None
-        if group.size > 1 and sharing == SPLIT:
-            synchronize_norms(self._model, group)
         self._set_training_mode()
-        is_compressed = exchange_precision == BF16
-        self._exchange = GradientExchange(self._model.parameters(), group, is_compressed) if group.size > 1 else None
-        self._statistics = RunningStatistics(self._model, group) if self._shares_batches else None
-        self.is_intact, self.timings_s = True, dict.fromkeys(PARTS, 0.0)
-        self._part_began_s, self._waited_s = time.perf_counter(), group.waited_s
+        self._statistics = RunningStatistics(self._model, strategy) if recipe.accumulation > 1 else None
+        strategy.attach(self._model)
+        self.timings_s = dict.fromkeys(PARTS, 0.0)
+        self._part_began_s, self._waited_s = time.perf_counter(), strategy.waited_s
 
     @property
     def own_chips(self) -> list[int]:
-        """Numbers of the chips of a step that this rank computes."""
-        return own_chips(self._parts())
-
-    @property
-    def takes_images(self) -> bool:
-        """Whether this rank needs the images of these chips, and not their labels alone."""
-        return True
+        """Numbers of the chips of a step that this trainer computes."""
+        size = self._recipe.batch_size
+        own_batches = self.strategy.own(self._recipe.accumulation)
+        return [chip for batch in own_batches for chip in range(batch * size, (batch + 1) * size)]
 
     @property
     def samples_per_step(self) -> int:
-        """Chips of a step, those of other ranks included."""
+        """Chips of a step, those of other processes included."""
         return self._recipe.batch_size * self._recipe.accumulation
 
     def record_time(self, part: str) -> None:
         """Add the time since the last call to that of a part, one of `PARTS`, and the time waited to communication."""
-        now_s, waited_s = time.perf_counter(), self.group.waited_s - self._waited_s
-        self.timings_s[part] += now_s - self._part_began_s - waited_s
-        self.timings_s["communication"] += waited_s
-        self._part_began_s, self._waited_s = now_s, self.group.waited_s
+        now_s, waited_s = time.perf_counter(), self.strategy.waited_s
+        self.timings_s[part] += now_s - self._part_began_s - (waited_s - self._waited_s)
+        self.timings_s["communication"] += waited_s - self._waited_s
+        self._part_began_s, self._waited_s = now_s, waited_s
 
     def step(self, chips: np.ndarray, labels: np.ndarray, rate: float) -> float:
         """Train on the chips of one step; a NaN or infinite loss changes no weight.
@@ -121,7 +102,7 @@ class Trainer:
         ----------
         chips : ndarray (own chips, bands, height, width), float32
             Those of `own_chips`: all of them where one process trains. Computed a batch at a time; gradients
-            accumulate, each batch weighted by its share of the labeled pixels of all ranks.
+            accumulate, each batch weighted by its fraction of the labeled pixels of the step.
         labels : ndarray (own chips, height, width), uint8
             As `ChipSampler.batch` returns them.
         rate : float
@@ -130,7 +111,7 @@ class Trainer:
         Returns
         -------
         float
-            The loss, the same on all ranks; NaN or infinite where the training has diverged.
+            The loss of the whole step; NaN or infinite where the training has diverged.
         """
         self.record_time("waiting for chips")
         set_rate(self._optimizer, rate)
@@ -145,53 +126,32 @@ class Trainer:
         return total
 
     def _compute_gradients(self, chips: np.ndarray, labels: np.ndarray) -> float:
-        """Leave the gradients of a step in the parameters, and return its loss; both are the same on all ranks."""
-        parts = self._parts()
-        if self._statistics:
-            self._statistics.begin()
-        try:
-            losses = self._pass_batches(parts, chips, labels)
-            if self._exchange:
-                self._exchange.finish()
-            total = self._joint_loss(losses, sum(part.contributors for part in parts))
-        except BaseException:  # what other ranks did not take part in leaves no trace
-            self.is_intact = self._statistics is not None or not self._exchange
-            if self._statistics:
-                self._statistics.restore()
-            raise
-        if self._statistics:
-            self._statistics.finish(self._recipe.accumulation)
-        return total
+        """Leave the gradients of a step in the parameters, and return its loss."""
+        batches = self._recipe.accumulation
+        with self._statistics.step(batches) if self._statistics else nullcontext():
+            losses = self._pass_batches(chips, labels)
+            self.strategy.finish()
+            return sum(self._all_losses(losses))
 
-    def _pass_batches(self, parts: list[Part], chips: np.ndarray, labels: np.ndarray) -> list[float]:
-        """Pass this rank's parts of the batches forward and backward; return their losses."""
-        first, losses = 0, []
-        for part, share in zip(parts, self._shares(parts, labels)):
-            if self._exchange:
-                self._exchange.begin_round(part.contributors, part is parts[-1])
-            if part.chips:
-                own = slice(first, first := first + len(part.chips))
-                losses.append(self._accumulate(chips[own], labels[own], share))
+    def _pass_batches(self, chips: np.ndarray, labels: np.ndarray) -> list[float]:
+        """Pass the own batches forward and backward; return their losses."""
+        size, shares, losses = self._recipe.batch_size, self._shares(labels), []
+        for number, _ in enumerate(self.strategy.turns(self._recipe.accumulation)):
+            batch = slice(number * size, (number + 1) * size)
+            losses.append(self._accumulate(chips[batch], labels[batch], shares[number]))
         return losses
 
-    def _shares(self, parts: list[Part], labels: np.ndarray) -> list[float]:
-        """Return the share of the step's labeled pixels that the batch of each part of this rank has."""
-        ends = np.cumsum([len(part.chips) for part in parts])
-        own = [np.count_nonzero(chips != IGNORE) for chips in np.split(labels, ends[:-1])]
-        of_ranks = self._sharing_group.gather(torch.tensor(own))
-        of_batches = of_ranks.sum(0) if self.sharing == SPLIT else torch.tensor(own)
-        return (of_batches.double() / max(1, int(of_ranks.sum()))).tolist()
-
-    @property
-    def _sharing_group(self) -> Group:
-        """The ranks among which the batches of a step are shared out."""
-        return self.group
+    def _shares(self, labels: np.ndarray) -> list[float]:
+        """Return which fraction of the labeled pixels of the step each of the own batches has."""
+        size = self._recipe.batch_size
+        own_px = [np.count_nonzero(labels[first : first + size] != IGNORE) for first in range(0, len(labels), size)]
+        batches_px = self.strategy.in_order(torch.tensor(own_px, dtype=torch.int64), self._recipe.accumulation)
+        return [px / max(1, int(batches_px.sum())) for px in own_px]
 
     def _accumulate(self, chips: np.ndarray, labels: np.ndarray, share: float) -> float:
-        """Add the gradients of a batch, or of this rank's part of it, to those of the step; return the batch's loss."""
+        """Add the gradients of a batch to those of the step; return its part of the loss of the step."""
         logits = self._engine.forward(self._model, torch.from_numpy(chips))
-        joint = self.group.sum if self._exchange and self.sharing == SPLIT else only_part
-        loss = training_loss(logits, torch.from_numpy(labels), self._recipe.centerline_weight, joint) * share
+        loss = training_loss(logits, torch.from_numpy(labels), self._recipe.centerline_weight) * share
         if self._statistics:
             self._statistics.record()
         self.record_time("forward")
@@ -199,22 +159,9 @@ class Trainer:
         self.record_time("backward")
         return loss.item()
 
-    def _joint_loss(self, losses: list[float], batches: int) -> float:
-        """Return the loss of a step, from those of the batches that this rank computed, added in their order."""
-        if self._exchange and self._shares_batches:
-            rounds = -(-batches // self.group.size)
-            own = torch.zeros(rounds, dtype=torch.float64)
-            own[: len(losses)] = torch.tensor(losses, dtype=torch.float64)
-            losses = self.group.gather(own).T.reshape(-1)[:batches].tolist()
-        return sum(losses)
-
-    def _parts(self) -> list[Part]:
-        return parts_of_step(self.samples_per_step, self._recipe.batch_size, self._sharing_group, self.sharing)
-
-    @property
-    def _shares_batches(self) -> bool:
-        """Whether batches of a step are computed apart, by several ranks or one after the other."""
-        return self.sharing == BATCHES and (self._recipe.accumulation > 1 or self.group.size > 1)
+    def _all_losses(self, own: list[float]) -> list[float]:
+        """Return the losses of all batches of the step in their order, so that their sum has the same bits always."""
+        return self.strategy.in_order(torch.tensor(own, dtype=torch.float64), self._recipe.accumulation).tolist()
 
     def _clip_gradients(self) -> None:
         if self._recipe.clip_norm:

@@ -21,7 +21,6 @@ from ..jobs import RecipeOptions
 from ..jobs.recipe import CHIPS
 from ..labels.labeled_images import LabeledImage
 from ..segmentation.inference import Predictor
-from .following import Command, command
 from .history import History, Trained, best_at_threshold
 from .optimizers import peak_rate, rate_at
 from .pace import Pace
@@ -192,12 +191,12 @@ class Training:
         # The last one computes no fewer blocks than those before it.
         share = min((VALIDATION_SHARE - LAST_VALIDATION_SHARE) / number, VALIDATION_SHARE / (number + 1))
         count, limit_s = self._clock.affordable(self.blocks, share)
-        fewest, group = history.validation_blocks or MIN_BLOCKS, self.trainer.group
+        fewest, strategy = history.validation_blocks or MIN_BLOCKS, self.trainer.strategy
         blocks = self.blocks[: history.validation_blocks or count]
-        command(group, Command.VALIDATE, len(blocks), fewest, limit_s)
+        strategy.announce_validation(len(blocks), fewest, limit_s)
         try:
             with self.trainer.validating(self.blocks[0].image.bands) as predictor:
-                found = validate(predictor, blocks, fewest, limit_s, group)
+                found = validate(predictor, blocks, fewest, limit_s, strategy)
         except ModelFileError:
             self._end_diverged(f"at step {step} the model computes values that are no numbers (NaN)")
             return
@@ -301,7 +300,7 @@ class Training:
     def _step(self, chips: np.ndarray, labels: np.ndarray) -> None:
         rate = rate_at(self._done, peak_rate(self._recipe), self._recipe.warm_up_share)
         began_s = time.perf_counter()
-        command(self.trainer.group, Command.STEP, rate)
+        self.trainer.strategy.announce_step(rate)
         loss = self.trainer.step(chips, labels, rate)
         fall = self._pace.add_step(time.perf_counter() - began_s, self.trainer.samples_per_step)
         if fall:

@@ -3,7 +3,7 @@
 Only the blocks that are scored are computed, each with a narrow halo: held-out blocks lie scattered, and tiles that
 cover the image would compute many times as many pixels.
 
-Scope: labeled images, a predictor and the ranks that share them. Independent of training.
+Scope: labeled images, a predictor and the strategy that shares them out. Independent of training.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import Optional
 import numpy as np
 import torch
 
-from ..distributed.group import ALONE, Group
 from ..errors import ModelFileError
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.tiling import Tile
@@ -27,6 +26,7 @@ from ..labels.labeled_images import LabeledImage, window_reader
 from ..segmentation.inference import Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.pixel_metrics import Confusion
 from ..system.prefetch import ahead
+from .strategy import SINGLE_PROCESS, SingleProcess
 
 # Context around a block: the narrowest with which scores and threshold are about those of a wide halo
 # (benchmarks/README.md).
@@ -114,57 +114,54 @@ def validate(
     blocks: Sequence[Block],
     fewest: int = MIN_BLOCKS,
     limit_s: float = math.inf,
-    group: Group = ALONE,
+    strategy: SingleProcess = SINGLE_PROCESS,
 ) -> Validation:
-    """Score a model on held-out blocks, as many as a time limit allows, shared out over ranks.
+    """Score a model on held-out blocks, as many as a time limit allows.
 
     Parameters
     ----------
     predictor : Predictor
         Its bands do not matter: blocks are normalized by those of their image.
     blocks : sequence of Block
-        Computed in this order, in packs which do not depend on the number of ranks.
+        Computed in this order, in packs which do not depend on the number of processes.
     fewest : int
         So many blocks are computed in any case.
     limit_s : float
         No further blocks are begun that would end later, by the time that those before took.
-    group : Group
-        All of its ranks call this with the same model and blocks.
+    strategy : SingleProcess
+        Deals the packs to processes, all of which call this with the same model and blocks.
 
     Returns
     -------
     Validation
-        Of the blocks of all ranks, the same on each of them.
+        Of the blocks of all processes.
 
     Raises
     ------
     ModelFileError
         The model computes values that are no numbers.
     """
-    own, began_s = _Tally(), time.perf_counter()
-    packs = _packs(blocks)
-    rounds = [packs[first : first + group.size] for first in range(0, len(packs), group.size)]
-    shared = [each[group.rank] if group.rank < len(each) else [] for each in rounds]
+    tally, began_s, done = _Tally(), time.perf_counter(), 0
+    rounds = list(strategy.deal(_packs(blocks)))
+    own_blocks = [block for own, _ in rounds for pack in own for block in pack]
     pieces = ahead(
         (
-            read_piece(each.tile, window_reader(each.image), each.image.bands, source=each, name=each.image.name)
-            for pack in shared
-            for each in pack
+            read_piece(block.tile, window_reader(block.image), block.image.bands, source=block, name=block.image.name)
+            for block in own_blocks
         ),
         1,
     )
-    done = 0
     with closing(pieces):
-        for packs_of_round, pack in zip(rounds, shared):
-            failure = own.add(predict_pieces(predictor, islice(pieces, len(pack)), BATCH_PX))
-            done += sum(map(len, packs_of_round))
+        for own, packs in rounds:
+            failure = tally.add(predict_pieces(predictor, islice(pieces, sum(map(len, own))), BATCH_PX))
+            done += sum(map(len, packs))
             is_late = done >= fewest and (time.perf_counter() - began_s) * (done + 1) / done > limit_s
-            failures, late = group.sum(torch.tensor([failure is not None, group.leads and is_late], dtype=torch.int64))
+            failures, late = strategy.sum(torch.tensor([failure is not None, is_late], dtype=torch.int64))
             if failures:
-                raise failure or ModelFileError("The model computes values that are no numbers on another rank.")
+                raise failure or ModelFileError("The model computes values that are not numbers on another rank.")
             if late:
                 break  # the next round would exceed the limit
-    return own.joint(group, time.perf_counter() - began_s)
+    return tally.total(strategy, time.perf_counter() - began_s)
 
 
 def _packs(blocks: Sequence[Block]) -> list[list[Block]]:
@@ -181,7 +178,7 @@ def _packs(blocks: Sequence[Block]) -> list[list[Block]]:
 
 
 class _Tally:
-    """Counts over the blocks that this rank has computed."""
+    """Counts over the blocks that this process has computed."""
 
     def __init__(self) -> None:
         self._confusion = Confusion()
@@ -205,10 +202,10 @@ class _Tally:
             self._total += int(known.sum())
         self._blocks, self._px = self._blocks + 1, self._px + piece.source.px
 
-    def joint(self, group: Group, seconds: float) -> Validation:
-        """Return the counts of all ranks."""
-        numbers = group.sum(torch.tensor([self._blocks, self._px, self._hits, self._total]))
-        counts = group.sum(torch.tensor(self._confusion.counts()))
+    def total(self, strategy: SingleProcess, seconds: float) -> Validation:
+        """Return the counts of all processes."""
+        numbers = strategy.sum(torch.tensor([self._blocks, self._px, self._hits, self._total]))
+        counts = strategy.sum(torch.tensor(self._confusion.counts()))
         blocks, px, hits, total = numbers.tolist()
         return Validation(Confusion.from_counts(counts.tolist()), blocks, px, seconds, hits, total)
 

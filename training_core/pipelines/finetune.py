@@ -19,7 +19,11 @@ import torch
 from torch import nn
 
 from ..distributed.agreement import agreed, require_alike
+from ..distributed.data_parallel import DataParallel
 from ..distributed.group import ALONE, Group, LostRankError
+from ..distributed.parallel_record import Meter
+from ..distributed.pipeline_trainer import PipelineTrainer
+from ..distributed.rank_protocol import follow, leading
 from ..errors import Cancelled
 from ..events import Reporter
 from ..geodata.grid import grid_of
@@ -44,13 +48,11 @@ from ..learning.checkpoint import (
     take_over,
 )
 from ..learning.chips import ChipSampler, prefetch
-from ..learning.computation_plan import ComputationPlan, plan_computation
+from ..learning.computation_plan import ComputationPlan, plan_computation, plan_from_document
 from ..learning.fitted_recipe import with_encoder_rate
-from ..learning.following import follow, leading
 from ..learning.history import History
 from ..learning.image_trainer import ImageTrainer
-from ..learning.parallel_meter import Meter
-from ..learning.pipeline_trainer import PipelineTrainer
+from ..learning.strategy import SINGLE_PROCESS
 from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
@@ -66,7 +68,7 @@ from ..models.architectures import (
     build_uninitialized,
 )
 from ..models.base_model import BaseModel, architecture_for, read_base_model
-from ..models.engines import NativeEngine, why_not_ipex
+from ..models.engines import BF16, NativeEngine, why_not_ipex
 from ..models.model_card import ModelCard
 from ..models.model_file import load_into, save_model, weights_sha256
 from ..reports.panels import COMPUTED_PX as PANEL_COMPUTED_PX
@@ -166,8 +168,8 @@ def _follow(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
     """Do what rank 0 says; only it has outputs."""
     setup, training = _set_up(job, reporter, group)
     meter = Meter(training)
-    follow(training.trainer, _batches(setup, training), training.blocks, lambda: reporter.is_cancelled)
-    meter.read(training)
+    follow(training.trainer, group, _batches(setup, training), training.blocks, lambda: reporter.is_cancelled)
+    meter.read()
     return {}
 
 
@@ -183,9 +185,9 @@ def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
         setup, training = _set_up(job, reporter, group)
         timings_s = training.history.timings_s
         timings_s["set-up"] = timings_s.get("set-up", 0.0) + time.perf_counter() - began_s
-        meter = Meter(training)
-        is_stopped = _train(setup, training, reporter)
-        parallel = meter.read(training) if group.size > 1 else None
+        meter = Meter(training) if group.size > 1 else None
+        is_stopped = _train(setup, training, reporter, group)
+        parallel = meter and meter.read()
         _interpolate(setup, training, reporter)
         predictor = _predictor(setup, training.best.weights)
         validation = training.score_best(predictor)
@@ -233,8 +235,11 @@ def _set_up(job: FineTune, reporter: Reporter, group: Group) -> tuple[Setup, Tra
     job = with_encoder_rate(job, knows_roads)
     require_alike(group, {**versions(), **identity, "initial weights": weights_sha256(model.state_dict())})
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)
+    plan = None
     with agreed(group):
-        plan = plan_computation(job, images, architecture, chip_px, former, reporter, group)
+        if group.leads:
+            plan = plan_computation(job, images, architecture, chip_px, former, reporter, group.size, group.local_size)
+    plan = plan_from_document(group.broadcast_document(plan and dataclasses.asdict(plan)))
     fit = plan.fit
     job = dataclasses.replace(job, **fit.options)
     chip_px = _chip_px(job.chip_px or USUAL_CHIP_PX, images)  # a checkpoint may say nothing of it
@@ -274,15 +279,16 @@ def _prepare(
 ) -> Training:
     """Return the training that is to begin, or to be resumed from a checkpoint."""
     images, job, engine = setup.images, setup.job, setup.plan.engine
-    format_ = job.exchange_precision
+    is_compressed = job.exchange_precision == BF16
+    strategy = DataParallel(group, is_compressed) if group.size > 1 else SINGLE_PROCESS
     if setup.plan.tiles:
-        trainer = ImageTrainer(
-            model, engine, job, setup.plan.tiles, group, format_, lambda _: reporter.check_cancelled(), job.encoder_rate
-        )
+        # Several ranks finish a step together.
+        tick = (lambda _: None) if group.size > 1 else lambda _: reporter.check_cancelled()
+        trainer = ImageTrainer(model, engine, job, setup.plan.tiles, strategy, job.encoder_rate, tick)
     elif setup.plan.balance:
-        trainer = PipelineTrainer(model, engine, job, group, setup.plan.balance, job.pipeline_schedule, format_)
+        trainer = PipelineTrainer(model, engine, job, group, setup.plan.balance, job.pipeline_schedule, is_compressed)
     else:
-        trainer = Trainer(model, engine, job, group, job.sharing, format_, job.encoder_rate)
+        trainer = Trainer(model, engine, job, strategy, job.encoder_rate)
     with agreed(group):
         if former:
             take_over(trainer, former, checkpoint_path(job.model))
@@ -299,9 +305,9 @@ def _prepare(
     return Training(trainer, images, job, reporter, former.history, former.best)
 
 
-def _train(setup: Setup, training: Training, reporter: Reporter) -> bool:
+def _train(setup: Setup, training: Training, reporter: Reporter, group: Group) -> bool:
     """Train to the end, writing checkpoints; return whether the user stopped it before."""
-    job, group = setup.job, training.trainer.group
+    job = setup.job
     interval_s = job.checkpoint_minutes * 60
     writer = CheckpointWriter(checkpoint_path(job.model), interval_s, setup.identity, setup.plan.engine, reporter)
     with shutdown.critical_section(), writer, leading(group):  # so that a stopped run can be resumed

@@ -5,12 +5,11 @@ Scope: a ParallelRecord to words and a chart. Independent of the page around the
 
 from __future__ import annotations
 
-from ..learning.parallel_record import ParallelRecord
+from ..distributed.parallel_record import ParallelRecord
 from .charts import Series, line_chart
 from .colors import BLUE, GRAY, VERMILION
 from .quantities import percent, quantity, seconds
 
-_SHARING = {"batches": "whole batches of the accumulation", "split": "each batch, cut over the processes"}
 # The curve shows so many times as many processes as there were.
 _SHOWN = 4
 
@@ -22,7 +21,6 @@ def parallel_rows(record: ParallelRecord) -> dict[str, str]:
     slowest = f"the slowest process computed {percent(record.imbalance)} longer than all did on average"
     rows = {
         "Processes": f"{record.processes}{machines}, {threads}",
-        "Shared": _SHARING.get(record.sharing, record.sharing),
         "Speed-up": f"{record.speed_up:.2f} of {record.processes}",
         "Efficiency": percent(record.efficiency),
         "Communication": f"{percent(record.communication_share)} of the time of steps, "

@@ -12,11 +12,11 @@ from typing import Optional
 
 import numpy as np
 
+from ..distributed.parallel_record import ParallelRecord
 from ..geodata.pixel_codes import IGNORE, ROAD
 from ..geodata.sources import source_name
 from ..jobs import FineTune
 from ..labels.labeled_images import LabeledImage
-from ..learning.parallel_record import ParallelRecord
 from ..segmentation.pixel_metrics import Scores
 from .charts import Series, line_chart, smoothed
 from .colors import BLUE, PALE, VERMILION

@@ -8,8 +8,8 @@ import pytest
 from matplotlib.image import imread
 
 from tests.core.support.browser import HOSTILE, Page
+from training_core.distributed.parallel_record import ParallelRecord
 from training_core.jobs import FineTune
-from training_core.learning.parallel_record import ParallelRecord
 from training_core.reports import overlays
 from training_core.reports.charts import Series, line_chart, smoothed
 from training_core.reports.colors import rgb
@@ -97,7 +97,6 @@ def test_a_run_of_several_processes_shows_what_they_gained(record, tmp_path):
     run = ParallelRecord(
         processes=4,
         machines=2,
-        sharing="split",
         threads=16,
         steps=100,
         wall_s=250.0,
@@ -108,7 +107,7 @@ def test_a_run_of_several_processes_shows_what_they_gained(record, tmp_path):
     )
     words = words_of(dataclasses.replace(record, parallel=run), tmp_path)
     for expected in (
-        "Processes 4 on 2 machines, 16 threads each", "each batch, cut over the processes", "Speed-up 3.20 of 4",
+        "Processes 4 on 2 machines, 16 threads each", "Speed-up 3.20 of 4",
         "Efficiency 80 %", "12 % of the time of steps, 300 ms a step", "Waiting for slower processes 8.0 %",
         "the slowest process computed 5.0 % longer", "Sent by each process 150 MB a step", "ideal", "this run",
     ):  # fmt: skip

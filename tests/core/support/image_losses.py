@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from training_core.distributed.gradient_exchange import GradientExchange
+from training_core.distributed.data_parallel import DataParallel
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.learning.image_gradients import add_image_gradients
 from training_core.learning.image_tiles import TilePlan
@@ -83,15 +83,13 @@ def step_of_ranks(group, labeled_columns, core_px, halo_px, is_double):
     engine, model = PreciseEngine([]), small_network()
     if not is_double:
         engine, model = make_engine("native", "fp32"), model.float()
-    exchange = GradientExchange(model.parameters(), group) if group.size > 1 else None
+    strategy = DataParallel(group)
+    strategy.attach(model)
     passed, loss = [], 0.0
     for seed, columns in enumerate(labeled_columns):
         image = partly_labeled((120, 200), columns, seed)
-        loss += add_image_gradients(
-            model, engine, image, TilePlan(core_px, halo_px), 0.3, 0.5, group, exchange, passed.append
-        )
-    if exchange:
-        exchange.finish()
+        loss += add_image_gradients(model, engine, image, TilePlan(core_px, halo_px), 0.3, 0.5, strategy, passed.append)
+    strategy.finish()
     return loss, gradients(model), len(passed)
 
 

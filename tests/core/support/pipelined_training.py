@@ -5,9 +5,9 @@ import torch
 from torch import distributed
 
 from tests.core.support.shared_training import SIDE_PX, chips_of, on_rank_0
+from training_core.distributed.pipeline_trainer import PipelineTrainer
 from training_core.geodata.rasters import Band
 from training_core.jobs import FineTune
-from training_core.learning.pipeline_trainer import PipelineTrainer
 from training_core.learning.trainer import Trainer
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine
@@ -41,7 +41,7 @@ def show_stage(group, balance):
     trainer, model = trainer_of(group, balance)
     step_with(trainer, 0)
     kept = [name for name, tensor in model.state_dict().items() if not tensor.is_meta]
-    return kept, on_rank_0(trainer, trainer.weights), probability(trainer), step_with(trainer, 1)
+    return kept, on_rank_0(trainer, group, trainer.weights), probability(trainer), step_with(trainer, 1)
 
 
 def show_alone(group):

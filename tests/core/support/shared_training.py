@@ -5,12 +5,13 @@ import hashlib
 import numpy as np
 import torch
 
+from training_core.distributed.data_parallel import DataParallel
 from training_core.distributed.group import LostRankError
+from training_core.distributed.pipeline_trainer import PipelineTrainer
+from training_core.distributed.rank_protocol import follow, leading
 from training_core.errors import Cancelled
 from training_core.geodata.pixel_codes import IGNORE
 from training_core.jobs import FineTune
-from training_core.learning.following import Command, command, follow, leading
-from training_core.learning.pipeline_trainer import PipelineTrainer
 from training_core.learning.trainer import Trainer
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import make_engine
@@ -31,9 +32,9 @@ def chips_of(number, count, classes, side_px=SIDE_PX):
     return chips, labels
 
 
-def train(group, sharing, steps, options, classes=1, engine="native", precision="fp32", is_recomputing=False,
-          is_double=False, first=0, resumed="", kept="", balance=(), schedule="1f1b"):  # fmt: skip
-    """Return the losses of some steps, digests and some values of the state after them, and the seconds of its parts.
+def train(group, steps, options, classes=1, precision="fp32", is_recomputing=False, first=0, resumed="", kept="",
+          balance=(), schedule="1f1b", is_compressed=False):  # fmt: skip
+    """Return the losses of some steps, digests of the state after them, and the seconds of its parts.
 
     The state is resumed from a file and kept in one where there are names for them. In a pipeline, whose stages have
     so many parts as `balance` says, only rank 0 has the state.
@@ -41,45 +42,44 @@ def train(group, sharing, steps, options, classes=1, engine="native", precision=
     torch.manual_seed(1)
     recipe = FineTune(**{"batch_size": 2, "accumulation": 4, "chip_px": SIDE_PX, "frozen_stages": 0, **options})
     model = build_network(Architecture(encoder="resnet18", classes=classes))
-    if is_double:
-        model = model.double()
     if is_recomputing:
         recompute_activations(model)
-    engine = _Double(precision) if is_double else make_engine(engine, precision)
+    engine = make_engine("native", precision)
     if balance:
         trainer = PipelineTrainer(model, engine, recipe, group, balance, schedule)
     else:
-        trainer = Trainer(model, engine, recipe, group, sharing, recipe.exchange_precision)
+        trainer = Trainer(model, engine, recipe, DataParallel(group, is_compressed))
     if resumed:
         trainer.load_state_dict(torch.load(resumed))
     losses = []
     for step in range(first, steps):
         chips, labels = chips_of(step, recipe.batch_size * recipe.accumulation, classes)
         losses.append(trainer.step(chips[trainer.own_chips], labels[trainer.own_chips], 0.01))
-    state = on_rank_0(trainer, trainer.state_dict) if balance else trainer.state_dict()
+    state = on_rank_0(trainer, group, trainer.state_dict) if balance else trainer.state_dict()
     if kept and group.leads:
         torch.save(state, kept)
     digests = {
         name: hashlib.sha256(tensor.reshape(-1).view(torch.uint8).numpy()).digest() for name, tensor in state.items()
     }
-    return losses, digests, {name: tensor.reshape(-1)[:50].clone() for name, tensor in state.items()}, trainer.timings_s
+    return losses, digests, trainer.timings_s
 
 
 def stop_a_follower(group):
     """Return the steps that rank 0 has taken when rank 1, which is stopped, has ended; of that, what it says."""
     recipe = FineTune(batch_size=2, accumulation=2, chip_px=SIDE_PX, frozen_stages=0)
-    trainer = Trainer(build_network(Architecture(encoder="resnet18")), make_engine("native", "fp32"), recipe, group)
+    strategy = DataParallel(group)
+    trainer = Trainer(build_network(Architecture(encoder="resnet18")), make_engine("native", "fp32"), recipe, strategy)
     chips, labels = (each[trainer.own_chips] for each in chips_of(0, 4, 1))
     if not group.leads:
         try:
-            follow(trainer, (batch for batch in [(chips, labels)] * 9), [], lambda: True)
+            follow(trainer, group, (batch for batch in [(chips, labels)] * 9), [], lambda: True)
         except Cancelled as error:
             return str(error)
     steps = 0
     try:
         with leading(group):
             while steps < 9:
-                command(group, Command.STEP, 0.01)
+                strategy.announce_step(0.01)
                 trainer.step(chips, labels, 0.01)
                 steps += 1
     except LostRankError:
@@ -87,26 +87,13 @@ def stop_a_follower(group):
     return steps
 
 
-def on_rank_0(trainer, function):
+def on_rank_0(trainer, group, function):
     """Return what rank 0 has from a function, and on the other ranks, which follow it, nothing."""
-    if trainer.group.leads:
-        with leading(trainer.group):
+    if group.leads:
+        with leading(group):
             return function()
-    follow(trainer, (batch for batch in ()), [])
+    follow(trainer, group, (batch for batch in ()), [])
     return {}
-
-
-class _Double:
-    """The native engine in FP64, in which rounding does not hide errors."""
-
-    def __init__(self, precision):
-        self.name, self.precision = "native", precision
-
-    def prepare_training(self, model, optimizer):
-        return model.train(), optimizer
-
-    def forward(self, model, images):
-        return model(images.double().contiguous(memory_format=torch.channels_last))
 
 
 def train_many(group, cases):

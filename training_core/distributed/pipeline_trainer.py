@@ -18,47 +18,23 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..distributed.group import ALONE, Group
-from ..errors import JobError
-from ..geodata.pixel_codes import IGNORE
 from ..geodata.rasters import Band
 from ..jobs import StepOptions
+from ..learning.pipeline_plan import require_pipelines
+from ..learning.pipeline_schedules import ONE_F_ONE_B
+from ..learning.pipeline_stages import Stage, as_images, handed_over, parts_of, without_memory
+from ..learning.trainer import Trainer
+from ..learning.training_loss import training_loss
 from ..models.architectures import freeze_stages
 from ..models.engines import FP32, NativeEngine
 from ..segmentation.inference import Predictor
 from ..system.allocator import give_free_blocks_back
-from .following import Command, command
+from .data_parallel import PipelineParallel
+from .group import Group
 from .pipeline_run import Pipeline
-from .pipeline_schedules import ONE_F_ONE_B
-from .pipeline_stages import Stage, as_images, handed_over, parts_of, without_memory
-from .sharing import Part
-from .trainer import Trainer
-from .training_loss import training_loss
+from .rank_protocol import Command, command
 
 WEIGHTS, STATE = 0, 1
-
-
-def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:
-    """Check that ranks make whole pipelines, and that a step has enough batches for them.
-
-    Raises
-    ------
-    JobError
-        They do not, or it has too few.
-    """
-    pipelines, left = divmod(ranks, stages)
-    if left:
-        raise JobError(
-            f"There are {ranks} processes (processes) for pipelines of {stages} stages (pipeline_stages) each.",
-            f"Choose {stages} processes, or a multiple of it.",
-        )
-    if recipe.accumulation < ranks:
-        what = "a pipeline" if pipelines == 1 else f"{pipelines} pipelines"
-        raise JobError(
-            f"A step of {recipe.accumulation} batches (accumulation) does not fill {what} of {stages} stages "
-            "(pipeline_stages).",
-            f"Choose an accumulation of at least {ranks}, better {4 * ranks}, with smaller batches (batch_size).",
-        )
 
 
 class PipelineTrainer(Trainer):
@@ -71,13 +47,13 @@ class PipelineTrainer(Trainer):
     recipe : StepOptions
         Its batches are the micro-batches of the pipeline.
     group : Group
-        All ranks. With n stages, the first n ranks are the first pipeline, the next n the second one, and so on.
+        All ranks; see `PipelineParallel`.
     balance : sequence of int
         How many parts of the U-Net each stage has; see `pipeline_plan`.
     schedule : str
         One of `pipeline_schedules.SCHEDULES`.
-    exchange_precision : str
-        See `Trainer`.
+    is_compressed : bool
+        See `DataParallel`.
     """
 
     def __init__(
@@ -88,19 +64,20 @@ class PipelineTrainer(Trainer):
         group: Group,
         balance: Sequence[int],
         schedule: str = ONE_F_ONE_B,
-        exchange_precision: str = FP32,
+        is_compressed: bool = False,
     ) -> None:
         require_pipelines(recipe, len(balance), group.size)
-        self._stages, self._replicas = _grid(group, len(balance))
+        strategy = PipelineParallel(group, len(balance), is_compressed)
+        self._group, self._stages, self._replica = group, strategy.stages, strategy.replica
+        self._losses_in_order = strategy.losses_in_order
+        self.takes_images = self._stages.leads
         self._schedule, self._pipeline = schedule, None
         freeze_stages(model, recipe.frozen_stages)
         self._parts_of_model, self._ends = parts_of(model), [0, *accumulate(balance)]
-        # A trainer of the whole model, without memory: it never trains, but knows what a plain one's state is like.
+        # A trainer of the whole model, without memory: it never trains, but knows the state of a plain one.
         self._whole_model = without_memory(model)
         self._whole = Trainer(self._whole_model, NativeEngine(FP32), recipe)
-        stage = self._own_stage(model, engine)
-        super().__init__(stage, engine, recipe, self._replicas, exchange_precision=exchange_precision)
-        self.group, self._waited_s = group, group.waited_s
+        super().__init__(self._own_stage(model, engine), engine, recipe, strategy)
         # LAMB limits the norm of all gradients, of which this optimizer has some.
         self._most_norm = self._optimizer.defaults.get("max_grad_norm")
         if self._most_norm:
@@ -115,19 +92,6 @@ class PipelineTrainer(Trainer):
         give_free_blocks_back()
         return Stage(model, parts[first:end], engine.dtype)
 
-    @property
-    def takes_images(self) -> bool:
-        """See Trainer; only a first stage does."""
-        return self._stages.leads
-
-    def record_time(self, part: str) -> None:
-        """Add the time since the last call to that of a part, one of `PARTS`, and the time waited to communication."""
-        for each in {self._stages, self._replicas} - {self.group}:
-            self.group.sent_bytes += each.sent_bytes
-            self.group.waited_s += each.waited_s
-            each.sent_bytes, each.waited_s = 0, 0.0
-        super().record_time(part)
-
     def _compute_gradients(self, chips: np.ndarray, labels: np.ndarray) -> float:
         """Leave the gradients of a step in the parameters, and return its loss; see `Trainer`."""
         try:
@@ -136,21 +100,15 @@ class PipelineTrainer(Trainer):
             self.is_intact = False  # without the other stages there is no model
             raise
 
-    @property
-    def _sharing_group(self) -> Group:
-        return self._replicas
-
-    def _pass_batches(self, parts: list[Part], chips: np.ndarray, labels: np.ndarray) -> list[float]:
+    def _pass_batches(self, chips: np.ndarray, labels: np.ndarray) -> list[float]:
         """Pass this pipeline's batches through the stages; return their losses on the last one."""
-        own_px = torch.tensor(np.count_nonzero(labels != IGNORE))
-        self._labeled = max(1, int(self._replicas.gather(own_px).sum()))
-        self._rounds = iter([(part.contributors, part is parts[-1]) for part in parts])
         batches = len(labels) // self._recipe.batch_size
         self._pipeline = self._pipeline or self._new_pipeline(batches, (chips.shape[1], *labels.shape[1:]))
+        self._next_share, self._turns = iter(self._shares(labels)), self.strategy.turns(self._recipe.accumulation)
         losses = self._pipeline.run(torch.from_numpy(chips), torch.from_numpy(labels))
         self.record_time("communication")
-        for _ in range(batches, len(parts)):  # other pipelines have a batch more
-            self._begin_round()
+        for _ in self._turns:  # goes along where other pipelines have a batch more
+            pass
         return losses
 
     def _new_pipeline(self, batches: int, shape: tuple[int, ...]) -> Pipeline:
@@ -163,8 +121,8 @@ class PipelineTrainer(Trainer):
         return Pipeline(self._model, self._stages, (received, sent), batches, self._schedule, self._loss, watches)
 
     def _loss(self, returned: tuple[Tensor], labels: Tensor) -> Tensor:
-        """Return a batch's share of the loss of the step, from what the last stage returns."""
-        share = int((labels != IGNORE).sum()) / self._labeled
+        """Return a batch's part of the loss of the step, from the output of the last stage."""
+        share = next(self._next_share)
         loss = training_loss(as_images(returned[0]), labels, self._recipe.centerline_weight) * share
         self.record_time("forward")
         return loss
@@ -180,22 +138,12 @@ class PipelineTrainer(Trainer):
     @contextmanager
     def _passing_backward(self) -> Iterator[None]:
         self.record_time("communication")
-        self._begin_round()
+        next(self._turns)
         yield
         self.record_time("backward")
 
-    def _begin_round(self) -> None:
-        """Begin the next batch of each pipeline, whose gradients are summed."""
-        contributors, is_last = next(self._rounds)
-        if self._exchange:
-            self._exchange.begin_round(contributors, is_last)
-
-    def _joint_loss(self, losses: list[float], batches: int) -> float:
-        """Return the loss of a step, from those of the batches on last stages, added in their order."""
-        own = torch.zeros(-(-batches // self._replicas.size), dtype=torch.float64)
-        own[: len(losses)] = torch.tensor(losses, dtype=torch.float64)
-        of_last = self.group.gather(own)[self._stages.size - 1 :: self._stages.size]
-        return sum(of_last.T.reshape(-1)[:batches].tolist())
+    def _all_losses(self, own: list[float]) -> list[float]:
+        return self._losses_in_order(own, self._recipe.accumulation)
 
     def _clip_gradients(self) -> None:
         parameters = list(self._model.parameters())
@@ -218,17 +166,17 @@ class PipelineTrainer(Trainer):
 
     def weights(self) -> dict[str, Tensor]:
         """Return on rank 0, whom the others follow, what `Trainer.weights` returns: (...), any dtype."""
-        command(self.group, Command.HAND_IN, WEIGHTS)
+        command(self._group, Command.HAND_IN, WEIGHTS)
         return self.hand_in(WEIGHTS)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return on rank 0, whom the others follow, what `Trainer.state_dict` returns: (...), any dtype."""
-        command(self.group, Command.HAND_IN, STATE)
+        command(self._group, Command.HAND_IN, STATE)
         return self.hand_in(STATE)
 
     def hand_in(self, what: int) -> dict[str, Tensor]:
         """Return on rank 0 the WEIGHTS or the STATE of all stages, (...), any dtype; all ranks call it together."""
-        if self._replicas.rank:
+        if self._replica:
             return {}  # the first pipeline has all of it
         return self._stages.collect_tensors(super().weights() if what == WEIGHTS else self._own_state())
 
@@ -266,7 +214,7 @@ class PipelineTrainer(Trainer):
             How values are normalized.
         """
         model = copy.deepcopy(self._whole_model).to_empty(device="cpu")
-        model.load_state_dict(self.group.broadcast_tensors(self.hand_in(WEIGHTS)))
+        model.load_state_dict(self._group.broadcast_tensors(self.hand_in(WEIGHTS)))
         yield Predictor(model.eval(), self._engine, bands)
         self.record_time("validation")
 
@@ -281,12 +229,3 @@ def _renumbered(state: dict[str, Tensor], indices: dict[int, int]) -> dict[str, 
         elif int(rest[0]) in indices:
             found[f"{kind}.{indices[int(rest[0])]}.{rest[1]}"] = tensor
     return found
-
-
-def _grid(group: Group, stages: int) -> tuple[Group, Group]:
-    """Return the ranks of this rank's pipeline, and those that have the same stage in each pipeline."""
-    if group.size == stages:
-        return group, ALONE
-    pipelines = [range(first, first + stages) for first in range(0, group.size, stages)]
-    replicas = [range(stage, group.size, stages) for stage in range(stages)]
-    return group.divided(pipelines), group.divided(replicas)

@@ -7,12 +7,12 @@ import psutil
 import pytest
 
 from tests.core.support.towns import ROAD_M
+from training_core.distributed.job import execute_on_ranks, run_rank
 from training_core.distributed.launch import launch
 from training_core.errors import JobError, WorkerError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune, Segment
 from training_core.models.model_file import load_weights
-from training_core.ranks import execute_on_ranks, run_rank
 from training_core.system.placement import Place
 
 STEPS = 12

@@ -1,7 +1,7 @@
-"""What rank 0 tells the other ranks to do, and how they follow: they have no clock, no history and no files.
+"""Protocol of ranks that train together: rank 0 sends commands, which the others follow.
 
-Whatever depends on time or on the user (learning rate, when to validate, when to stop) is decided by rank 0, which
-sends it as numbers before each step.
+Rank 0 alone has a clock, a history and files. It decides all that depends on time or on the user (learning rate, when
+to validate, when to stop), and sends it as numbers before each step.
 
 Scope: commands. Independent of what a step or a validation does.
 """
@@ -15,10 +15,10 @@ from enum import IntEnum
 import numpy as np
 import torch
 
-from ..distributed.group import Group, LostRankError
 from ..errors import Cancelled, ModelFileError
-from .trainer import Trainer
-from .validation import Block, validate
+from ..learning.trainer import Trainer
+from ..learning.validation import Block, validate
+from .group import Group, LostRankError
 
 # Steps that a rank still takes after it was stopped: rank 0, if it was stopped with it, ends all of them by then.
 _STEPS_AFTER_STOP = 2
@@ -34,14 +34,14 @@ class Command(IntEnum):
 
 
 def command(group: Group, what: Command, *numbers: float) -> None:
-    """Tell the other ranks what to do, with up to three numbers for it; with one process there is nobody to tell."""
+    """Send a command with up to three numbers to the other ranks, if there are any."""
     if group.size > 1:
         group.broadcast(torch.tensor([what, *numbers, *(3 - len(numbers)) * (0,)], dtype=torch.float64))
 
 
 @contextmanager
 def leading(group: Group) -> Iterator[None]:
-    """Tell the other ranks at the end of this context, however it comes, that there is no more to do."""
+    """End the other ranks' work at the end of this context, also after an error."""
     try:
         yield
     except BaseException:
@@ -53,11 +53,12 @@ def leading(group: Group) -> Iterator[None]:
 
 def follow(
     trainer: Trainer,
+    group: Group,
     batches: Iterator[tuple[np.ndarray, np.ndarray]],
     blocks: Sequence[Block],
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Do what rank 0 says until it says that the training has ended.
+    """Follow rank 0's commands until the training has ended.
 
     Parameters
     ----------
@@ -67,14 +68,14 @@ def follow(
     blocks : sequence of Block
         All held-out blocks, in the order of rank 0.
     is_stopped : callable () -> bool
-        Whether somebody wants this rank to stop, as by Ctrl+C on its machine.
+        Whether this rank is to stop by itself, as by Ctrl+C on its machine.
 
     Raises
     ------
     Cancelled
         This rank was stopped, but not rank 0.
     """
-    group, steps_left = trainer.group, _STEPS_AFTER_STOP
+    steps_left = _STEPS_AFTER_STOP
     with closing(batches):
         while True:
             what, *numbers = group.broadcast(torch.zeros(4, dtype=torch.float64)).tolist()
@@ -85,8 +86,12 @@ def follow(
                 trainer.step(*next(batches), numbers[0])
             elif what == Command.VALIDATE:
                 count, fewest, limit_s = int(numbers[0]), int(numbers[1]), numbers[2]
-                with trainer.validating(blocks[0].image.bands) as predictor, suppress(ModelFileError):  # rank 0 says it
-                    validate(predictor, blocks[:count], fewest, limit_s, group)
+                with (
+                    trainer.validating(blocks[0].image.bands) as predictor,
+                    suppress(ModelFileError),
+                ):  # rank 0 reports it
+                    # Rank 0 reports an error.
+                    validate(predictor, blocks[:count], fewest, limit_s, trainer.strategy)
             elif what == Command.HAND_IN:
                 trainer.hand_in(int(numbers[0]))
             else:

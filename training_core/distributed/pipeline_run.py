@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, distributed, nn
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 
-from ..distributed.group import Group, LostRankError
-from .pipeline_schedules import GPIPE, ONE_F_ONE_B
+from ..learning.pipeline_schedules import GPIPE, ONE_F_ONE_B
+from .group import Group, LostRankError
 
 _SCHEDULES = {GPIPE: ScheduleGPipe, ONE_F_ONE_B: Schedule1F1B}
 # What a pass happens in; it is told of when it begins and ends.

@@ -2,13 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from training_core.learning.parallel_record import ParallelRecord
+from training_core.distributed.parallel_record import ParallelRecord
 
 # Ten steps of 2.5 s: the processes compute 2.2 and 1.8 s of each, exchange for 0.3 s and send 100 MB each.
 RECORD = ParallelRecord(
     processes=2,
     machines=1,
-    sharing="batches",
     threads=4,
     steps=10,
     wall_s=25.0,

@@ -6,7 +6,7 @@ from tests.core.support.ranks import run_ranks
 from tests.core.support.shared_training import train_many
 from training_core.errors import JobError
 from training_core.jobs import FineTune
-from training_core.learning.pipeline_trainer import require_pipelines
+from training_core.learning.pipeline_plan import require_pipelines
 
 STEPS = 2
 CASES = [
@@ -20,7 +20,7 @@ BALANCES = {2: (10, 5), 3: (10, 2, 3)}
 
 
 def cases_of(cases):
-    return [{**case, "steps": STEPS, "sharing": "batches"} for case in cases]
+    return [{**case, "steps": STEPS} for case in cases]
 
 
 def test_a_pipeline_learns_what_one_process_does():
@@ -47,7 +47,7 @@ def test_a_pipeline_of_any_stages_schedule_and_optimizer_learns_what_one_process
 def compare(cases, alone, stages, schedule):
     cases = [{**case, "balance": BALANCES[stages], "schedule": schedule} for case in cases]
     for rank, results in enumerate(run_ranks(train_many, stages, cases)):
-        for (losses, digests, _, timings_s), one in zip(results, alone):
+        for (losses, digests, timings_s), one in zip(results, alone):
             assert losses == one[0]
             assert digests == (one[1] if rank == 0 else {})  # weights, moments, averages and statistics, bit by bit
             assert min(timings_s[part] for part in ("forward", "backward", "communication")) > 0

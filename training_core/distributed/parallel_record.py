@@ -1,13 +1,20 @@
-"""How the processes of a training shared its work: speed-up, efficiency, communication, imbalance.
+"""Record of a training by several processes: speed-up, efficiency, communication, imbalance.
 
-Scope: the record of one run, and what follows from it. Independent of how processes exchange and of reports.
+Scope: what each process spends on its steps, and figures of that. Independent of reports.
 """
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass
+from statistics import fmean
 
-from ..distributed.scaling import StepTime, expected_maximum
+import torch
+
+from ..learning.history import PARTS_OF_A_STEP
+from ..learning.training_loop import Training
+from .data_parallel import DataParallel
+from .scaling import StepTime, expected_maximum
 
 _VALUE_BYTES = 4
 
@@ -18,8 +25,6 @@ class ParallelRecord:
 
     Parameters
     ----------
-    sharing : str
-        What they share: batches or split.
     threads : int
         Of each process.
     steps : int
@@ -41,7 +46,6 @@ class ParallelRecord:
 
     processes: int
     machines: int
-    sharing: str
     threads: int
     steps: int
     wall_s: float
@@ -113,3 +117,39 @@ class ParallelRecord:
     @property
     def _communicating_s(self) -> float:
         return self.communication_s + self.handling_s / self.threads
+
+
+class Meter:
+    """Measures what each rank spends on the steps of a training from here on."""
+
+    def __init__(self, training: Training) -> None:
+        strategy = training.trainer.strategy
+        assert isinstance(strategy, DataParallel), "There are no ranks to measure."
+        self._training, self._strategy = training, strategy
+        self._steps, self._timings_s = training.history.step, dict(training.trainer.timings_s)
+        self._sent_bytes, self._handled_s = strategy.sent_bytes, strategy.group.handled_s
+
+    def read(self) -> ParallelRecord:
+        """Return the record, on all ranks, which call this together after the last step of a training."""
+        training, strategy = self._training, self._strategy
+        own_s = {part: training.trainer.timings_s[part] - self._timings_s.get(part, 0.0) for part in PARTS_OF_A_STEP}
+        ranks = strategy.group.gather_documents(
+            {
+                "timings_s": own_s,
+                "sent_bytes": strategy.sent_bytes - self._sent_bytes,
+                "handled_s": strategy.group.handled_s - self._handled_s,
+                "machine": platform.node(),
+            }
+        )
+        communication_s = [rank["timings_s"].pop("communication") for rank in ranks]
+        return ParallelRecord(
+            processes=strategy.group.size,
+            machines=len({rank["machine"] for rank in ranks}),
+            threads=torch.get_num_threads(),
+            steps=max(1, training.history.step - self._steps),
+            wall_s=sum(own_s.values()),
+            compute_s=tuple(sum(rank["timings_s"].values()) for rank in ranks),
+            communication_s=fmean(communication_s),
+            sent_bytes=sum(rank["sent_bytes"] for rank in ranks),
+            handling_s=fmean(rank["handled_s"] for rank in ranks),
+        )

@@ -1,6 +1,6 @@
-"""A job by several ranks: started here, or by torchrun; restarted, or done by fewer, where that is asked for.
+"""Distributed job: its ranks are started here, or by torchrun; it is restarted, or run by fewer ranks, if asked for.
 
-Scope: jobs of `ProcessOptions`. Independent of what a rank does of a job: `pipelines.<job name>` has a function
+Scope: jobs of `ProcessOptions`. Independent of a rank's part of a job, which is in `pipelines.<job name>`, a function
 `run(job, reporter, group) -> dict`.
 """
 
@@ -16,16 +16,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from . import events
-from .distributed import rank_variables
-from .error_events import explain
-from .errors import Cancelled, JobError, ResourceError, RoadSegError, WorkerError
-from .events import Reporter
-from .jobs import Job, ProcessOptions, from_json
-from .system import shutdown
-from .system.placement import AUTO, count_processes, places, settle
-from .system.processor import prepare_process
-from .system.staging import remove_leftovers
+from .. import events
+from ..error_events import explain
+from ..errors import Cancelled, JobError, ResourceError, RoadSegError, WorkerError
+from ..events import Reporter
+from ..jobs import Job, ProcessOptions, from_json
+from ..system import shutdown
+from ..system.placement import AUTO, count_processes, places, settle
+from ..system.processor import prepare_process
+from ..system.staging import remove_leftovers
+from . import rank_variables
 
 
 def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
 
 def _launch(job: ProcessOptions, count: int, reporter: Reporter) -> dict[str, Any]:
     """Run a job by ranks of this machine; again where one was lost, by fewer where memory is short."""
-    from .distributed.launch import launch  # loads PyTorch
+    from .launch import launch  # loads PyTorch
 
     restarts_left, began_s = job.max_restarts, time.time()
     while True:
@@ -84,7 +84,7 @@ def _tidy(job: ProcessOptions) -> None:
 
 def _has_checkpoint(job: ProcessOptions, since_s: float) -> bool:
     """Whether this run has left a checkpoint, and not an earlier one that it was not to resume."""
-    from .learning.checkpoint import checkpoint_path
+    from ..learning.checkpoint import checkpoint_path
 
     try:
         return checkpoint_path(job.model).stat().st_mtime >= since_s
@@ -123,7 +123,7 @@ def _run_as_started(job: ProcessOptions, reporter: Reporter) -> dict[str, Any]:
     place = places(local, job.threads)[rank_variables.number("LOCAL_RANK", 0)]
     settle(place)
     prepare_process(place.threads)
-    from .distributed import torchrun  # loads PyTorch
+    from . import torchrun  # loads PyTorch
 
     def fail(error: RoadSegError) -> None:
         reporter.pass_on(explain(error, reporter))
@@ -142,4 +142,4 @@ def _run_as_started(job: ProcessOptions, reporter: Reporter) -> dict[str, Any]:
 
 
 def _pipeline(job: Job) -> Callable[..., dict[str, Any]]:
-    return importlib.import_module(f".pipelines.{job.name}", __package__).run
+    return importlib.import_module(f"..pipelines.{job.name}", __package__).run
