@@ -48,6 +48,39 @@ class InToolbox:
     group_id: str
     keywords: str
 
+    def processAlgorithm(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> dict[str, Any]:
+        """Run the algorithm, and return the outputs' values by name.
+
+        Raises
+        ------
+        QgsProcessingException
+            The preparation or the run failed; the message is that of the RoadSegError.
+        """
+        results, error = self._attempt(parameters, context, feedback)
+        if error:
+            # QGIS never frees an exception that leaves this method, nor the variables in its traceback: a layer among
+            # them stays open, and crashes a process that ends after QGIS.
+            del self, parameters, context, feedback
+            raise QgsProcessingException(error)
+        return results
+
+    def _attempt(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> tuple[dict[str, Any], str]:
+        """Return the outputs' values, and what went wrong."""
+        try:
+            return self._work(parameters, context, feedback), ""
+        except (RoadSegError, QgsProcessingException) as error:
+            return {}, str(error)
+
+    @abstractmethod
+    def _work(
+        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
+    ) -> dict[str, Any]:
+        """Run the algorithm, and return the outputs' values; raise an error that `processAlgorithm` reports."""
+
     def tr(self, text: str) -> str:
         """Return the text in the user's language."""
         return tr(text)
@@ -87,23 +120,9 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
     def prepareAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> bool:
-        """Resolve what belongs to the main thread, such as layers; an error is raised later, by processAlgorithm.
+        """Resolve what belongs to the main thread, such as layers; an error is raised later, by `processAlgorithm`.
 
         QGIS takes a failed preparation for a cancellation by the user, and would skip the rest of a batch.
-
-        Parameters
-        ----------
-        parameters : dict
-            The parameter values by name.
-        context : QgsProcessingContext
-            Processing's context.
-        feedback : QgsProcessingFeedback
-            Receives progress, log and warnings, and can cancel.
-
-        Returns
-        -------
-        bool
-            Always True.
         """
         try:
             self._prepare(parameters, context, feedback)
@@ -112,50 +131,21 @@ class RoadSegAlgorithm(InToolbox, QgsProcessingAlgorithm):
             self._preparation_error = str(error)
         return True
 
-    def processAlgorithm(
+    def _attempt(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
-        """Run the algorithm.
-
-        Parameters
-        ----------
-        parameters : dict
-            The parameter values by name.
-        context : QgsProcessingContext
-            Processing's context.
-        feedback : QgsProcessingFeedback
-            Receives progress, log and warnings, and can cancel.
-
-        Returns
-        -------
-        dict
-            The outputs' values by name.
-
-        Raises
-        ------
-        QgsProcessingException
-            The preparation or the run failed; the message is that of the RoadSegError.
-        """
+    ) -> tuple[dict[str, Any], str]:
+        """See InToolbox; a run of qgis_process can be canceled by a signal."""
         if self._preparation_error:
-            raise QgsProcessingException(self._preparation_error)
-        try:
-            if feedback.isCanceled():
-                raise Cancelled()
-            with cancelling_signals(feedback):
-                return self._work(parameters, context, feedback)
-        except RoadSegError as error:
-            raise QgsProcessingException(str(error)) from error
+            return {}, self._preparation_error
+        if feedback.isCanceled():
+            return {}, str(Cancelled())
+        with cancelling_signals(feedback):
+            return super()._attempt(parameters, context, feedback)
 
     def _prepare(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> None:
         """Resolve what belongs to the main thread, such as layers; raise RoadSegError where that cannot be."""
-
-    @abstractmethod
-    def _work(
-        self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
-    ) -> dict[str, Any]:
-        """Run the algorithm, and return the outputs' values."""
 
 
 def help_text(what: str, parameters: Iterable[QgsProcessingParameterDefinition]) -> str:

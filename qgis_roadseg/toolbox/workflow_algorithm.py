@@ -77,49 +77,19 @@ class WorkflowAlgorithm(InToolbox, QgsProcessingModelAlgorithm):
     def prepareAlgorithm(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> bool:
-        """Keep the image's name, in the main thread.
-
-        Parameters
-        ----------
-        parameters : dict
-            The parameter values by name.
-        context : QgsProcessingContext
-            Processing's context.
-        feedback : QgsProcessingFeedback
-            Receives progress, log and warnings, and can cancel.
-
-        Returns
-        -------
-        bool
-            Whether the model can run.
-        """
+        """Keep the image's name, in the main thread, and return whether the model can run."""
         layer = self.parameterAsLayer(parameters, INPUT, context)
         self._source_name = "" if layer is None else layer.name()
         return super().prepareAlgorithm(parameters, context, feedback)
 
-    def processAlgorithm(
+    def _work(
         self, parameters: dict[str, Any], context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> dict[str, Any]:
-        """Run the steps; intermediate outputs are made even if they are not requested.
-
-        Parameters
-        ----------
-        parameters : dict
-            The parameter values by name.
-        context : QgsProcessingContext
-            Processing's context.
-        feedback : QgsProcessingFeedback
-            Receives progress, log and warnings, and can cancel.
-
-        Returns
-        -------
-        dict
-            The outputs' values by name.
-        """
+        """Run the steps; intermediate outputs are made even if they are not requested."""
         needed = {each.name(): each.defaultValue() for each in self.destinationParameterDefinitions()}
         wanted = {name: value for name, value in parameters.items() if value is not None}
         filled = {name: value for name, value in needed.items() if value is not None}
-        results = super().processAlgorithm({**filled, **wanted}, context, feedback)
+        results = QgsProcessingModelAlgorithm.processAlgorithm(self, {**filled, **wanted}, context, feedback)
         for parameter in self.destinationParameterDefinitions():
             set_name_and_group(results.get(parameter.name(), ""), parameter.description(), self._source_name, context)
         return results

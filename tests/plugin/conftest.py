@@ -1,5 +1,6 @@
 """What the plugin's tests share: the checkout as the package `roadseg`, and workers that only play a part."""
 
+import gc
 import os
 import stat
 import sys
@@ -25,10 +26,33 @@ sys.path.insert(0, PLUGINS)
 _CACHE = tempfile.TemporaryDirectory(prefix="roadseg-cache-")
 os.environ["XDG_CACHE_HOME"] = _CACHE.name
 
-from qgis.core import QgsApplication, QgsSettings  # noqa: E402
+from qgis.core import (  # noqa: E402
+    QgsApplication,
+    QgsDataProvider,
+    QgsMapLayer,
+    QgsProcessingContext,
+    QgsProject,
+    QgsSettings,
+)
+from qgis.PyQt import sip  # noqa: E402
 from qgis.PyQt.QtWidgets import QTextEdit  # noqa: E402
 
 from .support.acting import PLAY, Ear  # noqa: E402
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_layer_outlives_qgis(qgis_app):
+    """Delete what layers Python still owns while QGIS is there: closed after its drivers have gone, they crash.
+
+    QGIS frees no exception that leaves an algorithm, so the variables of all who called a run that failed stay.
+    """
+    yield
+    QgsProject.instance().clear()
+    gc.collect()
+    holders = (QgsProcessingContext, QgsMapLayer, QgsDataProvider)
+    for left in [each for each in gc.get_objects() if issubclass(type(each), holders)]:
+        if not sip.isdeleted(left) and sip.ispyowned(left):
+            sip.delete(left)
 
 
 @pytest.fixture

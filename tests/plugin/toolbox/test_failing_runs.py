@@ -1,4 +1,7 @@
-"""Runs through Processing that cannot be, or that fail: what is told, and that no output is left."""
+"""Runs through Processing that cannot be, or that fail: the message, and that no output is left."""
+
+import os
+from pathlib import Path
 
 import pytest
 from qgis.core import QgsProcessingException, QgsProject, QgsRasterLayer
@@ -63,3 +66,11 @@ def test_a_crash_leaves_no_output(play_runtime, image, tmp_path):
     roads = tmp_path / "roads.gpkg"
     assert "memory ran out" in failure("vectorize", {"INPUT": str(image), "OUTPUT": str(roads)})
     assert not roads.exists()
+
+
+def test_a_run_that_fails_leaves_no_file_open(play_runtime, image, tmp_path):
+    play_runtime(NETWORK)
+    (tmp_path / "roads.gpkg").mkdir()  # so that the worker's layer is opened, and its copy cannot be written
+    failure("vectorize", {"INPUT": str(image), "OUTPUT": str(tmp_path / "roads.gpkg")})
+    opened = [os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
+    assert [path for path in opened if "roadseg-run" in path] == []
