@@ -25,7 +25,7 @@ from ..networks.chains import join_chains
 from ..networks.dual_carriageways import (
     ParallelLines,
     carriageway_tags,
-    left_share,
+    left_fraction,
     other_carriageway,
     reverse_lines,
     runs_against,
@@ -338,7 +338,7 @@ def attributes(
         "confidence": cleaning.mean_of_lines(graph, measures.seen.probability),
         "road_probability": road_probability(graph, measures.seen),
     }
-    tags = carriageway_tags(left_share(graph, tangents(graph), measures.to_other), driving_side)
+    tags = carriageway_tags(left_fraction(graph, tangents(graph), measures.to_other), driving_side)
     if measures.votes is None:
         return {**columns, **osm_tags(width_m), **tags}
     road_class, speed_kmh = elected(measures.votes, classes)
@@ -360,7 +360,7 @@ def along_traffic(graph: Graph, measures: LineMeasures, grid: Grid, driving_side
         One of `jobs.DRIVING_SIDES`.
     """
     up = np.sign(grid.transform.determinant)
-    left = up * left_share(graph, tangents(graph), measures.to_other)
+    left = up * left_fraction(graph, tangents(graph), measures.to_other)
     return reverse_lines(graph, runs_against(left, driving_side))
 
 

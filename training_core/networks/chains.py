@@ -48,12 +48,13 @@ class Chains:
 def find_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Chains:
     """Return the chains of a graph, which also end at nodes where `stays`, (n,), bool, is True.
 
-    They are found by pointer jumping (Wyllie, "The complexity of parallel computations", 1979), in as many steps as the
-    logarithm of the longest chain's length.
+    They are found by pointer jumping (Wyllie, "The complexity of parallel computations", 1979), in a number of steps
+    that is the logarithm of the longest chain's length.
     """
     kept = graph.degree != 2
     if stays is not None:
         kept |= stays
+    # A component without a node to keep is a ring: its first node is kept.
     is_cut = np.zeros(graph.component.max(initial=-1) + 1, dtype=bool)
     is_cut[graph.component[kept]] = True
     on_rings = np.flatnonzero(~is_cut[graph.component])
@@ -71,6 +72,7 @@ def join_chains(graph: Graph, stays: Optional[np.ndarray] = None) -> Graph:
 
 def join(graph: Graph, chains: Chains) -> Graph:
     """Return the graph in which each of its chains is one edge, in their order."""
+    # Vertices of the edges in the order and direction of their chains.
     edge, reverse = chains.edges, chains.is_reversed
     is_last = np.zeros(len(edge), dtype=bool)
     is_last[chains.offsets[1:] - 1] = True
@@ -79,6 +81,7 @@ def join(graph: Graph, chains: Chains) -> Graph:
     begins = np.where(reverse, graph.offsets[edge + 1] - 1, graph.offsets[edge])
     points = graph.points[ranges(begins, counts, np.where(reverse, -1, 1))]
     ends = np.concatenate([[0], np.cumsum(counts)])
+    # The end nodes of a chain are the tail of its first half-edge and the head of its last.
     renumbered = np.cumsum(chains.kept) - 1
     tails, heads = graph.edges.ravel(), graph.edges[:, ::-1].ravel()
     first, last = chains.half_edges[chains.offsets[:-1]], chains.half_edges[chains.offsets[1:] - 1]
@@ -97,8 +100,9 @@ def _chains(edges: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray
     """Return the half-edges and the offsets of `Chains` between nodes where to stop; all others have degree 2."""
     half_edge = np.arange(2 * len(edges))
     tails, heads = edges.ravel(), edges[:, ::-1].ravel()
-    # The sum of both half-edges that leave a node of degree 2: less the one coming back it is the one going on.
+    # The sum of both half-edges that leave a node of degree 2. Without the one that leads back it is the next one.
     leaving = np.bincount(tails, half_edge, minlength=len(stop)).astype(np.int64)
+    # Pointer jumping: each half-edge points ahead on its chain and counts the steps. Each round doubles both.
     is_last = stop[heads]
     jump = np.where(is_last, half_edge, leaving[heads] - (half_edge ^ 1))
     to_go = (~is_last).astype(np.int64)
@@ -108,8 +112,10 @@ def _chains(edges: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.ndarray
         to_go[active] += to_go[following]
         jump[active] = jump[following]
         active = active[~is_last[jump[active]]]
+    # The first half-edge is the reverse of the last one of the opposite direction. Of both directions one is taken.
     last, first = jump, jump[half_edge ^ 1] ^ 1
-    chosen = first < (last ^ 1)  # of a chain's two directions
+    chosen = first < (last ^ 1)
+    # Chain after chain in the order of their first half-edges, each half-edge at its number of steps from the first.
     firsts = half_edge[chosen & (first == half_edge)]
     offsets = np.concatenate([[0], np.cumsum(to_go[firsts] + 1)])
     begin = np.zeros(len(half_edge), dtype=np.int64)

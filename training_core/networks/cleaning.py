@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import shapely
 
-from ..geodata.parallel_arrays import ranges
+from ..geodata.parallel_arrays import concatenated, ranges
 from .chains import join_chains
 from .graph import Graph, select_edges
 from .surroundings import Surroundings
 
-# Lengths in meters that agree to so many digits are equal but for rounding.
+# Lengths in meters that agree to this number of digits are equal except for rounding.
 TIE_DIGITS = 6
-# Once the least likely dead end of a junction is gone, others may be; but not from one junction to the next for ever.
+# Without the least likely dead end of a junction the next may be unlikely; but this must not go on along a road.
 UNLIKELY_ROUNDS = 2
 
 
@@ -42,28 +42,20 @@ class Removed:
         """Return no dead ends."""
         return Removed(np.zeros(0, dtype=object), np.zeros(0))
 
-    def with_others(self, others: Removed) -> Removed:
-        """Return these dead ends and others."""
-        pairs = ((self.shapes, others.shapes), (self.probability, others.probability))
-        return Removed(*map(np.concatenate, pairs))
-
 
 def prune_spurs(
     graph: Graph, spur_m: float, surroundings: Surroundings, join: Callable[[Graph], Graph] = join_chains
 ) -> Graph:
     """Return the graph without spurs, the short dead ends that leave a junction.
 
-    A spur is shorter than `spur_m`, or than the road is wide at the junction: thinning turns each bump of a roadside,
-    and each corner of a road's end, into one. In each round the shortest spur of each junction is pruned, and edges are
-    joined at nodes of degree 2 before the next: so of the two spurs at a road's end one remains as its continuation,
-    and no component is lost. For rules other than length see Bai, Latecki and Liu, "Skeleton pruning by contour
-    partitioning with discrete curve evolution", IEEE Transactions on Pattern Analysis and Machine Intelligence 29
-    (2007).
+    A spur is shorter than `spur_m` meters, or than the road is wide at the junction: thinning turns each bump of a
+    roadside, and each corner of a road's end, into one. Each round prunes the shortest spur of each junction and then
+    joins edges at nodes of degree 2. So one of the two spurs at a road's end remains as its continuation, and no
+    component is lost. For rules other than length see Bai, Latecki and Liu, "Skeleton pruning by contour partitioning
+    with discrete curve evolution", IEEE Transactions on Pattern Analysis and Machine Intelligence 29 (2007).
 
     Parameters
     ----------
-    spur_m : float
-        Length in meters.
     surroundings : Surroundings
         Road widths, and the edge of the data, at which a dead end is kept.
     join : callable
@@ -79,7 +71,7 @@ def prune_spurs(
 
 
 def _shortest_spurs(graph: Graph, spur_m: float, surroundings: Surroundings) -> np.ndarray:
-    """Return the shortest spur of each junction that has any: (k,), int64."""
+    """Return the shortest spur of each junction that has one: (k,), int64."""
     degrees = graph.degree[graph.edges]
     dead = np.flatnonzero((degrees.min(axis=1) == 1) & (degrees.max(axis=1) > 2))
     first_is_end = degrees[dead, 0] == 1
@@ -88,7 +80,7 @@ def _shortest_spurs(graph: Graph, spur_m: float, surroundings: Surroundings) -> 
     length_m = graph.lengths()[dead]
     is_spur = length_m < np.maximum(spur_m, surroundings.width_m(graph.nodes[junction]))
     is_spur &= ~surroundings.is_data_edge(graph.nodes[end])
-    # Of two that are as long, which the two sides of a straight end have, the upper left one, wherever a raster begins.
+    # Both corners of a straight end have spurs of one length: the upper left one goes, wherever the raster begins.
     x, y = graph.nodes[end[is_spur]].T
     order = np.lexsort((x, y, np.round(length_m[is_spur], TIE_DIGITS), junction[is_spur]))
     _, shortest = np.unique(junction[is_spur][order], return_index=True)
@@ -102,29 +94,25 @@ def prune_unlikely(
     probability_of: Callable[[Graph, np.ndarray], np.ndarray],
     surroundings: Surroundings,
 ) -> tuple[Graph, Removed]:
-    """Return the graph without dead ends that are hardly roads: of each junction the least likely one, twice over.
+    """Return the graph without dead ends that are unlikely roads: of each junction the least likely one, in two rounds.
 
-    No way between other roads is lost.
+    No path between other roads is lost.
 
     Parameters
     ----------
     longest_m : float
         Longer dead ends are kept.
     least : float
-        Probability from which on a line is kept.
+        Probability from which a line is kept.
     probability_of : callable
         From a graph and numbers of its edges, (k,), int64, in order, to the probability that each is a road, (k,),
-        float64; NaN where nothing is known.
+        float64; NaN where it is unknown.
     surroundings : Surroundings
         The edge of the data, at which a dead end is kept.
-
-    Returns
-    -------
-    graph : Graph
-    removed : Removed
     """
     removed = Removed.none()
     for _ in range(UNLIKELY_ROUNDS):
+        # Candidates: short edges with an end of degree 1, none of which the edge of the data cuts off.
         is_end, is_cut_off = graph.degree == 1, surroundings.is_data_edge(graph.nodes)
         is_dead_end = (is_end & ~is_cut_off)[graph.edges]
         short = is_dead_end.any(axis=1) & (graph.lengths() < longest_m)
@@ -133,6 +121,7 @@ def prune_unlikely(
         dead, probability = dead[probability < least], probability[probability < least]
         if not dead.size:
             break
+        # Of each junction the least likely one; among equals the upper left one.
         first_is_end = is_dead_end[dead, 0]
         end = np.where(first_is_end, graph.edges[dead, 0], graph.edges[dead, 1])
         junction = np.where(first_is_end, graph.edges[dead, 1], graph.edges[dead, 0])
@@ -142,31 +131,32 @@ def prune_unlikely(
         kept = np.ones(len(graph.edges), dtype=bool)
         chosen = order[least_likely]
         kept[dead[chosen]] = False
-        removed = removed.with_others(Removed(graph.shapes()[dead[chosen]], probability[chosen]))
+        removed = concatenated(removed, Removed(graph.shapes()[dead[chosen]], probability[chosen]))
         graph = join_chains(select_edges(graph, kept))
     return graph, removed
 
 
 def drop_short_components(graph: Graph, min_length_m: float) -> Graph:
-    """Return the graph without the connected components whose edges together are shorter than `min_length_m`."""
+    """Return the graph without connected components with a total length below `min_length_m`."""
     return select_edges(graph, (component_lengths(graph) >= min_length_m)[graph.edge_component])
 
 
 def component_lengths(graph: Graph) -> np.ndarray:
-    """Return the length in meters of all edges of each connected component: (components,), float64."""
+    """Return the total length in meters of the edges of each connected component: (components,), float64."""
     count = graph.component.max(initial=-1) + 1
     return np.bincount(graph.edge_component, graph.lengths(), minlength=count)
 
 
 def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the median over each line's vertices: (m,), float64; NaN where it is infinite, or all values are NaN.
+    """Return the median of each line's values: (m,), float64; NaN where it is infinite, or no value counts.
 
     Parameters
     ----------
     values : ndarray (p,), float64
-        A value of each vertex; NaN for one that does not count.
+        A value of each vertex; NaN does not count.
     """
-    order = np.lexsort((values, graph.owner))  # NaN last
+    # Sorted within each line, NaN last: the median is the mean of the two values in the middle of the others.
+    order = np.lexsort((values, graph.owner))
     counts = np.bincount(graph.owner[~np.isnan(values)], minlength=len(graph.edges))
     low, high = np.maximum(counts - 1, 0) // 2, np.minimum(counts // 2, graph.sizes - 1)
     median = (values[order[graph.offsets[:-1] + low]] + values[order[graph.offsets[:-1] + high]]) / 2
@@ -174,13 +164,7 @@ def median_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
 
 
 def mean_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the mean over each line's vertices: (m,), float64; NaN where all values are NaN.
-
-    Parameters
-    ----------
-    values : ndarray (p,), float64
-        A value of each vertex; NaN for one that does not count.
-    """
+    """Return the mean of each line's values, (p,), float64, one for each vertex, without NaN: (m,), float64."""
     has_value = np.isfinite(values)
     total = np.bincount(graph.owner, np.where(has_value, values, 0), minlength=len(graph.edges))
     count = np.bincount(graph.owner, has_value, minlength=len(graph.edges))
@@ -188,21 +172,23 @@ def mean_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
 
 
 def simplify(graph: Graph, tolerance_m: float) -> Graph:
-    """Return the graph with the fewest vertices that keep every line within a tolerance of its course; nodes stay.
+    """Return the graph with the fewest vertices that keep every line within a tolerance in meters; nodes stay.
 
     The method is that of Douglas and Peucker, "Algorithms for the reduction of the number of points required to
     represent a digitized line or its caricature", Cartographica 10 (1973). A ring keeps at least three corners, and
-    parallel edges at least one vertex each between their ends, so that none collapses or coincides with another.
+    parallel edges at least one vertex between their ends, so that none collapses or coincides with another.
     """
     if not len(graph.edges):
         return graph
+    # Lines are cut at the corners to keep, so that each piece is simplified between them.
     begins = np.union1d(graph.offsets[:-1], _corners(graph))
-    goes_on = np.isin(begins[1:], graph.offsets, invert=True)  # in the next piece, which begins where this one ends
+    goes_on = np.isin(begins[1:], graph.offsets, invert=True)  # the next piece begins where this one ends
     counts = np.diff(begins, append=len(graph.points)) + np.append(goes_on, False)
     pieces = shapely.linestrings(
         graph.points[ranges(begins, counts)], indices=np.repeat(np.arange(len(begins)), counts)
     )
     simple = shapely.simplify(pieces, tolerance_m, preserve_topology=False)
+    # Joined again: the last vertex of a piece repeats the first of the next.
     points, piece = shapely.get_coordinates(simple, return_index=True)
     is_repeated = np.append(goes_on, False)[piece] & np.append(np.diff(piece) > 0, True)
     line = graph.owner[begins][piece[~is_repeated]]
@@ -213,13 +199,13 @@ def simplify(graph: Graph, tolerance_m: float) -> Graph:
 def _corners(graph: Graph) -> np.ndarray:
     """Return the vertices that rings and parallel edges must keep.
 
-    Of a ring it is the one farthest from its beginning, and of both the one farthest from the straight line between
-    the vertices kept so far.
+    Of a ring it is the one farthest from its beginning, and of both the one farthest from the straight line between the
+    vertices kept so far.
     """
     _, pair, counts = np.unique(np.sort(graph.edges, axis=1), axis=0, return_inverse=True, return_counts=True)
     is_loop = graph.edges[:, 0] == graph.edges[:, 1]
     corners = []
-    for edge in np.flatnonzero(is_loop | (counts[pair.ravel()] > 1)):
+    for edge in np.flatnonzero(is_loop | (counts[pair.ravel()] > 1)).tolist():
         begin = graph.offsets[edge]
         away = graph.line(edge) - graph.points[begin]
         far = np.hypot(*away.T).argmax() if is_loop[edge] else -1

@@ -14,22 +14,22 @@ from .graph import Graph
 # OpenStreetMap's keys: https://wiki.openstreetmap.org/wiki/Key:dual_carriageway.
 DUAL, ONEWAY, YES = "dual_carriageway", "oneway", "yes"
 
-# A carriageway has at least two lanes, and a median is no wider than this; beyond lie other streets.
+# A carriageway has at least two lanes, and a median these widths; farther away lie other streets.
 _NARROWEST_M, _MEDIAN_M = 5.5, (1.0, 12.0)
-# Both run side by side: at distances along the road, of which two may fail, within some meters, and parallel.
+# Both run in parallel at these distances along the road, within some meters; at two of them they may not.
 _ALONG_M, _FAILING, _NEAR_M, _PARALLEL = (-80.0, -40.0, 40.0, 80.0), 2, 6.0, np.cos(np.radians(20))
-# Widths of the two differ by no more than this share.
+# Largest difference of both widths, as a fraction of their mean.
 _WIDTH_RATIO = 0.6
-# The least distance between carriageways that is looked at, and its steps.
+# Steps in which the distance of the other carriageway is searched.
 _STEP_M = 4.0
-# Share of a line's vertices that must have the other carriageway alongside.
-_SHARE = 0.5
+# Fraction of a line's vertices that must have the other carriageway alongside.
+_MIN_FRACTION = 0.5
 
 
 def other_carriageway(
     points: np.ndarray, direction: np.ndarray, width_m: np.ndarray, lines: "ParallelLines"
 ) -> np.ndarray:
-    """Return the way from vertices of lines to the carriageway alongside, as unit vectors.
+    """Return the direction from vertices of lines to the carriageway alongside, as unit vectors.
 
     Looks no farther than about 120 m around a vertex.
 
@@ -39,30 +39,28 @@ def other_carriageway(
         The vertices in meters, and the lines' directions there as unit vectors.
     width_m : ndarray (p,), float64
         Of the road; infinite where no roadside is known.
-    lines : ParallelLines
-        All lines around.
 
     Returns
     -------
     ndarray (p, 2), float64
         0 where there is none.
     """
-    found = np.zeros_like(points)
+    toward_other = np.zeros_like(points)
     wide = np.flatnonzero(np.isfinite(width_m) & (width_m >= _NARROWEST_M))
     points, direction, width_m = points[wide], direction[wide], width_m[wide]
     normal = np.column_stack([-direction[:, 1], direction[:, 0]])
     nearest_m = np.full(len(wide), np.inf)
     for side in (-1, 1):
-        away_m = lines.beside(points, direction, side * normal, width_m)
+        away_m = lines.across_median(points, direction, side * normal, width_m)
         closer = np.flatnonzero(away_m < nearest_m)
         closer = closer[_runs_alongside(points[closer], direction[closer], side * away_m[closer], lines)]
         nearest_m[closer] = away_m[closer]
-        found[wide[closer]] = side * normal[closer]
-    return found
+        toward_other[wide[closer]] = side * normal[closer]
+    return toward_other
 
 
 class ParallelLines:
-    """Vertices of lines, to be searched for those that run in a direction.
+    """Vertices of lines wide enough for carriageways, searched for lines that run in a direction.
 
     Parameters
     ----------
@@ -78,35 +76,32 @@ class ParallelLines:
         self._tree = KDTree(self._points) if is_wide.any() else None
 
     def near(self, places: np.ndarray, direction: np.ndarray, radius_m: float) -> np.ndarray:
-        """Return a vertex near each place whose line runs parallel.
+        """Return a vertex near each place whose line runs parallel: (n,), int64; -1 if none of the nearest three does.
 
         Parameters
         ----------
         places, direction : ndarray (n, 2), float64
             In meters, and unit vectors.
-
-        Returns
-        -------
-        ndarray (n,), int64
-            -1 where none of the nearest three is one.
         """
         if self._tree is None or not len(places):
             return np.full(len(places), -1)
         distance_m, vertex = self._tree.query(places, k=3, distance_upper_bound=radius_m)
-        is_there = np.isfinite(distance_m)
-        vertex = np.where(is_there, vertex, 0)
+        in_reach = np.isfinite(distance_m)
+        vertex = np.where(in_reach, vertex, 0)
         along = np.abs((self._direction[vertex] * direction[:, None]).sum(axis=2))
-        fits = is_there & (along >= _PARALLEL)
+        fits = in_reach & (along >= _PARALLEL)
         return np.where(fits.any(axis=1), np.take_along_axis(vertex, fits.argmax(axis=1)[:, None], 1)[:, 0], -1)
 
     def _has_any(self, places: np.ndarray, radius_m: float) -> np.ndarray:
-        """Return whether any vertex is within a radius of each place, whatever its line's direction: (n,), bool."""
+        """Return whether any vertex is within a radius of each place: (n,), bool."""
         if self._tree is None or not len(places):
             return np.zeros(len(places), dtype=bool)
         return np.isfinite(self._tree.query(places, distance_upper_bound=radius_m)[0])
 
-    def beside(self, points: np.ndarray, direction: np.ndarray, normal: np.ndarray, width_m: np.ndarray) -> np.ndarray:
-        """Return the distance to the nearest parallel line on one side, across a median.
+    def across_median(
+        self, points: np.ndarray, direction: np.ndarray, normal: np.ndarray, width_m: np.ndarray
+    ) -> np.ndarray:
+        """Return the distance to the nearest parallel line on one side, across a median: (n,), float64; or infinity.
 
         Parameters
         ----------
@@ -114,16 +109,13 @@ class ParallelLines:
             In meters, and unit vectors along the road and to that side.
         width_m : ndarray (n,), float64
             Of the road.
-
-        Returns
-        -------
-        ndarray (n,), float64
-            Infinite where there is none.
         """
         away_m = np.full(len(points), np.inf)
         least_m, most_m = _MEDIAN_M
         steps_m = np.arange(_NARROWEST_M + least_m, 2 * most_m + _STEP_M, _STEP_M)
+        # Most roads have no line at any of these distances: one query for all spares them the search.
         is_open = self._has_any(points + steps_m.mean() * normal, np.ptp(steps_m) / 2 + _NEAR_M)
+        # From near to far; what remains between both roadsides must be as wide as a median.
         for at_m in steps_m:
             rest = np.flatnonzero(is_open & np.isinf(away_m) & (width_m + least_m <= at_m + _STEP_M))
             vertex = self.near(points[rest] + at_m * normal[rest], direction[rest], _NEAR_M)
@@ -139,7 +131,7 @@ class ParallelLines:
 def _runs_alongside(
     points: np.ndarray, direction: np.ndarray, across_m: np.ndarray, lines: ParallelLines
 ) -> np.ndarray:
-    """Return whether a line goes on before and after points, and another one at a distance to its left: (n,), bool."""
+    """Return whether a line and another one to its left go on before and after points: (n,), bool."""
     aside = across_m[:, None] * np.column_stack([-direction[:, 1], direction[:, 0]])
     goes_on = np.zeros(len(points), dtype=np.int64)
     for along_m in _ALONG_M:
@@ -148,19 +140,17 @@ def _runs_alongside(
     return goes_on >= len(_ALONG_M) - _FAILING
 
 
-def left_share(graph: Graph, direction: np.ndarray, to_other: np.ndarray) -> np.ndarray:
-    """Return on which side of each line the other carriageway is.
+def left_fraction(graph: Graph, direction: np.ndarray, to_other: np.ndarray) -> np.ndarray:
+    """Return on which side of each line the other carriageway is: (m,), float64.
+
+    It is the fraction of the vertices with the other carriageway to the left, where x points right and y up, or,
+    negative, to the right.
 
     Parameters
     ----------
     direction, to_other : ndarray (p, 2), float64
-        Of each vertex: that of its line, and the way to the other carriageway, as `other_carriageway` returns it; NaN
-        for vertices that do not count.
-
-    Returns
-    -------
-    ndarray (m,), float64
-        Share of the vertices with it to the left where x points right and y up; negative to the right.
+        Of each vertex: that of its line, and toward the other carriageway, as `other_carriageway` returns it; NaN for
+        vertices that do not count.
     """
     side = np.sign(direction[:, 0] * to_other[:, 1] - direction[:, 1] * to_other[:, 0])
     known = np.bincount(graph.owner, ~np.isnan(side), minlength=len(graph.edges))
@@ -168,35 +158,31 @@ def left_share(graph: Graph, direction: np.ndarray, to_other: np.ndarray) -> np.
 
 
 def carriageway_tags(left: np.ndarray, driving_side: str) -> dict[str, np.ndarray]:
-    """Return the tags of dual carriageways, yes or None.
+    """Return the tags of dual carriageways, yes or None: (m,), object, each.
+
+    They are `dual_carriageway` and, if the driving side is one of `jobs.DRIVING_SIDES` that is known, `oneway`.
 
     Parameters
     ----------
     left : ndarray (m,), float64
-        See `left_share`.
-    driving_side : str
-        One of `jobs.DRIVING_SIDES`.
-
-    Returns
-    -------
-    dict of str to ndarray (m,), object
-        `dual_carriageway`, and `oneway` where the driving side is known.
+        See `left_fraction`.
     """
-    tag = np.where(np.abs(left) >= _SHARE, YES, None).astype(object)
+    tag = np.full(len(left), None, dtype=object)
+    tag[np.abs(left) >= _MIN_FRACTION] = YES
     return {DUAL: tag} if driving_side == UNKNOWN else {DUAL: tag, ONEWAY: tag.copy()}
 
 
 def runs_against(left: np.ndarray, driving_side: str) -> np.ndarray:
-    """Return which carriageways run against their traffic: (m,), bool; see `carriageway_tags`."""
+    """Return which carriageways run against their traffic, (m,), bool; see `carriageway_tags`."""
     if driving_side == UNKNOWN:
         return np.zeros(len(left), dtype=bool)
-    return (np.abs(left) >= _SHARE) & ((left > 0) != (driving_side == RIGHT))
+    return (np.abs(left) >= _MIN_FRACTION) & ((left > 0) != (driving_side == RIGHT))
 
 
 def reverse_lines(graph: Graph, chosen: np.ndarray) -> Graph:
     """Return the graph with some lines, (m,), bool, running from their second node to their first."""
     edges = np.where(chosen[:, None], graph.edges[:, ::-1], graph.edges)
-    begin, end = (each[graph.owner] for each in (graph.offsets[:-1], graph.offsets[1:] - 1))
+    begin, end = (vertex[graph.owner] for vertex in (graph.offsets[:-1], graph.offsets[1:] - 1))
     index = np.arange(len(graph.points))
     order = np.where(chosen[graph.owner], begin + end - index, index)
     return Graph(graph.nodes, edges, graph.points[order], graph.offsets, graph.origin)

@@ -1,7 +1,6 @@
 """Gap closing: dead ends joined with one that faces them, and undershoots snapped to the road ahead.
 
-Scope: dead ends of a graph in meters, their directions and what lies before them. Independent of rasters, maps and
-files.
+Scope: dead ends of a graph in meters, their directions, and edges ahead. Independent of rasters, maps and files.
 """
 
 from __future__ import annotations
@@ -17,21 +16,54 @@ from .graph import Graph
 from .graph_edits import link, split_edges
 from .surroundings import Surroundings
 
-# Gaps below this share of the longest may turn by this many times the angle: one pixel turns a short way by much.
+# Gaps below this fraction of the longest may turn by this many times the angle: one pixel turns a short line a lot.
 _SHORT_GAP, _SHORT_GAP_TURN = 0.3, 1.5
-# Directions in degrees from straight ahead in which a dead end is extended, the first that meets an edge; but for
-# straight ahead the edge must be crossed at this angle at least, as a road that runs alongside is not.
+# Degrees from straight ahead in which a dead end is extended, the first that meets an edge. Except straight ahead the
+# edge must be crossed at this angle at least, which excludes a road that runs alongside.
 _RAY_ANGLES, _MIN_CROSSING_ANGLE = (0, -10, 10, -20, 20), 45.0
-# Ends are joined only if the way around along the network is at least this many times as long.
+# Ends are joined only if the path along the network is at least this many times as long.
 WAY_AROUND = 4.0
+# The direction of a road at its end is that of its last part of this length.
+_STRAIGHT_M = 15.0
+
+
+@dataclass(frozen=True)
+class DeadEnds:
+    """Dead ends: nodes (k,), edges (k,), places in meters (k, 2), and directions ahead as unit vectors (k, 2)."""
+
+    node: np.ndarray
+    edge: np.ndarray
+    place: np.ndarray
+    ahead: np.ndarray
+
+
+def dead_ends(graph: Graph, surroundings: Surroundings) -> DeadEnds:
+    """Return the dead ends of a graph, except those at the edge of the data, which the surroundings know."""
+    is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
+    edge, side = np.nonzero(is_end[graph.edges])
+    shapes = graph.shapes()[edge]
+    length_m = shapely.length(shapes)
+    begin_m = np.minimum(_STRAIGHT_M, length_m)
+    begin = shapely.line_interpolate_point(shapes, np.where(side == 0, begin_m, length_m - begin_m))
+    node = graph.edges[edge, side]
+    along = graph.nodes[node] - shapely.get_coordinates(begin)
+    ahead = along / np.maximum(np.hypot(*along.T), 1e-12)[:, None]
+    return DeadEnds(node, edge, graph.nodes[node], ahead)
+
+
+def angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the angles in degrees between vectors, (k, 2) each: (k,), float64; 0 where one has no length."""
+    cross = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
+    return np.degrees(np.abs(np.arctan2(cross, (one * other).sum(axis=1))))
 
 
 def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surroundings) -> Graph:
     """Return the graph with straight edges between dead ends that face each other.
 
     Each dead end is joined once, the best pair first: the shortest and straightest. Where the new edge crosses a road
-    it is noded. The rule of distance and angle is that of Van Etten, "City-scale road extraction from satellite
-    imagery" (CRESI), IEEE WACV 2020, which joins any two ends within 24 pixels, and those in line within 80.
+    it is noded. A new edge has the origin of the longer of both roads. The rule of distance and angle is that of Van
+    Etten, "City-scale road extraction from satellite imagery" (CRESI), IEEE WACV 2020, which joins any two ends within
+    24 pixels, and those in line within 80.
 
     Parameters
     ----------
@@ -42,26 +74,24 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
     surroundings : Surroundings
         The edge of the data, at which ends are not joined, where roads are likely, and bridges, which are crossed
         without a node.
-
-    Returns
-    -------
-    Graph
-        A new edge has the origin of the longer of both roads.
     """
     ends = dead_ends(graph, surroundings)
     if gap_m <= 0 or len(ends.node) < 2:
         return graph
     pairs = KDTree(ends.place).query_pairs(gap_m, output_type="ndarray").astype(np.int64)
     first, second = pairs.T
-    way = ends.place[second] - ends.place[first]
-    distance_m, length_m = np.hypot(*way.T), graph.lengths()
-    turn = np.maximum(angles(ends.ahead[first], way), angles(ends.ahead[second], -way))
+    across = ends.place[second] - ends.place[first]
+    distance_m, length_m = np.hypot(*across.T), graph.lengths()
+    # Both roads may turn a little into the gap, more if it is short.
+    turn = np.maximum(angles(ends.ahead[first], across), angles(ends.ahead[second], -across))
     fits = turn <= gap_angle * np.where(distance_m < _SHORT_GAP * gap_m, _SHORT_GAP_TURN, 1)
+    # Both ends of one edge are joined only if that makes a ring, not where a road just bends.
     around_m = np.where(ends.edge[first] == ends.edge[second], length_m[ends.edge[first]], np.inf)
     fits &= around_m >= WAY_AROUND * distance_m
     fits &= surroundings.is_likely(ends.place[first], ends.place[second])
+    # Best pairs first; among equals the upper left one.
     cost = distance_m[fits] * (1 + turn[fits] / 90)
-    x, y = np.minimum(ends.place[first[fits]], ends.place[second[fits]]).T  # of equal ones, the upper left one
+    x, y = np.minimum(ends.place[first[fits]], ends.place[second[fits]]).T
     chosen = _greedy_matching(pairs[fits][np.lexsort((x, y, np.round(cost, TIE_DIGITS)))])
     longer = chosen[np.arange(len(chosen)), length_m[ends.edge[chosen]].argmax(axis=1)]
     paths = surroundings.paths(*ends.place[chosen].transpose(1, 0, 2))
@@ -69,24 +99,19 @@ def join_gaps(graph: Graph, gap_m: float, gap_angle: float, surroundings: Surrou
 
 
 def snap_ends(graph: Graph, snap_m: float, surroundings: Surroundings) -> Graph:
-    """Return the graph with undershoots mended: dead ends extended straight to the road ahead, which is split there.
+    """Return the graph with undershoots repaired: dead ends extended straight to the road ahead, which is split there.
 
-    A junction is missed where a mask has a gap before it. That dead ends are extended along their direction, and not
-    to the nearest road, keeps side roads straight and parallel roads apart; compare `extend_lines` of Fleischmann,
-    "momepy", Journal of Open Source Software 4 (2019). Where nothing is straight ahead, as beside the corner of a bend,
-    directions up to 20 degrees aside are tried.
+    A junction is missed where a mask has a gap before it. Dead ends are extended along their direction, not to the
+    nearest road, which keeps side roads straight and parallel roads apart; compare `extend_lines` of Fleischmann,
+    "momepy", Journal of Open Source Software 4 (2019). Where nothing is straight ahead, as near the corner of a bend,
+    directions up to 20 degrees aside are tried. A new edge has the origin of the road that it extends.
 
     Parameters
     ----------
     snap_m : float
-        Longest way in meters from a dead end to the line that it meets.
+        Largest distance in meters from a dead end to the line that it meets.
     surroundings : Surroundings
-        As for `join_gaps`; besides, no road is extended to a bridge.
-
-    Returns
-    -------
-    Graph
-        A new edge has the origin of the road that it extends.
+        As for `join_gaps`; also, no road is extended to a bridge.
     """
     ends = dead_ends(graph, surroundings)
     if snap_m <= 0 or not len(ends.node):
@@ -102,7 +127,7 @@ def snap_ends(graph: Graph, snap_m: float, surroundings: Surroundings) -> Graph:
 
 
 def _greedy_matching(pairs: np.ndarray) -> np.ndarray:
-    """Return a greedy matching: the pairs, of (k, 2), in order, neither number of which is in an earlier chosen one."""
+    """Return those pairs, (k, 2), in order, that share no number with an earlier chosen one."""
     taken: set[int] = set()
     chosen = []
     for first, second in pairs.tolist():
@@ -117,7 +142,7 @@ def first_met(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the first edge that a ray from each dead end meets.
 
-    Rays are cast straight ahead first; those aside count only where none before them meets an edge.
+    Rays are cast straight ahead first. Those aside count only where none before them meets an edge.
 
     Parameters
     ----------
@@ -133,6 +158,7 @@ def first_met(
     meeting : ndarray (k,), object
         The point where they meet.
     """
+    # A ray from each end in each direction, all ends straight ahead first: ray i belongs to end i modulo their number.
     edges = np.flatnonzero(~is_bridge)
     shapes = graph.shapes()[edges]
     angle = np.radians(np.repeat(_RAY_ANGLES, len(ends.node)))
@@ -140,6 +166,7 @@ def first_met(
     heading = np.column_stack([x * np.cos(angle) - y * np.sin(angle), x * np.sin(angle) + y * np.cos(angle)])
     place = np.tile(ends.place, (len(_RAY_ANGLES), 1))
     rays = shapely.linestrings(np.stack([place, place + reach_m * heading], axis=1))
+    # The nearest point of each part of an edge that a ray meets; an overlap counts by its nearer end.
     ray, met = shapely.STRtree(shapes).query(rays, predicate="intersects")
     part, number = shapely.get_parts(shapely.intersection(rays[ray], shapes[met]), return_index=True)
     ray, met = ray[number], met[number]
@@ -147,11 +174,13 @@ def first_met(
     distance_m = shapely.distance(shapely.points(place[ray]), meeting)
     end, edge = ray % len(ends.node), edges[met]
     along_m = shapely.line_locate_point(shapes[met], meeting)
+    # An end may meet its own edge only where that closes a ring, and other edges aside only if it crosses them.
     is_first = ends.node[end] == graph.edges[edge, 0]
     back_m = np.where(is_first, along_m, graph.lengths()[edge] - along_m)
     fits = (distance_m > 0) & ((ends.edge[end] != edge) | (back_m >= WAY_AROUND * distance_m))
     is_aside = ray >= len(ends.node)
     fits &= ~is_aside | (_crossing_angles(shapes[met], along_m, heading[ray]) >= _MIN_CROSSING_ANGLE)
+    # Of each end the ray nearest to straight ahead, then the nearest edge.
     order = np.flatnonzero(fits)
     order = order[np.lexsort((distance_m[order], np.abs(angle[ray[order]]), end[order]))]
     nearest = order[np.unique(end[order], return_index=True)[1]]
@@ -166,43 +195,3 @@ def _crossing_angles(shapes: np.ndarray, along_m: np.ndarray, heading: np.ndarra
     )
     turn = angles(after - before, heading)
     return np.minimum(turn, 180 - turn)
-
-
-# A road's direction at its end is that of the last stretch of this length.
-_STRAIGHT_M = 15.0
-
-
-@dataclass(frozen=True)
-class DeadEnds:
-    """Dead ends: nodes (k,), edges (k,), places in meters (k, 2), and directions ahead as unit vectors (k, 2)."""
-
-    node: np.ndarray
-    edge: np.ndarray
-    place: np.ndarray
-    ahead: np.ndarray
-
-
-def dead_ends(graph: Graph, surroundings: Surroundings) -> DeadEnds:
-    """Return the dead ends of a graph, but for those at the edge of the data.
-
-    Parameters
-    ----------
-    surroundings : Surroundings
-        The edge of the data.
-    """
-    is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
-    edge, side = np.nonzero(is_end[graph.edges])
-    shapes = graph.shapes()[edge]
-    length_m = shapely.length(shapes)
-    begin_m = np.minimum(_STRAIGHT_M, length_m)
-    begin = shapely.line_interpolate_point(shapes, np.where(side == 0, begin_m, length_m - begin_m))
-    node = graph.edges[edge, side]
-    way = graph.nodes[node] - shapely.get_coordinates(begin)
-    ahead = way / np.maximum(np.hypot(*way.T), 1e-12)[:, None]
-    return DeadEnds(node, edge, graph.nodes[node], ahead)
-
-
-def angles(ahead: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """Return the angles in degrees between vectors, (k, 2) each: (k,), float64; 0 where one has no length."""
-    cross = ahead[:, 0] * way[:, 1] - ahead[:, 1] * way[:, 0]
-    return np.degrees(np.abs(np.arctan2(cross, (ahead * way).sum(axis=1))))

@@ -19,8 +19,8 @@ from scipy.sparse.csgraph import connected_components
 class Graph:
     """A multigraph drawn on a plane. Edges may be parallel, and may begin and end at the same node.
 
-    Coordinates are meters, but for a graph just traced: there they are column and row, whole numbers at the centers of
-    pixels (`extraction.tracing`).
+    Coordinates are meters, except in a graph just traced: there they are column and row, whole numbers at pixel centers
+    (`extraction.tracing`).
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class Graph:
     offsets : ndarray (m + 1,), int64
         Edge i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
     origin : ndarray (m,), int64, optional
-        Number of what each edge was made from, such as the row of a table. An edge's parts inherit it; of joined edges
-        the longest one's is kept.
+        Number of the source of each edge, such as the row of a table. An edge's parts inherit it; joined edges keep
+        that of the longest.
     """
 
     nodes: np.ndarray
@@ -85,20 +85,15 @@ class Graph:
         return shapely.linestrings(self.points, indices=self.owner)
 
     def origin_of(self, edges: np.ndarray) -> Optional[np.ndarray]:
-        """Return the origin of some edges: (k,), int64, or None where the graph has none.
-
-        Parameters
-        ----------
-        edges : ndarray (k,), int64, or (m,), bool
-            Their numbers, or a mask.
-        """
+        """Return the origin, if any, of edges given by numbers, (k,), int64, or a mask, (m,), bool: (k,), int64."""
         return None if self.origin is None else self.origin[edges]
 
     @cached_property
     def steps(self) -> np.ndarray:
         """Distance from each vertex to the next of its edge, 0 at an edge's last: (p,), float64."""
         steps = np.zeros(len(self.points))
-        np.hypot(*(np.diff(axis) for axis in self.points.T), out=steps[:-1])
+        x, y = self.points.T
+        np.hypot(np.diff(x), np.diff(y), out=steps[:-1])
         steps[self.offsets[1:] - 1] = 0
         return steps
 
@@ -145,16 +140,12 @@ def move_nodes(graph: Graph, nodes: np.ndarray) -> Graph:
 
 
 def contract(graph: Graph, short: np.ndarray) -> Graph:
-    """Return the graph with some edges contracted: the nodes that they connect become one, at their mean.
+    """Return the graph with some edges, (m,), bool, contracted: the nodes that they connect become one, at their mean.
 
     Where such edges close a cycle, none of those connected with them is contracted: no cycle is ever lost.
-
-    Parameters
-    ----------
-    short : ndarray (m,), bool
-        The edges to contract.
     """
     cluster = connected(len(graph.nodes), graph.edges[short])
+    # A cluster is a tree if it has one node more than short edges; other clusters have a cycle.
     node_count = np.bincount(cluster)
     edge_count = np.bincount(cluster[graph.edges[short, 0]], minlength=len(node_count))
     short = short & (node_count - edge_count == 1)[cluster[graph.edges[:, 0]]]
@@ -175,14 +166,6 @@ def _select_lines(graph: Graph, kept: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def connected(count: int, edges: np.ndarray) -> np.ndarray:
-    """Return the number of the connected component of each node, from 0: (count,), int64.
-
-    Parameters
-    ----------
-    count : int
-        Number of nodes.
-    edges : ndarray (m, 2), int64
-        The two nodes of each edge.
-    """
+    """Return the connected component of each of `count` nodes, from 0, by edges, (m, 2), int64: (count,), int64."""
     links = coo_array((np.ones(len(edges), dtype=bool), edges.T), shape=(count, count))
     return connected_components(links, directed=False)[1].astype(np.int64) if count else np.zeros(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Edits of a graph: split edges at new nodes, add edges, and node these where they cross others.
+"""Edits of a graph: edges added, noded where they cross others, split at new nodes, and cut at a box.
 
 Scope: topology and plane geometry. Independent of why an edge is added, of roads and maps.
 """
@@ -15,6 +15,8 @@ from .paths import Paths, straight_paths
 
 # Places closer together than this, in the unit of length, are one.
 _SAME_PLACE = 1e-6
+# Sides of a box; WITHIN is a node on none of them.
+LEFT, TOP, RIGHT, BOTTOM, WITHIN = 0, 1, 2, 3, -1
 
 
 def link(
@@ -24,23 +26,19 @@ def link(
     is_bridge: np.ndarray,
     paths: Optional[Paths] = None,
 ) -> Graph:
-    """Return the graph with edges between pairs of its nodes, noded where they cross other edges.
+    """Return the graph with edges between pairs of its nodes, (k, 2), int64, noded where they cross other edges.
+
+    An edge that a crossing cuts is two; a part without length is dropped.
 
     Parameters
     ----------
     pairs : ndarray (k, 2), int64
-        The nodes to link.
     origin : ndarray (k,), int64, or None
         Origin of each new edge, where the graph's edges have one.
     is_bridge : ndarray (m,), bool
         Edges that are crossed without a node.
     paths : Paths, optional
-        The course of each edge, from its first node to its second; straight without.
-
-    Returns
-    -------
-    Graph
-        An edge that a crossing cuts is two; what a cut leaves without length is dropped.
+        The course of each edge, from its first node to its second; straight by default.
     """
     linked = add_edges(graph, pairs, origin, paths)
     first, second, along, across = _crossings(linked, len(graph.edges), is_bridge)
@@ -55,7 +53,7 @@ def _crossings(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return where new edges, those from a number on, cross others: both edges, and how far along each, (k,) each.
 
-    An edge that only begins or ends at a new edge's end crosses nothing, nor do edges that overlap.
+    An edge that only begins or ends at a new edge's end does not cross it, nor do edges that overlap.
     """
     shapes = graph.shapes()
     new = np.arange(first_new, len(graph.edges))
@@ -73,16 +71,15 @@ def _crossings(
 
 
 def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], paths: Optional[Paths] = None) -> Graph:
-    """Return the graph with edges between pairs of its nodes, after its own edges; crossings get no node.
+    """Return the graph with edges between pairs of its nodes after its own edges, without nodes at crossings.
 
     Parameters
     ----------
     pairs : ndarray (k, 2), int64
-        The nodes to link.
     origin : ndarray (k,), int64, or None
         Origin of each new edge, where the graph's edges have one.
     paths : Paths, optional
-        The course of each edge, from its first node to its second; straight without.
+        The course of each edge, from its first node to its second; straight by default.
     """
     paths = paths or straight_paths(*graph.nodes[pairs].transpose(1, 0, 2))
     points = paths.points.copy()
@@ -97,7 +94,7 @@ def add_edges(graph: Graph, pairs: np.ndarray, origin: Optional[np.ndarray], pat
 
 
 def split_edges(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[Graph, np.ndarray]:
-    """Return the graph with a node at each of some places on its edges.
+    """Return the graph with a node at each of some places on its edges, after its former nodes.
 
     Parameters
     ----------
@@ -109,47 +106,50 @@ def split_edges(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[Gra
     Returns
     -------
     graph : Graph
-        Its first nodes are those of the graph before.
     nodes : ndarray (k,), int64
         The node at each place: at an edge's end the one that was there, and one for places that coincide.
     """
-    vertex, share = _locate(graph, edges, along)
-    at_first = (vertex == graph.offsets[edges]) & (share == 0)
+    vertex, fraction = _locate(graph, edges, along)
+    # Places at an edge's end keep its node; the others get one for each different place.
+    at_first = (vertex == graph.offsets[edges]) & (fraction == 0)
     at_last = vertex == graph.offsets[edges + 1] - 1
     nodes = np.where(at_first, graph.edges[edges, 0], graph.edges[edges, 1])
     within = ~(at_first | at_last)
-    cuts, number = np.unique(np.column_stack([vertex, share])[within], axis=0, return_inverse=True)
+    cuts, number = np.unique(np.column_stack([vertex, fraction])[within], axis=0, return_inverse=True)
     nodes[within] = len(graph.nodes) + number.ravel()
     return _cut(graph, cuts[:, 0].astype(np.int64), cuts[:, 1]), nodes
 
 
 def _locate(graph: Graph, edges: np.ndarray, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the last vertex before each place, and the place's share, below 1, of the step to the next.
+    """Return the last vertex before each place, and how far it is to the next, as a fraction below 1 of the step.
 
-    A place within `_SAME_PLACE` of a vertex is at it: its share is 0.
+    A place within `_SAME_PLACE` of a vertex is at it: the fraction is 0.
     """
-    total = np.concatenate([[0], np.cumsum(graph.steps)])[:-1]  # through all edges; never decreases
+    # The distance of each vertex through all edges never decreases, so one search finds all places.
+    total = np.concatenate([[0], np.cumsum(graph.steps)])[:-1]
     first, last = graph.offsets[edges], graph.offsets[edges + 1] - 1
     goal = total[first] + along
     vertex = np.clip(np.searchsorted(total, goal, side="right") - 1, first, last - 1)
     step = graph.steps[vertex]
-    share = np.divide(goal - total[vertex], step, out=np.zeros(len(goal)), where=step > 0)
-    is_next = (1 - share) * step < _SAME_PLACE
-    return np.where(is_next, vertex + 1, vertex), np.where(is_next | (share * step < _SAME_PLACE), 0, share)
+    fraction = np.divide(goal - total[vertex], step, out=np.zeros(len(goal)), where=step > 0)
+    is_next = (1 - fraction) * step < _SAME_PLACE
+    return np.where(is_next, vertex + 1, vertex), np.where(is_next | (fraction * step < _SAME_PLACE), 0, fraction)
 
 
-def _cut(graph: Graph, vertex: np.ndarray, share: np.ndarray) -> Graph:
+def _cut(graph: Graph, vertex: np.ndarray, fraction: np.ndarray) -> Graph:
     """Return the graph with new nodes at distinct places, given in order as by `_locate`, none at an edge's end."""
     following = graph.points[np.minimum(vertex + 1, len(graph.points) - 1)]
-    place = graph.points[vertex] + share[:, None] * (following - graph.points[vertex])
+    place = graph.points[vertex] + fraction[:, None] * (following - graph.points[vertex])
     # Each place is inserted twice, as the last vertex of one part and the first of the next.
     points = np.insert(graph.points, np.repeat(vertex + 1, 2), np.repeat(place, 2, axis=0), axis=0)
     is_kept = np.ones(len(graph.points), dtype=bool)
-    is_kept[vertex[share == 0]] = False  # replaced by the new node
+    is_kept[vertex[fraction == 0]] = False  # replaced by the new node
     is_kept = np.insert(is_kept, np.repeat(vertex + 1, 2), True)
+    # Former edges begin later by two for each place before; a new part begins at the second copy of its place.
     old_offsets = graph.offsets + 2 * np.searchsorted(vertex, graph.offsets)
     new_offsets = vertex + 2 + 2 * np.arange(len(vertex))
     offsets = np.sort(np.concatenate([old_offsets, new_offsets]))
+    # Each part lies between two new nodes, except that the first and last of an edge keep its ends.
     parent = np.repeat(np.arange(len(graph.edges)), 1 + np.bincount(graph.owner[vertex], minlength=len(graph.edges)))
     is_first = np.concatenate([[True], np.diff(parent) > 0])[: len(parent)]
     is_last = np.append(is_first[1:], True)[: len(parent)]
@@ -165,14 +165,10 @@ def _cut(graph: Graph, vertex: np.ndarray, share: np.ndarray) -> Graph:
     )
 
 
-# Sides of a box, and of a node that lies on none.
-LEFT, TOP, RIGHT, BOTTOM, WITHIN = 0, 1, 2, 3, -1
-
-
 def cut_to_box(graph: Graph, box: tuple[float, float, float, float]) -> tuple[Graph, np.ndarray]:
     """Return the part of a graph within a box, and the side on which each of its nodes was cut.
 
-    Boxes that divide a plane without gap or overlap divide a graph in the same way. Its origins are kept.
+    Boxes that divide a plane without gap or overlap divide a graph in the same way. Origins are kept.
 
     Parameters
     ----------
@@ -189,6 +185,7 @@ def cut_to_box(graph: Graph, box: tuple[float, float, float, float]) -> tuple[Gr
     split, nodes = split_edges(graph, edges, along)
     side = np.full(len(split.nodes), WITHIN, dtype=np.int8)
     side[nodes] = sides
+    # All lines are cut at the border, so the middle of an edge's first step shows on which side the edge is.
     first = split.offsets[:-1]
     middle = (split.points[first] + split.points[first + 1]) / 2
     is_inside = ((middle >= box[:2]) & (middle < box[2:])).all(axis=1)
@@ -207,8 +204,8 @@ def _border_crossings(
         beyond = graph.points[:, side % 2] - place
         is_past = beyond >= 0
         at = np.flatnonzero((is_past[1:] != is_past[:-1]) & (owner[1:] == owner[:-1]))
-        share = beyond[at] / (beyond[at] - beyond[at + 1])
+        fraction = beyond[at] / (beyond[at] - beyond[at + 1])
         edges.append(owner[at])
-        along.append(before_m[at] + share * step_m[at])
+        along.append(before_m[at] + fraction * step_m[at])
         sides.append(np.full(len(at), side, dtype=np.int8))
     return np.concatenate(edges), np.concatenate(along), np.concatenate(sides)

@@ -1,10 +1,10 @@
 """Junctions and road ends of a skeleton's graph: moved to where the roads meet, straightened, and consolidated.
 
 Scope: how a skeleton distorts wide roads, by the largest circle within the road around a node. Independent of the
-raster on which that is measured, and of maps.
+raster that measures it, and of maps.
 
-Near a junction a skeleton is not the middle of any of the roads: each is drawn toward the others, and one crossing
-often becomes two junctions with a short edge between. How far that reaches is the junction's clearance.
+Near a junction a skeleton leaves the middle of the roads: each is drawn toward the others, and one crossing often
+becomes two junctions with a short edge between. The junction's clearance is how far that reaches.
 """
 
 from __future__ import annotations
@@ -18,23 +18,24 @@ from .surroundings import Surroundings
 
 # How far beyond a junction's circle roads are followed for their direction, and a junction may move, in radii.
 _FOLLOWED, _FARTHEST = 2.0, 2.0
-# How far from a dead end a skeleton leads to a corner of the road, in half widths: the diagonal of half a square.
+# From which distance a skeleton turns to a corner of the road's end, in half widths: the diagonal of half a square.
 _BENT_END = 1.5
-# The width of a road at its end is that of the last stretch of this length: what is farther away has no influence.
+# The width of a road at its end is that of its last part of this length.
 _WIDTH_FROM_M = 50.0
-# Weight of where a junction is, against that of a road that leads to it.
+# Weight of a junction's own place, against that of a road that leads to it.
 _INERTIA = 0.05
 
 
 def straighten_junctions(graph: Graph, surroundings: Surroundings) -> Graph:
     """Return the graph with junctions where the roads that lead to them would meet, and straight lines to them.
 
-    A skeleton leaves the middle of a road at every side road, by up to a third of its width, and where the edge of the
-    data cuts a road at an angle; there, too, the line becomes straight.
+    A skeleton leaves the middle of a road at every side road, by up to a third of its width. Where the edge of the data
+    cuts a road at an angle, the line becomes straight too.
     """
     radius_m = _radii(graph, surroundings, graph.degree > 2)
     nodes = _meeting_points(graph, radius_m)
     radius_m += _radii(graph, surroundings, (graph.degree == 1) & surroundings.is_data_edge(graph.nodes))
+    # Lines lose the vertices within the circle around a node, enlarged by its move; loops keep them.
     bent_m = radius_m + np.hypot(*(nodes - graph.nodes).T)
     is_loop = graph.edges[:, 0] == graph.edges[:, 1]
     bent_m = np.where(is_loop[:, None], 0, bent_m[graph.edges])
@@ -45,10 +46,11 @@ def straighten_junctions(graph: Graph, surroundings: Surroundings) -> Graph:
 def straighten_ends(graph: Graph, surroundings: Surroundings) -> Graph:
     """Return the graph with dead ends that lead straight on to the end of the road.
 
-    Toward its end a skeleton turns from the middle of the road to one of the corners there, or stops half a width
-    before it. Its vertices within 1.5 half widths of the end are replaced by a straight line in the direction of the
-    road before; it ends on the rim of the largest circle within the road around the place that the old end is beside.
+    Toward its end a skeleton turns from the middle of the road to one of its corners, or stops half a width before it.
+    Its vertices within 1.5 half widths of the end are replaced by a straight line in the direction of the road before.
+    The line ends on the rim of the largest circle within the road around the place next to the old end.
     """
+    # The direction before the bend, from a point at its start and one farther back.
     edge, side, bent_m = _bent_ends(graph, surroundings)
     length_m = graph.lengths()[edge]
     shapes = graph.shapes()[edge]
@@ -57,11 +59,13 @@ def straighten_ends(graph: Graph, surroundings: Surroundings) -> Graph:
         shapely.line_interpolate_point(shapes, np.where(side == 0, from_end_m, length_m - from_end_m))
     ).reshape(2, -1, 2)
     ahead = (near - far) / np.hypot(*(near - far).T)[:, None]
+    # Straight on to beside the old end, and from there to the roadside.
     nodes, node = graph.nodes.copy(), graph.edges[edge, side]
     onward_m = ((nodes[node] - near) * ahead).sum(axis=1)
     ends = near + np.maximum(onward_m, 0)[:, None] * ahead
     free_m = surroundings.clearance_m(ends) - surroundings.half_pixel_m
     nodes[node] = ends + np.maximum(free_m, 0)[:, None] * ahead
+    # The vertices of the bend go.
     limit_m = np.zeros((len(graph.edges), 2))
     limit_m[edge, side] = bent_m
     before_m = graph.along()
@@ -73,7 +77,7 @@ def straighten_ends(graph: Graph, surroundings: Surroundings) -> Graph:
 def _bent_ends(graph: Graph, surroundings: Surroundings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the edge of each dead end to straighten, its side of the edge, 0 or 1, and how far it is bent: (k,) each.
 
-    Ends at the edge of the data, of roads of unknown width, and of edges too short for two bent ends, are none.
+    Ends at the edge of the data, of roads of unknown width, and of edges too short for two bent ends do not count.
     """
     is_end = (graph.degree == 1) & ~surroundings.is_data_edge(graph.nodes)
     edge, side = np.nonzero(is_end[graph.edges])
@@ -87,26 +91,20 @@ def _bent_ends(graph: Graph, surroundings: Surroundings) -> tuple[np.ndarray, np
 
 
 def _medians_near_ends(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the median of each edge's vertices near its first and near its last node: (m, 2), float64.
-
-    Parameters
-    ----------
-    values : ndarray (p,), float64
-        A value of each vertex.
-    """
+    """Return the median of values, (p,), float64, of each edge's vertices near either node: (m, 2), float64."""
     from_first_m = graph.along()
     from_last_m = graph.lengths()[graph.owner] - from_first_m
     near = [np.where(away_m <= _WIDTH_FROM_M, values, np.nan) for away_m in (from_first_m, from_last_m)]
-    return np.column_stack([median_of_lines(graph, each) for each in near])
+    return np.column_stack([median_of_lines(graph, near_end) for near_end in near])
 
 
 def merge_crossings(graph: Graph, surroundings: Surroundings) -> Graph:
     """Return the graph with junctions that belong to one crossing merged.
 
     Where roads cross, a skeleton often has two junctions of three roads each with a short edge between. Once
-    `straighten_junctions` has moved both, they are one crossing if their circles touch; the nearest are merged first,
-    and the merged ones are then candidates again. The idea is that of consolidating intersections in Boeing, "OSMnx",
-    Computers, Environment and Urban Systems 65 (2017), with a tolerance taken from the raster.
+    `straighten_junctions` has moved both, they are one crossing if their circles touch. The nearest are merged first,
+    and merged ones are candidates again. Compare the consolidation of intersections in Boeing, "OSMnx", Computers,
+    Environment and Urban Systems 65 (2017); here the raster gives the tolerance.
     """
     while True:
         near = _nearest_junctions(graph, _radii(graph, surroundings, graph.degree > 2))
@@ -117,11 +115,11 @@ def merge_crossings(graph: Graph, surroundings: Surroundings) -> Graph:
 
 
 def consolidate_junctions(graph: Graph, tolerance_m: float) -> Graph:
-    """Return the graph with junctions merged that an edge shorter than a tolerance connects, and without islands.
+    """Return the graph with junctions merged that an edge shorter than a tolerance in meters connects, without islands.
 
-    As `merge_crossings`, for lines without a raster; besides, of edges between the same two nodes that lie within the
-    tolerance of each other only the first is kept, and loops within it are dropped. So of the square where two dual
-    carriageways cross one node is left. Nothing is disconnected.
+    As `merge_crossings`, for lines without a raster. Also, of edges between the same two nodes that lie within the
+    tolerance of each other only the first is kept, and loops within it are dropped. So the square where two dual
+    carriageways cross becomes one node. Nothing is disconnected.
     """
     while True:
         merged = _drop_islands(graph, tolerance_m)
@@ -135,13 +133,14 @@ def consolidate_junctions(graph: Graph, tolerance_m: float) -> Graph:
 def _nearest_junctions(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
     """Return which edges connect two junctions whose circles touch and that are mutually nearest: (m,), bool.
 
-    So a street with many side roads does not shrink to a point from one to the next.
+    Mutual, so that a street with many side roads does not shrink to a point step by step.
     """
     is_junction, length_m = graph.degree > 2, graph.lengths()
     near = is_junction[graph.edges].all(axis=1) & (length_m < radius_m[graph.edges].sum(axis=1))
     near &= graph.edges[:, 0] != graph.edges[:, 1]
-    x, y = graph.nodes[graph.edges[near]].min(axis=1).T  # of equal ones, the upper left one
+    x, y = graph.nodes[graph.edges[near]].min(axis=1).T  # among equals, the upper left one
     order = np.flatnonzero(near)[np.lexsort((x, y, np.round(length_m[near], TIE_DIGITS)))]
+    # The rank of the best edge of each node: an edge that is the best of both its nodes is taken.
     first = np.full(len(graph.nodes), len(graph.edges))
     np.minimum.at(first, graph.edges[order].ravel(), np.repeat(np.arange(len(order)), 2))
     nearest = np.zeros(len(graph.edges), dtype=bool)
@@ -151,6 +150,7 @@ def _nearest_junctions(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
 
 def _drop_islands(graph: Graph, tolerance_m: float) -> Graph:
     """Return the graph without edges that lie within a tolerance of an earlier one between the same two nodes."""
+    # Edges in the order of their nodes: those that repeat the nodes of the one before are compared with it.
     order = np.lexsort((*np.sort(graph.edges, axis=1).T,))
     ends = np.sort(graph.edges[order], axis=1)
     repeats = np.concatenate([[False], (ends[1:] == ends[:-1]).all(axis=1)])[: len(order)]
@@ -179,9 +179,8 @@ def _distances_m(graph: Graph) -> np.ndarray:
 def _meeting_points(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
     """Return where the roads that lead to each junction would meet if they went on straight: (n, 2), float64.
 
-    It is the point with the least sum of squared distances from the roads' straight continuations, found from the
-    normal equations with each road's unit normal. A junction for which that is too far away stays, as do all other
-    nodes.
+    It is the point with the least sum of squared distances from the roads' straight continuations, from the normal
+    equations with each road's unit normal. A junction for which that is too far away stays, as do all other nodes.
     """
     normal_sum = np.tile(_INERTIA * np.eye(2), (len(graph.nodes), 1, 1))
     moment_sum = np.zeros((len(graph.nodes), 2))
@@ -189,6 +188,7 @@ def _meeting_points(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
         node = graph.edges[:, side]
         along = graph.points[far] - graph.points[near]
         length_m = np.hypot(*along.T)
+        # Only a part that is longer than the circle's radius has a reliable direction.
         leads = np.flatnonzero((radius_m[node] > 0) & (length_m >= radius_m[node]))
         node, along = node[leads], along[leads] / length_m[leads, None]
         normal = np.column_stack([-along[:, 1], along[:, 0]])
@@ -204,19 +204,22 @@ def _meeting_points(graph: Graph, radius_m: np.ndarray) -> np.ndarray:
 
 
 def _straight_parts(graph: Graph, radius_m: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the part of each line from which its direction at its first node is taken, and the same for its second.
+    """Return the part of each line that shows its direction at its first node, and the same for its second.
+
+    The part leads from the rim of the node's circle to twice its radius farther on, or to the rim of the other node's
+    circle.
 
     Returns
     -------
     list of two (near, far) : ndarray (m,), int64
-        Indices of the vertices between which that part lies: from the rim of the node's circle to twice its radius
-        farther on, or to the rim of the other node's circle.
+        Indices of the vertices between which that part lies.
     """
     distance_m, radius_m = _distances_m(graph), radius_m[graph.edges][graph.owner]
     index = np.arange(len(graph.points))
     starts, last = graph.offsets[:-1], graph.offsets[1:] - 1
 
     def first_beyond(side: int, radii: float) -> np.ndarray:
+        # The vertex nearest to a node along its line that lies beyond the circle: the least or greatest index.
         beyond = distance_m[:, side] >= radii * radius_m[:, side]
         if side == 0:
             return np.minimum(np.minimum.reduceat(np.where(beyond, index, len(index)), starts), last)

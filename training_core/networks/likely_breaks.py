@@ -1,6 +1,7 @@
-"""Likely breaks: where a network may be broken, in the order of how many shortest paths would change if it were not.
+"""Likely breaks: places where a network may be broken, ranked by the shortest paths that would change if it were not.
 
-Scope: gaps that were not joined, dead ends that were removed, and components apart. Independent of rasters and files.
+Scope: gaps that were not joined, dead ends that were removed, and separate components. Independent of rasters and
+files.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 import shapely
 from scipy.spatial import KDTree
 
+from ..geodata.parallel_arrays import concatenated
 from .cleaning import TIE_DIGITS, Removed, component_lengths
 from .graph import Graph
 from .link_prediction import UNLIKELY, Links, link_features, link_probability
@@ -19,9 +21,9 @@ from .surroundings import Surroundings
 
 GAP, DEAD_END, APART = "gap not joined", "dead end removed", "component apart"
 
-# Shortest paths run between so many places, evenly along all roads; sources and gaps at a time, to bound memory.
+# Number of places between which shortest paths run, evenly along all roads; sources and gaps at a time bound memory.
 _PLACES, _SOURCES, _GAPS = 128, 16, 64
-# How far around a component others are looked for, and of how many components, the longest, at most.
+# Distances at which other components are searched, and of how many components, the longest.
 _REACHES_M, _MAX_APART = (50.0, 200.0), 1000
 # Breaks closer together than this are one place to check.
 _SAME_PLACE_M = 15.0
@@ -34,15 +36,15 @@ class Breaks:
     Parameters
     ----------
     points : ndarray (k, 2), float64
-        In meters, in the middle of what is missing.
+        In meters, in the middle of the missing line.
     kind : ndarray (k,), str
         GAP, DEAD_END or APART.
     probability : ndarray (k,), float64
-        That there is a road; NaN where nothing is known.
+        Of a road there; NaN where it is unknown.
     paths_share : ndarray (k,), float64
-        Share of the shortest paths between any two places on the roads that would change if there is one.
+        Fraction of the shortest paths between any two places on the roads that a road there would change.
     length_m : ndarray (k,), float64
-        Of what is missing.
+        Of the missing line.
     """
 
     points: np.ndarray
@@ -53,26 +55,22 @@ class Breaks:
 
     def select(self, index: np.ndarray) -> Breaks:
         """Return the breaks at some positions, (k,), int64."""
-        parts = (self.points, self.kind, self.probability, self.paths_share, self.length_m)
-        return Breaks(*(part[index] for part in parts))
+        return Breaks(*(values[index] for values in vars(self).values()))
 
 
 def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Surroundings) -> Breaks:
-    """Return where a network may be broken.
+    """Return where a network may be broken, each place once.
+
+    A component is apart if no gap between it and another one was considered.
 
     Parameters
     ----------
     graph : Graph
-        After `join_likely`, in meters, with the dead ends and short components that are removed later on.
+        After `join_likely`, in meters, still with the dead ends and short components that are removed later.
     links : Links
-        Those that were looked at.
+        Those that were considered.
     surroundings : Surroundings
         The likeliest paths between components.
-
-    Returns
-    -------
-    Breaks
-        One for each place; a component is apart where no gap between it and another one was looked at.
     """
     if not len(graph.edges):
         return _breaks(GAP, removed.shapes[:0], np.zeros(0), np.zeros(0))
@@ -81,15 +79,15 @@ def likely_breaks(graph: Graph, links: Links, removed: Removed, surroundings: Su
     apart, apart_probability = _paths_between_components(graph, gaps, surroundings)
     shares = _path_shares(graph, np.concatenate([gaps, apart]))
     length_m = component_lengths(graph)
-    of_removed = graph.edge_component[_nearest_edges(graph, shapely.get_point(removed.shapes, 0))]
-    stub_share = 2 * shapely.length(removed.shapes) * length_m[of_removed] / length_m.sum() ** 2
-    found = (
+    # A removed dead end connects its own length, like a place on it, with all others of its component.
+    removed_component = graph.edge_component[_nearest_edges(graph, shapely.get_point(removed.shapes, 0))]
+    stub_share = 2 * shapely.length(removed.shapes) * length_m[removed_component] / length_m.sum() ** 2
+    breaks = concatenated(
         _breaks(GAP, gaps, links.probability[links.outcome == UNLIKELY], shares[: len(gaps)]),
         _breaks(APART, apart, apart_probability, shares[len(gaps) :]),
         _breaks(DEAD_END, removed.shapes, removed.probability, stub_share),
     )
-    columns = ((each.points, each.kind, each.probability, each.paths_share, each.length_m) for each in found)
-    return _one_for_each_place(Breaks(*map(np.concatenate, zip(*columns))))
+    return _one_for_each_place(breaks)
 
 
 def _breaks(kind: str, lines: np.ndarray, probability: np.ndarray, paths_share: np.ndarray) -> Breaks:
@@ -104,9 +102,10 @@ def _paths_between_components(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the likeliest path from each component to the nearest other one, and its probability.
 
-    None from a component that a gap, (k,), object, leads away from, and none from the longest.
+    Components at a gap, (k,), object, have none, nor has the longest.
     """
     components, length_m = graph.edge_component, component_lengths(graph)
+    # Gaps between two components are breaks already.
     has_gap = np.zeros(len(length_m), dtype=bool)
     between = components[np.stack([_nearest_edges(graph, shapely.get_point(gaps, end)) for end in (0, -1)])]
     has_gap[between[:, between[0] != between[1]]] = True
@@ -117,25 +116,27 @@ def _paths_between_components(
     ends = shapely.get_coordinates(lines).reshape(-1, 2, 2)
     paths = surroundings.paths(ends[:, 0], ends[:, 1])
     at_road, no_turn = np.ones(len(paths), dtype=bool), np.zeros(len(paths))
-    own = components[_nearest_edges(graph, shapely.points(ends[:, 0]))]
-    return paths.shapes(), link_probability(link_features(paths, no_turn, at_road, length_m[own]))
+    component = components[_nearest_edges(graph, shapely.points(ends[:, 0]))]
+    return paths.shapes(), link_probability(link_features(paths, no_turn, at_road, length_m[component]))
 
 
 def _to_nearest_others(graph: Graph, apart: np.ndarray) -> np.ndarray:
-    """Return the shortest lines from components, (k,), int64, to another one, none from those that are far: object."""
+    """Return the shortest lines from components, (k,), int64, to another one, except from remote ones: object."""
     components, shapes = graph.edge_component, graph.shapes()
-    tree, found = shapely.STRtree(shapes), []
+    tree, lines = shapely.STRtree(shapes), []
+    # Near first: a wide search for all components would find too many pairs.
     for reach_m in _REACHES_M:
-        own = np.flatnonzero(np.isin(components, apart))
-        one, other = tree.query(shapes[own], predicate="dwithin", distance=reach_m)
-        one = own[one]
-        one, other = (each[components[one] != components[other]] for each in (one, other))
+        edges = np.flatnonzero(np.isin(components, apart))
+        one, other = tree.query(shapes[edges], predicate="dwithin", distance=reach_m)
+        one = edges[one]
+        is_between = components[one] != components[other]
+        one, other = one[is_between], other[is_between]
         order = np.lexsort((np.round(shapely.distance(shapes[one], shapes[other]), TIE_DIGITS), components[one]))
         reached, first = np.unique(components[one[order]], return_index=True)
         nearest = order[first]
-        found.append(shapely.shortest_line(shapes[one[nearest]], shapes[other[nearest]]))
+        lines.append(shapely.shortest_line(shapes[one[nearest]], shapes[other[nearest]]))
         apart = np.setdiff1d(apart, reached)
-    return np.concatenate(found)
+    return np.concatenate(lines)
 
 
 def _nearest_edges(graph: Graph, places: np.ndarray) -> np.ndarray:
@@ -144,10 +145,10 @@ def _nearest_edges(graph: Graph, places: np.ndarray) -> np.ndarray:
 
 
 def _path_shares(graph: Graph, lines: np.ndarray) -> np.ndarray:
-    """Return which share of the shortest paths would change with each line, (k,), object, alone: (k,), float64.
+    """Return the fraction of the shortest paths that each line, (k,), object, alone would change: (k,), float64.
 
-    Between two components, it is that of the pairs of places that it would connect; within one, it is estimated from
-    the paths between places evenly along all roads.
+    Between two components, it is that of the pairs of places that the line would connect. Within one, it is estimated
+    from the paths between places evenly along all roads.
     """
     length_m, component_m = graph.lengths(), component_lengths(graph)
     total_m = length_m.sum()
@@ -159,12 +160,13 @@ def _path_shares(graph: Graph, lines: np.ndarray) -> np.ndarray:
     within = np.flatnonzero(first == last)
     if not within.size:
         return shares
+    # Places evenly along all roads, then both ends of the lines.
     at_m = (np.arange(_PLACES) + 0.5) / _PLACES * total_m
     until_m = np.cumsum(length_m)
     edge = np.minimum(np.searchsorted(until_m, at_m), len(length_m) - 1)
-    edge_of = np.concatenate([edge, *edges[:, within]])
+    place_edge = np.concatenate([edge, *edges[:, within]])
     costs = path_costs(
-        graph, length_m, edge_of, np.concatenate([at_m - until_m[edge] + length_m[edge], *along_m[:, within]])
+        graph, length_m, place_edge, np.concatenate([at_m - until_m[edge] + length_m[edge], *along_m[:, within]])
     )
     shares[within] = _changed(_costs(costs), shapely.length(lines[within]))
     return shares
@@ -177,36 +179,36 @@ def _costs(costs: PathCosts) -> np.ndarray:
 
 
 def _changed(costs: np.ndarray, length_m: np.ndarray) -> np.ndarray:
-    """Return the share of the paths between places that would be shorter through a gap: (k,), float64.
+    """Return the fraction of the paths between places that would be shorter through a gap: (k,), float64.
 
     Parameters
     ----------
     costs : ndarray (places, places + 2 k), float64
-        From each place to all places, to the one end of each gap, and to its other end.
+        From each place to all places, to one end of each gap, and to its other end.
     length_m : ndarray (k,), float64
         Of the gaps.
     """
     to_first, to_last = np.split(costs[:, _PLACES:].T, 2)
-    found = np.zeros(len(length_m))
+    fraction = np.zeros(len(length_m))
     for part in np.split(np.arange(len(length_m)), range(_GAPS, len(length_m), _GAPS)):
         through = to_first[part, :, None] + to_last[part, None] + length_m[part, None, None]
         through = np.minimum(through, through.transpose(0, 2, 1))
-        found[part] = (through < costs[:, :_PLACES] - _SAME_PLACE_M).sum((1, 2)) / (_PLACES * (_PLACES - 1))
-    return found
+        fraction[part] = (through < costs[:, :_PLACES] - _SAME_PLACE_M).sum((1, 2)) / (_PLACES * (_PLACES - 1))
+    return fraction
 
 
 def _one_for_each_place(breaks: Breaks) -> Breaks:
     """Return the breaks where most paths would change first, without others at the same place.
 
-    Of those that change as many, the likelier ones come first. How likely each is has no more say: a model is most sure
-    of what it cannot see.
+    Among equals the likelier come first. Probability counts no further, because a model is most certain of roads that
+    it cannot see.
     """
     unlikely = np.where(np.isnan(breaks.probability), 0, 1 - breaks.probability)
     order = np.lexsort((*breaks.points.T, *np.round((unlikely, -breaks.paths_share), 2 * TIE_DIGITS)))
     order = order[breaks.paths_share[order] > 0]
     breaks = breaks.select(order)
     is_taken = np.zeros(len(order), dtype=bool)
-    for each, around in enumerate(KDTree(breaks.points).query_ball_point(breaks.points, _SAME_PLACE_M)):
-        if not is_taken[each]:
-            is_taken[[other for other in around if other > each]] = True
+    for number, around in enumerate(KDTree(breaks.points).query_ball_point(breaks.points, _SAME_PLACE_M)):
+        if not is_taken[number]:
+            is_taken[[other for other in around if other > number]] = True
     return breaks.select(np.flatnonzero(~is_taken))

@@ -2,9 +2,9 @@
 
 Scope: layers, coordinate systems and fields. Independent of how lines are connected.
 
-The plane is the azimuthal equidistant projection around the middle of all the layers. From there distances are exact;
-across that direction they come out too long by c² / 6, where c is the distance from the middle in Earth radii: by
-0.4 mm in a kilometer 10 km away, and by 16 cm in a kilometer at `MAX_RADIUS_M`.
+The plane is the azimuthal equidistant projection around the middle of all the layers. From there distances are exact.
+Across that direction they are too long by c² / 6, where c is the distance from the middle in Earth radii: by 0.4 mm in
+a kilometer 10 km away, and by 16 cm in a kilometer at `MAX_RADIUS_M`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..jobs import METERS_PER_SECOND
 
 MAX_RADIUS_M = 200_000.0
 _GEOGRAPHIC = pyproj.CRS("EPSG:4326")
-# Values of a bridge field for a road that is not a bridge. SpaceNet has 1 for a bridge, 2 for none and 3 for unknown;
+# Values of a bridge field for roads that are not bridges. SpaceNet has 1 for a bridge, 2 for none and 3 for unknown;
 # OpenStreetMap has yes or a kind of bridge, and its shapefiles T and F.
 _NO_BRIDGE = {"", "no", "n", "false", "f", "none", "nan", "null", "<na>", "unknown"}
 
@@ -38,9 +38,9 @@ class LineFields:
     Parameters
     ----------
     bridge : str
-        Field that says whether the line is a bridge (or a tunnel): 1, yes, true, or a kind of bridge.
+        Marks bridges and tunnels: 1, yes, true, or a kind of bridge.
     speed : str
-        Field with the speed, a number.
+        A number.
     speed_unit : str
         A key of `jobs.METERS_PER_SECOND`.
     """
@@ -87,7 +87,7 @@ class Lines:
         shapes : ndarray (k,), object
             LineStrings.
         line : ndarray (k,), int64
-            The line that each is a part of.
+            The line of each part.
         """
         return Lines(shapes, self.feature[line], self.bridge[line], self.speed_mps[line])
 
@@ -96,7 +96,7 @@ class Lines:
         return replace(self, shapes=shapely.transform(self.shapes, lambda points: points + by_m))
 
     def with_median_speed(self) -> Lines:
-        """Return the lines with unknown speeds replaced by the median of the others, at least one of which is known."""
+        """Return the lines with unknown speeds replaced by the median of the known ones, of which there must be one."""
         median = np.nanmedian(self.speed_mps)
         return replace(self, speed_mps=np.where(np.isnan(self.speed_mps), median, self.speed_mps))
 
@@ -108,7 +108,7 @@ def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: 
     ----------
     shapes : ndarray (n,), object
     bridge : ndarray (n,), bool, optional
-        By default no line is a bridge.
+        No bridges by default.
     speed_mps : ndarray (n,), float64, optional
         Meters per second; NaN by default.
     """
@@ -121,19 +121,12 @@ def make_lines(shapes: np.ndarray, bridge: np.ndarray | None = None, speed_mps: 
 
 
 def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.GeoDataFrame:
-    """Return a layer of lines, in its own CRS.
-
-    Parameters
-    ----------
-    path, purpose : str
-        As for `vectors.read_layer`.
-    fields : LineFields
-        The fields that the layer must have.
+    """Return a layer of lines, in its own CRS, that has some fields; see `vectors.read_layer`.
 
     Raises
     ------
     LabelError
-        The layer cannot be read, has geometries other than lines, lacks a field, or has a line that crosses itself far
+        The layer cannot be read, has other geometries than lines, lacks a field, or has a line that crosses itself far
         more often than a drawn one.
     """
     layer = read_layer(path, purpose)
@@ -144,23 +137,24 @@ def read_line_layer(path: str, purpose: str, fields: LineFields) -> geopandas.Ge
 
 
 def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyproj.CRS:
-    """Return the CRS of the plane around the middle of all vertices of layers in any CRSs, `of` naming their files.
+    """Return the CRS of the plane around the middle of all vertices of layers in any CRSs; `of` names their files.
 
     Raises
     ------
     LabelError
         The layers reach farther than `MAX_RADIUS_M` from their middle.
     """
-    places = np.concatenate([shapely.get_coordinates(_project(layer, _GEOGRAPHIC)) for layer in layers])
+    # The middle of the bounding box of directions from the Earth's center, which also works across the antimeridian.
+    places = np.concatenate([shapely.get_coordinates(layer.geometry.to_crs(_GEOGRAPHIC)) for layer in layers])
     longitude, latitude = np.radians(places).T
     directions = np.column_stack(
         [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
     )
-    low, high = directions.min(axis=0), directions.max(axis=0)  # also across the antimeridian
+    low, high = directions.min(axis=0), directions.max(axis=0)
     x, y, z = (low + high) / 2
     middle = np.degrees([np.arctan2(y, x), np.arctan2(z, np.hypot(x, y))])
     plane = pyproj.CRS.from_dict({"proj": "aeqd", "lon_0": middle[0], "lat_0": middle[1], "datum": "WGS84"})
-    reach_m = max(np.hypot(*shapely.get_coordinates(_project(layer, plane)).T).max() for layer in layers)
+    reach_m = max(np.hypot(*shapely.get_coordinates(layer.geometry.to_crs(plane)).T).max() for layer in layers)
     if not reach_m <= MAX_RADIUS_M:
         raise LabelError(
             f"The lines of {of} reach {reach_m / 1000:,.0f} km from their middle, too far to measure in one plane.",
@@ -170,44 +164,23 @@ def shared_plane(*layers: geopandas.GeoDataFrame, of: str = "the layers") -> pyp
 
 
 def area_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame) -> BaseGeometry:
-    """Return the union of a layer's polygons in a plane, as far as lines may reach in it.
-
-    Parameters
-    ----------
-    plane : CRS
-        See `shared_plane`.
-    layer : GeoDataFrame
-        Polygons in any CRS.
-    """
+    """Return the union of a layer's polygons in the plane of `shared_plane`, as far as lines may reach in it."""
     reach_m = MAX_RADIUS_M
     return shapely.union_all(valid(projected(layer, plane, (-reach_m, -reach_m, reach_m, reach_m))))
 
 
-def _project(layer: geopandas.GeoDataFrame, crs: pyproj.CRS) -> np.ndarray:
-    """Return a layer's geometries in another CRS."""
-    return layer.geometry.to_crs(crs).to_numpy()
-
-
 def lines_in(plane: pyproj.CRS, layer: geopandas.GeoDataFrame, fields: LineFields) -> Lines:
-    """Return a layer's lines in a plane: multi-part lines as their parts, without lines of zero length.
+    """Return a layer's lines in the plane of `shared_plane`, parts of multi-part lines, without those of no length.
 
-    Parameters
-    ----------
-    plane : CRS
-        See `shared_plane`.
-    layer : GeoDataFrame
-        Lines in any CRS.
-    fields : LineFields
-        Speeds that are no numbers above 0 are unknown.
+    Speeds that are not numbers above 0 are unknown.
     """
-    shapes, feature = shapely.get_parts(_project(layer, plane), return_index=True)
+    shapes, feature = shapely.get_parts(layer.geometry.to_crs(plane).to_numpy(), return_index=True)
     shapes = shapely.remove_repeated_points(shapely.force_2d(shapes))
     is_line = shapely.length(shapes) > 0
     shapes, feature = shapes[is_line], feature[is_line].astype(np.int64)
-    nothing = pandas.Series(np.nan, index=layer.index)
     bridge = layer[fields.bridge].map(_is_bridge).to_numpy(dtype=bool) if fields.bridge else np.zeros(len(layer), bool)
-    speed = _positive(layer[fields.speed] if fields.speed else nothing) * METERS_PER_SECOND[fields.speed_unit]
-    return Lines(shapes, feature, bridge[feature], speed[feature])
+    speed = _positive(layer[fields.speed]) if fields.speed else np.full(len(layer), np.nan)
+    return Lines(shapes, feature, bridge[feature], speed[feature] * METERS_PER_SECOND[fields.speed_unit])
 
 
 def clipped(lines: Lines, area: BaseGeometry) -> Lines:
@@ -219,12 +192,12 @@ def clipped(lines: Lines, area: BaseGeometry) -> Lines:
 
 
 def with_speeds(lines: Lines, name: str, path: str, speed_field: str, reporter: Reporter) -> Lines:
-    """Return lines with unknown speeds replaced by the median of the others, and warn of how many these are.
+    """Return lines with unknown speeds replaced by the median of the others, and warn of their number.
 
     Parameters
     ----------
     name : str
-        What the lines are, in the plural, for messages.
+        The lines in the plural, for messages.
     path : str
         Their layer.
 
@@ -255,6 +228,6 @@ def _is_bridge(value: object) -> bool:
 
 
 def _positive(values: pandas.Series) -> np.ndarray:
-    """Return values as numbers: (n,), float64; NaN where they are no numbers above 0."""
+    """Return values as numbers: (n,), float64; NaN unless they are above 0."""
     numbers = pandas.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64)
     return np.where(np.isfinite(numbers) & (numbers > 0), numbers, np.nan)

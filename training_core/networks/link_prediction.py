@@ -1,7 +1,7 @@
-"""Likely links: dead ends joined with dead ends and roads along the likeliest path, where much speaks for a road.
+"""Link prediction: dead ends joined with dead ends and roads along the likeliest path, where a road is likely.
 
-Scope: candidates, what is known of each, and the choice among them. Independent of how a path is found, and of rasters
-and files.
+Scope: candidates, their features, and the choice among them. Independent of how a path is found, and of rasters and
+files. The probability of a link is a logistic regression; `scripts/networks/fit_links.py` prints its coefficients.
 """
 
 from __future__ import annotations
@@ -22,11 +22,27 @@ from .surroundings import Surroundings
 
 # No road turns by more than this, in degrees, to begin a link.
 _WIDEST_TURN = 100.0
-# So many roads around a dead end are looked at, the nearest; and no dead end with more of them around, itself included.
+# Candidates of a dead end are its nearest roads. It has none if more dead ends than this, with itself, are around it.
 _MAX_ROADS, _MAX_ENDS = 6, 8
-# A link to a road's end is one to a dead end.
+# A link that ends this near to a dead end is one to it.
 _AT_END_M = 0.5
 _SOURCES = 64  # of shortest paths at a time
+
+# The worst evidence is the least mean of this number of consecutive vertices.
+_WINDOW = 3
+# Of the features; see `link_features`.
+COEFFICIENTS = {
+    "constant": 1.368,
+    "length": -0.176,
+    "log_length": -0.477,
+    "turn": -1.079,
+    "turn_squared": -0.008,
+    "bend": 2.188,
+    "mean_evidence": 0.494,
+    "worst_evidence": 0.415,
+    "is_road": -0.527,
+    "log_stub": 0.306,
+}
 
 JOINED = "joined"
 UNLIKELY, OTHER, CONNECTED = "a road there is unlikely", "another link is likelier", "connected nearby"
@@ -41,13 +57,13 @@ class Links:
     end : ndarray (k,), int64
         Number of the dead end where each begins.
     other : ndarray (k,), int64
-        Number of the dead end where it ends; -1 for one that ends on a road.
+        Number of the dead end where it ends; -1 if it ends on a road.
     edge : ndarray (k,), int64
-        The road that it ends on; -1 for one that ends at a dead end.
+        The road that it ends on; -1 if it ends at a dead end.
     features : dict of str to ndarray (k,), float64
-        What is known of each; see `link_features`.
+        See `link_features`.
     probability : ndarray (k,), float64
-        That there is a road along it; see `link_probability`.
+        Of a road along each; see `link_probability`.
     outcome : ndarray (k,), str
         JOINED, or why it is not.
     """
@@ -71,39 +87,34 @@ class Links:
 def join_likely(
     graph: Graph, reach_m: float, least_probability: float, surroundings: Surroundings
 ) -> tuple[Graph, Links]:
-    """Return the graph with dead ends joined where a road is likely, and all links that were looked at.
+    """Return the graph with dead ends joined where a road is likely, and all links that were considered.
 
-    Each dead end is joined once, the likeliest links first. A link ends where it first meets a road.
+    Each dead end is joined once, the likeliest links first. A link ends where it first meets a road. A new edge has the
+    origin of the road that it extends.
 
     Parameters
     ----------
     reach_m : float
-        Longest link in meters, as the crow flies.
+        Largest distance in meters between the ends of a link.
     least_probability : float
-        That there is a road along a link.
+        Of a road along a link.
     surroundings : Surroundings
-        The edge of the data, the likeliest paths, and bridges, which no link ends on.
-
-    Returns
-    -------
-    graph : Graph
-        A new edge has the origin of the road that it extends.
-    links : Links
+        The edge of the data, the likeliest paths, and bridges, on which no link ends.
     """
     ends = _without_crowds(dead_ends(graph, surroundings), reach_m)
     if reach_m <= 0 or not len(ends.node):
         return graph, Links.none()
     links = _candidates(graph, ends, reach_m, surroundings)
-    known = _features(graph, ends, links)
-    links = replace(links, features=known, probability=link_probability(known))
+    features = _features(graph, ends, links)
+    links = replace(links, features=features, probability=link_probability(features))
     links = _chosen(graph, ends, links, least_probability)
     return _joined(graph, ends, links, surroundings), links
 
 
 def _without_crowds(ends: DeadEnds, reach_m: float) -> DeadEnds:
-    """Return the dead ends without those that have many others around, as in noise: what is likely there means nothing.
+    """Return the dead ends without those that have many others around, as in noise, where likelihood means nothing.
 
-    So the number of links is bounded by that of dead ends.
+    So the number of links is proportional to that of dead ends.
     """
     if not len(ends.node):
         return ends
@@ -113,7 +124,7 @@ def _without_crowds(ends: DeadEnds, reach_m: float) -> DeadEnds:
 
 
 def _candidates(graph: Graph, ends: DeadEnds, reach_m: float, surroundings: Surroundings) -> Links:
-    """Return the links that might be: to dead ends, to the nearest points of roads around, and to the road ahead."""
+    """Return the possible links: to dead ends, to the nearest points of roads around, and to the road ahead."""
     is_bridge = surroundings.is_bridge(graph)
     pairs = KDTree(ends.place).query_pairs(reach_m, output_type="ndarray").astype(np.int64).reshape(-1, 2)
     pairs = pairs[ends.edge[pairs[:, 0]] != ends.edge[pairs[:, 1]]]
@@ -123,9 +134,10 @@ def _candidates(graph: Graph, ends: DeadEnds, reach_m: float, surroundings: Surr
     other = np.concatenate([pairs[:, 1], np.full(len(ahead) + len(near), -1)])
     edge = np.concatenate([np.full(len(pairs), -1), met, passed])
     goal = np.concatenate([ends.place[pairs[:, 1]], shapely.get_coordinates(meeting), nearest])
-    path = goal - ends.place[end]
-    turn = np.maximum(angles(ends.ahead[end], path), np.where(other >= 0, angles(ends.ahead[other], -path), 0))
-    fits = (turn <= _WIDEST_TURN) & (np.hypot(*path.T) > 0) & (ends.edge[end] != edge)
+    # No road turns back into a link, and what ends at a dead end is a candidate already as a pair.
+    chord = goal - ends.place[end]
+    turn = np.maximum(angles(ends.ahead[end], chord), np.where(other >= 0, angles(ends.ahead[other], -chord), 0))
+    fits = (turn <= _WIDEST_TURN) & (np.hypot(*chord.T) > 0) & (ends.edge[end] != edge)
     fits &= (other >= 0) | (KDTree(ends.place).query(goal)[0] > _AT_END_M)
     end, other, edge = end[fits], other[fits], edge[fits]
     paths = surroundings.paths(ends.place[end], goal[fits])
@@ -142,6 +154,7 @@ def _nearest_roads(
     end, road = shapely.STRtree(shapes).query(places, predicate="dwithin", distance=reach_m)
     nearest = shapely.get_point(shapely.shortest_line(places[end], shapes[road]), 1)
     distance_m = shapely.distance(places[end], nearest)
+    # The nearest roads of each dead end, without its own.
     order = np.lexsort((*shapely.get_coordinates(nearest).T, np.round(distance_m, TIE_DIGITS), end))
     order = order[ends.edge[end[order]] != edges[road[order]]]
     rank = np.arange(len(order)) - np.searchsorted(end[order], end[order])
@@ -152,12 +165,15 @@ def _nearest_roads(
 def _cut_where_they_meet(graph: Graph, ends: DeadEnds, links: Links) -> Links:
     """Return links that end where they first meet a road, other than those that they begin and end at."""
     lines, shapes = links.paths.shapes(), graph.shapes()
+    # Pairs of links and edges that meet, without the edges at both ends of the link.
     link_, met = shapely.STRtree(shapes).query(lines, predicate="intersects")
-    own, others = ends.edge[links.end[link_]], np.where(links.other >= 0, ends.edge[links.other], -1)[link_]
-    link_, met = link_[(met != own) & (met != others)], met[(met != own) & (met != others)]
+    begin_edge, end_edge = ends.edge[links.end[link_]], np.where(links.other >= 0, ends.edge[links.other], -1)[link_]
+    is_between = (met != begin_edge) & (met != end_edge)
+    link_, met = link_[is_between], met[is_between]
     part, number = shapely.get_parts(shapely.intersection(lines[link_], shapes[met]), return_index=True)
     link_, met = link_[number], met[number]
     along_m = shapely.line_locate_point(lines[link_], shapely.get_point(shapely.shortest_line(lines[link_], part), 0))
+    # Each link ends at the first of its meetings.
     order = np.lexsort((along_m, link_))
     first = order[np.unique(link_[order], return_index=True)[1]]
     until_m, edge, other = shapely.length(lines), links.edge.copy(), links.other.copy()
@@ -166,13 +182,14 @@ def _cut_where_they_meet(graph: Graph, ends: DeadEnds, links: Links) -> Links:
 
 
 def _features(graph: Graph, ends: DeadEnds, links: Links) -> dict[str, np.ndarray]:
-    """Return what is known of each link; see `link_features`."""
+    """Return the features of each link; see `link_features`."""
     paths = links.paths
     first, last = paths.points[paths.offsets[:-1]], paths.points[paths.offsets[1:] - 1]
     chord = last - first
     turn = angles(ends.ahead[links.end], chord)
     turn = np.maximum(turn, np.where(links.other >= 0, angles(ends.ahead[links.other], -chord), 0))
     lengths_m = graph.lengths()
+    # The shorter of the roads that end there.
     stub_m = lengths_m[ends.edge[links.end]]
     stub_m = np.where(links.other >= 0, np.minimum(stub_m, lengths_m[ends.edge[links.other]]), stub_m)
     return link_features(paths, turn, links.other < 0, stub_m)
@@ -186,24 +203,26 @@ def _chosen(graph: Graph, ends: DeadEnds, links: Links, least_probability: float
     near = likely[_is_connected_nearby(graph, ends, links, likely)]
     outcome[near] = CONNECTED
     likely = np.setdiff1d(likely, near)
+    # Greedy matching, the likeliest first; among equals the upper left one.
     x, y = links.paths.points[links.paths.offsets[1:] - 1][likely].T
     taken: set[int] = set()
-    for each in likely[np.lexsort((x, y, -np.round(links.probability[likely], TIE_DIGITS)))].tolist():
-        both = {int(links.end[each]), int(links.other[each])} - {-1}
+    for number in likely[np.lexsort((x, y, -np.round(links.probability[likely], TIE_DIGITS)))].tolist():
+        both = {int(links.end[number]), int(links.other[number])} - {-1}
         if not taken & both:
             taken |= both
-            outcome[each] = JOINED
+            outcome[number] = JOINED
     return replace(links, outcome=outcome)
 
 
 def _is_connected_nearby(graph: Graph, ends: DeadEnds, links: Links, chosen: np.ndarray) -> np.ndarray:
-    """Return whether the way along the network between a link's ends is short beside it: (k,), bool."""
+    """Return whether the network connects a link's ends by a path that is not much longer: (k,), bool."""
     lines, length_m = links.paths.shapes()[chosen], graph.lengths()
     begin, end = ends.edge[links.end[chosen]], links.edge[chosen]
     end = np.where(end < 0, ends.edge[links.other[chosen]], end)
     begin_m = np.where(graph.edges[begin, 0] == ends.node[links.end[chosen]], 0, length_m[begin])
     end_m = shapely.line_locate_point(graph.shapes()[end], shapely.get_point(lines, -1))
     costs = path_costs(graph, length_m, np.append(begin, end), np.append(begin_m, end_m))
+    # Shortest paths from a few starts at a time, no farther than the longest limit among them.
     limit_m, around_m = WAY_AROUND * shapely.length(lines), np.full(len(chosen), np.inf)
     for sources in np.split(np.arange(len(chosen)), range(_SOURCES, len(chosen), _SOURCES)):
         if sources.size:
@@ -230,47 +249,25 @@ def _joined(graph: Graph, ends: DeadEnds, links: Links, surroundings: Surroundin
     return link(split, pairs, origin, surroundings.is_bridge(split), paths)
 
 
-# The worst evidence is the least mean of so many vertices in a row.
-_STRETCH = 3
-
-
-# Of the features; see there.
-COEFFICIENTS = {
-    "constant": 1.368,
-    "length": -0.176,
-    "log_length": -0.477,
-    "turn": -1.079,
-    "turn_squared": -0.008,
-    "bend": 2.188,
-    "mean_evidence": 0.494,
-    "worst_evidence": 0.415,
-    "is_road": -0.527,
-    "log_stub": 0.306,
-}
-
-
-def link_probability(found: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the probability that a road runs along each link: (k,), float64, from its features, (k,) each."""
-    score = sum(COEFFICIENTS.get(name, 0.0) * values for name, values in found.items())
+def link_probability(features: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the probability of a road along each link: (k,), float64, from its features, (k,) each."""
+    score = sum(COEFFICIENTS.get(name, 0.0) * values for name, values in features.items())
     return 1 / (1 + np.exp(-score))
 
 
 def link_features(paths: Paths, turn: np.ndarray, is_road: np.ndarray, stub_m: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what is known of each link.
+    """Return the features of each link, (k,), float64, by name.
+
+    Lengths are in tens of meters or logarithms, turns in radians, evidence as in `Paths`.
 
     Parameters
     ----------
     turn : ndarray (k,), float64
         Degrees by which the roads at its ends turn into it, the larger angle.
     is_road : ndarray (k,), bool
-        Whether it ends on a road, and not at a dead end.
+        Whether it ends on a road, not at a dead end.
     stub_m : ndarray (k,), float64
         Length of the road that ends there, the shorter one.
-
-    Returns
-    -------
-    dict of str to ndarray (k,), float64
-        Lengths in tens of meters or as their logarithm, turns in radians, evidence as `Paths` has it.
     """
     length_m = shapely.length(paths.shapes())
     first, last = paths.points[paths.offsets[:-1]], paths.points[paths.offsets[1:] - 1]
@@ -292,12 +289,13 @@ def link_features(paths: Paths, turn: np.ndarray, is_road: np.ndarray, stub_m: n
 
 
 def _mean_and_worst(paths: Paths) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean evidence of each path, and the least mean of three vertices in a row: (k,), float64 each."""
+    """Return the mean evidence of each path, and the least mean of consecutive vertices: (k,), float64 each."""
     total = np.concatenate([[0], np.cumsum(paths.evidence)])
     begin, end = paths.offsets[:-1], paths.offsets[1:]
     mean = (total[end] - total[begin]) / (end - begin)
-    stretch = np.full(len(paths.evidence), np.inf)
-    inner = np.flatnonzero(np.arange(len(paths.evidence)) + _STRETCH <= end[paths.owner])
-    stretch[inner] = (total[inner + _STRETCH] - total[inner]) / _STRETCH
-    worst = np.minimum.reduceat(stretch, begin) if len(paths) else mean
+    # The mean from each vertex on, by the running sum, where the path has enough vertices after it.
+    window = np.full(len(paths.evidence), np.inf)
+    inner = np.flatnonzero(np.arange(len(paths.evidence)) + _WINDOW <= end[paths.owner])
+    window[inner] = (total[inner + _WINDOW] - total[inner]) / _WINDOW
+    worst = np.minimum.reduceat(window, begin) if len(paths) else mean
     return mean, np.where(np.isfinite(worst), worst, mean)

@@ -1,6 +1,6 @@
 """A road network as tables of lines and nodes with their attributes, and as vector files.
 
-Scope: graphs, columns, geodesic lengths and travel times. Independent of where the graph came from.
+Scope: graphs, columns, geodesic lengths, travel times and OpenStreetMap's tags. Independent of the graph's origin.
 """
 
 from __future__ import annotations
@@ -26,6 +26,15 @@ from .link_prediction import Links
 
 # Columns of lines with a known speed.
 SPEED, TRAVEL_TIME = "speed_kmh", "travel_time_s"
+# A road of unknown class: https://wiki.openstreetmap.org/wiki/Tag:highway%3Droad.
+HIGHWAY, SOURCE = "road", "RoadSeg"
+# Further values of the key for roads and ways: https://wiki.openstreetmap.org/wiki/Key:highway.
+_LINKED = ("motorway", "trunk", "primary", "secondary", "tertiary")
+HIGHWAYS = frozenset(
+    (*_LINKED, *(f"{name}_link" for name in _LINKED), "unclassified", "residential", "living_street", "service",
+     "pedestrian", "track", "bus_guideway", "escape", "raceway", "busway", "footway", "bridleway", "steps", "corridor",
+     "path", "cycleway", HIGHWAY)
+)  # fmt: skip
 # The layers that a network has, and their geometry.
 LAYERS = {"roads": "LineString", "nodes": "Point", "links": "LineString", "breaks": "Point"}
 
@@ -37,16 +46,14 @@ class Network:
     Parameters
     ----------
     roads : GeoDataFrame
-        Lines with `length_m` on the ellipsoid, `component`, the number of their connected component, 1 the longest,
-        and the columns given to `to_tables`. Extracted roads have `width_m`, `confidence` and `road_probability` from
-        0 to 1 (empty for a mask), and tags of OpenStreetMap (`osm_tags`), with classes also `road_class`, `speed_kmh`,
-        the usual speed there, and `travel_time_s`.
+        Lines with `length_m` on the ellipsoid, `component`, the number of their connected component, 1 the longest, and
+        the columns given to `to_tables`. Extracted roads have `width_m`, `confidence` and `road_probability` from 0 to
+        1 (empty for a mask), and tags of OpenStreetMap (`osm_tags`), with classes also `road_class`, `speed_kmh`, the
+        usual speed there, and `travel_time_s`.
     nodes : GeoDataFrame
         Junctions and ends, with `degree`, the number of lines that end there, and `component`.
-    links : GeoDataFrame, optional
-        See `link_table`; None where none were looked for.
-    breaks : GeoDataFrame, optional
-        See `break_table`; likewise.
+    links, breaks : GeoDataFrame, optional
+        See `link_table` and `break_table`; None if there was no search for them.
     """
 
     roads: geopandas.GeoDataFrame
@@ -70,7 +77,7 @@ def layer_paths(job: Any) -> dict[str, str]:
     Raises
     ------
     OutputError
-        One is in no format that RoadSeg writes, or is to hold several layers and cannot.
+        RoadSeg cannot write one in this format.
     """
     paths = {layer: path for layer in LAYERS if (path := getattr(job, layer, ""))}
     for path in paths.values():
@@ -78,25 +85,20 @@ def layer_paths(job: Any) -> dict[str, str]:
     return paths
 
 
-def write_network(found: Network, paths: Mapping[str, str | Path]) -> dict[str, Any]:
-    """Write a network to vector files.
+def write_network(network: Network, paths: Mapping[str, str | Path]) -> dict[str, Any]:
+    """Write a network to vector files, and return its numbers.
 
     Parameters
     ----------
     paths : mapping of str to str or Path
-        The file of each layer, which are named as the fields of `Network`; the same file gets several layers.
-
-    Returns
-    -------
-    dict of str to Any
-        The network's numbers.
+        The file of each layer, by the fields of `Network`; the same file gets several layers.
     """
     files: dict[str, dict[str, geopandas.GeoDataFrame]] = {}
     for layer, path in paths.items():
-        files.setdefault(str(path), {})[layer] = getattr(found, layer)
+        files.setdefault(str(path), {})[layer] = getattr(network, layer)
     for path, layers in files.items():
         write_layers(path, layers, LAYERS)
-    return found.numbers
+    return network.numbers
 
 
 def to_tables(
@@ -126,7 +128,7 @@ def to_tables(
 
 
 def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
-    """Return links of dead ends as a table.
+    """Return links of dead ends as a table: lines with `outcome`, `probability` of a road, and `length_m`.
 
     Parameters
     ----------
@@ -134,11 +136,6 @@ def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataF
         The vertices of their paths in map coordinates.
     crs : Any
         The map's CRS, as pyproj takes it.
-
-    Returns
-    -------
-    GeoDataFrame
-        Lines with `outcome`, joined or why it is not; `probability` of a road there; and `length_m`.
     """
     columns = {
         "outcome": links.outcome.astype(object),
@@ -150,7 +147,10 @@ def link_table(links: Links, points: np.ndarray, crs: Any) -> geopandas.GeoDataF
 
 
 def break_table(breaks: Breaks, points: np.ndarray, crs: Any) -> geopandas.GeoDataFrame:
-    """Return likely breaks as a table.
+    """Return likely breaks as a table of points.
+
+    Its columns are `rank` from 1, the most important first; `kind`; `paths_share`, the fraction of the shortest paths
+    that would change; `probability` of a road there; and `length_m` of the missing line.
 
     Parameters
     ----------
@@ -158,12 +158,6 @@ def break_table(breaks: Breaks, points: np.ndarray, crs: Any) -> geopandas.GeoDa
         Their places in map coordinates.
     crs : Any
         The map's CRS, as pyproj takes it.
-
-    Returns
-    -------
-    GeoDataFrame
-        Points with their `rank` from 1, those first that matter most; `kind`; `paths_share`, the share of the shortest
-        paths that would change; `probability` of a road there; and `length_m` of what is missing.
     """
     columns = {
         "rank": np.arange(1, len(points) + 1),
@@ -182,16 +176,14 @@ def to_lines(
     columns: Mapping[str, Any],
     component: np.ndarray,
 ) -> geopandas.GeoDataFrame:
-    """Return the lines of a graph that is a part of a network, as the table of roads of the whole has them.
+    """Return the lines of a part of a network, as the table of roads of the whole has them; see `to_tables`.
 
     Parameters
     ----------
     to_map : callable
         From points of the graph, (n, 2), float64, to map coordinates, (n, 2), float64.
-    crs : Any
-        The map's CRS, as pyproj takes it.
     columns : mapping of str to array (m,)
-        Attributes of the edges; see `to_tables`.
+        Attributes of the edges.
     component : ndarray (m,), int64
         The network's component of each edge, 1 the longest.
     """
@@ -228,7 +220,7 @@ def _geodesic_lengths(graph: Graph, points: np.ndarray, crs: Any) -> np.ndarray:
     """Return each line's geodesic length in meters, from its map coordinates: (m,), float64."""
     longitude, latitude = map(np.asarray, transform_coordinates(crs, GEOGRAPHIC, *points.T))
     steps = ELLIPSOID.inv(longitude[:-1], latitude[:-1], longitude[1:], latitude[1:])[2]
-    is_within = np.diff(graph.owner) == 0
+    is_within = np.diff(graph.owner) == 0  # a step from one line to the next does not count
     return np.bincount(graph.owner[:-1][is_within], steps[is_within], minlength=len(graph.edges))
 
 
@@ -239,21 +231,10 @@ def rank(length_m: np.ndarray) -> np.ndarray:
     return number
 
 
-# A road of unknown class: https://wiki.openstreetmap.org/wiki/Tag:highway%3Droad.
-HIGHWAY, SOURCE = "road", "RoadSeg"
-# Further values of the key for roads and ways: https://wiki.openstreetmap.org/wiki/Key:highway.
-_LINKED = ("motorway", "trunk", "primary", "secondary", "tertiary")
-HIGHWAYS = frozenset(
-    (*_LINKED, *(f"{name}_link" for name in _LINKED), "unclassified", "residential", "living_street", "service",
-     "pedestrian", "track", "bus_guideway", "escape", "raceway", "busway", "footway", "bridleway", "steps", "corridor",
-     "path", "cycleway", HIGHWAY)
-)  # fmt: skip
-
-
 def osm_tags(width_m: np.ndarray, classes: Optional[np.ndarray] = None) -> dict[str, np.ndarray]:
-    """Return columns of tags for roads of a known width and perhaps a known class.
+    """Return columns of tags for roads: `highway`, `width` in meters to a decimeter, as text or None, and `source`.
 
-    The usual speed on a road is no tag: `maxspeed` is the legal limit.
+    The usual speed on a road is not a tag, because `maxspeed` is the legal limit.
 
     Parameters
     ----------
@@ -261,14 +242,9 @@ def osm_tags(width_m: np.ndarray, classes: Optional[np.ndarray] = None) -> dict[
         NaN where unknown.
     classes : ndarray (m,), object, optional
         Name of each road's class, or None. Only values of OpenStreetMap's key `highway` become a tag.
-
-    Returns
-    -------
-    dict of str to ndarray (m,), object
-        `highway`, `width` in meters to a decimeter, as text or None, and `source`.
     """
-    width = [None if np.isnan(each) else f"{each:.1f}".removesuffix(".0") for each in width_m]
-    names = [str(each).strip().lower() for each in ([None] * len(width_m) if classes is None else classes)]
+    width = [None if np.isnan(value) else f"{value:.1f}".removesuffix(".0") for value in width_m]
+    names = [str(name).strip().lower() for name in ([None] * len(width_m) if classes is None else classes)]
     return {
         "highway": np.array([name if name in HIGHWAYS else HIGHWAY for name in names], dtype=object),
         "width": np.array(width, dtype=object),

@@ -8,8 +8,8 @@ Scope: lines in meters. Independent of layers, pixels and scores.
 - Of edges between the same nodes that lie within the tolerance of each other, the first is kept.
 - Loops no longer than twice the tolerance are dropped.
 
-Lines can meet in as many places as they have pairs of segments. So that time and memory are bounded by the size of the
-layer, lines that meet far more often than those of any road network are refused.
+Lines can meet in as many places as they have pairs of segments. To bound time and memory by the size of the layer,
+lines that meet far more often than those of a road network are refused.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from ..geodata.shapes import TooManyCrossings, meeting_pairs
 from .graph import EMPTY, Graph, connected, select_edges, select_points
 from .lines import Lines
 
-# Crossings closer together than this are one: rounding may put the crossing of three lines so far apart.
+# Crossings closer together than this are one: rounding may separate the crossings of three lines in one place.
 _SAME_M = 1e-3
-# Roads meet in a few places for each segment; where there are more than so many, and so many in all, it is no network.
+# Lines that meet more often than this for each segment, and in total, are not a road network.
 MAX_MEETINGS_PER_SEGMENT, MAX_MEETINGS = 20, 200_000
 
 
 @dataclass(frozen=True)
 class _Segments:
-    """The straight pieces of all lines, line after line.
+    """The straight segments of all lines, line after line.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class _Segments:
     line : ndarray (p,), int64
         The line of each vertex.
     measure_m : ndarray (p,), float64
-        Distance of each vertex from the begin of its line, along it.
+        Distance of each vertex from the start of its line, along it.
     first : ndarray (s,), int64
         The vertex where each segment begins; it ends at the next.
     shapes : ndarray (s,), object
@@ -74,19 +74,14 @@ class _Cuts:
 
 
 def node_lines(lines: Lines, tolerance_m: float, name: str = "lines") -> tuple[Graph, np.ndarray]:
-    """Return the multigraph of lines, in meters, and the line that each edge is a part of.
+    """Return the multigraph of lines, in meters, and the line that each edge is a part of: (m,), int64.
 
     Parameters
     ----------
     tolerance_m : float
         Largest distance at which an end is snapped to another end or to a line; above 0.
     name : str
-        What the lines are, in the plural, for messages.
-
-    Returns
-    -------
-    graph : Graph
-    line : ndarray (m,), int64
+        The lines in the plural, for messages.
 
     Raises
     ------
@@ -135,7 +130,7 @@ def _line_ends(segments: _Segments) -> _Cuts:
 
 
 def _link_ends(ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
-    """Return the ends with one node for each cluster of them, at its westernmost."""
+    """Return the ends with one node for each cluster of them, at its westernmost end."""
     node = _near_clusters(ends.places, tolerance_m, limit)
     order = np.lexsort((ends.places[:, 1], ends.places[:, 0], node))
     chosen = order[np.unique(node[order], return_index=True)[1]]
@@ -153,7 +148,7 @@ def _near_clusters(places: np.ndarray, distance_m: float, limit: int) -> np.ndar
 
 
 def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
-    """Return the cuts of segments within the tolerance of an end, also of the end's own line where it comes back."""
+    """Return the cuts of segments within the tolerance of an end, also of the end's own line if it comes back."""
     node, first = np.unique(ends.node, return_index=True)
     points = shapely.points(ends.places[first])
     tree = shapely.STRtree(segments.shapes[may_cut])
@@ -165,17 +160,20 @@ def _cut_by_ends(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, toleranc
 
 
 def _cut_by_crossings(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tolerance_m: float, limit: int) -> _Cuts:
-    """Return the cuts where segments cross, touch or overlap; those near an end of a line have that end's node."""
+    """Return the cuts where segments cross, touch or overlap; those near an end of a line get that end's node."""
     shapes = segments.shapes[may_cut]
     one, other = meeting_pairs(shapely.STRtree(shapes), shapes, limit, predicate="intersects")
     one, other = may_cut[one[one < other]], may_cut[other[one < other]]
     shared = shapely.intersection(segments.shapes[one], segments.shapes[other])
+    # Consecutive segments of a line that share only their vertex do not meet there.
     follow = (other == one + 1) & (segments.first[other] == segments.first[one] + 1)
-    meets = ~(follow & (shapely.get_dimensions(shared) == 0))  # not where a line goes on around a corner
+    meets = ~(follow & (shapely.get_dimensions(shared) == 0))
     places, pair = shapely.get_coordinates(shared[meets], return_index=True)
+    # Crossings of several lines in one place, apart by rounding, are one node.
     node = _near_clusters(places, _SAME_M, limit) if len(places) else np.zeros(0, dtype=np.int64)
     first = np.unique(node, return_index=True)[1]
     places, node = places[first][node], node + ends.node.max() + 1
+    # A crossing near an end is that end. The measure is that of the crossing, the place that of the end.
     gap_m, near = cKDTree(ends.places).query(places)
     is_end = gap_m <= tolerance_m
     node[is_end] = ends.node[near[is_end]]
@@ -188,14 +186,16 @@ def _cut_by_crossings(segments: _Segments, may_cut: np.ndarray, ends: _Cuts, tol
 
 def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, np.ndarray]:
     """Return the parts of lines between cuts as a graph, and the line of each."""
+    # Cuts and vertices in order along each line, a cut before a vertex at the same measure, which it replaces.
     line = np.concatenate([cuts.line, segments.line])
     measure_m = np.concatenate([cuts.measure_m, segments.measure_m])
     places = np.concatenate([cuts.places, segments.points])
     node = np.concatenate([cuts.node, np.full(len(segments.line), -1)])
     order = np.lexsort((-node, measure_m, line))
     line, measure_m, places, node = line[order], measure_m[order], places[order], node[order]
-    kept = (node >= 0) | ~_beside_cut(line, measure_m, node >= 0)
+    kept = (node >= 0) | ~_at_cut(line, measure_m, node >= 0)
     line, places, node = line[kept], places[kept], node[kept]
+    # An edge lies between two consecutive cuts of one line.
     cut = np.flatnonzero(node >= 0)
     is_piece = line[cut[:-1]] == line[cut[1:]]
     begin, end = cut[:-1][is_piece], cut[1:][is_piece]
@@ -205,27 +205,30 @@ def _cut(segments: _Segments, cuts: _Cuts, tolerance_m: float) -> tuple[Graph, n
     number, used = np.unique(np.concatenate([node[begin], node[end]]), return_inverse=True)
     positions = np.empty((len(number), 2))
     positions[used] = np.concatenate([places[begin], places[end]])
-    order = np.lexsort((positions[:, 1], positions[:, 0]))  # from west to east, independent of the order of the lines
+    # Nodes are numbered from west to east, independent of the order of the lines.
+    order = np.lexsort((positions[:, 1], positions[:, 0]))
     edges = np.argsort(order)[used].reshape(2, -1).T
     graph = Graph(positions[order], edges, points, offsets)
+    # Snapping leaves repeated vertices and small loops.
     graph = select_points(graph, ~_repeated(graph))
     returns = graph.edges[:, 0] == graph.edges[:, 1]
     return _select(graph, line[begin], ~(returns & (graph.lengths() <= 2 * tolerance_m)))
 
 
-def _beside_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> np.ndarray:
-    """Return which places, sorted along their lines, coincide with a cut but for rounding: (k,), bool."""
-    beside = np.zeros(len(line), dtype=bool)
+def _at_cut(line: np.ndarray, measure_m: np.ndarray, is_cut: np.ndarray) -> np.ndarray:
+    """Return which places, in order along their lines, coincide with a cut except for rounding: (k,), bool."""
+    at_cut = np.zeros(len(line), dtype=bool)
     index = np.arange(len(line))
+    # The index of the last cut before each place, and of the next one after it.
     before = np.maximum.accumulate(np.where(is_cut, index, 0))
     after = np.minimum.accumulate(np.where(is_cut, index, len(line) - 1)[::-1])[::-1]
     for cut in (before, after):
-        beside |= (line[cut] == line) & (np.abs(measure_m[cut] - measure_m) <= _SAME_M)
-    return beside
+        at_cut |= (line[cut] == line) & (np.abs(measure_m[cut] - measure_m) <= _SAME_M)
+    return at_cut
 
 
 def _repeated(graph: Graph) -> np.ndarray:
-    """Return which vertices coincide with the one before or with their edge's end, as after snapping: (p,), bool."""
+    """Return which vertices coincide with the one before or with their edge's end: (p,), bool."""
     same = np.append(False, (graph.points[1:] == graph.points[:-1]).all(axis=1))
     return same | (np.append(same[1:], False) & np.append(graph.is_end[1:], False))
 
@@ -236,6 +239,7 @@ def _without_duplicates(graph: Graph, line: np.ndarray, tolerance_m: float) -> t
     parallel = np.flatnonzero(counts[pair.ravel()] > 1)
     if not parallel.size:
         return graph, line
+    # Every pair of parallel edges, the earlier with the later one.
     order = parallel[np.argsort(pair.ravel()[parallel], kind="stable")]
     group = pair.ravel()[order]
     begin, end = np.searchsorted(group, group, "left"), np.arange(len(group))

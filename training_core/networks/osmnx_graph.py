@@ -1,10 +1,8 @@
 """A road network as a directed graph for OSMnx and networkx: tables of nodes and edges, and GraphML.
 
-Scope: names and types of attributes that OSMnx and networkx read. Independent of how lines become a network, and of
-speeds.
-
-The format is that of Boeing, "OSMnx: New methods for acquiring, constructing, analyzing, and visualizing complex street
-networks", Computers, Environment and Urban Systems 65 (2017), and of the readers and writers in its module `io`.
+Scope: names and types of attributes that OSMnx and networkx read. Independent of noding and speeds. The format is that
+of Boeing, "OSMnx: New methods for acquiring, constructing, analyzing, and visualizing complex street networks",
+Computers, Environment and Urban Systems 65 (2017), and of its module `io`.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from ..system.versions import roadseg_version
 _MADE = ("osmid", "oneway", "reversed", "length", "speed_kph", "travel_time")
 RESERVED = frozenset((*_MADE, "u", "v", "key", "from", "to", "id", "fid", "geometry", "bearing", "grade", "grade_abs"))
 BOTH, ALONG, AGAINST = 0, 1, -1
-# Decimals of degrees, a tenth of a millimeter: rounded alike for a node and for the lines that meet there.
+# Decimals of degrees, a tenth of a millimeter, for nodes and for the lines that meet there.
 PLACE_DIGITS = 9
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -40,9 +38,9 @@ class Routable:
     nodes : GeoDataFrame
         Points in longitude and latitude with `osmid`, `x`, `y` and `street_count`, the number of roads that end there.
     edges : GeoDataFrame
-        Lines from node `u` to node `v`, with `key`, their number among these, `osmid`, the number of the feature that
-        each is a part of, `length` in meters, `oneway`, and `reversed`, True for the opposite direction of a two-way
-        road; perhaps `speed_kph`, `travel_time` in seconds, and other columns.
+        Lines from node `u` to node `v`, with `key`, their number among these, `osmid`, the number of the feature of
+        each, `length` in meters, `oneway`, and `reversed`, True for the opposite direction of a two-way road; perhaps
+        `speed_kph`, `travel_time` in seconds, and other columns.
     """
 
     nodes: geopandas.GeoDataFrame
@@ -90,9 +88,9 @@ def to_routable(
 
 
 def write_graphml(network: Routable, path: str | Path) -> None:
-    """Write a network as GraphML, as `osmnx.load_graphml` and `networkx.read_graphml` read it.
+    """Write a network as GraphML for `osmnx.load_graphml` and `networkx.read_graphml`.
 
-    All values are text, since OSMnx converts numbers by their names; shapes are well-known text.
+    All values are text, because OSMnx converts numbers by their names; shapes are well-known text.
     """
     attributes = {"crs": "epsg:4326", "simplified": "True", "created_with": f"RoadSeg {roadseg_version()}"}
     graph = networkx.MultiDiGraph(**attributes)

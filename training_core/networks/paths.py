@@ -1,4 +1,4 @@
-"""Paths between places: lines, and how much speaks for a road along each.
+"""Paths between places: lines, and the evidence for a road along each.
 
 Scope: geometry and evidence. Independent of how paths are found.
 """
@@ -10,20 +10,22 @@ from dataclasses import dataclass
 import numpy as np
 import shapely
 
+from ..geodata.parallel_arrays import ranges
+
 
 @dataclass(frozen=True)
 class Paths:
-    """Lines from places to others.
+    """Lines between pairs of places.
 
     Parameters
     ----------
     points : ndarray (p, 2), float64
         Vertices of all paths in meters, path after path.
     offsets : ndarray (k + 1,), int64
-        Way i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
+        Path i has the vertices from `offsets[i]` to before `offsets[i + 1]`, at least two.
     evidence : ndarray (p,), float64
-        Log odds of road at each vertex, less those of the threshold: 0 where the probability is the threshold. NaN
-        where nothing is known.
+        Log odds of road at each vertex, less those of the threshold: 0 where the probability is the threshold, NaN
+        where it is unknown.
     """
 
     points: np.ndarray
@@ -31,7 +33,6 @@ class Paths:
     evidence: np.ndarray
 
     def __len__(self) -> int:
-        """Return the number of paths."""
         return len(self.offsets) - 1
 
     @property
@@ -48,30 +49,32 @@ class Paths:
         kept = np.arange(len(self))[index]
         sizes = np.diff(self.offsets)[kept]
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        vertex = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - self.offsets[kept], sizes)
+        vertex = ranges(self.offsets[kept], sizes)
         return Paths(self.points[vertex], offsets, self.evidence[vertex])
 
     def cut(self, along_m: np.ndarray) -> Paths:
-        """Return the paths up to a distance along each, (k,), float64, and at least up to their second vertex.
+        """Return the paths cut at a distance along each, (k,), float64, but never before their second vertex.
 
-        Where a path is cut, its last vertex moves back to there.
+        The last vertex of a path that is cut moves back to the cut.
         """
+        # Of each vertex: the step that leads to it, its distance along its path, and its number there.
         step_m = np.hypot(*np.diff(self.points, axis=0, prepend=self.points[:1]).T)
         step_m[self.offsets[:-1]] = 0
         total_m = np.cumsum(step_m)
         at_m = total_m - total_m[self.offsets[:-1]][self.owner]
         rank = np.arange(len(self.points)) - self.offsets[:-1][self.owner]
-        reached = at_m - step_m < along_m[self.owner]  # the vertex before lies before the end
-        kept = reached | (rank < 2)
+        # A vertex stays if the one before it lies before the cut.
+        kept = (at_m - step_m < along_m[self.owner]) | (rank < 2)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(self.owner[kept], minlength=len(self)))])
         points, last = self.points[kept].copy(), offsets[1:] - 1
+        # The last vertex moves back by the part of its step that lies beyond the cut.
         over_m = np.maximum(at_m[kept][last] - along_m, 0)
-        share = np.divide(over_m, step_m[kept][last], out=np.zeros(len(self)), where=step_m[kept][last] > 0)
-        points[last] += np.minimum(share, 1)[:, None] * (points[last - 1] - points[last])
+        back = np.divide(over_m, step_m[kept][last], out=np.zeros(len(self)), where=step_m[kept][last] > 0)
+        points[last] += np.minimum(back, 1)[:, None] * (points[last - 1] - points[last])
         return Paths(points, offsets, self.evidence[kept])
 
 
 def straight_paths(starts: np.ndarray, ends: np.ndarray) -> Paths:
-    """Return straight paths between places, (k, 2), float64 each, of which nothing else is known."""
+    """Return straight paths between places, (k, 2), float64 each, with unknown evidence."""
     points = np.stack([starts, ends], axis=1).reshape(-1, 2)
     return Paths(points, 2 * np.arange(len(starts) + 1), np.full(len(points), np.nan))

@@ -19,9 +19,9 @@ from .graph import Graph
 from .lines import Lines
 from .noding import node_lines
 
-# Places closer together than this are one spot, even on different edges.
+# Places closer together than this are one, even on different edges.
 _EQUAL_M = 1e-6
-# Segments whose neighbors are in memory at a time.
+# Number of segments whose neighbors are in memory at a time.
 _BLOCK = 20_000
 
 
@@ -34,7 +34,7 @@ class Places:
     edge : ndarray (n,), int64
         -1 for nowhere.
     along_m : ndarray (n,), float64
-        How far from the edge's first node, along it.
+        Distance from the edge's first node, along it.
     """
 
     edge: np.ndarray
@@ -54,12 +54,8 @@ class RoadGraph:
 
     Parameters
     ----------
-    graph : Graph
-        x and y in meters.
     line : ndarray (p,), int64
         The line of the step from each vertex to the next; at an edge's last vertex that of the step before.
-    lines : Lines
-        These lines, with their speeds and bridges.
     """
 
     graph: Graph
@@ -68,12 +64,12 @@ class RoadGraph:
 
     @cached_property
     def along_m(self) -> np.ndarray:
-        """How far each vertex is from its edge's first node, along the edge: (p,), float64."""
+        """Distance of each vertex from its edge's first node, along the edge: (p,), float64."""
         return self._summed(self.graph.steps)
 
     @cached_property
     def along_s(self) -> np.ndarray:
-        """The time from its edge's first node to each vertex: (p,), float64; NaN where a speed is unknown."""
+        """Time from its edge's first node to each vertex: (p,), float64; NaN where a speed is unknown."""
         return self._summed(self.graph.steps / self.lines.speed_mps[self.line])
 
     @property
@@ -87,10 +83,12 @@ class RoadGraph:
         return self.along_s[self.graph.offsets[1:] - 1]
 
     def _summed(self, steps: np.ndarray) -> np.ndarray:
-        """Return the sum of the steps before each vertex on its edge: NaN from a NaN step on, until the edge's end."""
+        """Return the sum of the steps before each vertex on its edge, NaN from a NaN step to the edge's end."""
         begin = self.graph.offsets[:-1][self.graph.owner]
         is_known = np.isfinite(steps)
-        total, unknown = (np.cumsum(each) - each for each in (np.where(is_known, steps, 0), (~is_known).astype(int)))
+        # Running sums over all edges, of steps and of unknown steps, less their values at the edge's first vertex.
+        known_steps, is_unknown = np.where(is_known, steps, 0), (~is_known).astype(int)
+        total, unknown = np.cumsum(known_steps) - known_steps, np.cumsum(is_unknown) - is_unknown
         return np.where(unknown == unknown[begin], total - total[begin], np.nan)
 
     @cached_property
@@ -105,20 +103,21 @@ class RoadGraph:
         return shapely.STRtree(shapely.linestrings(ends))
 
     def _steps_at(self, places: Places) -> tuple[np.ndarray, np.ndarray]:
-        """Return the vertex before each place, and the place's share of the step from there: (n,), each."""
+        """Return the vertex before each place, (n,), and how far it is to the next, as a fraction of the step, (n,)."""
+        # Distances through all edges never decrease, so one search finds the step of every place.
         total_m = np.cumsum(self.graph.steps) - self.graph.steps
         begin, last = self.graph.offsets[places.edge], self.graph.offsets[places.edge + 1] - 1
         vertex = np.searchsorted(total_m, total_m[begin] + places.along_m, side="right") - 1
         vertex = np.clip(vertex, begin, last - 1)
         step_m = self.graph.steps[vertex]
-        share = np.divide(places.along_m - self.along_m[vertex], step_m, out=np.zeros(len(vertex)), where=step_m > 0)
-        return vertex, np.clip(share, 0, 1)
+        fraction = np.divide(places.along_m - self.along_m[vertex], step_m, out=np.zeros(len(vertex)), where=step_m > 0)
+        return vertex, np.clip(fraction, 0, 1)
 
     def points_at(self, places: Places) -> np.ndarray:
         """Return the coordinates of places, none of which is nowhere: (n, 2), float64."""
-        vertex, share = self._steps_at(places)
+        vertex, fraction = self._steps_at(places)
         begin, end = self.graph.points[vertex], self.graph.points[vertex + 1]
-        return begin + share[:, None] * (end - begin)
+        return begin + fraction[:, None] * (end - begin)
 
     def headings_at(self, places: Places) -> np.ndarray:
         """Return the direction of the edge at places, as unit vectors: (n, 2), float64."""
@@ -128,52 +127,48 @@ class RoadGraph:
 
     def times_at(self, places: Places) -> np.ndarray:
         """Return the time from the first node of their edge to places: (n,), float64."""
-        vertex, share = self._steps_at(places)
-        return self.along_s[vertex] + share * (self.along_s[vertex + 1] - self.along_s[vertex])
+        vertex, fraction = self._steps_at(places)
+        return self.along_s[vertex] + fraction * (self.along_s[vertex + 1] - self.along_s[vertex])
 
     def lines_at(self, edge: np.ndarray, begin_m: np.ndarray, end_m: np.ndarray) -> np.ndarray:
-        """Return parts of edges as lines.
+        """Return parts of edges, (n,), int64, as LineStrings: (n,), object.
 
         Parameters
         ----------
         edge : ndarray (n,), int64
         begin_m, end_m : ndarray (n,), float64
-            How far along its edge each part begins and ends.
-
-        Returns
-        -------
-        ndarray (n,), object
-            LineStrings.
+            Distances along its edge between which each part lies.
         """
         first, _ = self._steps_at(Places(edge, begin_m))
         last, _ = self._steps_at(Places(edge, end_m))
         counts = last - first
         inner = ranges(first + 1, counts)
-        ends = [self.points_at(Places(edge, each)) for each in (begin_m, end_m)]
-        points = np.concatenate([ends[0], self.graph.points[inner], ends[1]])
-        owner = np.arange(len(edge))
-        owners = np.concatenate([owner, np.repeat(owner, counts), owner])
-        order = np.argsort(owners, kind="stable")  # of each line: where it begins, the vertices, where it ends
+        # Starts, vertices and ends of all parts; a stable sort puts them in this order within each part.
+        starts, ends = self.points_at(Places(edge, begin_m)), self.points_at(Places(edge, end_m))
+        points = np.concatenate([starts, self.graph.points[inner], ends])
+        part = np.arange(len(edge))
+        owners = np.concatenate([part, np.repeat(part, counts), part])
+        order = np.argsort(owners, kind="stable")
         return shapely.linestrings(points[order], indices=owners[order])
 
     def neighbors(self, other: RoadGraph, within_m: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield pairs of straight segments of this and another graph within a distance of each other, in blocks.
 
-        A segment is given by the vertex where it begins: (k,), int64, in this graph and in the other.
+        A segment is given by its first vertex: (k,), int64, in this graph and in the other.
         """
         shapes = self._tree.geometries
         for begin in range(0, len(shapes), _BLOCK):
             block = shapes[begin : begin + _BLOCK]
-            own, theirs = other._tree.query(block, predicate="dwithin", distance=within_m + _EQUAL_M)
-            yield self._segments[begin + own], other._segments[theirs]
+            segment, other_segment = other._tree.query(block, predicate="dwithin", distance=within_m + _EQUAL_M)
+            yield self._segments[begin + segment], other._segments[other_segment]
 
     def nearest(
         self, points: np.ndarray, within_m: float, headings: np.ndarray | None = None, within_degrees: float = 90.0
     ) -> tuple[Places, np.ndarray]:
-        """Return the nearest place to each point, and its distance in meters.
+        """Return the nearest place to each point, and its distance in meters: (n,), float64, infinite for nowhere.
 
-        Where that spot is on several edges, as where a bridge passes over a road, the edge with the heading of the
-        point's own road is taken, or one that has a node there where the point is a node; then the first.
+        If that place is on several edges, as where a bridge passes over a road, the edge with the heading of the
+        point's own road is taken, or, for a node, an edge that has a node there; then the first.
 
         Parameters
         ----------
@@ -183,13 +178,7 @@ class RoadGraph:
         headings : ndarray (n, 2), float64, optional
             Direction of each point's own road as a unit vector; NaN for a node.
         within_degrees : float
-            Where headings are given, edges at a larger angle to them are left out.
-
-        Returns
-        -------
-        places : Places
-        distance_m : ndarray (n,), float64
-            Infinite for nowhere.
+            With headings, edges at a larger angle to them do not count.
         """
         places = Places(np.full(len(points), -1), np.zeros(len(points)))
         distance_m = np.full(len(points), np.inf)
@@ -201,22 +190,24 @@ class RoadGraph:
         if headings is not None and within_degrees < 90:
             likewise = self.runs_like(vertex, headings[point], within_degrees)
             point, vertex = point[likewise], vertex[likewise]
+        # The nearest segment of each point.
         spot, along_m = self._project(points[point], vertex)
         gap_m = np.hypot(*(spot - points[point]).T)
         edge = self.graph.owner[vertex]
         nearest = _first_of_each(point, gap_m, edge)
         best = np.full(len(points), -1)
         best[point[nearest]] = nearest
+        # Among all segments at that place the one whose edge is most like the point's road.
         here = np.flatnonzero(np.hypot(*(spot - spot[best[point]]).T) <= _EQUAL_M)
         unlike = self._unlikeness(vertex, edge, along_m, None if headings is None else headings[point])
         chosen = here[_first_of_each(point[here], unlike[here], edge[here])]
-        found = point[chosen]
-        places.edge[found], places.along_m[found] = edge[chosen], along_m[chosen]
-        distance_m[found] = gap_m[chosen]
+        matched = point[chosen]
+        places.edge[matched], places.along_m[matched] = edge[chosen], along_m[chosen]
+        distance_m[matched] = gap_m[chosen]
         return places, distance_m
 
     def runs_like(self, vertex: np.ndarray, headings: np.ndarray, within_degrees: float) -> np.ndarray:
-        """Return which steps run within an angle of headings, in either direction.
+        """Return which steps run within an angle, `within_degrees`, of headings, in either direction: (n,), bool.
 
         Parameters
         ----------
@@ -224,10 +215,6 @@ class RoadGraph:
             Where each step begins.
         headings : ndarray (n, 2), float64
             Unit vectors.
-
-        Returns
-        -------
-        ndarray (n,), bool
         """
         step = self.graph.points[vertex + 1] - self.graph.points[vertex]
         return np.abs((step * headings).sum(axis=1)) >= np.cos(np.radians(within_degrees)) * self.graph.steps[vertex]
@@ -236,13 +223,13 @@ class RoadGraph:
         """Return the projections of points onto the segments after vertices, and how far along the edge they are."""
         begin, step = self.graph.points[vertex], self.graph.points[vertex + 1] - self.graph.points[vertex]
         step_m = self.graph.steps[vertex]
-        share = np.clip(((points - begin) * step).sum(axis=1) / step_m**2, 0, 1)
-        return begin + share[:, None] * step, self.along_m[vertex] + share * step_m
+        fraction = np.clip(((points - begin) * step).sum(axis=1) / step_m**2, 0, 1)
+        return begin + fraction[:, None] * step, self.along_m[vertex] + fraction * step_m
 
     def _unlikeness(
         self, vertex: np.ndarray, edge: np.ndarray, along_m: np.ndarray, headings: np.ndarray | None
     ) -> np.ndarray:
-        """Return a cost, 0 to 1, of matching points with these headings to places, rounded so that ties are ties."""
+        """Return a cost, 0 to 1, of matching points with these headings to places, rounded so that ties are equal."""
         if headings is None:
             return np.zeros(len(vertex))
         step = self.graph.points[vertex + 1] - self.graph.points[vertex]
@@ -260,7 +247,7 @@ def _first_of_each(group: np.ndarray, *keys: np.ndarray) -> np.ndarray:
 def places_along(roads: RoadGraph, spacing_m: float) -> Places:
     """Return places evenly along each edge, edge after edge: as many as it has spacings, rounded, and at least one.
 
-    Each stands in the middle of its share of the edge.
+    Each is in the middle of its part of the edge.
     """
     counts = np.maximum(np.rint(np.round(roads.length_m, 6) / spacing_m), 1).astype(np.int64)
     edge = np.repeat(np.arange(len(counts)), counts)
@@ -268,17 +255,12 @@ def places_along(roads: RoadGraph, spacing_m: float) -> Places:
 
 
 def make_road_graph(lines: Lines, tolerance_m: float, name: str = "lines") -> RoadGraph:
-    """Return the noded graph of lines, in which nodes of degree 2 stay.
-
-    Parameters
-    ----------
-    name : str
-        See `noding.node_lines`.
+    """Return the noded graph of lines, in which nodes of degree 2 stay; see `noding.node_lines`.
 
     Raises
     ------
     LabelError
-        See `noding.node_lines`.
+        See there.
     """
     graph, line = node_lines(lines, tolerance_m, name)
     return RoadGraph(graph, np.repeat(line, graph.sizes), lines)
@@ -294,13 +276,15 @@ def as_drawn(lines: Lines) -> RoadGraph:
 
 
 def contracted(roads: RoadGraph) -> RoadGraph:
-    """Return the graph without nodes of degree 2, but for one in each ring of them; see `chains.join_chains`."""
+    """Return the graph without nodes of degree 2, except one in each ring of them; see `chains.join_chains`."""
     graph = roads.graph
     chains = find_chains(graph)
     joined = join(graph, chains)
+    # The lines of the steps of joined edges, in the order and direction of their chains.
     reverse = chains.is_reversed
     begins = np.where(reverse, graph.offsets[chains.edges + 1] - 2, graph.offsets[chains.edges])
     steps = ranges(begins, graph.sizes[chains.edges] - 1, np.where(reverse, -1, 1))
+    # A vertex has the line of the step after it, the last vertex of an edge that of the step before.
     is_last = np.zeros(len(joined.points), dtype=np.int64)
     is_last[joined.offsets[1:] - 1] = 1
     step = np.arange(len(joined.points)) - joined.owner - is_last

@@ -1,6 +1,6 @@
-"""How likely a line is a road: logistic regression of what is seen along it.
+"""The probability that a line is a road: logistic regression of measurements along it.
 
-The coefficients are those that `scripts/networks/fit_roads.py` prints.
+`scripts/networks/fit_roads.py` prints the coefficients.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from .cleaning import mean_of_lines
 from .graph import Graph
 
-# Of the features; see there.
+# Of the features; see `features`.
 COEFFICIENTS = {
     "constant": 0.212,
     "log_length": -0.116,
@@ -26,13 +26,13 @@ COEFFICIENTS = {
     "dead_end": -0.784,
     "alone": -1.775,
 }
-_LONG_M = 200.0  # beyond, length says no more
-_LOWEST = 0.25  # share of the vertices below the low evidence: more than where a line's end overshoots its road
+_LONG_M = 200.0  # beyond, length adds nothing
+_LOWEST = 0.25  # quantile of the low evidence: above the part of a line that overshoots its road
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What is seen at each vertex of lines; NaN where a vertex does not count.
+    """Measurements at each vertex of lines; NaN where a vertex does not count.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class Seen:
     evidence : ndarray (p,), float64
         Log odds of road, less those of the threshold.
     beside : ndarray (p,), float64
-        The same beside the road: the less, the clearer the road is.
+        The same beside the road: the lower, the clearer the road is.
     width_m : ndarray (p,), float64
         Of the road; infinite where no roadside is known.
     is_dead_end : ndarray (p,), bool
-        Vertices at which a road ends, but for the edge of the data.
+        Vertices at which a road ends, except at the edge of the data.
     """
 
     probability: np.ndarray
@@ -56,22 +56,14 @@ class Seen:
 
 
 def features(graph: Graph, seen: Seen) -> dict[str, np.ndarray]:
-    """Return what is known of each line.
+    """Return the features of each line of a graph in meters: (m,), float64, by name.
 
-    Parameters
-    ----------
-    graph : Graph
-        In meters.
-
-    Returns
-    -------
-    dict of str to ndarray (m,), float64
-        Lengths and widths in tens of meters, or as their logarithm; NaN without evidence.
+    Lengths and widths are in tens of meters, or logarithms; NaN without evidence.
     """
     length_m = graph.lengths()
     chord_m = np.hypot(*(graph.points[graph.offsets[1:] - 1] - graph.points[graph.offsets[:-1]]).T)
     width_m = np.where(np.isfinite(seen.width_m), seen.width_m, np.nan)
-    mean_m, square_m2 = (np.nan_to_num(mean_of_lines(graph, each)) for each in (width_m, width_m**2))
+    mean_m, square_m2 = (np.nan_to_num(mean_of_lines(graph, values)) for values in (width_m, width_m**2))
     dead_ends = np.bincount(graph.owner, seen.is_dead_end, minlength=len(graph.edges))
     return {
         "constant": np.ones(len(length_m)),
@@ -89,25 +81,14 @@ def features(graph: Graph, seen: Seen) -> dict[str, np.ndarray]:
 
 
 def road_probability(graph: Graph, seen: Seen) -> np.ndarray:
-    """Return how likely each line is a road.
-
-    Parameters
-    ----------
-    graph : Graph
-        In meters.
-
-    Returns
-    -------
-    ndarray (m,), float64
-        NaN without evidence.
-    """
-    known = features(graph, seen)
-    score = sum(COEFFICIENTS[name] * known[name] for name in COEFFICIENTS)
+    """Return the probability that each line of a graph in meters is a road: (m,), float64; NaN without evidence."""
+    values = features(graph, seen)
+    score = sum(COEFFICIENTS[name] * values[name] for name in COEFFICIENTS)
     return 1 / (1 + np.exp(-score))
 
 
 def _low_of_lines(graph: Graph, values: np.ndarray) -> np.ndarray:
-    """Return the value that a quarter of each line's vertices are below: (m,), float64; NaN where all are NaN."""
+    """Return the lower quartile of each line's values: (m,), float64; NaN where all are NaN."""
     order = np.lexsort((values, graph.owner))  # NaN last
     counts = np.bincount(graph.owner[~np.isnan(values)], minlength=len(graph.edges))
     return values[order[graph.offsets[:-1] + (_LOWEST * counts).astype(np.int64)]]

@@ -2,7 +2,7 @@
 
 Scope: costs of edges, in meters or seconds. Independent of roads and scores.
 
-Dijkstra's algorithm ("A note on two problems in connexion with graphs", 1959) runs between nodes only; places are added
+Dijkstra's algorithm ("A note on two problems in connexion with graphs", 1959) runs between nodes only. Places are added
 by their costs to both nodes of their edge, which is exact and needs no node for a place.
 """
 
@@ -26,7 +26,7 @@ class PathCosts:
     Parameters
     ----------
     links : csr_array (k, k)
-        The least cost of an edge between two nodes, both ways.
+        The least cost of an edge between two nodes, in both directions.
     edge : ndarray (n,), int64
         The edge of each place; -1 for nowhere.
     along : ndarray (n,), float64
@@ -51,8 +51,9 @@ class PathCosts:
     def to_nodes(self, sources: np.ndarray, limit: float = np.inf) -> np.ndarray:
         """Return the cost from places, (b,), int64, to every node: (b, k), float64; infinite beyond a limit.
 
-        The limit counts from the nodes of the places' edges on.
+        The limit counts from the nodes of the places' edges.
         """
+        # Dijkstra from both nodes of each place's edge, once for each node, then the cheaper of both.
         nodes, position = np.unique(self.ends[sources], return_inverse=True)
         costs = dijkstra(self.links, indices=nodes, limit=limit)
         one, other = position.reshape(-1, 2).T
@@ -60,7 +61,7 @@ class PathCosts:
         return np.minimum(costs[one] + away[:, :1], costs[other] + away[:, 1:])
 
     def between(self, sources: np.ndarray, to_nodes: np.ndarray, first: int = 0) -> np.ndarray:
-        """Return the cost from some places to all places from a number on.
+        """Return the cost from some places to all places from number `first` on: (b, n - first), float64.
 
         Parameters
         ----------
@@ -68,26 +69,22 @@ class PathCosts:
             Numbers of the places.
         to_nodes : ndarray (b, k), float64
             Their costs to every node; see `to_nodes`.
-        first : int
-            The first target.
-
-        Returns
-        -------
-        ndarray (b, n - first), float64
         """
+        # Through either node of the target's edge, in place to save memory.
         ends, away = self.ends[first:], self.away[first:]
         costs = np.take(to_nodes, ends[:, 0], axis=1)
         costs += away[:, 0]
         others = np.take(to_nodes, ends[:, 1], axis=1)
         others += away[:, 1]
         np.minimum(costs, others, out=costs)
+        # On one edge also directly.
         row, target = self._on_one_edge(sources, first)
         direct = np.abs(self.along[sources[row]] - self.along[target])
         costs[row, target - first] = np.minimum(costs[row, target - first], direct)
         return costs
 
     def _on_one_edge(self, sources: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return which of the sources share their edge with which places: pairs of (position, place)."""
+        """Return pairs of (position in the sources, place) that share an edge."""
         edge = self.edge[first:]
         order = np.argsort(edge, kind="stable")
         begin, end = (np.searchsorted(edge[order], self.edge[sources], side) for side in ("left", "right"))
@@ -96,7 +93,7 @@ class PathCosts:
 
 
 def path_costs(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarray) -> PathCosts:
-    """Return what is needed for the shortest paths between places of a graph.
+    """Return the costs for shortest paths between places of a graph.
 
     Parameters
     ----------
@@ -114,25 +111,19 @@ def path_costs(graph: Graph, cost: np.ndarray, edge: np.ndarray, along: np.ndarr
 
 
 def _links(graph: Graph, cost: np.ndarray) -> csr_array:
-    """Return the costs between adjacent nodes as a sparse matrix: the least of parallel edges, none of loops."""
+    """Return the costs between adjacent nodes as a sparse matrix: the least of parallel edges, without loops."""
     is_loop = graph.edges[:, 0] == graph.edges[:, 1]
     pairs, costs = np.sort(graph.edges[~is_loop], axis=1), cost[~is_loop]
     order = np.lexsort((costs, pairs[:, 1], pairs[:, 0]))
     pairs, least = np.unique(pairs[order], axis=0, return_index=True)
     costs = costs[order][least]
     both = np.concatenate([pairs, pairs[:, ::-1]])
-    count = max(len(graph.nodes), 1)  # places that are nowhere need a node, too
+    count = max(len(graph.nodes), 1)  # places that are nowhere need a node too
     return csr_array((np.tile(costs, 2), tuple(both.T)), shape=(count, count))
 
 
 def path_costs_on(roads: RoadGraph, places: Places, by_time: bool) -> PathCosts:
-    """Return what is needed for the shortest paths between places of a road graph.
-
-    Parameters
-    ----------
-    by_time : bool
-        Costs are seconds; else meters.
-    """
+    """Return the costs for shortest paths between places of a road graph, in seconds or else in meters."""
     if not by_time:
         return path_costs(roads.graph, roads.length_m, places.edge, places.along_m)
     on_road = places.edge >= 0

@@ -9,7 +9,7 @@ from training_core.jobs import LEFT, RIGHT, UNKNOWN
 from training_core.networks.dual_carriageways import (
     ParallelLines,
     carriageway_tags,
-    left_share,
+    left_fraction,
     other_carriageway,
     reverse_lines,
     runs_against,
@@ -29,7 +29,7 @@ def side(graph, width_m=9.0, widths=None):
     width = np.full(len(graph.points), width_m) if widths is None else np.repeat(widths, graph.sizes)
     direction = tangents(graph)
     around = ParallelLines(graph.points, direction, width)
-    return left_share(graph, direction, other_carriageway(graph.points, direction, width, around))
+    return left_fraction(graph, direction, other_carriageway(graph.points, direction, width, around))
 
 
 def test_two_lines_alongside_are_carriageways():
