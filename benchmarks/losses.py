@@ -69,7 +69,6 @@ def steps_on_noise(shape: tuple[int, ...]) -> dict[str, Callable[[], object]]:
         "focal": lambda: focal_loss(logits, labels),
         "smp focal + Dice": lambda: FOCAL_WEIGHT * focal(logits, classes) + DICE_WEIGHT * dice(logits, classes),
         "focal + Dice": lambda: road_loss(logits, labels),
-        "focal + Dice + clDice": lambda: road_loss(logits, labels, 0.5),
     }
     return {name: lambda loss=loss: torch.autograd.grad(loss(), logits) for name, loss in losses.items()}
 

@@ -57,7 +57,6 @@ class Case:
     precision: str = "bf16"
     engine: str = "native"
     recompute: str = "auto"
-    centerline_weight: float = 0.0
     core_px: int = 0
     halo_px: int = -1
     gradients: str = ""
@@ -72,7 +71,6 @@ def main() -> None:
     parser.add_argument("--engine", default="native")
     parser.add_argument("--precision", default="bf16")
     parser.add_argument("--recompute", default="auto")
-    parser.add_argument("--centerline", type=float, default=0.0, help="weight of clDice")
     parser.add_argument("--equality", action="store_true", help="compare gradients with the undivided image's")
     parser.add_argument("--core", type=int, default=512, help="core of the tiles for --equality")
     parser.add_argument("--rank", type=int, help="for this script itself")
@@ -85,7 +83,7 @@ def main() -> None:
         make_image(Path(folder), arguments.size, arguments.bands)
         case = Case(
             folder, arguments.size, arguments.bands, 1, arguments.threads, arguments.precision, arguments.engine,
-            arguments.recompute, arguments.centerline,
+            arguments.recompute,
         )  # fmt: skip
         if arguments.equality:
             compare(case, arguments.core)
@@ -192,12 +190,12 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     weights, card = load_weights(str(ROOT / "resources" / "starter" / "roads.safetensors"))
     names = tuple(f"band {number}" for number in range(case.bands))
     architecture = replace(card.architecture, in_channels=case.bands)
-    recipe = StepOptions(batch_norm="frozen", recompute=case.recompute, centerline_weight=case.centerline_weight)
+    recipe = StepOptions(batch_norm="frozen", recompute=case.recompute)
     engine = make_engine(case.engine, case.precision)
     shape = case.size_px, case.size_px
     if group.leads:
         if case.core_px:
-            halo_px = case.halo_px if case.halo_px >= 0 else image_halo_px(architecture, case.centerline_weight)
+            halo_px = case.halo_px if case.halo_px >= 0 else image_halo_px(architecture)
             plan = TilePlan(case.core_px, halo_px, case.recompute == "yes")
         else:
             sharing = {"ranks": case.processes, "processes": case.processes}
@@ -222,9 +220,7 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     )
     group.barrier()
     waited_s, wall_s, processor_s = group.waited_s, time.perf_counter(), time.process_time()
-    loss = add_image_gradients(
-        model, engine, sample, plan, case.centerline_weight, strategy=strategy, tick=report(rank)
-    )
+    loss = add_image_gradients(model, engine, sample, plan, strategy=strategy, tick=report(rank))
     strategy.finish()
     if case.gradients and group.leads:
         np.savez(case.gradients, **{name: each.grad.float().numpy() for name, each in model.named_parameters()})

@@ -124,10 +124,6 @@
         <translation>Batch-Normalisierung</translation>
     </message>
     <message>
-        <source>Center-line loss</source>
-        <translation>Mittelachsen-Loss (clDice)</translation>
-    </message>
-    <message>
         <source>Engine</source>
         <translation>Engine</translation>
     </message>

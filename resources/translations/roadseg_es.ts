@@ -124,10 +124,6 @@
         <translation>Normalización por lotes</translation>
     </message>
     <message>
-        <source>Center-line loss</source>
-        <translation>Pérdida de ejes (clDice)</translation>
-    </message>
-    <message>
         <source>Engine</source>
         <translation>Motor</translation>
     </message>

@@ -124,10 +124,6 @@
         <translation>Normalisation par lots</translation>
     </message>
     <message>
-        <source>Center-line loss</source>
-        <translation>Perte sur les axes (clDice)</translation>
-    </message>
-    <message>
         <source>Engine</source>
         <translation>Moteur</translation>
     </message>

@@ -20,11 +20,11 @@ from torch import Tensor, nn
 
 from ..geodata.rasters import Band
 from ..jobs import StepOptions
+from ..learning.losses import training_loss
 from ..learning.pipeline_plan import require_pipelines
 from ..learning.pipeline_schedules import ONE_F_ONE_B
 from ..learning.pipeline_stages import Stage, as_images, handed_over, parts_of, without_memory
 from ..learning.trainer import Trainer
-from ..learning.training_loss import training_loss
 from ..models.architectures import freeze_stages
 from ..models.engines import FP32, NativeEngine
 from ..segmentation.inference import Predictor
@@ -123,7 +123,7 @@ class PipelineTrainer(Trainer):
     def _loss(self, returned: tuple[Tensor], labels: Tensor) -> Tensor:
         """Return a batch's part of the loss of the step, from the output of the last stage."""
         share = next(self._next_share)
-        loss = training_loss(as_images(returned[0]), labels, self._recipe.centerline_weight) * share
+        loss = training_loss(as_images(returned[0]), labels) * share
         self.record_time("forward")
         return loss
 

@@ -105,15 +105,6 @@ class StepOptions(Job):
         choices=("live", "frozen"),
         advanced=True,
     )
-    centerline_weight: float = option(
-        0.0,
-        "Center-line loss",
-        "Weight of the clDice loss, which compares center-lines, against the pixel loss. Where it was measured, roads "
-        "did not connect better with it.",
-        minimum=0,
-        maximum=1,
-        advanced=True,
-    )
 
 
 @dataclass(frozen=True)

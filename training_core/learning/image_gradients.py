@@ -1,6 +1,6 @@
 """Gradients of a whole image's loss, exact and tile by tile, in memory that depends on the tiles alone.
 
-The loss depends on the pixels through a few sums only (`joint_sums`). A first pass over the tiles adds these up,
+The loss depends on the pixels through a few sums only (`losses.Joint`). A first pass over the tiles adds these up,
 without gradients; a second one computes each tile again, with the gradient of the joint loss, and goes back. A tile has
 the exact halo, so its core has the logits and gradients of the undivided image, as long as batch normalization is
 frozen. Several processes may share the tiles. Sums are added in the order of the tiles, whoever has computed them.
@@ -23,12 +23,9 @@ from ..models.engines import NativeEngine
 from ..models.precise_sums import PreciseSums
 from ..system.allocator import give_free_blocks_back
 from ..system.prefetch import ahead
-from .class_loss import count_classes
-from .cldice_loss import REACH_PX
 from .image_tiles import TilePlan, require_frozen_norm
-from .joint_sums import Joint, Window
+from .losses import Joint, count_classes, training_loss
 from .strategy import SINGLE_PROCESS, SingleProcess
-from .training_loss import training_loss
 from .whole_images import ImageSample
 
 
@@ -37,7 +34,6 @@ def add_image_gradients(
     engine: NativeEngine,
     sample: ImageSample,
     plan: TilePlan,
-    centerline_weight: float = 0.0,
     share: float = 1.0,
     strategy: SingleProcess = SINGLE_PROCESS,
     tick: Callable[[float], None] = lambda _: None,
@@ -50,8 +46,6 @@ def add_image_gradients(
         In training mode, but for batch normalization.
     sample : ImageSample
         The same in all processes, like all other arguments.
-    centerline_weight : float
-        Share of clDice, from 0 to 1; it needs a halo of `image_halo_px`.
     share : float
         Of this image in the loss of the step.
     strategy : SingleProcess
@@ -80,9 +74,9 @@ def add_image_gradients(
 
     def next_loss(joint: Joint) -> Tensor:
         tile, image = next(images)
-        around, labels, counted = _with_context(tile, sample)
-        logits = engine.forward(model, image)[(..., *around)]
-        return share * training_loss(logits, labels, centerline_weight, joint, counted, class_counts)
+        core = slice(tile.top, tile.top + tile.height), slice(tile.left, tile.left + tile.width)
+        labels = torch.from_numpy(sample.labels(*tile.destination))[None]
+        return share * training_loss(engine.forward(model, image)[(..., *core)], labels, joint, class_counts)
 
     sums = _TileSums(len(tiles), strategy)
     with closing(images):
@@ -111,22 +105,6 @@ def _labeled_tiles(sample: ImageSample, plan: TilePlan) -> tuple[list[Tile], Ten
         counts = counts + count_classes(torch.from_numpy(labels))
         labeled += [tile] if (labels != IGNORE).any() else []
     return labeled or tiles[:1], counts
-
-
-def _with_context(tile: Tile, sample: ImageSample) -> tuple[Window, Tensor, Window]:
-    """Return the pixels of a tile on which its loss depends, their labels, and which of those are its core.
-
-    The first are rows and columns of the tile, the last of the labels, (1, height, width), uint8.
-    """
-    left, top, right, bottom = (min(halo, REACH_PX) for halo in (tile.left, tile.top, tile.right, tile.bottom))
-    core = slice(top, top + tile.height), slice(left, left + tile.width)
-    height, width = top + tile.height + bottom, left + tile.width + right
-
-    def around(row: int, column: int) -> Window:
-        return slice(row - top, row - top + height), slice(column - left, column - left + width)
-
-    labels = sample.labels(*around(tile.row, tile.column))
-    return around(tile.top, tile.left), torch.from_numpy(labels)[None], core
 
 
 class _TileSums:

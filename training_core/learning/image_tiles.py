@@ -18,7 +18,6 @@ from ..jobs import StepOptions
 from ..models.architectures import Architecture, build_network
 from ..models.engines import Engine
 from ..segmentation.halo import exact_halo_px
-from .cldice_loss import REACH_PX
 from .training_memory import TRIED_RECOMPUTING, Footprint, exchange_bytes, measure_footprint, most_bytes
 
 # Smaller cores would be all halo: of 256 px with a halo of 544 px, E is 28.
@@ -110,7 +109,7 @@ def plan_tiles(
         There is too little memory; says for what.
     """
     require_frozen_norm(recipe.batch_norm == "frozen")
-    halo_px = image_halo_px(architecture, recipe.centerline_weight)
+    halo_px = image_halo_px(architecture)
     # From the second tile on, there are the gradients of the first.
     measured = dataclasses.replace(recipe, accumulation=max(2, recipe.accumulation))
     sent_bytes, plans, least_bytes = exchange_bytes(architecture, ranks), [], []
@@ -132,10 +131,9 @@ def plan_tiles(
     return best
 
 
-def image_halo_px(architecture: Architecture, centerline_weight: float) -> int:
+def image_halo_px(architecture: Architecture) -> int:
     """Return the narrowest halo, in pixels, with which tiles give exactly the gradients of the undivided image."""
-    halo_px = exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
-    return round_up(halo_px + REACH_PX) if centerline_weight else halo_px
+    return exact_halo_px(build_network(architecture).eval(), architecture.in_channels)
 
 
 def require_frozen_norm(is_frozen: bool) -> None:

@@ -55,9 +55,8 @@ class ImageTrainer(Trainer):
         for sample, labeled in zip(images, labeled_px):
             share = labeled / max(1, sum(labeled_px))
             total += add_image_gradients(
-                self._model, self._engine, sample, self._plan, self._recipe.centerline_weight, share, self.strategy,
-                self._tick,
-            )  # fmt: skip
+                self._model, self._engine, sample, self._plan, share, self.strategy, self._tick
+            )
         self.record_time("backward")
         self.strategy.finish()
         return total

@@ -1,14 +1,18 @@
-"""Road loss: focal and soft Dice loss with closed-form gradients, in one pass over blocks of pixels; clDice added.
+"""Training loss: focal and soft Dice loss of road in closed form, and a class-balanced loss of road classes.
 
-Scope: logits and labels; pixels of IGNORE do not count. Independent of the model. clDice itself is in `cldice_loss`.
+The losses depend on other pixels only through sums. If the pixels are a part of an image, such as a tile, each loss
+passes its own sums to a callable (`Joint`) that returns those of all parts. So a part has the loss of the whole, and
+its gradient with respect to the own logits.
+
+Scope: logits and labels; pixels of IGNORE do not count. Independent of the model and of where other parts are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Optional
 
 import torch
 from torch import Tensor
@@ -16,13 +20,22 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from ..geodata.pixel_codes import IGNORE, ROAD
-from .cldice_loss import centerline_loss
-from .joint_sums import EVERYWHERE, Joint, Window, only_part
+
+# Takes the sums of a part, (sums,), float64, and returns those over all parts. The parts call it together, equally
+# often: each loss calls it once, whatever the part contains.
+Joint = Callable[[Tensor], Tensor]
 
 FOCAL_WEIGHT, DICE_WEIGHT = 0.75, 0.25  # as in CRESI
+# Weight of the class loss: enough to learn classes, too little to cost road accuracy.
+CLASS_WEIGHT = 0.2
 
 # Small enough that the intermediates of a block stay in the cache, large enough to keep several threads busy.
 _BLOCK_PX = 1 << 18
+
+
+def only_part(sums: Tensor) -> Tensor:
+    """Return the sums, (sums,), float64, as they are: there are no other parts."""
+    return sums
 
 
 @dataclass(frozen=True)
@@ -166,8 +179,6 @@ def focal_loss(logits: Tensor, labels: Tensor, alpha: float = 0.5, joint: Joint 
         BACKGROUND, ROAD or IGNORE.
     alpha : float
         Weight of road; that of background is 1 - alpha.
-    joint : Joint
-        Adds up over the parts of a divided batch.
 
     Returns
     -------
@@ -184,8 +195,6 @@ def dice_loss(logits: Tensor, labels: Tensor, joint: Joint = only_part) -> Tenso
     logits : Tensor (...), float32 or float64
     labels : Tensor (...), uint8
         BACKGROUND, ROAD or IGNORE.
-    joint : Joint
-        Adds up over the parts of a divided batch.
 
     Returns
     -------
@@ -194,35 +203,95 @@ def dice_loss(logits: Tensor, labels: Tensor, joint: Joint = only_part) -> Tenso
     return _Sum.apply(logits, labels, [_Dice(logits, 1.0)], joint)
 
 
-def road_loss(
-    logits: Tensor,
-    labels: Tensor,
-    centerline_weight: float = 0.0,
-    joint: Joint = only_part,
-    counted: Window = EVERYWHERE,
-) -> Tensor:
-    """Return the road loss: focal and Dice loss, mixed with clDice.
+def road_loss(logits: Tensor, labels: Tensor, joint: Joint = only_part) -> Tensor:
+    """Return the loss of road: the weighted sum of focal and Dice loss.
 
     Parameters
     ----------
-    logits : Tensor (batch, 1, height, width), float32 or float64
-    labels : Tensor (batch, 1, height, width), uint8
+    logits : Tensor (...), float32 or float64
+    labels : Tensor (...), uint8
         BACKGROUND, ROAD or IGNORE.
-    centerline_weight : float
-        Share of `centerline_loss`, from 0 to 1.
-    joint : Joint
-        Adds up over the parts of a divided batch.
-    counted : Window
-        Which pixels belong to this part; those around them are but context of the center-lines.
 
     Returns
     -------
     Tensor, 0-d, dtype of the logits
     """
-    terms_logits, terms_labels = logits[(..., *counted)], labels[(..., *counted)]
-    terms = [_Focal(terms_logits, 0.5, FOCAL_WEIGHT), _Dice(terms_logits, DICE_WEIGHT)]
-    loss = _Sum.apply(terms_logits, terms_labels, terms, joint)
-    if centerline_weight == 0:
-        return loss
-    centerlines = centerline_loss(logits, labels, joint=joint, counted=counted)
-    return (1 - centerline_weight) * loss + centerline_weight * centerlines
+    return _Sum.apply(logits, labels, [_Focal(logits, 0.5, FOCAL_WEIGHT), _Dice(logits, DICE_WEIGHT)], joint)
+
+
+def without_classes(labels: Tensor) -> Tensor:
+    """Return labels, (...), uint8, in which roads of all classes are ROAD, in the same shape and dtype."""
+    return torch.where(_has_class(labels), labels.new_tensor(ROAD), labels)
+
+
+def count_classes(labels: Tensor) -> Tensor:
+    """Return the number of pixels of each possible class in labels (...), uint8: (254,), int64."""
+    return torch.bincount(labels.flatten(), minlength=IGNORE + 1)[ROAD + 1 : IGNORE]
+
+
+def class_loss(logits: Tensor, labels: Tensor, joint: Joint = only_part, counts: Optional[Tensor] = None) -> Tensor:
+    """Return the class-balanced mean binary cross-entropy over road pixels of known class; 0 if there are none.
+
+    Each class in the batch has the same weight, however many pixels it has: most roads are of few classes.
+
+    Parameters
+    ----------
+    logits : Tensor (batch, classes, height, width), float32
+    labels : Tensor (batch, height, width), uint8
+        As for `training_loss`.
+    counts : Tensor (254,), int64, optional
+        Result of `count_classes` for all parts; without it, `joint` is called for them first.
+
+    Returns
+    -------
+    Tensor, 0-d, float32
+    """
+    if counts is None:
+        counts = joint(count_classes(labels).double()).long()
+    known = _has_class(labels)
+    number = labels[known].long() - ROAD - 1
+    predicted = logits.permute(0, 2, 3, 1)[known]
+    truth = functional.one_hot(number, logits.shape[1]).to(predicted.dtype)
+    loss = functional.binary_cross_entropy_with_logits(predicted, truth, reduction="none").mean(dim=1)
+    return _JointSum.apply((loss / counts[number]).sum(), joint) / (counts > 0).sum().clamp(min=1)
+
+
+def _has_class(labels: Tensor) -> Tensor:
+    return (labels > ROAD) & (labels != IGNORE)
+
+
+class _JointSum(torch.autograd.Function):
+    """The sum over all parts, whose gradient with respect to the own one is 1."""
+
+    @staticmethod
+    def forward(context: Any, own: Tensor, joint: Joint) -> Tensor:
+        return joint(own.double()).to(own.dtype, copy=True)
+
+    @staticmethod
+    def backward(context: Any, outer: Tensor) -> tuple[Tensor, None]:
+        return outer, None
+
+
+def training_loss(
+    logits: Tensor, labels: Tensor, joint: Joint = only_part, class_counts: Optional[Tensor] = None
+) -> Tensor:
+    """Return the loss of a batch, or of the image of which these pixels are a part.
+
+    Parameters
+    ----------
+    logits : Tensor (batch, channels, height, width), float32 or float64
+        Of road, then of each class.
+    labels : Tensor (batch, height, width), uint8
+        BACKGROUND, ROAD or IGNORE, and for road of a known class ROAD + its number.
+    class_counts : Tensor (254,), int64, optional
+        See `class_loss`.
+
+    Returns
+    -------
+    Tensor, 0-d, dtype of the logits
+        The gradient with respect to these logits is that of all parts together.
+    """
+    loss = road_loss(logits[:, :1], without_classes(labels)[:, None], joint)
+    if logits.shape[1] > 1:
+        loss = loss + CLASS_WEIGHT * class_loss(logits[:, 1:], labels, joint, class_counts)
+    return loss

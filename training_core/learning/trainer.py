@@ -22,10 +22,10 @@ from ..models.architectures import freeze_stages, set_training_mode
 from ..models.engines import NativeEngine
 from ..segmentation.inference import Predictor
 from .history import PARTS_OF_A_STEP
+from .losses import training_loss
 from .optimizers import MIN_MOMENTS, MOMENTS, build_optimizer, set_rate
 from .running_statistics import RunningStatistics
 from .strategy import SINGLE_PROCESS, SingleProcess
-from .training_loss import training_loss
 from .weight_averaging import WeightAverage
 
 PARTS = (*PARTS_OF_A_STEP, "validation", "checkpoint")
@@ -151,7 +151,7 @@ class Trainer:
     def _accumulate(self, chips: np.ndarray, labels: np.ndarray, share: float) -> float:
         """Add the gradients of a batch to those of the step; return its part of the loss of the step."""
         logits = self._engine.forward(self._model, torch.from_numpy(chips))
-        loss = training_loss(logits, torch.from_numpy(labels), self._recipe.centerline_weight) * share
+        loss = training_loss(logits, torch.from_numpy(labels)) * share
         if self._statistics:
             self._statistics.record()
         self.record_time("forward")

@@ -20,8 +20,7 @@ from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import OTHER_KMH, RoadClass, find_classes, from_document, to_document
 from training_core.jobs import ExtractRoads, FineTune, LabelOptions, Segment, Vectorize
 from training_core.labels.label_raster import burn_labels
-from training_core.learning.class_loss import class_loss, without_classes
-from training_core.learning.losses import road_loss
+from training_core.learning.losses import class_loss, road_loss, without_classes
 from training_core.models.architectures import Architecture, adapt_head, build_network
 from training_core.models.model_card import ModelCard
 from training_core.models.model_file import load_model, save_model

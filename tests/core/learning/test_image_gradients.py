@@ -59,18 +59,18 @@ def test_in_fp32_many_pixels_round_nothing_away():
     assert largest_error(found, expected) < 1e-5
 
 
-def test_classes_and_center_lines_are_as_exact():
+def test_classes_are_as_exact():
     model, image = small_network(classes=2), sample(200, 150, classes=2)
-    expected = undivided(model, PRECISE, image, 0.3)
-    loss, found = by_tiles(model, PRECISE, image, EXACT, 0.3)
+    expected = undivided(model, PRECISE, image)
+    loss, found = by_tiles(model, PRECISE, image, EXACT)
     assert loss == pytest.approx(expected[0], rel=1e-12)
     assert largest_error(found, expected[1]) < 1e-10
 
 
 def test_an_image_smaller_than_a_tile_passes_once(network):
     engine, image = PreciseEngine([]), sample(50, 70)
-    expected = undivided(network, PRECISE, image, 0.3)
-    loss, found = by_tiles(network, engine, image, EXACT, 0.3)
+    expected = undivided(network, PRECISE, image)
+    loss, found = by_tiles(network, engine, image, EXACT)
     assert loss == pytest.approx(expected[0], rel=1e-12) and largest_error(found, expected[1]) < 1e-10
     assert engine.computed == [64 * 96]
 
@@ -89,9 +89,7 @@ STEP = (200, 60), EXACT.core_px, EXACT.halo_px
 
 
 def test_ranks_share_the_tiles_out_and_have_the_gradients_of_the_undivided_images(network):
-    parts = [
-        undivided(network, PRECISE, partly_labeled(SHAPE, columns, seed), 0.3) for seed, columns in ((0, 200), (1, 60))
-    ]
+    parts = [undivided(network, PRECISE, partly_labeled(SHAPE, columns, seed)) for seed, columns in ((0, 200), (1, 60))]
     expected = {name: sum(each[name] for _, each in parts) / 2 for name in parts[0][1]}
     ranks = run_ranks(step_of_ranks, 2, *STEP, True)
     for loss, found, _ in ranks:

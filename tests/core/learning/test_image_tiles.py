@@ -4,7 +4,7 @@ import pytest
 from training_core.errors import JobError, ResourceError
 from training_core.jobs import StepOptions
 from training_core.learning import image_tiles
-from training_core.learning.image_tiles import TilePlan, image_halo_px, plan_tiles
+from training_core.learning.image_tiles import TilePlan, plan_tiles
 from training_core.learning.training_memory import Footprint, most_bytes
 from training_core.models.architectures import Architecture
 from training_core.models.engines import FP32, NativeEngine
@@ -101,11 +101,6 @@ def test_where_no_tile_fits_the_numbers_are_told(room):
 def test_live_batch_normalization_is_refused():
     with pytest.raises(JobError, match="live batch normalization"):
         plan_tiles(ARCHITECTURE, NativeEngine(FP32), StepOptions(), ((2000, 2000),), print)
-
-
-def test_center_lines_need_a_wider_halo(room):
-    assert image_halo_px(ARCHITECTURE, 0.0) == HALO_PX
-    assert image_halo_px(ARCHITECTURE, 0.3) == HALO_PX + 32
 
 
 def test_a_footprint_tells_how_many_pixels_fit():

@@ -3,15 +3,9 @@ import torch
 from torchvision.ops import sigmoid_focal_loss
 
 from training_core.geodata.pixel_codes import IGNORE
-from training_core.learning.cldice_loss import centerline_loss
 from training_core.learning.losses import DICE_WEIGHT, FOCAL_WEIGHT, dice_loss, focal_loss, road_loss
 
-
-def half_centerline(logits, labels):
-    return road_loss(logits, labels, 0.5)
-
-
-LOSSES = [focal_loss, dice_loss, road_loss, half_centerline]
+LOSSES = [focal_loss, dice_loss, road_loss]
 
 
 def problem(dtype, shape=(2, 1, 6, 6), seed=0, kinds=(0, 1, IGNORE)):
@@ -68,16 +62,10 @@ def test_dice_loss_by_hand():
 def test_the_road_loss_is_the_weighted_sum():
     assert FOCAL_WEIGHT + DICE_WEIGHT == 1
     logits, labels = problem(torch.float32)
-    area = 0.75 * focal_loss(logits, labels) + 0.25 * dice_loss(logits, labels)
-    expected = {
-        0.0: area,
-        0.3: 0.7 * area + 0.3 * centerline_loss(logits, labels),
-        1.0: centerline_loss(logits, labels),
-    }
-    for weight, reference in expected.items():
-        loss = road_loss(logits, labels, weight)
-        torch.testing.assert_close(loss, reference)
-        torch.testing.assert_close(gradient_of(loss, logits), gradient_of(reference, logits))
+    reference = 0.75 * focal_loss(logits, labels) + 0.25 * dice_loss(logits, labels)
+    loss = road_loss(logits, labels)
+    torch.testing.assert_close(loss, reference)
+    torch.testing.assert_close(gradient_of(loss, logits), gradient_of(reference, logits))
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -10,7 +10,7 @@ from training_core.distributed.data_parallel import DataParallel
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.learning.image_gradients import add_image_gradients
 from training_core.learning.image_tiles import TilePlan
-from training_core.learning.training_loss import training_loss
+from training_core.learning.losses import training_loss
 from training_core.learning.whole_images import ImageSample
 from training_core.models.engines import make_engine
 
@@ -57,7 +57,7 @@ def gradients(model):
     return {name: weights.grad.clone() for name, weights in model.named_parameters() if weights.grad is not None}
 
 
-def undivided(model, engine, sample, centerline_weight=0.0):
+def undivided(model, engine, sample):
     """Return loss and gradients of an image that passes the model as a whole, padded to a multiple of 32."""
     height, width = sample.shape
     images = np.zeros((1, 4, -(-height // 32) * 32, -(-width // 32) * 32), np.float32)
@@ -66,15 +66,15 @@ def undivided(model, engine, sample, centerline_weight=0.0):
     labels = torch.from_numpy(sample.labels(slice(None), slice(None)))[None]
     model.zero_grad()
     logits = engine.forward(model, torch.from_numpy(images))[..., :height, :width]
-    loss = training_loss(logits, labels, centerline_weight)
+    loss = training_loss(logits, labels)
     loss.backward()
     return loss.item(), gradients(model)
 
 
-def by_tiles(model, engine, sample, plan, centerline_weight=0.0, **others):
+def by_tiles(model, engine, sample, plan, **others):
     """Return loss and gradients of an image, tile by tile."""
     model.zero_grad()
-    loss = add_image_gradients(model, engine, sample, plan, centerline_weight, **others)
+    loss = add_image_gradients(model, engine, sample, plan, **others)
     return loss, gradients(model)
 
 
@@ -88,7 +88,7 @@ def step_of_ranks(group, labeled_columns, core_px, halo_px, is_double):
     passed, loss = [], 0.0
     for seed, columns in enumerate(labeled_columns):
         image = partly_labeled((120, 200), columns, seed)
-        loss += add_image_gradients(model, engine, image, TilePlan(core_px, halo_px), 0.3, 0.5, strategy, passed.append)
+        loss += add_image_gradients(model, engine, image, TilePlan(core_px, halo_px), 0.5, strategy, passed.append)
     strategy.finish()
     return loss, gradients(model), len(passed)
 
