@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 from typing import Any, Optional, Union
 
-from ...training_core.jobs.untrusted_json import parse
+from ...training_core.jobs.json_fields import parse
 
 LENGTH_BYTES = 8
 # The header of a model of some hundred tensors takes some 50 kB.

@@ -5,16 +5,16 @@ Scope: attribute tables, speed bins, default speeds. Independent of pixels and m
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated
 
 import geopandas
 import numpy as np
 import pandas
 
 from ..errors import LabelError
+from ..jobs.json_fields import MAX_TEXT, Limits, read
 
 # The tag of a class raster that holds the classes' names and speeds, as JSON.
 CLASSES_TAG = "ROADSEG_CLASSES"
@@ -36,8 +36,8 @@ SLOWEST_KMH, FASTEST_KMH = 1.0, 10_000.0
 class RoadClass:
     """A road class and the usual speed on its roads."""
 
-    name: str
-    speed_kmh: float
+    name: Annotated[str, Limits(1, MAX_TEXT)]
+    speed_kmh: Annotated[float, Limits(SLOWEST_KMH, FASTEST_KMH)]
 
 
 def find_classes(
@@ -118,15 +118,12 @@ def to_document(classes: Sequence[RoadClass]) -> list[dict[str, object]]:
     return [asdict(road_class) for road_class in classes]
 
 
-def from_document(document: list[dict[str, Any]]) -> tuple[RoadClass, ...]:
+def from_document(document: object) -> tuple[RoadClass, ...]:
     """Return the classes that `to_document` described.
 
     Raises
     ------
-    KeyError, TypeError, ValueError
+    ValueError
         The document holds something else.
     """
-    classes = tuple(RoadClass(str(each["name"]), float(each["speed_kmh"])) for each in document)
-    if not all(each.name and math.isfinite(each.speed_kmh) and each.speed_kmh > 0 for each in classes):
-        raise ValueError("a class without name or speed")
-    return classes
+    return read(tuple[RoadClass, ...], document, "the classes")

@@ -5,7 +5,6 @@ Scope: what a file's numbers mean, and nodata. Independent of lines and maps. No
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Optional
@@ -16,6 +15,7 @@ from rasterio.io import DatasetReader
 from rasterio.windows import Window
 
 from ..errors import ImageryError
+from ..jobs.json_fields import parse
 from .grid import Grid, grid_of
 from .pixel_codes import CERTAIN, NO_DATA, reaches
 from .road_classes import CLASSES_TAG, RoadClass, from_document
@@ -310,8 +310,8 @@ def class_band(dataset: DatasetReader, grid: Grid, of: str) -> ClassRaster:
 
 def _tagged_classes(dataset: DatasetReader) -> tuple[RoadClass, ...]:
     try:
-        classes = from_document(json.loads(dataset.tags()[CLASSES_TAG]))
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        classes = from_document(parse(dataset.tags()[CLASSES_TAG]))
+    except (KeyError, ValueError) as error:
         raise ImageryError(
             f"{dataset.name} has no names and speeds of road classes (in its tag {CLASSES_TAG}).", _CLASSES_REMEDY
         ) from error

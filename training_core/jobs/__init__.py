@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..errors import JobError, shown
 from .exchange import ExportModel, MergeModels, Quantize
+from .json_fields import parse
 from .learning import Evaluate, FineTune, MakeScene, SuggestLabels
 from .live import Live
 from .mapping import CleanNetwork, ExtractRoads, Segment, Vectorize
@@ -62,7 +63,6 @@ from .shared import (
     ThreadOptions,
 )
 from .starter import has_starter, model_path, with_model_paths
-from .untrusted_json import parse
 
 __all__ = [
     "ALL",

@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from ..errors import JobError, shown
 from ..events import Reporter
 from ..jobs import FineTune, RecipeOptions
-from ..jobs.untrusted_json import parse
+from ..jobs.json_fields import parse
 from ..labels.labeled_images import LabeledImage
 from ..models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded, make_engine
 from ..models.model_file import read_safetensors

@@ -5,9 +5,8 @@ Scope: what a line may say, and its checks. Independent of what a command does.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Annotated, Any, Literal, Optional, Union
 
 import numpy as np
 import shapely
@@ -18,15 +17,18 @@ from ..errors import shown
 from ..events import Reporter
 from ..geodata.grid import MAX_COORDINATE
 from ..geodata.shapes import TooManyCrossings, check_crossings
-from ..jobs import parse
+from ..jobs.json_fields import PATH, Limits, parse, read
 from ..jobs.option import LONGEST_TEXT
 from ..labels.labeled_images import WIDEST_ROAD_M
 from ..system.input_lines import LONGEST_LINE_BYTES, TOO_LONG
 
 ROADS, AOI, NO_ROAD = "roads", "aoi", "no_road"
 LAYERS = (ROADS, AOI, NO_ROAD)
-PROBABILITY, UNCERTAINTY = "probability", "uncertainty"
+PROBABILITY: Literal["probability"] = "probability"
+UNCERTAINTY: Literal["uncertainty"] = "uncertainty"
 MAX_CHANGES, LONGEST_ID, MAX_SEQUENCE = 100_000, 200, 2**53
+_Sequence = Annotated[int, Limits(0, MAX_SEQUENCE)]
+_Coordinate = Annotated[float, Limits(-MAX_COORDINATE, MAX_COORDINATE)]
 _LINES, _POLYGONS = ("LineString", "MultiLineString"), ("Polygon", "MultiPolygon")
 _TYPES = {ROADS: (*_LINES, *_POLYGONS), AOI: _POLYGONS, NO_ROAD: _POLYGONS}
 
@@ -74,26 +76,26 @@ class ChangeLabels:
 class ChangeView:
     """What is in view: left, bottom, right and top in the CRS of the image, and what is to be shown of it."""
 
-    extent: tuple[float, float, float, float]
-    show: str = PROBABILITY
+    extent: tuple[_Coordinate, _Coordinate, _Coordinate, _Coordinate]
+    show: Literal["probability", "uncertainty"] = PROBABILITY
 
 
 @dataclass(frozen=True)
 class Correct:
     """A click at a place that is to be corrected."""
 
-    sequence: int
-    x: float
-    y: float
+    sequence: _Sequence
+    x: _Coordinate
+    y: _Coordinate
 
 
 @dataclass(frozen=True)
 class Keep:
     """Write the model as it is, and a report and what it has learned from if paths are given."""
 
-    model: str
-    report: str = ""
-    labels: str = ""
+    model: Annotated[str, PATH, Limits(1, LONGEST_TEXT)]
+    report: Annotated[str, PATH, Limits(0, LONGEST_TEXT)] = ""
+    labels: Annotated[str, PATH, Limits(0, LONGEST_TEXT)] = ""
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,25 @@ class Pause:
 @dataclass(frozen=True)
 class Stop:
     """End the session."""
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """The command of changed labels as it is read: each change is checked by itself, so that one alone is refused."""
+
+    sequence: _Sequence
+    changes: Annotated[list[Any], Limits(0, MAX_CHANGES)]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A change as it is read, with its geometry as WKT."""
+
+    layer: Literal["roads", "aoi", "no_road"]
+    id: Annotated[str, Limits(1, LONGEST_ID)]
+    geometry: Optional[Annotated[str, Limits()]]
+    width_m: Optional[_Coordinate] = None
+    sure: Optional[bool] = None
 
 
 Command = Union[ChangeLabels, ChangeView, Correct, Keep, Learn, Pause, Stop]
@@ -139,51 +160,39 @@ def parse_command(line: bytes) -> Command:
         raise ValueError(f"it is longer than {LONGEST_LINE_BYTES >> 20} MiB")
     document = parse(line.decode("utf-8"))  # UnicodeDecodeError is a ValueError
     if not isinstance(document, dict):
-        raise ValueError("it is no object")
-    members = dict(document)
-    name = members.pop("command", None)
-    if not isinstance(name, str) or name not in _PARSERS:
+        raise ValueError("it is not an object")
+    name = document.pop("command", None)
+    if not isinstance(name, str) or name not in _COMMANDS:
         raise ValueError(f"there is no command {shown(name)}")
-    return _PARSERS[name](members)
+    command: Any = read(_COMMANDS[name], document, "", is_exact=True)
+    if isinstance(command, _Labels):
+        return _labels(command)
+    if isinstance(command, ChangeView):
+        left, bottom, right, top = command.extent
+        if not (left < right and bottom < top):
+            raise ValueError(f"the extent {shown(command.extent)} is empty")
+    return command
 
 
-def _labels(members: dict[str, Any]) -> ChangeLabels:
-    _require_members(members, ("sequence", "changes"))
-    entries = members["changes"]
-    if not isinstance(entries, list) or len(entries) > MAX_CHANGES:
-        raise ValueError(f"changes must be a list of at most {MAX_CHANGES:,}")
+def _labels(command: _Labels) -> ChangeLabels:
     changes, refused = [], []
-    for entry in entries:
+    for entry in command.changes:
         try:
-            changes.append(_change(entry))
+            changes.append(_change(read(_Entry, entry, "a change", is_exact=True)))
         except ValueError as error:
             refused.append(str(error).rstrip("."))
-    return ChangeLabels(_sequence(members), tuple(changes), tuple(refused))
+    return ChangeLabels(command.sequence, tuple(changes), tuple(refused))
 
 
-def _change(entry: Any) -> Change:
-    if not isinstance(entry, dict):
-        raise ValueError("a change is no object")
-    _require_members(entry, ("layer", "id", "geometry"), ("width_m", "sure"))
-    layer, id_, text = entry["layer"], entry["id"], entry["geometry"]
-    if layer not in LAYERS:
-        raise ValueError(f"there is no layer {shown(layer)}")
-    if not isinstance(id_, str) or not 0 < len(id_) <= LONGEST_ID:
-        raise ValueError(f"the id {shown(id_)} is no text of at most {LONGEST_ID} characters")
-    width_m, sure = entry.get("width_m"), entry.get("sure")
-    if sure is not None and not isinstance(sure, bool):
-        raise ValueError(f"sure is {shown(sure)}, not true, false or null")
-    if width_m is not None:
-        width_m = _number(width_m, "width_m")
-        if width_m > WIDEST_ROAD_M:
-            raise ValueError(f"a road is {width_m:g} m wide; at most {WIDEST_ROAD_M:g} m can be used")
-    geometry = None if text is None else _geometry(text, layer)
-    return Change(layer, id_, geometry, width_m if width_m and width_m > 0 else None, sure is not False)
+def _change(entry: _Entry) -> Change:
+    width_m = entry.width_m if entry.width_m and entry.width_m > 0 else None
+    if width_m and width_m > WIDEST_ROAD_M:
+        raise ValueError(f"a road is {width_m:g} m wide; at most {WIDEST_ROAD_M:g} m can be used")
+    geometry = None if entry.geometry is None else _geometry(entry.geometry, entry.layer)
+    return Change(entry.layer, entry.id, geometry, width_m, entry.sure is not False)
 
 
-def _geometry(text: Any, layer: str) -> BaseGeometry:
-    if not isinstance(text, str):
-        raise ValueError(f"a geometry is {shown(text)}, not a text or null")
+def _geometry(text: str, layer: str) -> BaseGeometry:
     try:
         with np.errstate(invalid="ignore"):  # of NaN, which is refused below
             shape = shapely.force_2d(shapely.from_wkt(text))
@@ -201,61 +210,12 @@ def _geometry(text: Any, layer: str) -> BaseGeometry:
     return shape
 
 
-def _view(members: dict[str, Any]) -> ChangeView:
-    _require_members(members, ("extent",), ("show",))
-    extent, show = members["extent"], members.get("show", PROBABILITY)
-    if not isinstance(extent, list) or len(extent) != 4:
-        raise ValueError(f"the extent is {shown(extent)}, not four numbers")
-    left, bottom, right, top = (_number(value, "extent") for value in extent)
-    if not (left < right and bottom < top):
-        raise ValueError(f"the extent {shown(extent)} is empty")
-    if show not in (PROBABILITY, UNCERTAINTY):
-        raise ValueError(f"show is {shown(show)}, not {PROBABILITY} or {UNCERTAINTY}")
-    return ChangeView((left, bottom, right, top), show)
-
-
-def _correct(members: dict[str, Any]) -> Correct:
-    _require_members(members, ("sequence", "x", "y"))
-    return Correct(_sequence(members), _number(members["x"], "x"), _number(members["y"], "y"))
-
-
-def _keep(members: dict[str, Any]) -> Keep:
-    _require_members(members, ("model",), ("report", "labels"))
-    model, report, labels = members["model"], members.get("report", ""), members.get("labels", "")
-    for path in (model, report, labels):
-        if not isinstance(path, str) or "\0" in path or len(path) > LONGEST_TEXT:
-            raise ValueError(f"{shown(path)} is no path")
-    if not model:
-        raise ValueError("the path of the model is empty")
-    return Keep(model, report, labels)
-
-
-def _require_members(members: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
-    missing, unknown = set(required) - set(members), set(members) - set(required) - set(optional)
-    if missing or unknown:
-        what = f"{shown(min(missing))} is missing" if missing else f"{shown(min(unknown))} is unknown"
-        raise ValueError(f"its member {what}")
-
-
-def _sequence(members: dict[str, Any]) -> int:
-    sequence = members["sequence"]
-    if type(sequence) is not int or not 0 <= sequence <= MAX_SEQUENCE:
-        raise ValueError(f"sequence is {shown(sequence)}, not a whole number from 0 on")
-    return sequence
-
-
-def _number(value: Any, name: str) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value) or abs(value) > MAX_COORDINATE:
-        raise ValueError(f"{name} has {shown(value)}, which is no number on Earth")
-    return float(value)
-
-
-_PARSERS = {
-    "labels": _labels,
-    "view": _view,
-    "correct": _correct,
-    "keep": _keep,
-    "learn": lambda members: _require_members(members, ()) or Learn(),
-    "pause": lambda members: _require_members(members, ()) or Pause(),
-    "stop": lambda members: _require_members(members, ()) or Stop(),
+_COMMANDS: dict[str, type] = {
+    "labels": _Labels,
+    "view": ChangeView,
+    "correct": Correct,
+    "keep": Keep,
+    "learn": Learn,
+    "pause": Pause,
+    "stop": Stop,
 }

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Optional
+from typing import Annotated, Any, Optional
 
 import numpy as np
 import shapely
@@ -26,7 +25,7 @@ from safetensors.torch import save_file
 from ..errors import JobError
 from ..events import Reporter
 from ..geodata.grid import Grid
-from ..jobs import parse
+from ..jobs.json_fields import Limits, parse, parse_file, read
 from ..models.model_file import read_safetensors
 from ..system.input_lines import LONGEST_LINE_BYTES
 from ..system.outputs import replaced
@@ -69,6 +68,30 @@ class Saved:
     scores: list[tuple[int, float, float]] = field(default_factory=list)
     state: dict[str, torch.Tensor] = field(default_factory=dict)
     spared: dict[Block, np.ndarray] = field(default_factory=dict)
+
+
+_Count = Annotated[int, Limits(0, MAX_STEPS)]
+_Seconds = Annotated[float, Limits(0)]
+
+
+@dataclass(frozen=True)
+class _Header:
+    """What a checkpoint says of itself.
+
+    Parameters
+    ----------
+    scores : list of (int, float, float)
+        See `Saved`.
+    same : list of str
+        Names of the tensors that are the base model's, and not in the file.
+    """
+
+    format: str
+    base_sha256: str
+    step: _Count
+    trained_s: _Seconds
+    scores: list[tuple[_Count, _Seconds, Annotated[float, Limits(0, 1)]]]
+    same: list[str]
 
 
 class SessionFolder:
@@ -137,7 +160,7 @@ class SessionFolder:
         file = self.path / SESSION
         if file.exists():
             try:
-                found = parse(_read_text(file))
+                found = parse_file(file, _MAX_SESSION_BYTES)
                 is_same = all(found.get(name) == value for name, value in identity.items())
             except (ValueError, AttributeError):
                 is_same = False
@@ -184,22 +207,17 @@ class SessionFolder:
         try:
             self._check_checkpoint(file)
             tensors, metadata = read_safetensors(file)
-            document = parse(metadata[_HEADER_KEY])
-            if document["format"] != FORMAT or document["base_sha256"] != self._base_sha256:
+            header = read(_Header, parse(metadata[_HEADER_KEY]), "its header")
+            if header.format != FORMAT or header.base_sha256 != self._base_sha256:
                 raise ValueError("it is of another base model")
             if not all(bool(torch.isfinite(each).all()) for each in tensors.values() if each.is_floating_point()):
-                raise ValueError("it holds values that are no numbers")
-            scores = [(int(step), float(s), float(f1)) for step, s, f1 in document["scores"]]
-            step, trained_s = document["step"], float(document["trained_s"])
-            if type(step) is not int or not 0 <= step < MAX_STEPS or not 0 <= trained_s < math.inf:
-                raise ValueError("its numbers make no sense")
-            own = {name: each for name, each in tensors.items() if not name.startswith(_SPARED)}
-            return Saved(step, trained_s, scores, completed(own, document["same"], self._weights), _unpacked(tensors))
-        except (
-            SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, OverflowError,
-        ) as error:  # fmt: skip
+                raise ValueError("it holds values that are not finite")
+            changed = {name: tensor for name, tensor in tensors.items() if not name.startswith(_SPARED)}
+            state = completed(changed, header.same, self._weights)
+            return Saved(header.step, header.trained_s, header.scores, state, _unpacked(tensors))
+        except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
             self._reporter.warning(
-                f"The checkpoint {file} cannot be used ({error}); learning begins anew from what is drawn."
+                f"The checkpoint {file} cannot be used ({error}); learning starts again from what is drawn."
             )
             return None
 
@@ -331,12 +349,6 @@ def _check_size(line: bytes, left: int) -> None:
         raise ValueError(f"a line of it is longer than {LONGEST_LINE_BYTES >> 20} MiB")
     if left < 0:
         raise ValueError(f"they are more than the {MAX_LABELS_BYTES >> 20} MiB that a session can take up again")
-
-
-def _read_text(path: Path) -> str:
-    if not path.is_file() or path.stat().st_size > _MAX_SESSION_BYTES:
-        raise ValueError(f"{path.name} is no file of a session")
-    return path.read_text(encoding="utf-8")
 
 
 def _write_text(path: Path, text: str) -> None:

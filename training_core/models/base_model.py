@@ -119,7 +119,7 @@ def _read(path: str) -> Weights:
     try:
         weights, _ = read_safetensors(Path(path))
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
-        raise ModelFileError(f"{path} is damaged or no model file.", "Copy it anew or choose another.") from error
+        raise ModelFileError(f"{path} is damaged or no model file.", "Copy it again or choose another.") from error
     check_numbers(weights, path)
     return {name: each.float() if each.is_floating_point() else each for name, each in weights.items()}
 

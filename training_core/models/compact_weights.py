@@ -65,7 +65,7 @@ def expand(stored: dict[str, torch.Tensor], path: str = "the model file") -> dic
     scales = {name for name in stored if name.endswith(_SCALE)}
     packed = {name for name, tensor in stored.items() if tensor.dtype == torch.int8}
     if scales != {name + _SCALE for name in packed}:
-        raise ModelFileError(f"The weights in {path} and their scales do not match.", "Copy it anew.")
+        raise ModelFileError(f"The weights in {path} and their scales do not match.", "Copy it again.")
     return {
         name: _expanded(tensor, stored[name + _SCALE], path) if name in packed else tensor
         for name, tensor in stored.items()
@@ -80,5 +80,5 @@ def _is_convolution(tensor: torch.Tensor) -> bool:
 def _expanded(steps: torch.Tensor, scale: torch.Tensor, path: str) -> torch.Tensor:
     fits = steps.dim() == 4 and scale.dtype == torch.float32 and scale.shape == steps.shape[:1]
     if not (fits and bool(torch.isfinite(scale).all()) and bool((scale >= 0).all())):
-        raise ModelFileError(f"The weights in {path} have invalid scales.", "Copy it anew.")
+        raise ModelFileError(f"The weights in {path} have invalid scales.", "Copy it again.")
     return steps.float() * scale[:, None, None, None]

@@ -6,16 +6,15 @@ Scope: the document in a model file's header and its checks. Independent of weig
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 from ..errors import ModelFileError, shown
 from ..geodata.model_input import MODEL, SCALINGS, ModelInput
 from ..geodata.rasters import MAX_VALUE, MIN_STD, Band
-from ..geodata.road_classes import FASTEST_KMH, MAX_CLASSES, SLOWEST_KMH, RoadClass, to_document
+from ..geodata.road_classes import MAX_CLASSES, RoadClass, to_document
 from ..geodata.tiling import STRIDE_PX
-from ..jobs.untrusted_json import parse
-from .architectures import MAX_BANDS, Architecture
-from .card_fields import Fields
+from ..jobs.json_fields import EXACT, Key, Limits, parse, read
+from .architectures import Architecture
 
 FORMAT = "roadseg-model-1"
 MAX_HALO_PX = 4096
@@ -143,115 +142,99 @@ class ModelCard:
         }
 
 
+@dataclass(frozen=True)
+class _Input:
+    """Bands of a model, how each is normalized, and the shape of a batch."""
+
+    bands: tuple[str, ...]
+    value_scaling: tuple[_Scaling, ...]
+    input: _Shape
+
+
+@dataclass(frozen=True)
+class _Scaling:
+    mean: Annotated[float, Limits(-MAX_VALUE, MAX_VALUE)]
+    stddev: Annotated[float, Limits(MIN_STD, MAX_VALUE)]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    shape: tuple[Any, Any, Any, Annotated[int, Limits(1, _MAX_CHIP_PX)]]
+
+
+@dataclass(frozen=True)
+class _Document:
+    """The members of a card's document that RoadSeg reads."""
+
+    inputs: Annotated[tuple[_Input], Key("mlm:input")]
+    architecture: Annotated[Architecture, Key("roadseg:architecture"), EXACT]
+    resolution_m: Annotated[float, Key("roadseg:resolution_m"), Limits(_FINEST_M, _COARSEST_M)]
+    threshold: Annotated[float, Key("roadseg:threshold"), Limits(0, 1)]
+    training: Annotated[dict[str, Any], Key("roadseg:training")]
+    metrics: Annotated[dict[str, Any], Key("roadseg:metrics")]
+    versions: Annotated[dict[str, Any], Key("roadseg:versions")]
+    classes: Annotated[tuple[RoadClass, ...], Key("roadseg:classes"), Limits(0, MAX_CLASSES)] = ()
+    quantization: Annotated[dict[str, Any], Key("roadseg:quantization")] = field(default_factory=dict)
+    scaling: Annotated[str, Key("roadseg:scaling")] = MODEL
+    halo_px: Annotated[int, Key("roadseg:halo_px"), Limits(0, MAX_HALO_PX)] = 0
+    license: str = ""
+
+
 def card_from_text(text: str, path: str) -> tuple[ModelCard, dict[str, Any]]:
-    """Return the card in the JSON text of a model file's header, checked; see `ModelCard.to_document`.
+    """Return the card in the JSON text of a model file's header, checked, and the document that it was read from.
 
     Parameters
     ----------
     path : str
         The file, for messages.
 
-    Returns
-    -------
-    card : ModelCard
-    document : dict
-        What it was read from.
-
     Raises
     ------
     ModelFileError
-        It is no JSON, of another format, or a part of it is missing or has an invalid value.
+        The text is not JSON, has another format, or a part of it is missing or has an invalid value.
     """
     try:
         document = parse(text)
-        fields = Fields(document, "the document")
-        if document.get("format") == FORMAT:
-            return _card(fields), document
+        if isinstance(document, dict) and document.get("format") != FORMAT:
+            raise ModelFileError(
+                f"The format of the model {path} is {shown(document.get('format'))}, not {FORMAT!r}.",
+                "Choose a model made by this version of RoadSeg.",
+            )
+        return _card(read(_Document, document, "the document")), document
     except ValueError as error:
         raise ModelFileError(
-            f"The description in {path} is damaged: {str(error).rstrip('.')}.", "Copy it anew or train it again."
+            f"The description in {path} is damaged: {str(error).rstrip('.')}.", "Copy it again or train it again."
         ) from error
-    raise ModelFileError(
-        f"The format of the model {path} is {shown(document.get('format'))}, not {FORMAT!r}.",
-        "Choose a model made by this version of RoadSeg.",
-    )
 
 
-def _card(fields: Fields) -> ModelCard:
-    """Return the card in a document; raise ValueError where a part of it is invalid."""
-    architecture = _architecture(fields.inner("roadseg:architecture"))
-    classes = _classes(fields)
-    image = _only(fields, "mlm:input")
-    bands = _bands(image)
-    shape = image.inner("input").items("shape")
-    if len(shape) != 4 or type(shape[3]) is not int or not 1 <= shape[3] <= _MAX_CHIP_PX:
-        raise ValueError(f"the input's shape is {shown(shape)}")
-    if (len(bands), 1 + len(classes)) != (architecture.in_channels, architecture.classes):
-        raise ValueError(
-            f"it names {len(bands)} bands and {1 + len(classes)} classes, and its architecture has "
-            f"{architecture.in_channels} and {architecture.classes}"
-        )
-    scaling, halo_px = fields.text("roadseg:scaling", MODEL), fields.whole("roadseg:halo_px", 0, MAX_HALO_PX, 0)
-    if scaling not in SCALINGS or halo_px % STRIDE_PX:
-        raise ValueError(f"its scaling is {shown(scaling)} and its halo {halo_px} px")
-    return ModelCard(
-        architecture=architecture,
-        bands=bands,
-        resolution_m=fields.number("roadseg:resolution_m", _FINEST_M, _COARSEST_M),
-        threshold=fields.number("roadseg:threshold", 0, 1),
-        chip_px=shape[3],
-        halo_px=halo_px,
-        training=fields.inner("roadseg:training").plain(),
-        metrics=fields.inner("roadseg:metrics").plain(),
-        versions=fields.inner("roadseg:versions").plain(),
-        classes=classes,
-        quantization=fields.inner("roadseg:quantization", {}).plain(),
-        scaling=scaling,
-        license=fields.text("license", ""),
-    )
-
-
-def _architecture(fields: Fields) -> Architecture:
-    architecture = Architecture(
-        fields.text("name"),
-        fields.text("encoder"),
-        fields.whole("in_channels", 1, MAX_BANDS),
-        fields.whole("classes", 1, 1 + MAX_CLASSES),
-    )
-    if fields.plain().keys() != asdict(architecture).keys():
-        raise ValueError("its architecture has other members than RoadSeg knows")
+def _card(document: _Document) -> ModelCard:
+    """Return the card in a document; raise ValueError where parts of it do not fit together."""
+    architecture, classes, (image,) = document.architecture, document.classes, document.inputs
     try:
         architecture.validate()
     except ModelFileError as error:
         raise ValueError(error.message) from error
-    return architecture
-
-
-def _bands(image: Fields) -> tuple[Band, ...]:
-    names, scalings = image.texts("bands"), image.items("value_scaling")
-    if len(names) != len(scalings):
-        raise ValueError(f"it has {len(names)} bands and {len(scalings)} scalings")
-    bands = []
-    for name, value in zip(names, scalings):
-        scaling = Fields(value, f"the scaling of {name}")
-        mean = scaling.number("mean", -MAX_VALUE, MAX_VALUE)
-        bands.append(Band(name, mean, scaling.number("stddev", MIN_STD, MAX_VALUE)))
-    return tuple(bands)
-
-
-def _classes(fields: Fields) -> tuple[RoadClass, ...]:
-    entries = [Fields(value, "a class") for value in fields.items("roadseg:classes", [])]
-    classes = tuple(
-        RoadClass(each.text("name"), each.number("speed_kmh", SLOWEST_KMH, FASTEST_KMH)) for each in entries
+    if len(image.bands) != len(image.value_scaling):
+        raise ValueError(f"it has {len(image.bands)} bands and {len(image.value_scaling)} scalings")
+    if (len(image.bands), 1 + len(classes)) != (architecture.in_channels, architecture.classes):
+        raise ValueError(
+            f"it names {len(image.bands)} bands and {1 + len(classes)} classes, and its architecture has "
+            f"{architecture.in_channels} and {architecture.classes}"
+        )
+    if document.scaling not in SCALINGS or document.halo_px % STRIDE_PX:
+        raise ValueError(f"its scaling is {shown(document.scaling)} and its halo {document.halo_px} px")
+    return ModelCard(
+        architecture=architecture,
+        bands=tuple(Band(name, each.mean, each.stddev) for name, each in zip(image.bands, image.value_scaling)),
+        resolution_m=document.resolution_m,
+        threshold=document.threshold,
+        chip_px=image.input.shape[-1],
+        halo_px=document.halo_px,
+        training=document.training,
+        metrics=document.metrics,
+        versions=document.versions,
+        classes=classes,
+        quantization=document.quantization,
+        scaling=document.scaling,
+        license=document.license,
     )
-    if not all(each.name for each in classes):
-        raise ValueError("a class has no name")
-    return classes
-
-
-def _only(fields: Fields, key: str) -> Fields:
-    """Return the members of the one object in a list."""
-    values = fields.items(key)
-    if len(values) != 1:
-        raise ValueError(f"{key} has {len(values)} items instead of one")
-    return Fields(values[0], key)

@@ -18,6 +18,7 @@ from safetensors.torch import load, save
 from torch import nn
 
 from ..errors import ModelFileError, shown
+from ..jobs.json_fields import parse
 from .architectures import build_uninitialized
 from .compact_weights import STORAGE, compact, expand
 from .model_card import ModelCard, card_from_text
@@ -107,7 +108,7 @@ def load_into(model: nn.Module, weights: dict[str, torch.Tensor], path: str) -> 
 
 
 def _mismatched(path: str, what: str) -> ModelFileError:
-    return ModelFileError(f"The weights in {path} do not match their architecture: {what}.", "Copy it anew.")
+    return ModelFileError(f"The weights in {path} do not match their architecture: {what}.", "Copy it again.")
 
 
 def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
@@ -129,7 +130,7 @@ def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
         weights, metadata = read_safetensors(Path(path))
         card, document = card_from_text(metadata[_HEADER_KEY], path)
     except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
-        raise ModelFileError(f"{path} is damaged or no model file.", "Copy it anew or choose another.") from error
+        raise ModelFileError(f"{path} is damaged or no model file.", "Copy it again or choose another.") from error
     except KeyError as error:
         raise ModelFileError(
             f"{path} is a safetensors file, but no RoadSeg model.", "Choose a model made by Fine-tune a model."
@@ -157,8 +158,8 @@ def is_made_elsewhere(path: str) -> bool:
     try:
         with Path(path).open("rb") as file:
             header_bytes = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(header_bytes)) if header_bytes <= MAX_HEADER_BYTES else None
-    except (OSError, ValueError, RecursionError):
+            header = parse(file.read(header_bytes).decode("utf-8")) if header_bytes <= MAX_HEADER_BYTES else None
+    except (OSError, ValueError):
         return False
     metadata = header.get("__metadata__", {}) if isinstance(header, dict) else None
     return isinstance(metadata, dict) and _HEADER_KEY not in metadata
@@ -187,7 +188,7 @@ def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str
     content = path.read_bytes()
     tensors = load(content)
     header_bytes = int.from_bytes(content[:8], "little")
-    return tensors, json.loads(content[8 : 8 + header_bytes]).get("__metadata__") or {}
+    return tensors, parse(content[8 : 8 + header_bytes].decode("utf-8")).get("__metadata__") or {}
 
 
 def weights_sha256(weights: dict[str, torch.Tensor]) -> str:
@@ -290,5 +291,5 @@ def _refuse_other_kinds(path: str) -> None:
         )
     if int.from_bytes(start[:8], "little") > MAX_HEADER_BYTES:
         raise ModelFileError(
-            f"{path} is damaged or no model file: its header would be too long.", "Copy it anew or choose another."
+            f"{path} is damaged or no model file: its header would be too long.", "Copy it again or choose another."
         )

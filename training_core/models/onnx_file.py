@@ -239,7 +239,7 @@ def _check_graph(model: ModelProto, card: ModelCard, path: str) -> None:
     ends = [(INPUT, card.architecture.in_channels, graph.input), (OUTPUT, card.architecture.classes, graph.output)]
     is_fitting = all(len(values) == 1 and _is_image(values[0], name, channels) for name, channels, values in ends)
     if not is_fitting or graph.node[-1].op_type != "Sigmoid" or list(graph.node[-1].output) != [OUTPUT]:
-        raise ModelFileError(f"The graph in {path} does not match its description.", "Copy it anew.")
+        raise ModelFileError(f"The graph in {path} does not match its description.", "Copy it again.")
     _check_weights(model, path)
     _check_shapes(model, path)
 
@@ -302,4 +302,4 @@ def _is_image(value: onnx.ValueInfoProto, name: str, channels: int) -> bool:
 
 
 def _damaged(path: str) -> ModelFileError:
-    return ModelFileError(f"{path} is damaged or no ONNX file.", "Copy it anew or choose another.")
+    return ModelFileError(f"{path} is damaged or no ONNX file.", "Copy it again or choose another.")

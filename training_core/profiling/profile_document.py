@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 import numpy as np
 
 from ..errors import JobError, ResourceError, shown, without_passwords
-from ..jobs.untrusted_json import parse
+from ..jobs.json_fields import parse
 from .profile import Profile, Run
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import pyogrio
 from ..errors import ImageryError, shown
 from ..geodata.rasters import open_raster
 from ..geodata.sources import QGIS_PART, expand, require_openable
-from ..jobs.untrusted_json import parse
+from ..jobs.json_fields import parse
 
 # The field in which a tile index, as gdaltindex makes it, has the path of each tile.
 LOCATION = "location"

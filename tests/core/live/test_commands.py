@@ -67,7 +67,7 @@ def test_the_other_commands_are_read():
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"geometry": SQUARE, "layer": "aoi2"}, "no layer"),
+        ({"geometry": SQUARE, "layer": "aoi2"}, "layer is 'aoi2'"),
         ({"id": ""}, "id"),
         ({"id": "x" * 201}, "id"),
         ({"id": 12}, "id"),
@@ -79,7 +79,7 @@ def test_the_other_commands_are_read():
         ({"geometry": "POINT (1 2)"}, "no geometry for"),
         ({"geometry": "GEOMETRYCOLLECTION (POINT (1 2))"}, "no geometry for"),
         ({"layer": "aoi"}, "no geometry for"),
-        ({"geometry": 3}, "not a text"),
+        ({"geometry": 3}, "not text"),
         ({"width_m": 5000}, "5000 m wide"),
         ({"width_m": "wide"}, "width_m"),
         ({"width_m": True}, "width_m"),

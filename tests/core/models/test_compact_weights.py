@@ -136,7 +136,7 @@ def test_damaged_compact_weights_are_refused(stored, tmp_path, damage):
     damage(tensors)
     path = tmp_path / "bad.safetensors"
     save_file(tensors, path, metadata={"roadseg": json.dumps(document_of(stored[0]))})
-    with pytest.raises(ModelFileError, match="Copy it anew"):
+    with pytest.raises(ModelFileError, match="Copy it again"):
         load_model(str(path))
 
 
