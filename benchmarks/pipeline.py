@@ -61,7 +61,6 @@ class Case:
     batches: int
     cores: list[list[int]]
     balance: Sequence[int] = ()
-    schedule: str = "1f1b"
     precision: str = "fp32"
     is_recomputing: bool = False
     steps: int = 4
@@ -98,57 +97,45 @@ def show_equality() -> None:
     """Compare what pipelines of two and three stages learn with what one process does."""
     import torch
 
-    print("stages, schedule: largest difference of losses, and of the state after 3 steps (ResNet34, 6 x 4 x 96 px)")
+    print("stages: largest difference of losses, and of the state after 3 steps (ResNet34, 6 x 4 x 96 px)")
     with tempfile.TemporaryDirectory() as folder:
         case = {"network": PLAIN, "size_px": 96, "batches": 6, "steps": 3}
         alone = ask(Case(**case, cores=[[0]], state=f"{folder}/alone"))[0]
         expected = torch.load(f"{folder}/alone")
         for balance in ([17, 6], [9, 9, 5]):
-            for schedule in ("gpipe", "1f1b"):
-                cores, name = [[stage % 2] for stage in range(len(balance))], f"{folder}/{len(balance)}{schedule}"
-                every = ask(Case(**case, cores=cores, balance=balance, schedule=schedule, state=name))
-                found = torch.load(name)
-                assert found.keys() == expected.keys()
-                of_losses = max(
-                    abs(own - other) for rank in every for own, other in zip(rank["losses"], alone["losses"])
-                )
-                of_state = max((found[each].double() - expected[each].double()).abs().max() for each in found)
-                print(f"{len(balance)} {schedule:6} {of_losses} {of_state.item()}", flush=True)
+            cores, name = [[stage % 2] for stage in range(len(balance))], f"{folder}/{len(balance)}"
+            every = ask(Case(**case, cores=cores, balance=balance, state=name))
+            found = torch.load(name)
+            assert found.keys() == expected.keys()
+            of_losses = max(abs(own - other) for rank in every for own, other in zip(rank["losses"], alone["losses"]))
+            of_state = max((found[each].double() - expected[each].double()).abs().max() for each in found)
+            print(f"{len(balance)} {of_losses} {of_state.item()}", flush=True)
 
 
 def show_forecasts(network: str, costs: Sequence[dict[str, Any]]) -> None:
     """Print what is expected of one to six stages."""
-    from training_core.learning.pipeline_schedules import SCHEDULES
-
     print(f"\n{network}: forecasts; parts take {sum(map(seconds_of, costs)):.2f} s a batch")
-    ways = [(schedule, batches) for schedule in SCHEDULES for batches in (8, 32)]
-    heads = "".join(f"{f'{schedule}, {batches}: bubble, speed-up':30}" for schedule, batches in ways)
-    print(f"{'stages':7}{'balance':25}{'imbalance':10}{heads}")
+    numbers = (8, 32)
+    heads = "".join(f"{f'{batches} batches: bubble, speed-up':32}" for batches in numbers)
+    print(f"{'stages':7}{'balance':25}{heads}")
     for stages in range(1, MAX_STAGES + 1):
-        plans = [plan(costs, stages, batches, schedule) for schedule, batches in ways]
+        plans = [plan(costs, stages, batches) for batches in numbers]
         balance = ", ".join(map(str, plans[0].balance))
-        expected = "".join(f"{each.forecast.bubble:10.0%}{each.forecast.speed_up:8.2f}{'':12}" for each in plans)
-        print(f"{stages:<7}{balance:25}{plans[0].forecast.imbalance:<10.2f}{expected}")
+        expected = "".join(f"{each.bubble:10.0%}{each.speed_up:8.2f}{'':14}" for each in plans)
+        print(f"{stages:<7}{balance:25}{expected}")
     print(SUMMIT, flush=True)
 
 
 def show_steps(case: Case, costs: Sequence[dict[str, Any]], turns: int) -> None:
     """Measure one process and two stages in turns, and print them side by side."""
-    by_time = {schedule: plan(costs, 2, case.batches, schedule) for schedule in ("gpipe", "1f1b")}
-    by_memory = plan(costs, 2, case.batches, "1f1b", "memory")
-    pair = [[0], [1]]
+    planned, pair = plan(costs, 2, case.batches), [[0], [1]]
     ways: dict[str, tuple[Case, Optional[float]]] = {
         "one process, one core": (case, None),
         "one process, two cores": (changed(case, cores=[[0, 1]]), None),
         "one process, one core, recomputing": (changed(case, is_recomputing=True), None),
-        "1F1B, cut by time": (changed(case, cores=pair, balance=by_time["1f1b"].balance),
-                              by_time["1f1b"].forecast.speed_up),
-        "GPipe, cut by time": (changed(case, cores=pair, balance=by_time["gpipe"].balance, schedule="gpipe"),
-                               by_time["gpipe"].forecast.speed_up),
-        "1F1B, cut by memory": (changed(case, cores=pair, balance=by_memory.balance), by_memory.forecast.speed_up),
-        "1F1B, cut by time, recomputing": (changed(case, cores=pair, balance=by_time["1f1b"].balance,
-                                                   is_recomputing=True), None),
-    }  # fmt: skip
+        "two stages": (changed(case, cores=pair, balance=planned.balance), planned.speed_up),
+        "two stages, recomputing": (changed(case, cores=pair, balance=planned.balance, is_recomputing=True), None),
+    }
     found: dict[str, list[list[dict[str, Any]]]] = {name: [] for name in ways}
     for _ in range(turns):
         for name, (way, _) in ways.items():
@@ -180,12 +167,12 @@ def seconds_of(cost: dict[str, Any]) -> float:
     return cost["forward_s"] + cost["backward_s"]
 
 
-def plan(costs: Sequence[dict[str, Any]], stages: int, batches: int, schedule: str, criterion: str = "time") -> Any:
+def plan(costs: Sequence[dict[str, Any]], stages: int, batches: int) -> Any:
     """Return a `PipelinePlan` of measured costs, as an AdamW has four copies of the weights."""
-    from training_core.learning.pipeline_costs import PartCost
-    from training_core.learning.pipeline_plan import plan_stages
+    from training_core.learning.pipeline.costs import PartCost
+    from training_core.learning.pipeline.plan import plan_stages
 
-    return plan_stages([PartCost(**each) for each in costs], stages, batches, schedule, criterion, copies=4)
+    return plan_stages([PartCost(**each) for each in costs], stages, batches, copies=4)
 
 
 def ask(case: Case) -> list[dict[str, Any]]:
@@ -231,8 +218,8 @@ def measure(case: Case, rank: int, store: str) -> dict[str, Any]:
 
 def measured_costs(case: Case) -> list[dict[str, Any]]:
     """Return what each part of a network costs."""
-    from training_core.learning.pipeline_costs import measure_parts
-    from training_core.learning.pipeline_stages import parts_of
+    from training_core.learning.pipeline.costs import measure_parts
+    from training_core.learning.pipeline.stages import parts_of
     from training_core.models.engines import make_engine
 
     model, dtype = built(case), make_engine("native", case.precision).dtype
@@ -255,7 +242,7 @@ def measured_steps(case: Case, group: Any) -> dict[str, Any]:
     if case.balance:
         from training_core.distributed.pipeline_trainer import PipelineTrainer  # loads 190 MB of torch
 
-        trainer = PipelineTrainer(built(case), engine, recipe, group, case.balance, case.schedule)
+        trainer = PipelineTrainer(built(case), engine, recipe, group, case.balance)
     else:
         trainer = Trainer(built(case), engine, recipe)
     chips, labels = chips_of_step(BATCH * case.batches, case.size_px)

@@ -308,14 +308,6 @@
         <translation>Pipeline-Stufen</translation>
     </message>
     <message>
-        <source>Pipeline schedule</source>
-        <translation>Pipeline-Ablauf</translation>
-    </message>
-    <message>
-        <source>Pipeline cuts</source>
-        <translation>Pipeline-Schnitte</translation>
-    </message>
-    <message>
         <source>Restarts</source>
         <translation>Neustarts</translation>
     </message>

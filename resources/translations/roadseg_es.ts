@@ -308,14 +308,6 @@
         <translation>Etapas de la canalización</translation>
     </message>
     <message>
-        <source>Pipeline schedule</source>
-        <translation>Orden de la canalización</translation>
-    </message>
-    <message>
-        <source>Pipeline cuts</source>
-        <translation>Cortes de la canalización</translation>
-    </message>
-    <message>
         <source>Restarts</source>
         <translation>Reinicios</translation>
     </message>

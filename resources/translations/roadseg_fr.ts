@@ -308,14 +308,6 @@
         <translation>Étages du pipeline</translation>
     </message>
     <message>
-        <source>Pipeline schedule</source>
-        <translation>Ordre du pipeline</translation>
-    </message>
-    <message>
-        <source>Pipeline cuts</source>
-        <translation>Coupes du pipeline</translation>
-    </message>
-    <message>
         <source>Restarts</source>
         <translation>Redémarrages</translation>
     </message>

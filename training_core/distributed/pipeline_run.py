@@ -1,4 +1,4 @@
-"""A pipeline under way: the micro-batches of a step pass through the stages of several ranks, by torch's schedules.
+"""A pipeline under way: the micro-batches of a step pass through the stages of several ranks, by the schedule 1F1B.
 
 Scope: one stage on one rank, and what it receives and sends. Independent of how the U-Net is cut and of optimizers.
 """
@@ -12,13 +12,11 @@ from typing import Any, Optional
 
 import torch
 from torch import Tensor, distributed, nn
-from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 
-from ..learning.pipeline_schedules import GPIPE, ONE_F_ONE_B
 from .group import Group, LostRankError
 
-_SCHEDULES = {GPIPE: ScheduleGPipe, ONE_F_ONE_B: Schedule1F1B}
-# What a pass happens in; it is told of when it begins and ends.
+# Returns a context that surrounds a pass.
 Watch = Callable[[], AbstractContextManager]
 
 
@@ -30,13 +28,11 @@ class Pipeline:
     group : Group
         The ranks of the pipeline, each with the stage of its number.
     between : tuple of sequence of Tensor (batch, ...), float32 or bfloat16
-        What the stage takes and what it returns, without memory; see `handed_over`.
+        Inputs and outputs of the stage, without memory; see `handed_over`.
     batches : int
         Micro-batches of a step, at least as many as stages.
-    schedule : str
-        One of `pipeline_schedules.SCHEDULES`.
     loss : callable (returned, labels) -> Tensor
-        Of a micro-batch, from what the last stage returns. The losses of a step add up.
+        Of a micro-batch, from the output of the last stage. The losses of a step add up.
     watches : tuple of callable
         Return contexts in which this rank passes a micro-batch forward, and backward.
     """
@@ -47,7 +43,6 @@ class Pipeline:
         group: Group,
         between: tuple[Sequence[Tensor], Sequence[Tensor]],
         batches: int,
-        schedule: str,
         loss: Callable[[tuple[Tensor], Tensor], Tensor],
         watches: tuple[Watch, Watch],
     ) -> None:
@@ -55,7 +50,7 @@ class Pipeline:
         arguments = {"input_args": tuple(between[0]), "output_args": tuple(between[1]), "group": group.process_group}
         place = _WatchedStage(stage, group.rank, group.size, torch.device("cpu"), **arguments)
         place.watches = watches
-        self._schedule = _SCHEDULES[schedule](place, batches, loss_fn=partial(_caused, loss), scale_grads=False)
+        self._schedule = Schedule1F1B(place, batches, loss_fn=partial(_caused, loss), scale_grads=False)
         sent = [*between[0] * (not self._is_first), *between[1] * (not self._is_last)]  # gradients are sent back
         self._sent_bytes = batches * sum(each.nbytes for each in sent)
 
@@ -95,7 +90,7 @@ class Pipeline:
 
 
 class _WatchedStage(PipelineStage):
-    """torch's stage, which tells of its passes, and has memory for what it receives only while it needs that.
+    """torch's stage, with contexts around its passes, and with memory for its inputs only while it needs them.
 
     torch's own keeps buffers for all micro-batches of a step all the time.
     """
@@ -122,7 +117,7 @@ class _WatchedStage(PipelineStage):
 
 
 def _caused(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function; tell what it raises from errors of communication as torch does with passes: by a cause."""
+    """Call a function; its errors get a cause, as torch's errors in passes have and those of communication have not."""
     try:
         return function(*arguments)
     except RuntimeError as error:
@@ -130,7 +125,7 @@ def _caused(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _renew(received: Sequence[Any], device: str) -> None:
-    """Give what is received new memory, or none (on the device meta); images come from elsewhere."""
+    """Give received tensors new memory, or none (on the device meta); images come from elsewhere."""
     for each in received:
         buffer: Optional[Tensor] = getattr(each, "buffer", None)
         if buffer is not None:

@@ -13,6 +13,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
+from typing import Optional
 
 import numpy as np
 import torch
@@ -21,9 +22,8 @@ from torch import Tensor, nn
 from ..geodata.rasters import Band
 from ..jobs import StepOptions
 from ..learning.losses import training_loss
-from ..learning.pipeline_plan import require_pipelines
-from ..learning.pipeline_schedules import ONE_F_ONE_B
-from ..learning.pipeline_stages import Stage, as_images, handed_over, parts_of, without_memory
+from ..learning.pipeline.plan import require_pipelines
+from ..learning.pipeline.stages import Stage, as_images, handed_over, parts_of, without_memory
 from ..learning.trainer import Trainer
 from ..models.architectures import freeze_stages
 from ..models.engines import FP32, NativeEngine
@@ -49,9 +49,7 @@ class PipelineTrainer(Trainer):
     group : Group
         All ranks; see `PipelineParallel`.
     balance : sequence of int
-        How many parts of the U-Net each stage has; see `pipeline_plan`.
-    schedule : str
-        One of `pipeline_schedules.SCHEDULES`.
+        How many parts of the U-Net each stage has; see `pipeline.plan`.
     is_compressed : bool
         See `DataParallel`.
     """
@@ -63,7 +61,6 @@ class PipelineTrainer(Trainer):
         recipe: StepOptions,
         group: Group,
         balance: Sequence[int],
-        schedule: str = ONE_F_ONE_B,
         is_compressed: bool = False,
     ) -> None:
         require_pipelines(recipe, len(balance), group.size)
@@ -71,7 +68,7 @@ class PipelineTrainer(Trainer):
         self._group, self._stages, self._replica = group, strategy.stages, strategy.replica
         self._losses_in_order = strategy.losses_in_order
         self.takes_images = self._stages.leads
-        self._schedule, self._pipeline = schedule, None
+        self._pipeline: Optional[Pipeline] = None
         freeze_stages(model, recipe.frozen_stages)
         self._parts_of_model, self._ends = parts_of(model), [0, *accumulate(balance)]
         # A trainer of the whole model, without memory: it never trains, but knows the state of a plain one.
@@ -118,7 +115,7 @@ class PipelineTrainer(Trainer):
         received, sent = (between[end] for end in self._ends[self._stages.rank :][:2])
         self._model.needs_gradient = tuple(each.requires_grad for each in received)
         watches = self._passing_forward, self._passing_backward
-        return Pipeline(self._model, self._stages, (received, sent), batches, self._schedule, self._loss, watches)
+        return Pipeline(self._model, self._stages, (received, sent), batches, self._loss, watches)
 
     def _loss(self, returned: tuple[Tensor], labels: Tensor) -> Tensor:
         """Return a batch's part of the loss of the step, from the output of the last stage."""

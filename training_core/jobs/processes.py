@@ -12,8 +12,6 @@ from .option import Job, option
 
 AUTO = "auto"
 MAX_PROCESSES = 1024
-GPIPE, ONE_F_ONE_B = "gpipe", "1f1b"
-TIME, MEMORY = "time", "memory"
 
 
 @dataclass(frozen=True)
@@ -45,21 +43,6 @@ class ProcessOptions(Job):
         "other; processes must be a multiple of the stages.",
         minimum=1,
         maximum=6,
-        advanced=True,
-    )
-    pipeline_schedule: str = option(
-        ONE_F_ONE_B,
-        "Pipeline schedule",
-        "Order of forward and backward passes in a pipeline: gpipe does all forward passes first; 1f1b does each "
-        "backward pass as soon as it can, which keeps fewer activations.",
-        choices=(GPIPE, ONE_F_ONE_B),
-        advanced=True,
-    )
-    pipeline_cuts: str = option(
-        TIME,
-        "Pipeline cuts",
-        "What is to be even among the stages of a pipeline, as measured: time, or memory.",
-        choices=(TIME, MEMORY),
         advanced=True,
     )
     max_restarts: int = option(

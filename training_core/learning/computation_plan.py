@@ -20,10 +20,10 @@ from ..models.architectures import Architecture
 from ..models.engines import NativeEngine, choose_engine, choose_precision, make_engine
 from .checkpoint import Checkpoint
 from .fitted_recipe import Fit, fit_recipe, has_choice
-from .image_tiles import TilePlan, plan_tiles
-from .pipeline_plan import plan_pipeline, require_pipelines
+from .pipeline.plan import plan_pipeline, require_pipelines
 from .training_memory import TRIED_RECOMPUTING, MemoryPlan, most_bytes, plan_memory
 from .trial_steps import TrialSteps
+from .whole_images.tiles import TilePlan, plan_tiles
 
 # A trial of the engines takes some ten steps; where fewer than these are given, they are better spent on training.
 MIN_STEPS_WITH_TRIAL = 200
@@ -138,23 +138,19 @@ def _plan_stages(
     stages = job.pipeline_stages
     require_pipelines(job, stages, ranks)
     for is_recomputing in TRIED_RECOMPUTING[job.recompute]:
-        plan = plan_pipeline(
-            architecture, engine, job, chip_px, is_recomputing, stages, ranks // stages, job.pipeline_schedule,
-            job.pipeline_cuts,
-        )  # fmt: skip
+        plan = plan_pipeline(architecture, engine, job, chip_px, is_recomputing, stages, ranks // stages)
         largest_bytes, limit_bytes = max(plan.stage_bytes), most_bytes(local_ranks)
         if largest_bytes <= limit_bytes:
-            expected = plan.forecast
             reporter.log(
                 f"A pipeline of {stages} stages with {', '.join(map(str, plan.balance))} parts of the network, at most "
                 f"{largest_bytes / 1e9:.1f} GB each{', recomputing activations' * is_recomputing}; by measured times, "
-                f"{expected.speed_up:.2f} times as fast as one process, with a bubble of {expected.bubble:.0%}."
+                f"{plan.speed_up:.2f} times as fast as one process, with a bubble of {plan.bubble:.0%}."
             )
             return MemoryPlan(is_recomputing, largest_bytes), plan.balance
     raise ResourceError(
         f"The largest of {stages} stages of the network (pipeline_stages) needs {largest_bytes / 1e9:.1f} GB of "
         f"memory; {limit_bytes / 1e9:.1f} GB are available to each of {local_ranks} processes.",
-        "Choose more stages, smaller batches (batch_size) or chips (chip_px), or cuts by memory (pipeline_cuts).",
+        "Choose more stages, or smaller batches (batch_size) or chips (chip_px).",
     )
 
 

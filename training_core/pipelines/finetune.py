@@ -51,14 +51,14 @@ from ..learning.chips import ChipSampler, prefetch
 from ..learning.computation_plan import ComputationPlan, plan_computation, plan_from_document
 from ..learning.fitted_recipe import with_encoder_rate
 from ..learning.history import History
-from ..learning.image_trainer import ImageTrainer
 from ..learning.strategy import SINGLE_PROCESS
 from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
 from ..learning.validation import Validation
 from ..learning.weight_interpolation import SHARES, TOLERANCE, interpolated
-from ..learning.whole_images import ImageSampler, draw_images
+from ..learning.whole_images.samples import ImageSampler, draw_images
+from ..learning.whole_images.trainer import ImageTrainer
 from ..models.architectures import (
     LIBRARY,
     Architecture,
@@ -286,7 +286,7 @@ def _prepare(
         tick = (lambda _: None) if group.size > 1 else lambda _: reporter.check_cancelled()
         trainer = ImageTrainer(model, engine, job, setup.plan.tiles, strategy, job.encoder_rate, tick)
     elif setup.plan.balance:
-        trainer = PipelineTrainer(model, engine, job, group, setup.plan.balance, job.pipeline_schedule, is_compressed)
+        trainer = PipelineTrainer(model, engine, job, group, setup.plan.balance, is_compressed)
     else:
         trainer = Trainer(model, engine, job, strategy, job.encoder_rate)
     with agreed(group):

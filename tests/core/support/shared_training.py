@@ -33,7 +33,7 @@ def chips_of(number, count, classes, side_px=SIDE_PX):
 
 
 def train(group, steps, options, classes=1, precision="fp32", is_recomputing=False, first=0, resumed="", kept="",
-          balance=(), schedule="1f1b", is_compressed=False):  # fmt: skip
+          balance=(), is_compressed=False):  # fmt: skip
     """Return the losses of some steps, digests of the state after them, and the seconds of its parts.
 
     The state is resumed from a file and kept in one where there are names for them. In a pipeline, whose stages have
@@ -46,7 +46,7 @@ def train(group, steps, options, classes=1, precision="fp32", is_recomputing=Fal
         recompute_activations(model)
     engine = make_engine("native", precision)
     if balance:
-        trainer = PipelineTrainer(model, engine, recipe, group, balance, schedule)
+        trainer = PipelineTrainer(model, engine, recipe, group, balance)
     else:
         trainer = Trainer(model, engine, recipe, DataParallel(group, is_compressed))
     if resumed:

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from training_core.learning.pipeline_stages import Stage, fewest_first, handed_over, parts_of, without_memory
+from training_core.learning.pipeline.stages import Stage, handed_over, min_first_parts, parts_of, without_memory
 from training_core.models.architectures import Architecture, build_network, freeze_stages
 
 
@@ -40,9 +40,9 @@ def test_what_is_handed_over_shrinks_and_grows_with_the_skip_connections():
 def test_frozen_parts_are_in_the_first_stage_and_what_they_send_needs_no_gradient():
     model = build_network(Architecture(encoder="resnet18"))
     parts = parts_of(model)
-    assert fewest_first(model, parts) == 1
+    assert min_first_parts(model, parts) == 1
     freeze_stages(model, 3)  # the stem, two residual blocks, and two more
-    assert fewest_first(model, parts) == 6
+    assert min_first_parts(model, parts) == 6
     between = handed_over(without_memory(model), parts, (2, 3, 64, 64), torch.float32)
     assert [[each.requires_grad for each in tensors] for tensors in between[4:8]] == [
         [False, False, False],

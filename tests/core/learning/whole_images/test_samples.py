@@ -8,7 +8,7 @@ from training_core.geodata.pixel_codes import IGNORE, ROAD
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
 from training_core.labels.labeled_images import LabeledImage
-from training_core.learning.whole_images import ImageSampler, sample_of
+from training_core.learning.whole_images.samples import ImageSampler, sample_of
 
 MARK = 1000
 

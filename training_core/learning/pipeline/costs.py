@@ -1,4 +1,4 @@
-"""Costs of the parts of the U-Net: what each takes of time and memory, measured on a batch.
+"""Costs of the parts of the U-Net: time and memory of each, measured on a batch.
 
 Scope: parts on one process. Independent of stages and schedules.
 """
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
-from .pipeline_stages import Part, Stage
+from .stages import Part, Stage
 
 # The first repeat prepares kernels and memory; of the others the best counts, which other programs disturb least.
 REPEATS = 4
@@ -21,18 +21,16 @@ REPEATS = 4
 
 @dataclass(frozen=True)
 class PartCost:
-    """What a part of the U-Net takes on a batch.
+    """Time and memory of a part of the U-Net on a batch.
 
     Parameters
     ----------
     forward_s, backward_s : float
         Time of its passes.
-    weight_bytes : int
-        Its weights.
     kept_bytes : int
-        What its backward pass keeps of a batch, without what it receives.
+        Tensors that it keeps for its backward pass, without its inputs.
     received_bytes : int
-        What it receives of a batch where a cut is before it.
+        Its inputs if there is a cut before it.
     """
 
     forward_s: float
@@ -45,7 +43,7 @@ class PartCost:
 def measure_parts(
     model: nn.Module, parts: Sequence[Part], dtype: torch.dtype, shape: tuple[int, ...]
 ) -> list[PartCost]:
-    """Measure what parts take on a batch.
+    """Measure time and memory of parts on a batch.
 
     Parameters
     ----------
@@ -71,7 +69,7 @@ def measure_parts(
 
 
 def _pass(stage: Stage, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...], float, float]:
-    """Return what a stage hands over, and the seconds of its forward and backward pass."""
+    """Return the outputs of a stage, and the seconds of its forward and backward pass."""
     began_s = time.perf_counter()
     outputs = stage(*inputs)
     forward_s = time.perf_counter() - began_s
@@ -85,7 +83,7 @@ def _pass(stage: Stage, inputs: tuple[Tensor, ...]) -> tuple[tuple[Tensor, ...],
 
 
 def _kept_bytes(stage: Stage, inputs: tuple[Tensor, ...]) -> int:
-    """Return what a stage keeps of a batch, its output included, weights and inputs not."""
+    """Return the size of the tensors that a stage keeps of a batch: its output too, but no weights and inputs."""
     sizes = {}
 
     def note(tensor: Tensor) -> Tensor:

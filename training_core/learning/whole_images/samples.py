@@ -12,12 +12,12 @@ from typing import Optional
 
 import numpy as np
 
-from ..geodata.pixel_codes import ROAD
-from ..geodata.tiling import Tile
-from ..labels.labeled_images import LabeledImage, count_labels
-from ..segmentation.inference import padded_size
-from ..segmentation.symmetries import turned
-from .chips import draw_scaling, scale_into
+from ...geodata.pixel_codes import ROAD
+from ...geodata.tiling import Tile
+from ...labels.labeled_images import LabeledImage, count_labels
+from ...segmentation.inference import padded_size
+from ...segmentation.symmetries import turned
+from ..chips import draw_scaling, scale_into
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,13 +12,13 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ..errors import JobError, ResourceError
-from ..geodata.tiling import STRIDE_PX, Tile, round_up, tile_count, tile_grid
-from ..jobs import StepOptions
-from ..models.architectures import Architecture, build_network
-from ..models.engines import Engine
-from ..segmentation.halo import exact_halo_px
-from .training_memory import TRIED_RECOMPUTING, Footprint, exchange_bytes, measure_footprint, most_bytes
+from ...errors import JobError, ResourceError
+from ...geodata.tiling import STRIDE_PX, Tile, round_up, tile_count, tile_grid
+from ...jobs import StepOptions
+from ...models.architectures import Architecture, build_network
+from ...models.engines import Engine
+from ...segmentation.halo import exact_halo_px
+from ..training_memory import TRIED_RECOMPUTING, Footprint, exchange_bytes, measure_footprint, most_bytes
 
 # Smaller cores would be all halo: of 256 px with a halo of 544 px, E is 28.
 SMALLEST_CORE_PX = 256

@@ -1,6 +1,6 @@
 """Training step on whole images: their gradients tile by tile, then the optimizer, as in any other step.
 
-Scope: see `trainer`. Which images a step learns from is in `whole_images`, and how in `image_gradients`.
+Scope: see `learning.trainer`. The choice of images is in `samples`, the computation in `gradients`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 
 from torch import nn
 
-from ..jobs import StepOptions
-from ..models.engines import NativeEngine
-from .image_gradients import add_image_gradients
-from .image_tiles import TilePlan
-from .strategy import SINGLE_PROCESS, SingleProcess
-from .trainer import Trainer
-from .whole_images import ImageSample
+from ...jobs import StepOptions
+from ...models.engines import NativeEngine
+from ..strategy import SINGLE_PROCESS, SingleProcess
+from ..trainer import Trainer
+from .gradients import add_image_gradients
+from .samples import ImageSample
+from .tiles import TilePlan
 
 
 class ImageTrainer(Trainer):

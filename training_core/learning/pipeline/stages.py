@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..models.decoder import DecoderBlock
-from ..models.recompute import RecomputingUnet, recomputed
+from ...models.decoder import DecoderBlock
+from ...models.recompute import RecomputingUnet, recomputed
 
 _STEM, _HEAD = ("encoder.conv1", "encoder.bn1", "encoder.relu"), "segmentation_head"
 _ENCODER = tuple(f"encoder.{name}" for name in ("conv1", "bn1", "layer1", "layer2", "layer3", "layer4"))
@@ -52,7 +52,7 @@ def parts_of(model: nn.Module) -> list[Part]:
     return [*parts, Part((_HEAD,))]
 
 
-def fewest_first(model: nn.Module, parts: Sequence[Part]) -> int:
+def min_first_parts(model: nn.Module, parts: Sequence[Part]) -> int:
     """Return how many parts the first stage has at least: all that are frozen, and one that learns.
 
     So every stage has something to learn, and only skip connections cross a cut without a gradient.

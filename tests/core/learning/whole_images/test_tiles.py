@@ -3,9 +3,9 @@ import pytest
 
 from training_core.errors import JobError, ResourceError
 from training_core.jobs import StepOptions
-from training_core.learning import image_tiles
-from training_core.learning.image_tiles import TilePlan, plan_tiles
 from training_core.learning.training_memory import Footprint, most_bytes
+from training_core.learning.whole_images import tiles as image_tiles
+from training_core.learning.whole_images.tiles import TilePlan, plan_tiles
 from training_core.models.architectures import Architecture
 from training_core.models.engines import FP32, NativeEngine
 from training_core.system.tensor_memory import GAPS

@@ -17,16 +17,16 @@ from contextlib import closing
 import torch
 from torch import Tensor, nn
 
-from ..geodata.pixel_codes import IGNORE
-from ..geodata.tiling import Tile
-from ..models.engines import NativeEngine
-from ..models.precise_sums import PreciseSums
-from ..system.allocator import give_free_blocks_back
-from ..system.prefetch import ahead
-from .image_tiles import TilePlan, require_frozen_norm
-from .losses import Joint, count_classes, training_loss
-from .strategy import SINGLE_PROCESS, SingleProcess
-from .whole_images import ImageSample
+from ...geodata.pixel_codes import IGNORE
+from ...geodata.tiling import Tile
+from ...models.engines import NativeEngine
+from ...models.precise_sums import PreciseSums
+from ...system.allocator import give_free_blocks_back
+from ...system.prefetch import ahead
+from ..losses import Joint, count_classes, training_loss
+from ..strategy import SINGLE_PROCESS, SingleProcess
+from .samples import ImageSample
+from .tiles import TilePlan, require_frozen_norm
 
 
 def add_image_gradients(

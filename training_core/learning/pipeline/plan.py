@@ -1,0 +1,221 @@
+"""Plan of a pipeline: the cuts that make its stages even in time, their memory, and the speed to expect.
+
+The schedule is 1F1B (Narayanan et al., 2019): each stage passes a micro-batch backward as soon as it can. Handing over
+takes no time here.
+
+Scope: measured costs of parts. Independent of processes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Optional
+
+import torch
+from torch.optim import SGD
+
+from ...errors import JobError
+from ...jobs import StepOptions
+from ...models.architectures import Architecture, build_network, freeze_stages, set_training_mode
+from ...models.engines import NativeEngine
+from ..optimizers import MOMENTS
+from .costs import PartCost, measure_parts
+from .stages import min_first_parts, parts_of
+
+# Stage, forward or backward, and number of the micro-batch.
+_Pass = tuple[int, str, int]
+
+
+@dataclass(frozen=True)
+class PipelinePlan:
+    """The stages of a pipeline, and the speed to expect.
+
+    Parameters
+    ----------
+    balance : tuple of int
+        How many parts of the U-Net each stage has.
+    stage_bytes : tuple of int
+        Memory of each stage: weights, gradients, moments and kept activations.
+    step_s : float
+        Time of a step.
+    speed_up : float
+        Against one process that computes all stages.
+    bubble : float
+        Fraction of the step in which a stage waits, in the mean over all stages.
+    """
+
+    balance: tuple[int, ...]
+    stage_bytes: tuple[int, ...]
+    step_s: float
+    speed_up: float
+    bubble: float
+
+
+def require_pipelines(recipe: StepOptions, stages: int, ranks: int) -> None:
+    """Check that ranks make whole pipelines, and that a step has enough batches for them.
+
+    Raises
+    ------
+    JobError
+        They do not, or it has too few.
+    """
+    pipelines, left = divmod(ranks, stages)
+    if left:
+        raise JobError(
+            f"There are {ranks} processes (processes) for pipelines of {stages} stages (pipeline_stages) each.",
+            f"Choose {stages} processes, or a multiple of it.",
+        )
+    if recipe.accumulation < ranks:
+        what = "a pipeline" if pipelines == 1 else f"{pipelines} pipelines"
+        raise JobError(
+            f"A step of {recipe.accumulation} batches (accumulation) does not fill {what} of {stages} stages "
+            "(pipeline_stages).",
+            f"Choose an accumulation of at least {ranks}, better {4 * ranks}, with smaller batches (batch_size).",
+        )
+
+
+def plan_pipeline(
+    architecture: Architecture,
+    engine: NativeEngine,
+    recipe: StepOptions,
+    chip_px: int,
+    is_recomputing: bool,
+    stages: int,
+    pipelines: int,
+) -> PipelinePlan:
+    """Measure the parts of a model with random weights, and cut it into stages.
+
+    Parameters
+    ----------
+    chip_px : int
+        Side of a chip as it enters the model.
+    is_recomputing : bool
+        Whether activations are recomputed in the backward pass.
+    stages, pipelines : int
+        Stages of a pipeline, and pipelines that share the batches of a step.
+
+    Raises
+    ------
+    JobError
+        With so many frozen stages of the encoder, too few parts are left that learn.
+    """
+    with torch.random.fork_rng(devices=[]):  # the measurement must not change the training
+        model = build_network(architecture)
+        if is_recomputing:
+            from ...models.recompute import recompute_activations  # loads the library of the U-Net
+
+            recompute_activations(model)
+        freeze_stages(model, recipe.frozen_stages)
+        parts = parts_of(model)
+        first = min_first_parts(model, parts)
+        model, _ = engine.prepare_training(model, SGD(model.parameters()))
+        set_training_mode(model, recipe.frozen_stages, recipe.batch_norm)
+        shape = (recipe.batch_size, architecture.in_channels, chip_px, chip_px)
+        costs = measure_parts(model, parts, engine.dtype, shape)
+    if first + stages - 1 > len(parts):
+        raise JobError(
+            f"With {recipe.frozen_stages} frozen stages of the encoder (frozen_stages), {len(parts) - first + 1} parts "
+            f"of the model are left that learn: too few for {stages} stages (pipeline_stages).",
+            "Freeze fewer stages, or choose a shorter pipeline.",
+        )
+    moments = [moment for moment in MOMENTS[recipe.optimizer] if moment != "step"]
+    copies = 2 + len(moments) + bool(recipe.averaging)
+    return plan_stages(costs, stages, -(-recipe.accumulation // pipelines), copies, first)
+
+
+def plan_stages(costs: Sequence[PartCost], stages: int, batches: int, copies: int, min_first: int = 1) -> PipelinePlan:
+    """Cut parts into stages so that the slowest is as fast as possible: it limits the throughput.
+
+    Parameters
+    ----------
+    batches : int
+        Micro-batches of a step.
+    copies : int
+        Copies of the weights in memory: themselves, gradients, moments, averages.
+    min_first : int
+        Parts that the first stage has at least.
+    """
+    balance = place_cuts([cost.forward_s + cost.backward_s for cost in costs], stages, min_first)
+    ends = [0, *accumulate(balance)]
+    parts_of_stages = [costs[first:end] for first, end in zip(ends, ends[1:])]
+    stage_bytes = []
+    for stage, parts in enumerate(parts_of_stages):
+        kept_bytes = parts[0].received_bytes + sum(part.kept_bytes for part in parts)
+        weight_bytes = sum(part.weight_bytes for part in parts)
+        stage_bytes.append(copies * weight_bytes + in_flight(stage, stages, batches) * kept_bytes)
+    forward_s = [sum(part.forward_s for part in parts) for parts in parts_of_stages]
+    backward_s = [sum(part.backward_s for part in parts) for parts in parts_of_stages]
+    step_s = step_seconds(forward_s, backward_s, batches)
+    busy_s = batches * (sum(forward_s) + sum(backward_s))
+    return PipelinePlan(balance, tuple(stage_bytes), step_s, busy_s / step_s, 1 - busy_s / (stages * step_s))
+
+
+def place_cuts(seconds: Sequence[float], stages: int, min_first: int = 1) -> tuple[int, ...]:
+    """Cut parts into consecutive stages so that the largest is smallest, by dynamic programming over all cuts.
+
+    Parameters
+    ----------
+    seconds : sequence of float
+        Time of each part.
+    min_first : int
+        Parts that the first stage has at least.
+
+    Returns
+    -------
+    tuple of int
+        The balance: how many parts each stage has.
+    """
+    # By the number of parts in the stages so far: the largest of these stages, and their balance.
+    best = {end: (sum(seconds[:end]), (end,)) for end in range(min_first, len(seconds) + 1)}
+    for stage in range(1, stages):
+        best = {
+            end: min(
+                (max(largest, sum(seconds[first:end])), (*balance, end - first))
+                for first, (largest, balance) in best.items()
+                if first < end
+            )
+            for end in range(min_first + stage, len(seconds) + 1)
+        }
+    return best[len(seconds)][1]
+
+
+def in_flight(stage: int, stages: int, batches: int) -> int:
+    """Return for how many of a step's micro-batches a stage, by its number from 0, keeps activations at most."""
+    return min(batches, stages - stage)
+
+
+def step_seconds(forward_s: Sequence[float], backward_s: Sequence[float], batches: int) -> float:
+    """Return the time of a step of some micro-batches, from the times of each stage for one."""
+    stages, times_s = len(forward_s), {"forward": forward_s, "backward": backward_s}
+    waiting = [deque(_order(stage, stages, batches)) for stage in range(stages)]
+    free_s = [0.0] * stages
+    done_s: dict[Optional[_Pass], float] = {None: 0.0}
+    # Each stage computes what is next in its order as soon as the neighboring stage has computed its input.
+    while any(waiting):
+        for stage, passes in enumerate(waiting):
+            while passes and (needed := _needed(stage, stages, *passes[0])) in done_s:
+                kind, number = passes.popleft()
+                free_s[stage] = max(free_s[stage], done_s[needed]) + times_s[kind][stage]
+                done_s[stage, kind, number] = free_s[stage]
+    return max(free_s)
+
+
+def _order(stage: int, stages: int, batches: int) -> list[tuple[str, int]]:
+    """Return the passes of a stage in a step: forward or backward, and of which micro-batch."""
+    early = in_flight(stage, stages, batches)
+    order = [("forward", number) for number in range(early)]
+    for number in range(batches):
+        order.append(("backward", number))
+        if early + number < batches:
+            order.append(("forward", early + number))
+    return order
+
+
+def _needed(stage: int, stages: int, kind: str, number: int) -> Optional[_Pass]:
+    """Return the pass that must come before this one, if there is one."""
+    if kind == "forward":
+        return (stage - 1, "forward", number) if stage else None
+    return (stage + 1, "backward", number) if stage + 1 < stages else (stage, "forward", number)

@@ -1,0 +1,1 @@
+"""Training on whole images: their gradients tile by tile, exactly those of the undivided image."""
