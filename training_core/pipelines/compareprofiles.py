@@ -16,7 +16,7 @@ from ..jobs import CompareProfiles
 from ..profiling.profile import Profile
 from ..profiling.profile_comparison import Comparison, RunComparison, compare, to_document
 from ..profiling.profile_document import read_profile
-from ..reports.comparison_report import ComparisonRecord, write_comparison_report
+from ..reports.profile_report import ComparisonRecord, write_comparison_report
 from ..system.outputs import Outputs
 from ..system.versions import versions
 

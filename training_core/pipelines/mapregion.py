@@ -43,8 +43,8 @@ from ..regions.scene_tasks import Planner
 from ..regions.settings import choose_settings
 from ..regions.store import Store
 from ..regions.work import perform, prepare_worker
+from ..reports.maps import RoadSketch
 from ..reports.region_report import RegionRecord, write_region_report
-from ..reports.road_sketch import RoadSketch
 from ..segmentation.work_plan import plan_image
 from ..system.outputs import Outputs
 from ..system.timing import Stages

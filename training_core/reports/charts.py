@@ -1,19 +1,20 @@
-"""Line charts and histograms as inline SVG for HTML pages.
+"""Line charts and histograms as inline SVG for HTML pages, and charts of scores.
 
-Scope: matplotlib, series and samples of numbers. Independent of what they measure.
+Scope: matplotlib, series and samples of numbers. Independent of their meaning.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from .colors import AXIS, GRAY
+from ..segmentation.pixel_metrics import Scores
+from .colors import AXIS, BLUE, GRAY, GREEN, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 _RULE = "#e3e7eb"
 _INCHES = (5.6, 3.0)
-_STYLE = {"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9}
-# What would make a browser fetch something, or make two charts on a page clash.
+_STYLE: Any = {"svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9}
+# Parts that would make a browser fetch something, or make two charts on a page clash.
 _NOT_FOR_HTML = re.compile(r'<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>| xmlns(:xlink)?="[^"]*"', re.DOTALL)
 _SIZE = re.compile(r'<svg (width="[^"]*" )?height="[^"]*"')  # the page decides on the size
 
@@ -46,8 +47,8 @@ class Series:
     """
 
     label: str
-    x: Sequence[float]
-    y: Sequence[float]
+    x: Sequence[float] | np.ndarray
+    y: Sequence[float] | np.ndarray
     color: str
     width: float = 1.8
     dots: bool = False
@@ -89,9 +90,7 @@ def line_chart(
         axes.margins(x=0.02)
         if y_range is not None:
             axes.set_ylim(*y_range)
-        _dress(axes, x_label, y_label)
-        place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderpad": 0, "ncols": len(lines) + 1}
-        axes.legend(frameon=False, labelcolor=AXIS, **place)
+        _dress(axes, x_label, y_label, len(lines) + 1)
         return _to_svg(figure, name)
 
 
@@ -111,6 +110,7 @@ def histogram(name: str, values: Sequence[float], x_label: str, y_label: str, co
     """
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     bars = int(np.clip(np.sqrt(len(values)), 5, 40))
     middle = float(np.median(values))
@@ -119,14 +119,14 @@ def histogram(name: str, values: Sequence[float], x_label: str, y_label: str, co
         axes = figure.add_subplot()
         axes.hist(values, bins=bars, range=(0, max(*values, 1e-6)), color=color, rwidth=0.9)
         axes.axvline(middle, color=AXIS, lw=1, ls=(0, (3, 3)), label=f"median: {middle:.3g}")
-        axes.yaxis.get_major_locator().set_params(integer=True)
-        _dress(axes, x_label, y_label)
-        axes.legend(frameon=False, labelcolor=AXIS, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0)
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        _dress(axes, x_label, y_label, 1)
         return _to_svg(figure, name)
 
 
-def _dress(axes: Axes, x_label: str, y_label: str) -> None:
-    """Give axes the look of all charts."""
+def _dress(axes: Axes, x_label: str, y_label: str, columns: int) -> None:
+    """Give axes the look of all charts, with a legend of several columns above."""
+    axes.legend(frameon=False, labelcolor=AXIS, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0, ncols=columns)
     axes.set_xlabel(x_label, color=AXIS)
     axes.set_ylabel(y_label, color=AXIS)
     axes.grid(color=_RULE, lw=0.8)
@@ -143,9 +143,42 @@ def _to_svg(figure: Figure, name: str) -> str:
     return _SIZE.sub(f'<svg role="img" aria-label="{name}"', svg, count=1)
 
 
-def smoothed(values: Sequence[float], window: int) -> np.ndarray:
+def smoothed(values: Sequence[float] | np.ndarray, window: int) -> np.ndarray:
     """Return the trailing moving mean over up to `window` values: (n,), float64."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     last = np.arange(1, len(total))
     first = np.maximum(last - window, 0)
     return (total[last] - total[first]) / (last - first)
+
+
+def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold: float, word: str) -> str:
+    """Return a chart of scores by threshold, as SVG.
+
+    Parameters
+    ----------
+    sweep : sequence of Scores
+        At these thresholds.
+    threshold : float
+        The one to mark.
+    word : str
+        Its label.
+    """
+    lines = [
+        Series("F1", thresholds, [scores.f1 for scores in sweep], VERMILION),
+        Series("precision", thresholds, [scores.precision for scores in sweep], GREEN, width=1.3),
+        Series("recall", thresholds, [scores.recall for scores in sweep], GRAY, width=1.3),
+    ]
+    return line_chart(
+        "Scores by threshold", lines, "threshold", "score", (0, 1), (threshold, f"{word}: {threshold:.2f}")
+    )
+
+
+def precision_recall_chart(sweep: Sequence[Scores], marked: Mapping[str, Scores]) -> str:
+    """Return the precision-recall curve over all thresholds as SVG, with some labeled points."""
+    drawn = [scores for scores in sweep if scores.recall > 0]  # without predictions there is no precision
+    curve = Series("all thresholds", [scores.recall for scores in drawn], [scores.precision for scores in drawn], BLUE)
+    points = [
+        Series(word, [scores.recall], [scores.precision], color, dots=True)
+        for (word, scores), color in zip(marked.items(), (VERMILION, GREEN))
+    ]
+    return line_chart("Precision-recall curve", [curve, *points], "recall", "precision", (0, 1))

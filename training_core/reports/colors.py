@@ -1,18 +1,54 @@
 """Colors of charts, maps and overlays: the palette of Okabe and Ito (2008), which stays distinct in color blindness.
 
-Scope: hex codes, as CSS and matplotlib take them. Independent of what is drawn in them.
+Kinds of operations and phases have the same colors in all charts of a profile.
+
+Scope: hex codes, as CSS and matplotlib take them. Independent of drawings.
 """
 
 from __future__ import annotations
 
+from ..profiling import profile
+
 ORANGE, GREEN, YELLOW, BLUE = "#e69f00", "#009e73", "#f0e442", "#0072b2"
 VERMILION, PURPLE, SKY = "#d55e00", "#cc79a7", "#56b4e9"
-# Beside the palette: text, axes, and what matters less.
+# In addition to the palette: text, axes, and minor items.
 INK, AXIS, GRAY, PALE, FAINT, WHITE = "#1f2933", "#3c4650", "#8a9099", "#c9d2da", "#ebeef2", "#ffffff"
 BROWN = "#7a5230"
+
+KIND_COLORS = {
+    profile.CONVOLUTION: BLUE,
+    profile.NORMALIZATION: ORANGE,
+    profile.ACTIVATION: GREEN,
+    profile.POOLING: SKY,
+    profile.UPSAMPLING: PURPLE,
+    profile.ADDITION: YELLOW,
+    profile.LOSS: VERMILION,
+    profile.OPTIMIZER: BROWN,
+    profile.COPY: INK,
+    profile.PYTHON: GRAY,
+    profile.OTHER: PALE,
+}
+PHASE_COLORS = {
+    profile.WAITING: YELLOW,
+    profile.FORWARD: SKY,
+    profile.BACKWARD: ORANGE,
+    profile.OPTIMIZER_STEP: BROWN,
+    profile.VALIDATION: GREEN,
+    profile.CONVERSION: PURPLE,
+}
 
 
 def rgb(color: str) -> tuple[int, int, int]:
     """Return red, green and blue, from 0 to 255, of a hex code."""
     red, green, blue = bytes.fromhex(color[1:])
     return red, green, blue
+
+
+def kind_color(kind: str) -> str:
+    """Return the color of a kind of operation."""
+    return KIND_COLORS.get(kind, PALE)
+
+
+def phase_color(phase: str) -> str:
+    """Return the color of a phase."""
+    return PHASE_COLORS.get(phase, FAINT)

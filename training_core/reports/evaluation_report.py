@@ -13,14 +13,8 @@ from typing import Any
 from ..jobs import Evaluate
 from ..models.model_card import ModelCard
 from ..segmentation.pixel_metrics import Confusion, GroundScores, Scores
-from .page import (
-    ImageSummary,
-    ModelRecord,
-    pictures_of,
-    precision_recall_chart,
-    sweep_chart,
-    write_page,
-)
+from .charts import precision_recall_chart, sweep_chart
+from .page import ImageSummary, ModelRecord, pictures_of, write_page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +65,7 @@ class EvaluationRecord(ModelRecord):
 
 
 # What is shown of a model's metadata.
-_LONGEST_TEXT, _MAX_ROWS = 1000, 100
+_MAX_TEXT, _MAX_ROWS = 1000, 100
 
 
 def write_evaluation_report(record: EvaluationRecord, path: Path) -> None:
@@ -123,4 +117,4 @@ def _plain(value: Any) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]} …"

@@ -1,6 +1,6 @@
-"""Maps of lines and areas as inline SVG for HTML pages.
+"""Maps of lines and areas as inline SVG for HTML pages, and a sketch of a network that is too large for one.
 
-Scope: lines and polygons in meters, and their colors. Independent of what they mean.
+Scope: lines and polygons in meters, and their colors. Independent of their meaning.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import shapely
 from .colors import AXIS
 
 _WIDTH_PX, _MARGIN_PX, _TALLEST = 1000.0, 24.0, 1.2
+# A map of more lines makes a page that is slow to open.
+MAX_LINES = 30_000
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
     drawn : mapping of str to MapLines or MapAreas
         By title, later ones on top; at least one shape in all.
     """
-    shapes = [each.lines if isinstance(each, MapLines) else each.shapes for each in drawn.values()]
+    shapes = [layer.lines if isinstance(layer, MapLines) else layer.shapes for layer in drawn.values()]
     west, south, east, north = shapely.total_bounds(np.concatenate(shapes))
     span_m = max(east - west, (north - south) / _TALLEST, 1.0)
     scale = (_WIDTH_PX - 2 * _MARGIN_PX) / span_m
@@ -77,10 +79,10 @@ def line_map(name: str, drawn: Mapping[str, MapLines | MapAreas]) -> str:
         return np.column_stack([left_px + (points[:, 0] - west) * scale, _MARGIN_PX + (north - points[:, 1]) * scale])
 
     paths = "".join(
-        _path(title, each, to_picture, scale)
-        if isinstance(each, MapLines)
-        else "".join(_areas(title, each, to_picture, scale))
-        for title, each in drawn.items()
+        _path(title, layer, to_picture, scale)
+        if isinstance(layer, MapLines)
+        else "".join(_areas(title, layer, to_picture, scale))
+        for title, layer in drawn.items()
     )
     bar = _scale_bar(span_m, scale, height_px - _MARGIN_PX)
     size = f'viewBox="0 0 {_WIDTH_PX:.0f} {height_px:.0f}" style="max-width: none"'
@@ -111,9 +113,9 @@ def _areas(title: str, drawn: MapAreas, to_picture: Callable[[np.ndarray], np.nd
     for shape in simple:
         rings = shapely.get_rings(shapely.get_parts(shape)) if shape is not None else ()
         steps.append("".join(_ring(to_picture(shapely.get_coordinates(ring)[:-1])) for ring in rings))
-    for own, way in zip(drawn.titles, steps) if drawn.titles else [(title, "".join(steps))]:
-        if way:
-            yield f'<path {style} d="{way}"><title>{escape(own)}</title></path>'
+    for shape_title, shape_steps in zip(drawn.titles, steps) if drawn.titles else [(title, "".join(steps))]:
+        if shape_steps:
+            yield f'<path {style} d="{shape_steps}"><title>{escape(shape_title)}</title></path>'
 
 
 def _ring(points: np.ndarray) -> str:
@@ -128,3 +130,34 @@ def _scale_bar(span_m: float, scale: float, bottom_px: float) -> str:
     begin_px, end_px = _MARGIN_PX, _MARGIN_PX + length_m * scale
     bar = f'<path d="M{begin_px:.1f} {bottom_px:.1f}H{end_px:.1f}" stroke="{AXIS}" stroke-width="3"/>'
     return f'{bar}<text x="{end_px + 8:.1f}" y="{bottom_px + 5:.1f}" font-size="15" fill="{AXIS}">{text}</text>'
+
+
+class RoadSketch:
+    """Every line of a network that comes part by part; of a large one every second, every fourth and so on.
+
+    Parameters
+    ----------
+    max_lines : int
+        Number of lines to keep at most.
+    """
+
+    def __init__(self, max_lines: int = MAX_LINES) -> None:
+        self._max_lines, self._seen, self.every = max_lines, 0, 1
+        self._parts: list[np.ndarray] = []
+        self._count = 0
+
+    def add(self, lines: np.ndarray) -> None:
+        """Add lines, (n,), object, of a part of the network."""
+        kept = lines[-self._seen % self.every :: self.every]
+        self._seen += len(lines)
+        self._parts.append(kept)
+        self._count += len(kept)
+        while self._count > self._max_lines:
+            halved = np.concatenate(self._parts)[::2]
+            self.every *= 2
+            self._parts, self._count = [halved], len(halved)
+
+    @property
+    def lines(self) -> np.ndarray:
+        """The kept lines, (n,), object."""
+        return np.concatenate(self._parts) if self._parts else np.zeros(0, dtype=object)

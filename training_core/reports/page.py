@@ -1,11 +1,14 @@
-"""What RoadSeg's HTML reports share: self-contained pages without scripts, made from Jinja templates.
+"""Pages of RoadSeg's HTML reports: self-contained, without scripts, made from Jinja templates.
 
-Scope: templates, pictures, and charts of scores. Independent of what a single report shows.
+Pictures of images show labels and predictions as overlays: true positives, false negatives, false positives.
+
+Scope: templates and pictures. Independent of the content of a single report.
 """
 
 from __future__ import annotations
 
 import base64
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,22 +18,21 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ..errors import without_passwords
-from ..geodata.pixel_codes import reaches
+from ..geodata.pixel_codes import IGNORE, ROAD, reaches
 from ..jobs import Job
-from ..segmentation.pixel_metrics import Scores
-from . import overlays
-from .charts import Series, line_chart
-from .colors import BLUE, GRAY, GREEN, VERMILION
+from .colors import FAINT, GREEN, PURPLE, VERMILION, YELLOW, rgb
 
 _TEMPLATES = Path(__file__).parents[2] / "resources" / "reports"
 _MAX_PANEL_PX = 512
-# The overlays' colors by what they mean.
+LABEL_COLOR, HIT_COLOR, MISS_COLOR, FALSE_ALARM_COLOR, UNKNOWN_COLOR = YELLOW, GREEN, VERMILION, PURPLE, FAINT
+_DIMMED, _HATCH_PX = 0.6, 9
+# The colors of overlays by their meaning.
 _LEGEND = {
-    "drawn road": overlays.LABEL_COLOR,
-    "true positive (found)": overlays.HIT_COLOR,
-    "false negative (missed)": overlays.MISS_COLOR,
-    "false positive (false alarm)": overlays.FALSE_ALARM_COLOR,
-    "predicted on unlabeled ground": overlays.UNKNOWN_COLOR,
+    "drawn road": LABEL_COLOR,
+    "true positive (found)": HIT_COLOR,
+    "false negative (missed)": MISS_COLOR,
+    "false positive (false alarm)": FALSE_ALARM_COLOR,
+    "predicted on unlabeled ground": UNKNOWN_COLOR,
 }
 
 
@@ -155,59 +157,22 @@ def write_page(template: str, path: Path, job_type: type[Job], record: ReportRec
     path.write_text(page, encoding="utf-8", errors="replace")  # not every path is valid UTF-8
 
 
-def sweep_chart(thresholds: Sequence[float], sweep: Sequence[Scores], threshold: float, word: str) -> str:
-    """Return a chart of scores by threshold, as SVG.
-
-    Parameters
-    ----------
-    sweep : sequence of Scores
-        At these thresholds.
-    threshold : float
-        The one to mark.
-    word : str
-        Its label.
-    """
-    lines = [
-        Series("F1", thresholds, [scores.f1 for scores in sweep], VERMILION),
-        Series("precision", thresholds, [scores.precision for scores in sweep], GREEN, width=1.3),
-        Series("recall", thresholds, [scores.recall for scores in sweep], GRAY, width=1.3),
-    ]
-    return line_chart(
-        "Scores by threshold", lines, "threshold", "score", (0, 1), (threshold, f"{word}: {threshold:.2f}")
-    )
-
-
-def precision_recall_chart(sweep: Sequence[Scores], marked: Mapping[str, Scores]) -> str:
-    """Return the precision-recall curve over all thresholds as SVG, with some labeled points."""
-    found = [scores for scores in sweep if scores.recall > 0]  # without predictions there is no precision
-    curve = Series("all thresholds", [scores.recall for scores in found], [scores.precision for scores in found], BLUE)
-    points = [
-        Series(word, [scores.recall], [scores.precision], color, dots=True)
-        for (word, scores), color in zip(marked.items(), (VERMILION, GREEN))
-    ]
-    return line_chart("Precision-recall curve", [curve, *points], "recall", "precision", (0, 1))
-
-
 def pictures_of(panels: Sequence[Panel], threshold: float) -> list[dict[str, Any]]:
-    """Return each panel's caption, and its pictures as data URLs by name."""
+    """Return each panel's caption, and its pictures as data URLs by name; a probability from `threshold` on is road."""
     return [_pictures_of(panel, threshold) for panel in panels]
 
 
 def _pictures_of(panel: Panel, threshold: float) -> dict[str, Any]:
     image, truth, probability = (
-        overlays.reduced(pixels, _MAX_PANEL_PX) for pixels in (panel.image, panel.truth, panel.probability)
+        reduced(pixels, _MAX_PANEL_PX) for pixels in (panel.image, panel.truth, panel.probability)
     )
     mask = reaches(probability, threshold)
     pictures = {
         "image": image,
-        "labels": overlays.label_overlay(image, truth),
-        "prediction": overlays.prediction_overlay(image, truth, mask),
+        "labels": label_overlay(image, truth),
+        "prediction": prediction_overlay(image, truth, mask),
     }
     return {"caption": panel.caption, "pictures": {name: _data_url(picture) for name, picture in pictures.items()}}
-
-
-def _data_url(picture: np.ndarray) -> str:
-    return "data:image/png;base64," + base64.b64encode(overlays.png(picture)).decode("ascii")
 
 
 def _settings_of(job_type: type[Job], options: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -227,3 +192,72 @@ def _shares_of(timings_s: Mapping[str, float]) -> list[tuple[str, float, float]]
     total_s = sum(timings_s.values()) or 1.0
     rows = [(part, seconds, seconds / total_s) for part, seconds in timings_s.items()]
     return sorted(rows, key=lambda row: -row[1])
+
+
+def label_overlay(image: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Return an image with its labels: road tinted, ignored pixels dimmed and hatched.
+
+    Parameters
+    ----------
+    image : ndarray (height, width, 3), uint8
+    truth : ndarray (height, width), uint8
+        0 background, 1 road, 255 ignored.
+
+    Returns
+    -------
+    ndarray (height, width, 3), uint8
+    """
+    picture = _dimmed(image, truth == IGNORE)
+    return _tinted(picture, truth == ROAD, LABEL_COLOR, 0.6)
+
+
+def prediction_overlay(image: np.ndarray, truth: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return an image with true positives, false negatives and false positives, and predictions on ignored pixels.
+
+    Parameters
+    ----------
+    image : ndarray (height, width, 3), uint8
+    truth : ndarray (height, width), uint8
+        As for `label_overlay`.
+    mask : ndarray (height, width), bool
+        Predicted road.
+
+    Returns
+    -------
+    ndarray (height, width, 3), uint8
+    """
+    is_road, ignored = truth == ROAD, truth == IGNORE
+    picture = _dimmed(image, ignored)
+    picture = _tinted(picture, mask & ignored, UNKNOWN_COLOR, 0.45)
+    picture = _tinted(picture, mask & is_road, HIT_COLOR, 0.7)
+    picture = _tinted(picture, ~mask & is_road, MISS_COLOR, 0.75)
+    return _tinted(picture, mask & ~is_road & ~ignored, FALSE_ALARM_COLOR, 0.75)
+
+
+def reduced(pixels: np.ndarray, largest_px: int) -> np.ndarray:
+    """Return every n-th row and column of pixels, (height, width, ...), any dtype; no side exceeds `largest_px`."""
+    step = max(1, -(-max(pixels.shape[:2]) // largest_px))
+    return pixels[::step, ::step]
+
+
+def _data_url(picture: np.ndarray) -> str:
+    """Return a (height, width, 3) uint8 picture as a PNG file in a URL."""
+    from matplotlib.image import imsave  # takes half a second to load, and only reports need it
+
+    file = io.BytesIO()
+    imsave(file, np.ascontiguousarray(picture), format="png")
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode("ascii")
+
+
+def _tinted(image: np.ndarray, where: np.ndarray, color: str, strength: float) -> np.ndarray:
+    picture = image.copy()
+    picture[where] = np.rint(image[where] * (1 - strength) + np.array(rgb(color)) * strength).astype(np.uint8)
+    return picture
+
+
+def _dimmed(image: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Return the image dimmed, desaturated and hatched where it is ignored."""
+    row, column = np.arange(where.shape[0])[:, None], np.arange(where.shape[1])
+    light = np.where((row + column) % _HATCH_PX == 0, 0.95, _DIMMED)[..., None]
+    gray = 0.6 * image.mean(axis=2, keepdims=True) + 0.4 * image
+    return np.where(where[..., None], np.rint(gray * light), image).astype(np.uint8)

@@ -89,7 +89,7 @@ def scored_places(
             int(_square(is_wrong, *corner).sum()),
             _scored_panel(name, bands, read, _square(truth, *corner), _square(probability, *corner), threshold, corner),
         )
-        for _, *corner in _disjoint(sorted(corners))
+        for corner in (place[1:] for place in _disjoint(sorted(corners)))
     ]
 
 

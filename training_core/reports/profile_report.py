@@ -1,6 +1,6 @@
-"""The report of profile: limits, breakdowns, charts and advice, as one HTML page.
+"""The reports of profile and of compareprofiles, each as one HTML page.
 
-Scope: what it shows, and how. Independent of how profiles are measured; what all reports share is in `page`.
+Scope: the content of both. Independent of how profiles are measured and compared, and of what all reports share.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..jobs import CompareProfiles
 from ..jobs import Profile as ProfileJob
 from ..profiling.profile import Limits, Profile, Rate, Run
-from .flame_graph import flame_graph
-from .kind_colors import KIND_COLORS, PHASE_COLORS, kind_color, phase_color
-from .memory_curve import memory_curve
+from ..profiling.profile_comparison import Comparison, Difference, RunComparison
+from .colors import GREEN, KIND_COLORS, PHASE_COLORS, VERMILION, kind_color, phase_color
 from .page import ReportRecord, write_page
+from .profile_charts import flame_graph, memory_curve, time_line
 from .quantities import NONE, calls, number, percent, quantity, seconds
 from .roofline import roofline
-from .time_line import time_line
 
 # The page shows no longer tables; the JSON document has all rows.
-MAX_LAYERS, MAX_PRIMITIVES, MAX_ADVICE = 20, 20, 50
+MAX_LAYERS, MAX_PRIMITIVES, MAX_ADVICE, MAX_DIFFERENCES = 20, 20, 50, 25
 # How numbers are written, for templates.
 WRITERS = {
     "seconds": seconds,
@@ -32,9 +32,9 @@ WRITERS = {
     "kind_color": kind_color,
 }
 _NAMED_LOSSES = 3
-# Options of a step that are not worth a word: off, or told as images a step.
+# Options of a step that are not shown: off, or shown as images per step.
 _OFF, _SHOWN_ELSEWHERE = ("no", "live", 0, -1, 1), ("batch_size", "chip_px", "tile_px")
-# What `system.machine` tells.
+# Facts of `system.machine`.
 _CAPTIONS = {
     "cpus": "Logical processors",
     "cores": "Physical cores",
@@ -62,11 +62,11 @@ class Headroom:
     Parameters
     ----------
     ideal_s : float
-        What the operations with a known roof would take at it.
+        Time of the operations with a known roof, if they ran at it.
     lost_s : dict of str to float
-        What they take beyond that, by kind, the largest first.
+        Their time beyond that, by kind, the largest first.
     other_s : float
-        The rest of the step: operations without a known roof, and what is none.
+        The rest of the step: operations without a known roof, and other time.
     """
 
     ideal_s: float
@@ -76,7 +76,8 @@ class Headroom:
 
 def headroom_of(run: Run) -> Headroom:
     """Return how far a run is from the machine's limits, from its primitives."""
-    ideal_s, lost_s, roofed_s = 0.0, {}, 0.0
+    ideal_s, roofed_s = 0.0, 0.0
+    lost_s: dict[str, float] = {}
     for row in run.primitives:
         if row.roof_share is not None:
             reached = min(row.roof_share, 1.0)
@@ -106,7 +107,7 @@ def write_profile_report(profile: Profile, path: Path) -> None:
 
 
 def _summary(profile: Profile) -> Iterator[str]:
-    """Yield how far the main run is from the limit, where the rest goes, and what would help most."""
+    """Yield the distance of the main run from the limit, its largest losses, and the first advice."""
     if not profile.runs:
         yield "No step could be profiled; only the limits of this computer were measured."
         return
@@ -127,9 +128,9 @@ def _summary(profile: Profile) -> Iterator[str]:
         first = profile.advice[0]
         yield f"First advice: {first.rule}."
         if first.trial:
-            yield f"What is advised saved {percent(first.trial.gain)} of the time."
+            yield f"It saved {percent(first.trial.gain)} of the time."
         elif first.gain:
-            yield f"What is advised would save {percent(first.gain)} of the time, by estimate."
+            yield f"It would save an estimated {percent(first.gain)} of the time."
 
 
 def _view(run: Run, limits: Limits, index: int) -> dict[str, Any]:
@@ -180,23 +181,23 @@ def _run_facts(run: Run) -> Iterator[tuple[str, str]]:
 
 def _limits_table(limits: Limits) -> tuple[list[int], list[tuple[str, list[tuple[str, str]]]]]:
     """Return the numbers of threads, and a row of rates with these for each limit."""
-    found: dict[str, tuple[Sequence[Rate], str]] = {}
+    limits_by_name: dict[str, tuple[Sequence[Rate], str]] = {}
     for title, peaks in (("convolution", limits.convolution), ("matrix product", limits.matrix)):
         for dtype, rates in peaks.items():
-            found[f"{title}, {dtype}"] = rates, "OP/s" if dtype == "int8" else "FLOP/s"
+            limits_by_name[f"{title}, {dtype}"] = rates, "OP/s" if dtype == "int8" else "FLOP/s"
     for name, rates in limits.bandwidth.items():
-        found[f"memory, {name}"] = rates, "B/s"
-    threads = sorted({rate.threads for rates, _ in found.values() for rate in rates})
-    return threads, [(name, [_cell(count, *limit) for count in threads]) for name, limit in found.items()]
+        limits_by_name[f"memory, {name}"] = rates, "B/s"
+    threads = sorted({rate.threads for rates, _ in limits_by_name.values() for rate in rates})
+    return threads, [(name, [_cell(count, *limit) for count in threads]) for name, limit in limits_by_name.items()]
 
 
 def _cell(threads: int, rates: Sequence[Rate], unit: str) -> tuple[str, str]:
-    """Return a rate, and what multiple of that with the fewest threads it is."""
-    found = [rate.per_s for rate in rates if rate.threads == threads]
-    if not found:
+    """Return a rate, and its multiple of the rate with the fewest threads."""
+    measured = [rate.per_s for rate in rates if rate.threads == threads]
+    if not measured:
         return NONE, ""
     first = min(rates, key=lambda rate: rate.threads)
-    return quantity(found[0], unit), f"\u00d7 {found[0] / first.per_s:.1f}" if threads > first.threads else ""
+    return quantity(measured[0], unit), f"\u00d7 {measured[0] / first.per_s:.1f}" if threads > first.threads else ""
 
 
 def _facts(profile: Profile) -> Iterator[tuple[str, str]]:
@@ -209,7 +210,7 @@ def _facts(profile: Profile) -> Iterator[tuple[str, str]]:
 
 
 def _fact(name: str, value: Any) -> str:
-    """Return what the system tells of the machine, with its unit."""
+    """Return a fact about the machine, with its unit."""
     if value is None:
         return "none" if name in _NONE_IS_NO_LIMIT else "not readable"
     if isinstance(value, bool):
@@ -219,3 +220,65 @@ def _fact(name: str, value: Any) -> str:
     if name.endswith("_bytes"):
         return quantity(value, "B")
     return f"{value:.0f} MHz" if name.endswith("_mhz") else str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonRecord(ReportRecord):
+    """The content of the report of a comparison, in addition to that of all reports.
+
+    Parameters
+    ----------
+    before, after : str
+        Names of the profiles.
+    """
+
+    before: str
+    after: str
+    comparison: Comparison
+
+
+def write_comparison_report(record: ComparisonRecord, path: Path) -> None:
+    """Write the report of a comparison with at least one run as one self-contained HTML file without scripts."""
+    write_page(
+        "compareprofiles.html.j2",
+        path,
+        CompareProfiles,
+        record,
+        summary=[_sentence(run) for run in record.comparison.runs[:2]],
+        runs=[_comparison_view(run) for run in record.comparison.runs],
+        faster_color=GREEN,
+        slower_color=VERMILION,
+        **WRITERS,
+    )
+
+
+def change(ratio: float) -> str:
+    """Return a ratio of times in words: 1.25 times as fast, 1.1 times as long, the same time."""
+    if abs(ratio - 1) < 0.005 or not ratio:
+        return "the same time"
+    return f"{1 / ratio:.3g} times as fast" if ratio < 1 else f"{ratio:.3g} times as long"
+
+
+def _sentence(run: RunComparison) -> str:
+    times = f"{seconds(run.step_before_s)} before, {seconds(run.step_after_s)} after: {change(run.ratio)}"
+    return f"{run.name[0].upper()}{run.name[1:]}: {times}."
+
+
+def _comparison_view(run: RunComparison) -> dict[str, Any]:
+    """Return the values of a pair of runs for the page."""
+    tables = {
+        "Phases": run.phases,
+        "Kinds of operations": run.kinds,
+        "Layers": run.layers,
+        "Primitives": run.primitives,
+    }
+    return {
+        "run": run,
+        "change": change(run.ratio),
+        "tables": {title: (rows[:MAX_DIFFERENCES], len(rows), _largest(rows)) for title, rows in tables.items()},
+    }
+
+
+def _largest(rows: Sequence[Difference]) -> float:
+    """Return the largest share of some differences, to scale bars by."""
+    return max((abs(row.share) for row in rows), default=0.0) or 1.0

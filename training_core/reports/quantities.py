@@ -51,7 +51,7 @@ def number(value: Optional[float]) -> str:
 
 
 def calls(value: float) -> str:
-    """Return how often something is called a step: 12, or 0.25."""
+    """Return a number of calls per step, `value`, in words: 12, or 0.25."""
     return f"{value:,.0f}" if value == round(value) else _digits(value)
 
 

@@ -1,4 +1,4 @@
-"""The roofline plot: achieved FLOP/s by arithmetic intensity, under the roofs that the machine was measured to have.
+"""The roofline plot: achieved FLOP/s by arithmetic intensity, under the measured roofs of the machine.
 
 After Williams, Waterman and Patterson (2009). Layers are circles, primitives diamonds in the color of their kind; the
 area is the time.
@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..profiling.profile import Limits, PrimitiveRow, Row, Run
-from .colors import AXIS, INK, PALE, WHITE
-from .kind_colors import kind_color
+from .colors import AXIS, INK, PALE, WHITE, kind_color
 from .quantities import number, percent, quantity, seconds
 from .svg import circle, drawing, fitted, path, width_of, words
 
@@ -83,7 +82,7 @@ def roofline(name: str, run: Run, limits: Limits) -> str:
     if not rows:
         return ""
     peaks = {dtype: limits.peak(dtype) for dtype in _PEAKS if limits.peak(dtype) > 0}
-    axes = axes_for(rows, peaks.values(), [limits.memory_per_s, limits.cache_per_s])
+    axes = axes_for(rows, list(peaks.values()), [limits.memory_per_s, limits.cache_per_s])
     dots = dots_of(rows, axes)
     lines, names, taken = _roofs(axes, peaks, limits)
     labeled = _labeled(dots)
@@ -101,10 +100,8 @@ def axes_for(rows: Sequence[Row], peaks: Sequence[float], bandwidths: Sequence[f
     peaks, bandwidths : sequence of float
         In FLOP and bytes a second; 0 where unmeasured.
     """
-    achieved = [row.flop / row.time_s for row in rows]
     ridges = [peak / bandwidth for peak in peaks for bandwidth in bandwidths if bandwidth > 0]
-    intensities = [row.intensity for row in rows] + ridges
-    return Axes(*_range(intensities), *_range([*achieved, *peaks]))
+    return Axes(*_range([*map(_intensity, rows), *ridges]), *_range([*map(_per_s, rows), *peaks]))
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
@@ -118,13 +115,21 @@ def dots_of(rows: Sequence[Row], axes: Axes) -> list[Dot]:
     dots = [
         Dot(
             row,
-            axes.x(row.intensity),
-            axes.y(row.flop / row.time_s),
+            axes.x(_intensity(row)),
+            axes.y(_per_s(row)),
             max(_MIN_RADIUS_PX, _MAX_RADIUS_PX * math.sqrt(row.time_s / longest_s)),
         )
         for row in rows
     ]
     return sorted(dots, key=lambda dot: -dot.radius)
+
+
+def _per_s(row: Row) -> float:
+    return (row.flop or 0.0) / row.time_s
+
+
+def _intensity(row: Row) -> float:
+    return (row.flop or 0.0) / (row.bytes or 1.0)
 
 
 def _largest(rows: Sequence[Row]) -> list[Row]:
@@ -169,9 +174,9 @@ def _roofs(axes: Axes, peaks: dict[str, float], limits: Limits) -> tuple[list[st
         begin = max(10.0**axes.left, 10.0**axes.bottom / per_s)
         end = min(top / per_s, 10.0**axes.right)
         if end > begin:
-            ends = [(axes.x(each), axes.y(each * per_s)) for each in (begin, end)]
-            lines.append(_line(*ends, dashes))
-            names.append(_along(*ends, f"{label} {quantity(per_s, 'B/s')}"))
+            low, high = ((axes.x(intensity), axes.y(intensity * per_s)) for intensity in (begin, end))
+            lines.append(_line(low, high, dashes))
+            names.append(_along(low, high, f"{label} {quantity(per_s, 'B/s')}"))
     free_y = _TOP
     for dtype, peak in sorted(peaks.items(), key=lambda item: -item[1]):
         word, dashes = _PEAKS[dtype]
@@ -205,7 +210,7 @@ def _drawn(dot: Dot) -> str:
     row = dot.row
     title = (
         f"{row.name}: {seconds(row.time_s)}, {number(row.intensity)} FLOP/B, "
-        f"{quantity(row.flop / row.time_s, 'FLOP/s')}, {percent(row.roof_share)} of its roof"
+        f"{quantity(_per_s(row), 'FLOP/s')}, {percent(row.roof_share)} of its roof"
     )
     if isinstance(row, PrimitiveRow):
         size = dot.radius * math.sqrt(math.pi / 2)  # half the diagonal of a diamond of the circle's area
@@ -218,7 +223,7 @@ def _drawn(dot: Dot) -> str:
 def _labeled(dots: Sequence[Dot]) -> list[Dot]:
     """Return the largest primitives, then the largest layers."""
     kinds = [[dot for dot in dots if isinstance(dot.row, PrimitiveRow) is wanted] for wanted in (True, False)]
-    return [dot for each in kinds for dot in each[:_LABELED]]
+    return [dot for of_kind in kinds for dot in of_kind[:_LABELED]]
 
 
 def _numbers(labeled: Sequence[Dot], taken: Sequence[Box]) -> Iterator[str]:

@@ -16,17 +16,16 @@ from ..comparison.apls import Apls
 from ..comparison.buffer_matching import LineScores
 from ..comparison.topo import Topo
 from ..jobs import ScoreNetwork
-from . import overlays
 from .charts import Series, line_chart
 from .colors import GRAY, GREEN, VERMILION
 from .maps import MapLines, line_map
-from .page import ReportRecord, write_page
+from .page import FALSE_ALARM_COLOR, HIT_COLOR, MISS_COLOR, ReportRecord, write_page
 
 # What each kind of line means, its color, and its width on the map.
 KINDS = {
-    "matched": ("in both networks", overlays.HIT_COLOR, 1.6),
-    "false": ("proposed but not true (false positive)", overlays.FALSE_ALARM_COLOR, 2.6),
-    "missed": ("true but not proposed (false negative)", overlays.MISS_COLOR, 2.6),
+    "matched": ("in both networks", HIT_COLOR, 1.6),
+    "false": ("proposed but not true (false positive)", FALSE_ALARM_COLOR, 2.6),
+    "missed": ("true but not proposed (false negative)", MISS_COLOR, 2.6),
 }
 
 

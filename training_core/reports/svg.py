@@ -55,13 +55,7 @@ def path(steps: str, title: str = "", **attributes: object) -> str:
 
 
 def circle(x: float, y: float, radius: float, title: str = "", **attributes: object) -> str:
-    """Return a circle; in the names of its attributes, underscores stand for hyphens.
-
-    Parameters
-    ----------
-    title : str
-        Shown where the pointer rests.
-    """
+    """Return a circle around `x`, `y` of a `radius` in pixels, with a tooltip; attributes as in `path`."""
     place = f'cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"'
     return _with_title("circle", f"{place} {_attributes(attributes)}".strip(), title)
 

@@ -18,12 +18,14 @@ from ..geodata.sources import source_name
 from ..jobs import FineTune
 from ..labels.labeled_images import LabeledImage
 from ..segmentation.pixel_metrics import Scores
-from .charts import Series, line_chart, smoothed
-from .colors import BLUE, PALE, VERMILION
-from .page import ImageSummary, ModelRecord, pictures_of, sweep_chart, write_page
-from .parallel_run import parallel_rows, speed_up_chart
+from .charts import Series, line_chart, smoothed, sweep_chart
+from .colors import BLUE, GRAY, PALE, VERMILION
+from .page import ImageSummary, ModelRecord, pictures_of, write_page
+from .quantities import percent, quantity, seconds
 
 _MAX_POINTS = 600
+# The curve of speed-up ends at this multiple of the number of processes.
+_SHOWN_PROCESSES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +77,8 @@ class TrainingRecord(ModelRecord):
     @property
     def elapsed_s(self) -> float:
         """Seconds to the last step or validation."""
-        return max((entry[1] for entry in [*self.steps, *self.validations]), default=0.0)
+        times_s = [*(step[1] for step in self.steps), *(validation[1] for validation in self.validations)]
+        return max(times_s, default=0.0)
 
     @property
     def last_step(self) -> int:
@@ -91,7 +94,7 @@ def write_training_report(record: TrainingRecord, path: Path) -> None:
         FineTune,
         record,
         run=_run(record),
-        parallel=parallel_rows(record.parallel) if record.parallel else {},
+        parallel=_parallel_rows(record.parallel) if record.parallel else {},
         charts=_charts(record),
         panels=pictures_of(record.panels, record.threshold),
     )
@@ -126,7 +129,7 @@ def _charts(record: TrainingRecord) -> dict[str, str]:
     if len(record.sweep):
         charts["sweep"] = sweep_chart(record.thresholds, record.sweep, record.threshold, "chosen")
     if record.parallel:
-        charts["speed_up"] = speed_up_chart(record.parallel)
+        charts["speed_up"] = _speed_up_chart(record.parallel)
     return charts
 
 
@@ -149,6 +152,37 @@ def _rate_chart(record: TrainingRecord) -> str:
     return line_chart("Learning rate over time", [Series("learning rate", minutes, rates, BLUE)], "minutes", "rate")
 
 
+def _parallel_rows(record: ParallelRecord) -> dict[str, str]:
+    """Return the figures of a run in words, by label."""
+    machines = f" on {record.machines} machines" if record.machines > 1 else ""
+    threads = f"{record.threads} {'threads' if record.threads > 1 else 'thread'} each"
+    slowest = f"the slowest process computed {percent(record.imbalance)} longer than all did on average"
+    rows = {
+        "Processes": f"{record.processes}{machines}, {threads}",
+        "Speed-up": f"{record.speed_up:.2f} of {record.processes}",
+        "Efficiency": percent(record.efficiency),
+        "Communication": f"{percent(record.communication_share)} of the time of steps, "
+        f"{seconds(record.communication_step_s)} a step",
+        "Waiting for slower processes": percent(record.waiting_share),
+        "Imbalance": slowest,
+        "Sent by each process": f"{quantity(record.bytes_per_step, 'B')} a step",
+    }
+    if not record.waiting_s:
+        del rows["Waiting for slower processes"]
+    return rows
+
+
+def _speed_up_chart(record: ParallelRecord) -> str:
+    """Return speed-up by the number of processes as SVG: ideal, as the model of this run has it, and this run."""
+    model, counts = record.step_time(), range(1, _SHOWN_PROCESSES * record.processes + 1)
+    lines = [
+        Series("ideal", [1, counts[-1]], [1, counts[-1]], GRAY, width=1.0),
+        Series("computed from this run", counts, [model.speed_up(count) for count in counts], BLUE),
+        Series("this run", [record.processes], [record.speed_up], VERMILION, dots=True),
+    ]
+    return line_chart("Speed-up by processes", lines, "processes", "speed-up", (0, counts[-1]))
+
+
 def _shown(count: int) -> slice:
     """Return which of `count` points are drawn."""
     return slice(None, None, max(1, count // _MAX_POINTS))
@@ -160,7 +194,7 @@ def _validation_chart(record: TrainingRecord) -> str:
         Series("F1", minutes, [scores.f1 for _, _, scores in record.validations], VERMILION, dots=True),
         Series("IoU", minutes, [scores.iou for _, _, scores in record.validations], BLUE, dots=True),
     ]
-    best = (record.best[1] / 60, "kept") if len(minutes) > 1 else None
+    best = (record.best[1] / 60, "kept") if record.best and len(minutes) > 1 else None
     return line_chart("Validation scores over time", lines, "minutes", "score", (0, 1), best)
 
 

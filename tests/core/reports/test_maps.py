@@ -1,4 +1,4 @@
-"""Lines and areas on a map, as SVG."""
+"""Lines and areas on a map as SVG, and a sketch of a network that comes in parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from shapely import LineString, MultiPolygon, Point, box
 
 from tests.core.support.browser import Page
-from training_core.reports.maps import MapAreas, MapLines, line_map
+from training_core.reports.maps import MapAreas, MapLines, RoadSketch, line_map
 
 
 def map_of(*lines, color="#123456"):
@@ -67,3 +67,24 @@ def test_areas_without_titles_are_one_shape_with_its_holes():
     svg = line_map("scenes", {"done": MapAreas(shapes, "#123456", is_filled=False)})
     assert svg.count("<title>done</title>") == 1 and svg.count("Z") == 4
     assert 'fill="none"' in svg and 'fill-rule="evenodd"' in svg
+
+
+def lines(first, count):
+    return np.array([LineString([(number, 0), (number, 1)]) for number in range(first, first + count)], dtype=object)
+
+
+def test_a_small_network_is_kept_whole():
+    sketch = RoadSketch(100)
+    assert len(sketch.lines) == 0
+    sketch.add(lines(0, 60))
+    sketch.add(lines(60, 40))
+    assert (len(sketch.lines), sketch.every) == (100, 1)
+
+
+@pytest.mark.parametrize("part", [1, 7, 64, 1000])
+def test_of_a_large_one_every_nth_line_is_kept_whatever_parts_it_comes_in(part):
+    sketch = RoadSketch(100)
+    for first in range(0, 1000, part):
+        sketch.add(lines(first, min(part, 1000 - first)))
+    assert sketch.every == 16
+    assert [line.coords[0][0] for line in sketch.lines] == list(range(0, 1000, 16))

@@ -19,8 +19,13 @@ from training_core.profiling.profile import (
     TimeLine,
 )
 from training_core.profiling.profile_comparison import compare
-from training_core.reports.comparison_report import ComparisonRecord, change, write_comparison_report
-from training_core.reports.profile_report import headroom_of, write_profile_report
+from training_core.reports.profile_report import (
+    ComparisonRecord,
+    change,
+    headroom_of,
+    write_comparison_report,
+    write_profile_report,
+)
 
 
 def profile_page(profile, folder):
@@ -69,7 +74,7 @@ def test_the_report_shows_all_that_was_measured(tmp_path):
     for words in (
         "A training step with native bf16 takes 1.00 s", "would take 200 ms (20 %)", "loses 300 ms in convolution",
         "500 ms outside of such operations",
-        "First advice: batch normalization bound by memory. What is advised saved 4.5 %",
+        "First advice: batch normalization bound by memory. It saved 4.5 %",
         "Images per second 4.12", "Overhead of profiling 1.3 %", "The frequency under load cannot be read.",
         "at 9 % of the memory bandwidth", "8.0 %", "310 ms \u2192 296 ms an image", "chip_px = 384",
         "guide.md#profiling",
