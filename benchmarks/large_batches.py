@@ -40,7 +40,7 @@ from training_core.events import Reporter
 from training_core.jobs import FineTune
 from training_core.jobs.recipe import OPTIMIZERS, REFERENCE_BATCH
 from training_core.jobs.starter import PATH as STARTER_PATH
-from training_core.labels.label_edges import ignore_edges
+from training_core.labels.label_edges import EDGE_M, ignore_edges
 from training_core.labels.labeled_images import (
     LabeledImage,
     read_drawing,
@@ -136,7 +136,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--chip-px", type=int, default=64)
     parser.add_argument("--validations", type=int, default=32, help="of each training, at most")
     parser.add_argument("--share", type=float, default=0.95, help="of the best F1 of AdamW with a batch of 4")
-    parser.add_argument("--warm-up-share", type=float, default=FineTune().warm_up_share)
     parser.add_argument("--clip-norm", type=float, default=0.0)
     parser.add_argument("--precision", default="bf16", choices=("bf16", "fp32"))
     parser.add_argument("--real", choices=REAL)
@@ -234,7 +233,6 @@ def recipe_of(way: Way, scene: Scene, arguments: argparse.Namespace) -> FineTune
         chip_px=arguments.chip_px,
         optimizer=way.optimizer,
         frozen_stages=0,
-        warm_up_share=arguments.warm_up_share,
         clip_norm=arguments.clip_norm,
         precision=arguments.precision,
         seed=way.seed,
@@ -251,7 +249,7 @@ def read_images(job: FineTune, resolution_m: float) -> list[LabeledImage]:
     drawing = read_drawing(job.roads, job.aoi, job)
     images = read_labeled_images(job.rasters, drawing, resolution_m, (), (), Reporter())
     images = split_for_validation(with_common_scaling(images), job.validation_share, 256, 0)
-    return [ignore_edges(image, job.edge_m) for image in images]
+    return [ignore_edges(image, EDGE_M) for image in images]
 
 
 def show_course(course: Course) -> None:

@@ -30,7 +30,7 @@ REMEDY = (
 MODULES = (
     "torch", "torchvision", "segmentation_models_pytorch", "numpy", "scipy", "affine", "rasterio", "pyproj", "shapely",
     "pandas", "geopandas", "pyogrio", "safetensors", "psutil", "click", "rich", "jinja2", "matplotlib",
-    "timm", "tensorboardX", "networkx", "onnx", "onnxruntime", "openvino",
+    "timm", "networkx", "onnx", "onnxruntime", "openvino",
 )  # fmt: skip
 
 _PRINT_VERSIONS = """

@@ -1,4 +1,4 @@
-"""Distributed job: its ranks are started here, or by torchrun; it is restarted, or run by fewer ranks, if asked for.
+"""Distributed job: its ranks are started here, fewer where memory is short, or by torchrun.
 
 Scope: jobs of `ProcessOptions`. Independent of a rank's part of a job, which is in `pipelines.<job name>`, a function
 `run(job, reporter, group) -> dict`.
@@ -18,7 +18,7 @@ from typing import Any
 
 from .. import events
 from ..error_events import explain
-from ..errors import Cancelled, JobError, ResourceError, RoadSegError, WorkerError
+from ..errors import Cancelled, JobError, ResourceError, RoadSegError
 from ..events import Reporter
 from ..jobs import Job, ProcessOptions, from_json
 from ..system import shutdown
@@ -55,23 +55,19 @@ def execute_on_ranks(job: Job, reporter: Reporter) -> dict[str, Any]:
 
 
 def _launch(job: ProcessOptions, count: int, reporter: Reporter) -> dict[str, Any]:
-    """Run a job by ranks of this machine; again where one was lost, by fewer where memory is short."""
+    """Run a job by ranks of this machine, by fewer where memory is short."""
     from .launch import launch  # loads PyTorch
 
-    restarts_left, began_s = job.max_restarts, time.time()
+    began_s = time.time()
     while True:
         try:
             return launch(run_rank, job.to_json(), places(count, job.threads), reporter)
         except RoadSegError as error:
             _tidy(job)
-            if error.code == ResourceError.code and job.processes == AUTO and count > job.pipeline_stages:
-                count -= job.pipeline_stages
-                reporter.log(f"{error.message} Continuing with {count} process{'es' * (count > 1)}.")
-            elif isinstance(error, WorkerError) and restarts_left:
-                restarts_left -= 1
-                reporter.warning(f"{error.message} The training is resumed; {restarts_left} restarts are left.")
-            else:
+            if error.code != ResourceError.code or job.processes != AUTO or count <= job.pipeline_stages:
                 raise
+            count -= job.pipeline_stages
+            reporter.log(f"{error.message} Continuing with {count} process{'es' * (count > 1)}.")
             job = dataclasses.replace(job, resume=job.resume or _has_checkpoint(job, began_s))
 
 

@@ -13,7 +13,6 @@ from .architectures import ARCHITECTURES, AS_BASE, DEEPLAB, ENCODERS, FPN, IMPOS
 from .option import (
     BANDS,
     FIELD,
-    FOLDER,
     HTML_OUTPUT,
     IMAGENET,
     JSON_OUTPUT,
@@ -74,6 +73,7 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         "Field with the class of each road, such as highway or surface, which the model then predicts as well. Roads "
         "where it is empty count as roads of unknown class.",
         kind=FIELD,
+        advanced=True,
     )
     speed_field: str = option(
         "",
@@ -81,6 +81,7 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         "Field with the speed on each road in km/h. With a road class field, each class gets its median speed; without "
         "one, bins of 16 km/h (10 mph) are the classes that the model predicts.",
         kind=FIELD,
+        advanced=True,
     )
     bands: tuple[int, ...] = option(
         (),
@@ -143,12 +144,6 @@ class FineTune(LabelOptions, RecipeOptions, ProcessOptions, ComputeOptions):
         False,
         "Keep the best when stopped",
         "When training is stopped, write the best model so far instead of none.",
-    )
-    log_folder: str = option(
-        "",
-        "TensorBoard folder",
-        "Folder for TensorBoard logs; each run gets its own subfolder.",
-        kind=FOLDER,
         advanced=True,
     )
 

@@ -45,14 +45,6 @@ class ProcessOptions(Job):
         maximum=6,
         advanced=True,
     )
-    max_restarts: int = option(
-        0,
-        "Restarts",
-        "How often the training is resumed from its checkpoint by itself when a process has been killed or hangs.",
-        minimum=0,
-        maximum=100,
-        advanced=True,
-    )
 
     def validate(self) -> None:
         """See Job.validate; also checks that the number of processes is one, or auto.

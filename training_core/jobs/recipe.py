@@ -155,42 +155,6 @@ class RecipeOptions(StepOptions):
         maximum=1,
         advanced=True,
     )
-    warm_up_share: float = option(
-        0.05,
-        "Warm-up",
-        "Share of the training during which the learning rate rises to its peak; cosine decay follows.",
-        minimum=0,
-        maximum=0.5,
-        advanced=True,
-    )
-    edge_m: float = option(
-        0.5,
-        "Edge tolerance",
-        "Pixels closer than this to the edge of a drawn road are not trained on, since a drawn width is never exact. "
-        "Validation scores count them.",
-        unit="m",
-        minimum=0,
-        maximum=10,
-        advanced=True,
-    )
-    patience: int = option(
-        0,
-        "Patience",
-        "Early stopping: number of validations without a better F1 after which training ends; 0 switches it off.",
-        minimum=0,
-        maximum=1000,
-        advanced=True,
-    )
-    checkpoint_minutes: float = option(
-        1.0,
-        "Checkpoint interval",
-        "Time between checkpoints. The checkpoint lies beside the model, lets an interrupted run be resumed, and is "
-        "deleted when the model is complete.",
-        unit="min",
-        minimum=0.01,
-        maximum=10000,
-        advanced=True,
-    )
     seed: int = option(
         0,
         "Seed",

@@ -15,6 +15,9 @@ from ..geodata.pixel_codes import IGNORE, ROAD
 from ..system import large_arrays
 from .labeled_images import LabeledImage
 
+# Distance from the edge of a drawn road, on the ground, within which a training ignores labels.
+EDGE_M = 0.5
+
 
 def ignore_edges(image: LabeledImage, edge_m: float) -> LabeledImage:
     """Return an image whose training labels are ignored within a distance of the edges of roads.

@@ -36,11 +36,13 @@ from .training_loop import Training
 
 FORMAT = "roadseg-checkpoint-1"
 _HEADER_KEY = "roadseg"
+# Shortest time between two checkpoints of a training.
+INTERVAL_S = 60.0
 _BEST, _STATE = "best.", "state."
 # That of a training of many days, with its history, has less than a megabyte.
 _MAX_HEADER_BYTES = 20_000_000
 # Options that may differ between a run and the one that resumes it.
-_FREE = ("minutes", "steps", "patience", "checkpoint_minutes", "threads")
+_FREE = ("minutes", "steps", "threads")
 
 
 @dataclass(frozen=True)
@@ -228,8 +230,6 @@ class CheckpointWriter:
 
     Parameters
     ----------
-    interval_s : float
-        Shortest time between two checkpoints.
     identity, engine
         See Checkpoint.
     """
@@ -237,12 +237,11 @@ class CheckpointWriter:
     def __init__(
         self,
         path: Path,
-        interval_s: float,
         identity: dict[str, Any],
         engine: Engine,
         reporter: Reporter,
     ) -> None:
-        self._path, self._interval_s, self._reporter = path, interval_s, reporter
+        self._path, self._reporter = path, reporter
         self._identity, self._engine = identity, engine
         self._written_s = time.monotonic()
         self._thread = ThreadPoolExecutor(1)
@@ -259,7 +258,7 @@ class CheckpointWriter:
     def keep(self, training: Training) -> None:
         """Write a checkpoint if the last one is old enough and complete."""
         is_busy = self._writing is not None and not self._writing.done()
-        if time.monotonic() - self._written_s >= self._interval_s and not is_busy:
+        if time.monotonic() - self._written_s >= INTERVAL_S and not is_busy:
             self.write(training)
 
     def write(self, training: Training) -> None:

@@ -103,12 +103,6 @@ class History:
         """Share of the time of training and validation that went to validation, from 0 to 1."""
         return self.timings_s.get("validation", 0.0) / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
-    @property
-    def validations_since_best(self) -> int:
-        """Number of validations since the one with the best F1."""
-        f1 = [scores.f1 for _, _, scores in self.validations]
-        return len(f1) - 1 - f1.index(max(f1)) if f1 else 0
-
     def to_document(self) -> dict[str, Any]:
         """Return the history as a JSON document."""
         return asdict(self)

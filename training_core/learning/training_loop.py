@@ -37,6 +37,8 @@ VALIDATION_SHARE, LAST_VALIDATION_SHARE = 0.1, 0.04
 INFERENCES_PER_STEP = 2.0
 # A time budget for fewer steps than this teaches little.
 MIN_STEPS = 20
+# Part of the training, from its start, in which the learning rate rises.
+WARM_UP = 0.05
 REPORT_INTERVAL_S = 1.0
 
 
@@ -289,16 +291,10 @@ class Training:
         return time.monotonic() - self._began_s
 
     def _is_over(self) -> bool:
-        if self._has_diverged or (self.history.validations and self._done >= 1):
-            return True
-        patience = self._recipe.patience
-        if patience and self.history.validations_since_best >= patience:
-            self._note(f"Early stopping: no better F1 in {patience} validations.")
-            return True
-        return False
+        return self._has_diverged or (bool(self.history.validations) and self._done >= 1)
 
     def _step(self, chips: np.ndarray, labels: np.ndarray) -> None:
-        rate = rate_at(self._done, peak_rate(self._recipe), self._recipe.warm_up_share)
+        rate = rate_at(self._done, peak_rate(self._recipe), WARM_UP)
         began_s = time.perf_counter()
         self.trainer.strategy.announce_step(rate)
         loss = self.trainer.step(chips, labels, rate)

@@ -35,7 +35,7 @@ from ..geodata.tiling import round_up
 from ..jobs import FineTune
 from ..jobs.recipe import USUAL_CHIP_PX
 from ..labels.label_checks import check_labels
-from ..labels.label_edges import ignore_edges
+from ..labels.label_edges import EDGE_M, ignore_edges
 from ..labels.labeled_images import LabeledImage, read_drawing, read_labeled_images, with_common_scaling
 from ..labels.validation_split import split_for_validation
 from ..learning.checkpoint import (
@@ -52,7 +52,6 @@ from ..learning.computation_plan import ComputationPlan, plan_computation, plan_
 from ..learning.fitted_recipe import with_encoder_rate
 from ..learning.history import History
 from ..learning.strategy import SINGLE_PROCESS
-from ..learning.tensorboard_log import logged
 from ..learning.trainer import Trainer
 from ..learning.training_loop import Training
 from ..learning.validation import Validation
@@ -175,10 +174,7 @@ def _follow(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
 
 def _lead(job: FineTune, reporter: Reporter, group: Group) -> dict[str, Any]:
     """Do the job, with the help of the other ranks if there are any."""
-    with (
-        Outputs([*with_sources(job.rasters), job.roads, job.aoi, job.no_road, job.base_model]) as outputs,
-        logged(reporter, job.log_folder, job.model, dataclasses.asdict(job)) as reporter,
-    ):
+    with Outputs([*with_sources(job.rasters), job.roads, job.aoi, job.no_road, job.base_model]) as outputs:
         model_path = outputs.stage(job.model)
         report_path = outputs.stage(job.report) if job.report else None
         began_s = time.perf_counter()
@@ -307,9 +303,7 @@ def _prepare(
 
 def _train(setup: Setup, training: Training, reporter: Reporter, group: Group) -> bool:
     """Train to the end, writing checkpoints; return whether the user stopped it before."""
-    job = setup.job
-    interval_s = job.checkpoint_minutes * 60
-    writer = CheckpointWriter(checkpoint_path(job.model), interval_s, setup.identity, setup.plan.engine, reporter)
+    writer = CheckpointWriter(checkpoint_path(setup.job.model), setup.identity, setup.plan.engine, reporter)
     with shutdown.critical_section(), writer, leading(group):  # so that a stopped run can be resumed
         try:
             training.run(_batches(setup, training), writer.keep)
@@ -322,7 +316,7 @@ def _train(setup: Setup, training: Training, reporter: Reporter, group: Group) -
             if not training.history.step:
                 raise
             writer.write(training)
-            if not job.keep_best:
+            if not setup.job.keep_best:
                 raise Cancelled(
                     "Stopped; no model was written. The same job with resume continues from here."
                 ) from None
@@ -363,7 +357,7 @@ def _read_images(
     images = split_for_validation(with_common_scaling(images), job.validation_share, 256, job.seed)
     reporter.progress(0.01, "Comparing the drawn roads with the images")
     check_labels(images, drawing, reporter)
-    images = [ignore_edges(image, job.edge_m) for image in images]
+    images = [ignore_edges(image, EDGE_M) for image in images]
     if drawing.classes:
         names = ", ".join(f"{each.name} ({each.speed_kmh:g} km/h)" for each in drawing.classes)
         reporter.log(f"Training on {len(drawing.classes)} road classes: {names}.")

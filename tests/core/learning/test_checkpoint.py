@@ -18,6 +18,7 @@ from tests.core.support.towns import ROAD_M
 from training_core.errors import Cancelled, JobError
 from training_core.events import Metric, Reporter, Warning
 from training_core.jobs import FineTune
+from training_core.learning import checkpoint
 from training_core.learning.checkpoint import (
     Checkpoint,
     CheckpointWriter,
@@ -82,11 +83,19 @@ def assert_same(weights, other):
         torch.testing.assert_close(tensor, other[name], rtol=0, atol=1e-5, msg=name)
 
 
+STARTING = """
+from training_core.cli import run_command_line
+from training_core.learning import checkpoint
+checkpoint.INTERVAL_S = 1.0
+run_command_line()
+"""
+
+
 def start(job):
-    """Start a job as QGIS does, in a process of its own."""
+    """Start a job as QGIS does, in a process of its own, with a checkpoint each second."""
     file = Path(job.model).with_name("job.json")
     file.write_text(job.to_json())
-    command = [sys.executable, "-m", "training_core", "run", str(file)]
+    command = [sys.executable, "-c", STARTING, "run", str(file)]
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command, cwd=ROOT, **streams)
 
@@ -104,7 +113,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_model(job, tmp_path):
     folders = [tmp_path / name for name in ("whole", "killed")]
     for folder in folders:
         folder.mkdir()
-    whole, killed = (job(folder, steps=20, checkpoint_minutes=0.02) for folder in folders)
+    whole, killed = (job(folder, steps=20) for folder in folders)
     assert end(start(whole)) == 0
     path, process = checkpoint_path(killed.model), start(killed)
     while not path.exists() and process.poll() is None:
@@ -141,18 +150,19 @@ def test_what_is_left_of_a_checkpoint_whose_writer_was_killed_is_removed_by_the_
     process.kill()
     process.wait()
     assert set(tmp_path.iterdir()) - {path}, "it was killed too late"
-    with CheckpointWriter(path, 60.0, {}, NativeEngine("fp32"), Reporter()):
+    with CheckpointWriter(path, {}, NativeEngine("fp32"), Reporter()):
         assert not set(tmp_path.iterdir()) - {path}
 
 
 @pytest.mark.slow
-def test_a_checkpoint_for_which_there_is_no_room_is_a_warning_and_leaves_nothing(job, tmp_path):
+def test_a_checkpoint_for_which_there_is_no_room_is_a_warning_and_leaves_nothing(job, tmp_path, monkeypatch):
     (tmp_path / "whole").mkdir()
     finetune.run(job(tmp_path / "whole", steps=2), Reporter())
     room = (tmp_path / "whole" / "model.safetensors").stat().st_size + 1000  # a checkpoint is larger than its model
     events = []
+    monkeypatch.setattr(checkpoint, "INTERVAL_S", 0.0)
     with no_more_than(room):
-        finetune.run(job(tmp_path, steps=20, checkpoint_minutes=0.0), Reporter(events.append))
+        finetune.run(job(tmp_path, steps=20), Reporter(events.append))
     warnings = [event.message for event in events if isinstance(event, Warning)]
     assert any("No checkpoint could be written" in each and "training continues" in each for each in warnings)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.safetensors", "whole"]
@@ -392,9 +402,9 @@ def test_without_a_checkpoint_there_is_nothing_to_go_on_from(job, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(job, tmp_path):
-    events = []
-    wanted = job(tmp_path, steps=20, checkpoint_minutes=0.02)
+def test_a_checkpoint_that_cannot_be_written_does_not_end_the_training(job, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "INTERVAL_S", 1.0)
+    events, wanted = [], job(tmp_path, steps=20)
     checkpoint_path(wanted.model).mkdir()
     (checkpoint_path(wanted.model) / "something").touch()
     assert finetune.run(wanted, Reporter(events.append))["steps"] == 20

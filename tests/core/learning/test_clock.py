@@ -7,6 +7,7 @@ import pytest
 from tests.core.support.towns import ROAD_M
 from training_core.events import Progress, Reporter
 from training_core.jobs import FineTune
+from training_core.learning import checkpoint
 from training_core.pipelines import finetune
 
 DAY_S = 86400.0
@@ -23,11 +24,12 @@ def test_a_training_takes_the_minutes_it_was_given_though_the_clock_is_set_back(
         return now() + moved_s[0]
 
     monkeypatch.setattr(time, "time", jumping)
+    monkeypatch.setattr(checkpoint, "INTERVAL_S", 0.6)
     events = []
     job = FineTune(
         rasters=(town.raster,), roads=town.roads, aoi=town.aoi, base_model=planted, width_m=ROAD_M, minutes=0.05,
-        chip_px=64, batch_size=1, engine="native", precision="fp32", threads=1, checkpoint_minutes=0.01,
-        model=str(tmp_path / "model.safetensors"), log_folder=str(tmp_path / "log"),
+        chip_px=64, batch_size=1, engine="native", precision="fp32", threads=1,
+        model=str(tmp_path / "model.safetensors"),
     )  # fmt: skip
     result = finetune.run(job, Reporter(events.append))
     assert moved_s[0], "nothing looked at the clock"

@@ -172,15 +172,6 @@ def test_a_stop_ends_training_and_closes_the_batches(image):
         next(drawn)
 
 
-@pytest.mark.slow
-def test_patience_ends_a_training_that_gets_no_better(image):
-    still = {"learning_rate": 1e-9, "frozen_stages": 5, "batch_norm": "frozen"}  # live statistics would still learn
-    training = new_training(image, steps=200, patience=1, **still)
-    training.run(batches(image))
-    assert [step for step, *_ in training.history.validations] == [20, 40]
-    assert any("Early stopping" in note for note in training.history.notes)
-
-
 def test_a_nan_loss_ends_it_with_a_remedy(image):
     def broken():
         chips, labels = next(batches(image))

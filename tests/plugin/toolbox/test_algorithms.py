@@ -392,7 +392,7 @@ send("result", result={"stopped": True, "steps": 30, "validation": {"f1": 0.6}})
 """, tmp_path)  # fmt: skip
     play_runtime(lines)
     roads = memory_layer("LineString", "Straßen", "LineString (350001 3059999, 350011 3059999)")
-    values = {"INPUT": [str(image)], "ROADS": roads, "KEEP_BEST": True, "LOG_FOLDER": str(tmp_path / "logs")}
+    values = {"INPUT": [str(image)], "ROADS": roads, "KEEP_BEST": True}
     outputs = {"MODEL": str(tmp_path / "model.safetensors"), "REPORT": str(tmp_path / "report.html")}
     ear = Ear(cancel_on="Step 30")
     result = run("finetune", {**values, **outputs}, ear)
@@ -401,7 +401,7 @@ send("result", result={"stopped": True, "steps": 30, "validation": {"f1": 0.6}})
     assert (result["STEPS"], result["VALIDATION_F1"]) == (30, 0.6)
     assert f"the best model so far is in {outputs['MODEL']}, {outputs['REPORT']}" in ear.text
     options = options_in(job)
-    assert (options["keep_best"], options["resume"], options["log_folder"]) == (True, False, str(tmp_path / "logs"))
+    assert (options["keep_best"], options["resume"]) == (True, False)
 
 
 def test_only_selected_roads_are_handed_on(play_runtime, image, tmp_path):

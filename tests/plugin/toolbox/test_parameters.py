@@ -234,12 +234,11 @@ def test_what_is_written_where_nothing_is_said():
     assert created(Profile) == created(CompareProfiles) == {"REPORT"}
 
 
-def test_a_folder_of_logs_is_a_folder_that_may_be_left_out():
-    folder = definitions(FineTune)["LOG_FOLDER"]
+def test_a_folder_is_handed_on_by_its_whole_path():
+    folder = definitions(MapRegion)["FOLDER"]
     assert folder.behavior() == QgsProcessingParameterFile.Behavior.Folder
-    assert folder.flags() & QgsProcessingParameterDefinition.Flag.FlagOptional
-    field = next(field for field in jobs.FineTune.option_fields() if field.name == "log_folder")
-    assert read_plain(field, folder, {"LOG_FOLDER": "logs"}, QgsProcessingContext()) == os.path.abspath("logs")
+    field = next(field for field in jobs.MapRegion.option_fields() if field.name == "folder")
+    assert read_plain(field, folder, {"FOLDER": "masks"}, QgsProcessingContext()) == os.path.abspath("masks")
 
 
 def test_files_are_named_for_what_is_in_them():
