@@ -8,11 +8,13 @@ import psutil
 import pytest
 
 from tests.core.support.towns import ROAD_M
+from training_core.distributed import job as distributed_job
 from training_core.distributed.job import execute_on_ranks, run_rank
 from training_core.distributed.launch import launch
 from training_core.errors import JobError, WorkerError
 from training_core.events import Metric, Reporter
 from training_core.jobs import FineTune, Segment
+from training_core.learning import checkpoint
 from training_core.models.model_file import load_weights
 from training_core.system.placement import Place
 
@@ -74,7 +76,7 @@ def run_rank_with_many_checkpoints(*arguments):
 
 
 def test_a_killed_rank_ends_the_job_with_its_name_and_the_checkpoint(town, tmp_path, monkeypatch):
-    monkeypatch.setattr(job, "run_rank", run_rank_with_many_checkpoints)
+    monkeypatch.setattr(distributed_job, "run_rank", run_rank_with_many_checkpoints)
     with pytest.raises(WorkerError, match=r"rank 1 of 2 on .+ was killed by SIGKILL"):
         execute_on_ranks(job_on(town, tmp_path, "model", processes="2"), Reporter(Assault(signal.SIGKILL)))
     assert not ranks() and os.listdir(tmp_path) == ["model.safetensors.checkpoint"]

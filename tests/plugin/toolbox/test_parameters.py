@@ -110,7 +110,7 @@ def test_what_is_left_alone_has_the_jobs_default(algorithm_type):
     [
         (FineTune, {"INPUT": "multilayer", "ROADS": "source", "AOI": "source", "BASE_MODEL": "file",
                     "WIDTH_FIELD": "field", "MODEL": "fileDestination", "REPORT": "fileDestination",
-                    "RESUME": "boolean", "KEEP_BEST": "boolean", "LOG_FOLDER": "file"}),
+                    "RESUME": "boolean", "KEEP_BEST": "boolean"}),
         (Evaluate, {"INPUT": "multilayer", "ROADS": "source", "AOI": "source", "MODEL": "file", "TOLERANCE_M": "number",
                     "REPORT": "fileDestination", "SCORES": "fileDestination"}),
         (SuggestLabels, {"INPUT": "raster", "LABELED": "source", "COUNT": "number", "PATCH_M": "number",
