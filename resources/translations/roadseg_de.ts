@@ -264,14 +264,6 @@
         <translation>Feld der Straßenbreite</translation>
     </message>
     <message>
-        <source>Road class field</source>
-        <translation>Feld der Straßenklasse</translation>
-    </message>
-    <message>
-        <source>Speed field</source>
-        <translation>Geschwindigkeitsfeld</translation>
-    </message>
-    <message>
         <source>Time budget (min)</source>
         <translation>Zeitbudget (min)</translation>
     </message>
@@ -288,12 +280,16 @@
         <translation>Fortsetzen</translation>
     </message>
     <message>
-        <source>Keep the best when stopped</source>
-        <translation>Beim Abbrechen das beste Modell behalten</translation>
-    </message>
-    <message>
         <source>Sure field</source>
         <translation>Feld für sichere Straßen</translation>
+    </message>
+    <message>
+        <source>Road class field</source>
+        <translation>Feld der Straßenklasse</translation>
+    </message>
+    <message>
+        <source>Speed field</source>
+        <translation>Geschwindigkeitsfeld</translation>
     </message>
     <message>
         <source>Processes</source>
@@ -306,10 +302,6 @@
     <message>
         <source>Pipeline stages</source>
         <translation>Pipeline-Stufen</translation>
-    </message>
-    <message>
-        <source>Restarts</source>
-        <translation>Neustarts</translation>
     </message>
     <message>
         <source>Steps</source>
@@ -326,22 +318,6 @@
     <message>
         <source>Encoder learning rate</source>
         <translation>Lernrate des Encoders</translation>
-    </message>
-    <message>
-        <source>Warm-up</source>
-        <translation>Warm-up</translation>
-    </message>
-    <message>
-        <source>Edge tolerance (m)</source>
-        <translation>Kantentoleranz (m)</translation>
-    </message>
-    <message>
-        <source>Patience</source>
-        <translation>Patience (Early Stopping)</translation>
-    </message>
-    <message>
-        <source>Checkpoint interval (min)</source>
-        <translation>Checkpoint-Intervall (min)</translation>
     </message>
     <message>
         <source>Seed</source>
@@ -376,8 +352,8 @@
         <translation>Encoder</translation>
     </message>
     <message>
-        <source>TensorBoard folder</source>
-        <translation>TensorBoard-Ordner</translation>
+        <source>Keep the best when stopped</source>
+        <translation>Beim Abbrechen das beste Modell behalten</translation>
     </message>
     <message>
         <source>Training steps</source>

@@ -264,14 +264,6 @@
         <translation>Campo del ancho de vía</translation>
     </message>
     <message>
-        <source>Road class field</source>
-        <translation>Campo de la clase de vía</translation>
-    </message>
-    <message>
-        <source>Speed field</source>
-        <translation>Campo de velocidad</translation>
-    </message>
-    <message>
         <source>Time budget (min)</source>
         <translation>Tiempo disponible (min)</translation>
     </message>
@@ -288,12 +280,16 @@
         <translation>Reanudar</translation>
     </message>
     <message>
-        <source>Keep the best when stopped</source>
-        <translation>Conservar el mejor al detener</translation>
-    </message>
-    <message>
         <source>Sure field</source>
         <translation>Campo de vías seguras</translation>
+    </message>
+    <message>
+        <source>Road class field</source>
+        <translation>Campo de la clase de vía</translation>
+    </message>
+    <message>
+        <source>Speed field</source>
+        <translation>Campo de velocidad</translation>
     </message>
     <message>
         <source>Processes</source>
@@ -306,10 +302,6 @@
     <message>
         <source>Pipeline stages</source>
         <translation>Etapas de la canalización</translation>
-    </message>
-    <message>
-        <source>Restarts</source>
-        <translation>Reinicios</translation>
     </message>
     <message>
         <source>Steps</source>
@@ -326,22 +318,6 @@
     <message>
         <source>Encoder learning rate</source>
         <translation>Tasa de aprendizaje del codificador</translation>
-    </message>
-    <message>
-        <source>Warm-up</source>
-        <translation>Calentamiento (warm-up)</translation>
-    </message>
-    <message>
-        <source>Edge tolerance (m)</source>
-        <translation>Tolerancia en los bordes (m)</translation>
-    </message>
-    <message>
-        <source>Patience</source>
-        <translation>Paciencia (parada temprana)</translation>
-    </message>
-    <message>
-        <source>Checkpoint interval (min)</source>
-        <translation>Intervalo entre puntos de control (min)</translation>
     </message>
     <message>
         <source>Seed</source>
@@ -376,8 +352,8 @@
         <translation>Codificador</translation>
     </message>
     <message>
-        <source>TensorBoard folder</source>
-        <translation>Carpeta de TensorBoard</translation>
+        <source>Keep the best when stopped</source>
+        <translation>Conservar el mejor al detener</translation>
     </message>
     <message>
         <source>Training steps</source>

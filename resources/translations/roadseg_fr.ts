@@ -264,14 +264,6 @@
         <translation>Champ de la largeur des routes</translation>
     </message>
     <message>
-        <source>Road class field</source>
-        <translation>Champ de la classe de route</translation>
-    </message>
-    <message>
-        <source>Speed field</source>
-        <translation>Champ de vitesse</translation>
-    </message>
-    <message>
         <source>Time budget (min)</source>
         <translation>Temps alloué (min)</translation>
     </message>
@@ -288,12 +280,16 @@
         <translation>Reprendre</translation>
     </message>
     <message>
-        <source>Keep the best when stopped</source>
-        <translation>Conserver le meilleur en cas d'arrêt</translation>
-    </message>
-    <message>
         <source>Sure field</source>
         <translation>Champ des routes sûres</translation>
+    </message>
+    <message>
+        <source>Road class field</source>
+        <translation>Champ de la classe de route</translation>
+    </message>
+    <message>
+        <source>Speed field</source>
+        <translation>Champ de vitesse</translation>
     </message>
     <message>
         <source>Processes</source>
@@ -306,10 +302,6 @@
     <message>
         <source>Pipeline stages</source>
         <translation>Étages du pipeline</translation>
-    </message>
-    <message>
-        <source>Restarts</source>
-        <translation>Redémarrages</translation>
     </message>
     <message>
         <source>Steps</source>
@@ -326,22 +318,6 @@
     <message>
         <source>Encoder learning rate</source>
         <translation>Taux d'apprentissage de l'encodeur</translation>
-    </message>
-    <message>
-        <source>Warm-up</source>
-        <translation>Échauffement (warm-up)</translation>
-    </message>
-    <message>
-        <source>Edge tolerance (m)</source>
-        <translation>Tolérance aux bords (m)</translation>
-    </message>
-    <message>
-        <source>Patience</source>
-        <translation>Patience (arrêt anticipé)</translation>
-    </message>
-    <message>
-        <source>Checkpoint interval (min)</source>
-        <translation>Intervalle entre points de reprise (min)</translation>
     </message>
     <message>
         <source>Seed</source>
@@ -376,8 +352,8 @@
         <translation>Encodeur</translation>
     </message>
     <message>
-        <source>TensorBoard folder</source>
-        <translation>Dossier TensorBoard</translation>
+        <source>Keep the best when stopped</source>
+        <translation>Conserver le meilleur en cas d'arrêt</translation>
     </message>
     <message>
         <source>Training steps</source>
