@@ -1,8 +1,10 @@
-"""Paths of the plugin's own files, and of the folder for its data.
+"""Paths of the plugin's own files and of the folder for its data; URLs of its documentation.
 
-Scope: paths. Independent of what the files hold.
+Scope: paths and addresses. Independent of what they hold.
 """
 
+import configparser
+import functools
 from pathlib import Path
 
 from qgis.PyQt.QtCore import QStandardPaths
@@ -17,3 +19,18 @@ GROUP_ICONS = RESOURCES / "icons"  # one for each group of the toolbox, named fo
 def data_folder() -> Path:
     """Return the folder for RoadSeg's own data: in the user's data folder, outside of QGIS and its plugins."""
     return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation), "roadseg")
+
+
+_PAGES = "blob/main/docs/algorithms"
+
+
+def page_url(algorithm: str) -> str:
+    """Return the URL of an algorithm's page."""
+    return f"{_repository()}/{_PAGES}/{algorithm}.md"
+
+
+@functools.cache
+def _repository() -> str:
+    metadata = configparser.ConfigParser(interpolation=None)
+    metadata.read(ROOT / "metadata.txt", encoding="utf-8")
+    return metadata["general"]["repository"].rstrip("/")

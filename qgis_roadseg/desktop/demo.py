@@ -18,9 +18,9 @@ from qgis.gui import QgisInterface
 
 from ...training_core.errors import OutputError
 from ..layers import demo_project
+from ..runtime.feedback import ErrorRecorder
 from ..translation import tr
 from .dialogs import open_dialog, show_message, show_missing_runtime
-from .error_recorder import ErrorRecorder
 
 MAKE_SCENE = "roadseg:makescene"
 

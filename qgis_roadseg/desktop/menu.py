@@ -1,4 +1,4 @@
-"""RoadSeg's menu under Raster, its toolbar and its settings page: added to a window, and removed.
+"""RoadSeg's menu under Raster, its toolbar, settings page and live panel: added to a window, and removed.
 
 Scope: entries and icons. Independent of what they open.
 """
@@ -11,6 +11,7 @@ from typing import Optional
 
 from qgis.core import QgsApplication
 from qgis.gui import QgisInterface
+from qgis.PyQt.QtCore import Qt
 from qgis.PyQt.QtGui import QIcon
 from qgis.PyQt.QtWidgets import QAction, QToolBar
 
@@ -20,8 +21,9 @@ from ..runtime import runtime
 from ..translation import tr
 from .demo import Demo
 from .dialogs import SET_UP, open_dialog
-from .live import Live
-from .live_folders import sessions_folder
+from .live.control import LiveControl
+from .live.panel import LivePanel
+from .live.session_store import sessions_folder
 from .settings_page import PAGE, SettingsPageFactory
 
 NAME = "RoadSeg"
@@ -122,3 +124,37 @@ class Menu:
 
     def _show_settings(self) -> None:
         self._window.showOptionsDialog(self._window.mainWindow(), PAGE)
+
+
+class Live:
+    """The panel in a window.
+
+    Parameters
+    ----------
+    window : QgisInterface
+        QGIS' window.
+    folder : Path
+        The folder of all sessions.
+    """
+
+    def __init__(self, window: QgisInterface, folder: Path) -> None:
+        self._window, self._folder = window, folder
+        self.panel: Optional[LivePanel] = None
+        self.control: Optional[LiveControl] = None
+
+    def toggle(self) -> None:
+        """Show the panel, or hide it; a session goes on behind it."""
+        if self.panel is None:
+            self.panel = LivePanel(self._window.mainWindow())
+            self.control = LiveControl(self._window, self.panel, self._folder)
+            self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.panel)
+        else:
+            self.panel.setUserVisible(not self.panel.isUserVisible())
+
+    def close(self) -> None:
+        """Remove the panel; a session is stopped, and its worker waited for."""
+        if self.panel is not None:
+            self.control.close()
+            self._window.removeDockWidget(self.panel)
+            self.panel.deleteLater()
+            self.panel = self.control = None

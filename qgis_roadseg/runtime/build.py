@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Optional
 
 from qgis.core import QgsProcessingFeedback
-from qgis.PyQt.QtCore import QLockFile
 
 from ...training_core.errors import Cancelled, RuntimeEnvironmentError
+from .locks import is_in_use, lock_at
 from .process import POSIX, RUN_MODULE, RUN_PROGRAM, run_to_end
 from .runtime import MODULES, REQUIREMENT_SETS, RequirementSet, check, interpreter, managed_set, named, preferred_sets
-from .usage import is_in_use
 
 _PRINT_VERSION = "import sys; print(*sys.version_info[:2])"
 
@@ -332,8 +331,7 @@ def _build_folder(final: Path) -> Iterator[Path]:
         final.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RuntimeEnvironmentError(f"{final.parent} cannot be created ({error.strerror}).") from error
-    lock = QLockFile(str(final.with_name(f".{final.name}.lock")))
-    lock.setStaleLockTime(0)  # a lock is stale when its process has gone, however long a build takes
+    lock = lock_at(final.with_name(f".{final.name}.lock"))
     if not lock.tryLock(0):
         raise RuntimeEnvironmentError(f"{final} is being built by another QGIS.", "Wait for it, or stop it there.")
     try:

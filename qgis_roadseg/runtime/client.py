@@ -16,12 +16,10 @@ from ...training_core import events
 from ...training_core.errors import Cancelled
 from ...training_core.jobs import Job
 from ..paths import ROOT
-from .endings import death, error_of, silence_error, silence_notice
 from .feedback import EventFeedback
+from .locks import in_use, working_folder
 from .process import LAST_LINES, ChildProcess
-from .running_clock import RunningClock
-from .temporary import working_folder
-from .usage import in_use
+from .supervision import RunningClock, death, error_of, silence_error, silence_notice
 
 # Heartbeats come every 2 s; the user is told early that there are none, and a machine that swaps is given time.
 SILENCE_S, NOTICE_S = 300.0, 20.0

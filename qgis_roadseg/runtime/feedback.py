@@ -1,14 +1,18 @@
-"""Events of a job as Processing's feedback: progress, log and warnings, at a rate that stays readable.
+"""Processing's feedback: events of a job shown at a readable rate, the last error, and signals that cancel.
 
-Scope: events and feedback. Independent of processes.
+Scope: events, feedback, signals. Independent of processes.
 """
 
 from __future__ import annotations
 
 import re
+import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from qgis.core import QgsProcessingFeedback
+from qgis.core import QgsApplication, QgsProcessingFeedback
 
 from ...training_core import events
 from ..translation import tr
@@ -76,3 +80,47 @@ class EventFeedback:
             return False
         self._shown_s[kind] = now
         return True
+
+
+class ErrorRecorder(QgsProcessingFeedback):
+    """Keeps the last error."""
+
+    error = ""
+
+    def reportError(self, error: str, fatalError: bool = False) -> None:  # noqa: N803  # QGIS' name
+        """Keep the error.
+
+        Parameters
+        ----------
+        error : str
+            The error.
+        fatalError : bool
+            Whether the algorithm ends with it.
+        """
+        self.error = error
+        super().reportError(error, fatalError)
+
+
+# QGIS notes SIGINT itself, but acts on it only in an event loop, which its main thread does not reach during an
+# algorithm; SIGTERM would end it at once and leave temporary files.
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def cancelling_signals(feedback: QgsProcessingFeedback) -> Iterator[None]:
+    """Have SIGINT and SIGTERM cancel the feedback in this context; in a window or a script they are left alone.
+
+    Parameters
+    ----------
+    feedback : QgsProcessingFeedback
+        The feedback of the run; outlives the context.
+    """
+    if QgsApplication.platform() != "qgis_process" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = {number: signal.signal(number, lambda *_: feedback.cancel()) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

@@ -18,7 +18,6 @@ from typing import NamedTuple, Optional
 from qgis.PyQt.QtCore import QProcess, QProcessEnvironment
 
 from ...training_core.errors import Cancelled, RuntimeEnvironmentError
-from .environment import cleaned
 
 POLL_MS = 100
 LAST_LINES = 20
@@ -42,6 +41,14 @@ if hasattr(os, "setpgid"):
 # Runs a module as `python -m` does, or a program; either with its arguments.
 RUN_MODULE = f"{_LEAD}\nrunpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 RUN_PROGRAM = f"{_LEAD}\nsys.exit(os.spawnv(os.P_WAIT, sys.argv[1], sys.argv[1:]))"
+# Prefixes of the variables that QGIS sets for its own Python, libraries and data; in another Python they load the wrong
+# ones. Those for the internet stay: proxies, certificates (SSL_*), pip's settings (PIP_*).
+_FOREIGN = (
+    "PYTHON", "__PYVENV", "VIRTUAL_ENV", "CONDA_",
+    "PROJ_", "GDAL_", "OGR_", "GEOTIFF_",
+    "LD_", "DYLD_",
+    "QT_", "QML", "QGIS", "OSGEO4W", "O4W_", "GISBASE", "GISRC",
+)  # fmt: skip
 
 
 class LineReader:
@@ -274,3 +281,8 @@ def run_to_end(
         how = f"was killed by signal {ending.code}" if ending.by_signal else f"failed with status {ending.code}"
         raise RuntimeEnvironmentError(f"{program} {how}:\n" + "\n".join(last_lines))
     return "\n".join(out)
+
+
+def cleaned(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment variables without those that belong to QGIS and its Python."""
+    return {name: value for name, value in variables.items() if not name.upper().startswith(_FOREIGN)}

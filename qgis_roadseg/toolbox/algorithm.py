@@ -19,9 +19,8 @@ from qgis.core import (
 from qgis.PyQt.QtGui import QIcon
 
 from ...training_core.errors import Cancelled, RoadSegError
-from ..documentation import page_url
-from ..paths import GROUP_ICONS
-from ..runtime.signals import cancelling_signals
+from ..paths import GROUP_ICONS, page_url
+from ..runtime.feedback import cancelling_signals
 from ..translation import tr
 
 # The groups of the toolbox by id; ids of groups and algorithms never change.

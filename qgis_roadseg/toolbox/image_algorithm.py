@@ -28,10 +28,10 @@ from ...training_core.errors import JobError, ModelFileError, RoadSegError
 from ...training_core.jobs import OptionField, model_path
 from ..layers import exchange, work_area
 from ..layers.image_layer import extent_on, image_layer, image_parameter
-from ..layers.model_header import read_resolution_m
 from ..layers.snapshot import take_source
 from ..rendering import mesh_painting, rendering
 from .job_algorithm import JobAlgorithm
+from .model_files import read_resolution_m
 from .parameters import INPUT
 
 AOI, MODEL, EXTENT, RESOLUTION_M = "AOI", "MODEL", "EXTENT", "RESOLUTION_M"

@@ -35,8 +35,8 @@ from ..layers.snapshot import take_source
 from ..layers.styles import fitting_style, set_name_and_group, set_style, source_name_of
 from ..runtime import runtime
 from ..runtime.client import WorkerClient
-from ..runtime.temporary import working_folder
-from . import model_choice
+from ..runtime.locks import working_folder
+from . import model_files
 from .algorithm import RoadSegAlgorithm, help_text
 from .parameters import INPUT, is_plain, make_parameters, parameter_name, read_plain, sink_destination, usual_names
 
@@ -82,7 +82,7 @@ class JobAlgorithm(RoadSegAlgorithm):
             self.addParameter(parameter)
         models_folder = settings.load().models_folder
         for field in self._fields(jobs.MODEL, jobs.MODEL_OUTPUT, jobs.ONNX_OUTPUT):
-            self._parameter(field).setGuiDefaultValueOverride(model_choice.suggestion(field, models_folder))
+            self._parameter(field).setGuiDefaultValueOverride(model_files.suggestion(field, models_folder))
         for key, label in self.numbers.items():
             self.addOutput(QgsProcessingOutputNumber(_output_name(key), self.tr(label)))
         for key, label in self.words.items():

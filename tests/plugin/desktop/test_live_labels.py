@@ -12,9 +12,9 @@ from qgis.core import (
     QgsVectorLayerUtils,
 )
 from qgis.PyQt.QtCore import QTimer
-from roadseg.qgis_roadseg.desktop.live_features import add_features
-from roadseg.qgis_roadseg.desktop.live_known import read_known
-from roadseg.qgis_roadseg.desktop.live_labels import Content, Label, LabelWatcher
+from roadseg.qgis_roadseg.desktop.live.features import add_features
+from roadseg.qgis_roadseg.desktop.live.labels import Content, Label, LabelWatcher
+from roadseg.qgis_roadseg.desktop.live.session_store import read_known
 from roadseg.qgis_roadseg.layers import label_layers
 from roadseg.training_core.errors import LabelError
 

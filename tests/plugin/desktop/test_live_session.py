@@ -19,10 +19,10 @@ from qgis.core import (
     QgsVectorLayer,
 )
 from qgis.PyQt.QtWidgets import QFileDialog
-from roadseg.qgis_roadseg.desktop import live_control, live_end
-from roadseg.qgis_roadseg.desktop.live import Live
-from roadseg.qgis_roadseg.desktop.live_panel import IDLE, PAUSED, RUNNING, STOPPING
-from roadseg.qgis_roadseg.desktop.live_session import LiveSession
+from roadseg.qgis_roadseg.desktop.live import control, end
+from roadseg.qgis_roadseg.desktop.live.client import LiveClient
+from roadseg.qgis_roadseg.desktop.live.panel import IDLE, PAUSED, RUNNING, STOPPING
+from roadseg.qgis_roadseg.desktop.menu import Live
 from roadseg.qgis_roadseg.layers import label_layers
 from roadseg.qgis_roadseg.runtime import runtime
 from roadseg.training_core import jobs
@@ -306,7 +306,7 @@ def test_another_project_ends_the_session_without_a_word_of_an_error(session, la
 
 def test_a_session_that_is_being_stopped_is_not_killed_by_another_project(session, layers, wait_for, monkeypatch):
     killed = []
-    monkeypatch.setattr(LiveSession, "kill", lambda self: killed.append(self))
+    monkeypatch.setattr(LiveClient, "kill", lambda self: killed.append(self))
     draw(layers["roads"])
     wait_for(lambda: changes(session))
     layers["roads"].commitChanges()
@@ -380,7 +380,7 @@ def test_keeping_the_model_asks_for_a_file_tells_of_it_and_offers_to_map(
     chosen = str(tmp_path / "mine")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (chosen, ""))
     opened = []
-    monkeypatch.setattr(live_end, "open_dialog", lambda _, name, values: opened.append((name, values)))
+    monkeypatch.setattr(end, "open_dialog", lambda _, name, values: opened.append((name, values)))
     session.panel.keep.click()
     wait_for(lambda: messages(window))
     assert f"The model is in {chosen}.safetensors" in messages(window)[0]
@@ -397,7 +397,7 @@ def test_a_fine_tune_is_offered_with_what_the_session_has_learned_from(
     (tmp_path / "mine labels.gpkg").write_text("labels of an earlier session, which stay")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "mine.safetensors"), ""))
     opened = []
-    monkeypatch.setattr(live_end, "open_dialog", lambda _, name, values: opened.append((name, values)))
+    monkeypatch.setattr(end, "open_dialog", lambda _, name, values: opened.append((name, values)))
     session.panel.keep.click()
     labels = tmp_path / "mine labels 2.gpkg"
     wait_for(lambda: messages(window) and f"What it has learned from is in {labels}" in messages(window)[0])
@@ -450,7 +450,7 @@ def test_a_session_in_which_nothing_was_drawn_leaves_nothing(session, wait_for, 
 def test_a_worker_that_falls_silent_is_told_and_then_ended(tmp_path, play_runtime, wait_for, qgis_app):
     play_runtime("time.sleep(60)")
     job = jobs.from_options(jobs.Live, {"raster": "a.tif", "folder": str(tmp_path)})
-    session = LiveSession(runtime.find(), job, tmp_path, {}, silence_s=2.5, notice_s=1)
+    session = LiveClient(runtime.find(), job, tmp_path, {}, silence_s=2.5, notice_s=1)
     notes, ends = [], []
     session.noted.connect(notes.append)
     session.ended.connect(ends.append)
@@ -475,7 +475,7 @@ def test_old_sessions_lose_their_models_but_never_their_labels(tmp_path):
         (folder / "temporary").mkdir(parents=True)
         for name in ("choices.json", "labels.json", "checkpoint.safetensors", "prediction-000001.tif"):
             (folder / name).write_text("{}")
-    live_control.clean_up(tmp_path)
+    control.clean_up(tmp_path)
     left = [
         sorted(path.name for path in folder.iterdir()) for folder in sorted(tmp_path.glob("2026*")) if folder.is_dir()
     ]

@@ -9,7 +9,7 @@ import pytest
 from roadseg.qgis_roadseg.runtime import runtime
 from roadseg.qgis_roadseg.runtime.build import Sources, set_up
 from roadseg.qgis_roadseg.runtime.client import WorkerClient
-from roadseg.qgis_roadseg.runtime.usage import is_in_use
+from roadseg.qgis_roadseg.runtime.locks import is_in_use
 from roadseg.training_core.errors import Cancelled, RuntimeEnvironmentError
 from roadseg.training_core.jobs import ExportModel
 
@@ -118,7 +118,7 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, {PLUGINS!r})
 from pathlib import Path
-from roadseg.qgis_roadseg.runtime.usage import in_use
+from roadseg.qgis_roadseg.runtime.locks import in_use
 with in_use(Path({str(python)!r})):
     print("runs", flush=True)
     sys.stdin.readline()
@@ -185,7 +185,7 @@ FOLDERS = f"""
 import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, {PLUGINS!r})
-from roadseg.qgis_roadseg.runtime.temporary import working_folder
+from roadseg.qgis_roadseg.runtime.locks import working_folder
 for number in range(30):
     with working_folder() as folder:
         (folder / "image.tif").write_text(str(number))

@@ -9,9 +9,9 @@ from qgis.core import QgsCoordinateTransform, QgsCsException, QgsMapLayer, QgsPo
 from qgis.gui import QgsMapCanvas
 from qgis.PyQt.QtCore import QObject, QTimer
 
-from ...training_core.errors import JobError
-from .live_image import view_on
-from .live_session import LiveSession
+from ....training_core.errors import JobError
+from .client import LiveClient
+from .image import view_on
 
 # A map that is being moved is told when it comes to rest.
 REST_MS = 200
@@ -28,13 +28,13 @@ class ViewSender(QObject):
         The map.
     image : QgsMapLayer
         The image, in whose CRS views are told.
-    session : LiveSession
+    session : LiveClient
         The worker.
     style : str
         What to show: probability or uncertainty.
     """
 
-    def __init__(self, canvas: QgsMapCanvas, image: QgsMapLayer, session: LiveSession, style: str) -> None:
+    def __init__(self, canvas: QgsMapCanvas, image: QgsMapLayer, session: LiveClient, style: str) -> None:
         super().__init__()
         self._canvas, self._session, self._style = canvas, session, style
         self._crs, self._extent = image.crs(), image.extent()

@@ -1,11 +1,12 @@
-"""How a worker ended or why it is silent, as errors and words for the user.
+"""What a worker's end or silence means, as errors and messages, and a clock that tells silence from standstill.
 
-Scope: the contract's last events, exit statuses, signals. Independent of how a worker is watched.
+Scope: the contract's last events, exit statuses, signals, time. Independent of who runs the worker.
 """
 
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Sequence
 
 from ...training_core import events
@@ -70,3 +71,31 @@ def death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
         f"The worker {how}{last_line and ': '}{last_line}.",
         "Run it again; if it happens again, run Set up runtime with Rebuild, or report it with the log.",
     )
+
+
+class RunningClock:
+    """Seconds in which this process was running, as far as it looks at the clock often.
+
+    Parameters
+    ----------
+    longest_s : float
+        What takes longer between two looks is time in which the process stood still.
+
+    Attributes
+    ----------
+    now_s : float
+        The seconds so far.
+    """
+
+    def __init__(self, longest_s: float) -> None:
+        self.now_s = 0.0
+        self._longest_s = longest_s
+        self._looked_s = time.monotonic()
+        self._looked_at_s = time.time()
+
+    def advance(self) -> float:
+        """Look at the clock; return the seconds since the last look, those of a suspended machine included."""
+        former_s, self._looked_s = self._looked_s, time.monotonic()
+        former_at_s, self._looked_at_s = self._looked_at_s, time.time()
+        self.now_s += min(self._looked_s - former_s, self._longest_s)
+        return max(self._looked_s - former_s, self._looked_at_s - former_at_s)  # the first may not count sleep

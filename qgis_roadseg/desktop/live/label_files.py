@@ -23,10 +23,10 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QTimer
 
-from ...training_core.errors import RoadSegError
-from ..layers import label_layers
-from ..translation import tr
-from .error_recorder import ErrorRecorder
+from ....training_core.errors import RoadSegError
+from ...layers import label_layers
+from ...runtime.feedback import ErrorRecorder
+from ...translation import tr
 
 CREATE = "roadseg:createlabellayers"
 

@@ -15,16 +15,15 @@ from typing import Any, Optional, Union
 
 from qgis.PyQt.QtCore import QObject, QTimer, pyqtSignal
 
-from ...training_core import events
-from ...training_core.errors import Cancelled, RoadSegError
-from ...training_core.jobs import Job
-from ..paths import ROOT
-from ..runtime.client import FINISH_S, NOTICE_S, SILENCE_S, TEMPORARY, WORKER
-from ..runtime.endings import death, error_of, silence_error, silence_notice
-from ..runtime.process import LAST_LINES, ChildProcess
-from ..runtime.running_clock import RunningClock
-from ..runtime.usage import in_use
-from ..translation import tr
+from ....training_core import events
+from ....training_core.errors import Cancelled, RoadSegError
+from ....training_core.jobs import Job
+from ...paths import ROOT
+from ...runtime.client import FINISH_S, NOTICE_S, SILENCE_S, TEMPORARY, WORKER
+from ...runtime.locks import in_use
+from ...runtime.process import LAST_LINES, ChildProcess
+from ...runtime.supervision import RunningClock, death, error_of, silence_error, silence_notice
+from ...translation import tr
 
 TICK_MS = 500
 # More between two ticks is time in which this process stood still; after the second the user is told.
@@ -39,7 +38,7 @@ LONGEST_COMMAND, MAX_CHANGES = 200_000, 200
 _JOB_FILE, _TEMPORARY_FOLDER = "job.json", "temporary"
 
 
-class LiveSession(QObject):
+class LiveClient(QObject):
     """A worker that does the job `live`, until it is stopped or dies.
 
     Parameters

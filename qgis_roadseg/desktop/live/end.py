@@ -15,13 +15,13 @@ from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import QTimer
 from qgis.PyQt.QtWidgets import QFileDialog
 
-from .. import settings
-from ..layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD, layer_uri
-from ..toolbox.model_choice import MODEL_SUFFIX, free_path
-from ..toolbox.parameters import MODEL_FILTER
-from ..translation import tr
-from .dialogs import open_dialog, show_message
-from .live_session import LiveSession
+from ... import settings
+from ...layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD, layer_uri
+from ...toolbox.model_files import MODEL_SUFFIX, free_path
+from ...toolbox.parameters import MODEL_FILTER
+from ...translation import tr
+from ..dialogs import open_dialog, show_message
+from .client import LiveClient
 
 EXTRACT, FINE_TUNE = "extractroads", "finetune"
 
@@ -35,11 +35,11 @@ class LiveEnd:
         QGIS' window.
     image : QgsMapLayer
         The image.
-    session : LiveSession
+    session : LiveClient
         The worker.
     """
 
-    def __init__(self, window: QgisInterface, image: QgsMapLayer, session: LiveSession) -> None:
+    def __init__(self, window: QgisInterface, image: QgsMapLayer, session: LiveClient) -> None:
         self._window, self._session = window, session
         self._image_id = image.id()
         self._maps_next = False

@@ -23,9 +23,9 @@ from qgis.core import (
 from qgis.gui import QgsMapCanvas
 from qgis.PyQt.QtCore import QObject, QTimer
 
-from ..layers.styles import style_file
-from ..translation import tr
-from .live_folders import SHOWN
+from ...layers.styles import style_file
+from ...translation import tr
+from .session_store import SHOWN
 
 PROBABILITY, UNCERTAINTY = "probability", "uncertainty"
 GROUP = "RoadSeg live"

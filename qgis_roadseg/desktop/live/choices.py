@@ -13,12 +13,12 @@ from qgis.core import Qgis, QgsMapLayer, QgsProject, QgsRasterLayer, QgsVectorLa
 from qgis.gui import QgsFileWidget, QgsMapLayerComboBox
 from qgis.PyQt.QtWidgets import QFormLayout, QWidget
 
-from ...training_core.jobs import STARTER
-from ..layers.label_layers import AOI, NAMES, NO_ROAD, ROADS, titles
-from ..toolbox.parameters import ANY_FILTER, MODEL_FILTER
-from ..translation import tr
-from .live_label_files import name_in_file
-from .live_overlay import former_overlays
+from ....training_core.jobs import STARTER
+from ...layers.label_layers import AOI, NAMES, NO_ROAD, ROADS, titles
+from ...toolbox.parameters import ANY_FILTER, MODEL_FILTER
+from ...translation import tr
+from .label_files import name_in_file
+from .overlay import former_overlays
 
 IMAGE, MODEL = "image", "model"
 _CHOSEN = "chosen"  # property of a box: the id of the layer

@@ -1,7 +1,8 @@
-"""Folders of live sessions in the user's data folder: made, found again, and cleaned up when they are old.
+"""Folders of live sessions in the user's data folder: made, found again, read, and cleaned up when they are old.
 
-Scope: folders and their locks. Independent of what runs in them. What was drawn is never removed: of an old session the
-labels stay, with the note of what was chosen.
+Scope: folders, their locks, the files of choices and labels. Independent of what runs in them. What was drawn is never
+removed: of an old session the labels stay, with the note of what was chosen. The files are untrusted input: what is not
+as it should be is left out.
 """
 
 from __future__ import annotations
@@ -12,21 +13,26 @@ import shutil
 import time
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Optional
 
-from qgis.PyQt.QtCore import QLockFile
+from qgis.core import QgsGeometry
 
-from ...training_core.errors import OutputError
-from ...training_core.jobs import parse
-from ..paths import data_folder
+from ....training_core.errors import OutputError
+from ....training_core.jobs import parse
+from ...layers.label_layers import NAMES
+from ...paths import data_folder
+from ...runtime.locks import lock_at
+from .labels import Content, Label
 
 # Sessions that can be resumed; of older ones the labels alone are kept.
 KEPT = 3
 CHOICES, LABELS, CHECKPOINT = "choices.json", "labels.json", "checkpoint.safetensors"
 IMAGE, SHOWN = "image.tif", "shown.tif"
+# As the worker reads it: the file, a line of it, and the id of a label.
+_MAX_BYTES, _LONGEST_LINE_BYTES, _LONGEST_ID = 200 << 20, 16 << 20, 200
 _PRECIOUS = (CHOICES, LABELS, "unread-labels.json", SHOWN, "session.json")
-_LOCK = ".lock"
 
 
 def sessions_folder() -> Path:
@@ -34,7 +40,7 @@ def sessions_folder() -> Path:
     return data_folder() / "live"
 
 
-class SessionFolder:
+class SessionStore:
     """A session's folder, which no other QGIS uses as long as it is held.
 
     Parameters
@@ -80,7 +86,7 @@ class SessionFolder:
         self._lock.unlock()
 
 
-def new_folder(root: Path) -> SessionFolder:
+def new_folder(root: Path) -> SessionStore:
     """Return the folder of a new session, named for the time.
 
     Raises
@@ -90,7 +96,7 @@ def new_folder(root: Path) -> SessionFolder:
     """
     name = time.strftime("%Y-%m-%d %H-%M-%S")
     path = root / name
-    return SessionFolder(path if not path.exists() else root / f"{name} {uuid.uuid4().hex[:4]}")
+    return SessionStore(path if not path.exists() else root / f"{name} {uuid.uuid4().hex[:4]}")
 
 
 def choices_in(path: Path) -> dict[str, Any]:
@@ -136,7 +142,47 @@ def _is_held(path: Path) -> bool:
     return not is_free
 
 
-def _lock_of(path: Path) -> QLockFile:
-    lock = QLockFile(str(path.with_name(f"{path.name}{_LOCK}")))
-    lock.setStaleLockTime(0)  # a lock is stale when its process has gone, however long a session takes
-    return lock
+def _lock_of(path: Path) -> Any:
+    return lock_at(path.with_name(f"{path.name}.lock"))
+
+
+def read_known(path: Path, decimals: int) -> list[Label]:
+    """Return the labels in a session's file; none where there is no such file, or it cannot be read.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    decimals : int
+        Decimals of the coordinates, as they are told to the worker.
+
+    Returns
+    -------
+    list of Label
+        The labels.
+    """
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            return []
+        with path.open("rb") as file:
+            lines = iter(partial(file.readline, _LONGEST_LINE_BYTES), b"")
+            labels = [_label(change, decimals) for line in lines for change in parse(line.decode())["changes"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [label for label in labels if label is not None]
+
+
+def _label(change: Any, decimals: int) -> Optional[Label]:
+    """Return a label; None where it is none."""
+    try:
+        name, key, geometry = change["layer"], change["id"], QgsGeometry.fromWkt(change["geometry"])
+        width_m, sure = change["width_m"], change["sure"]
+    except (KeyError, TypeError):  # the latter of a geometry that is no text, too
+        return None
+    is_number = isinstance(width_m, (int, float)) and not isinstance(width_m, bool)
+    if geometry.isNull() or name not in NAMES or not (is_number or width_m is None):
+        return None
+    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_ID:
+        return None
+    content = Content(geometry.asWkt(decimals), float(width_m) if is_number else None, sure is not False)
+    return Label(name, key, content)

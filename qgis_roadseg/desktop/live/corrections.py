@@ -20,16 +20,16 @@ from qgis.gui import QgisInterface, QgsMapCanvas, QgsMapMouseEvent, QgsMapTool
 from qgis.PyQt.QtCore import QObject, Qt, pyqtSignal
 from qgis.PyQt.sip import isdeleted
 
-from ...training_core.errors import LabelError
-from ..layers import exchange
-from ..layers.label_layers import NO_ROAD, ROADS
-from ..translation import tr
-from .dialogs import show_message
-from .live_features import add_features
-from .live_label_files import create_no_road, file_of
-from .live_labels import LabelWatcher
-from .live_panel import LivePanel
-from .live_session import LiveSession
+from ....training_core.errors import LabelError
+from ...layers import exchange
+from ...layers.label_layers import NO_ROAD, ROADS
+from ...translation import tr
+from ..dialogs import show_message
+from .client import LiveClient
+from .features import add_features
+from .label_files import create_no_road, file_of
+from .labels import LabelWatcher
+from .panel import LivePanel
 
 
 class CorrectingTool(QgsMapTool):
@@ -64,7 +64,7 @@ class Corrections(QObject):
         The panel.
     image : QgsMapLayer
         The image, in whose CRS the worker answers.
-    session : LiveSession
+    session : LiveClient
         The worker.
     watcher : LabelWatcher
         Knows the label layers.
@@ -75,7 +75,7 @@ class Corrections(QObject):
         window: QgisInterface,
         panel: LivePanel,
         image: QgsMapLayer,
-        session: LiveSession,
+        session: LiveClient,
         watcher: LabelWatcher,
     ) -> None:
         super().__init__()

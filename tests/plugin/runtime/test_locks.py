@@ -4,7 +4,7 @@ import tempfile
 import threading
 
 import pytest
-from roadseg.qgis_roadseg.runtime.temporary import working_folder
+from roadseg.qgis_roadseg.runtime.locks import working_folder
 from roadseg.training_core.errors import OutputError
 
 from ..conftest import PLUGINS
@@ -47,7 +47,7 @@ KILLED = f"""
 import os, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, {PLUGINS!r})
-from roadseg.qgis_roadseg.runtime.temporary import working_folder
+from roadseg.qgis_roadseg.runtime.locks import working_folder
 context = working_folder()
 folder = context.__enter__()
 (folder / "image.tif").write_text("large")

@@ -20,7 +20,7 @@ from qgis.core import (
     QgsVectorLayerUtils,
 )
 
-from ...training_core.errors import LabelError
+from ....training_core.errors import LabelError
 
 
 def add_features(

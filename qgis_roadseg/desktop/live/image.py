@@ -22,12 +22,12 @@ from qgis.core import (
 )
 from qgis.gui import QgsMapCanvas
 
-from ...training_core.errors import ImageryError, JobError, ModelFileError, RoadSegError
-from ...training_core.jobs import model_path
-from ..layers import work_area
-from ..layers.model_header import read_resolution_m
-from ..rendering import mesh_painting, rendering
-from ..translation import tr
+from ....training_core.errors import ImageryError, JobError, ModelFileError, RoadSegError
+from ....training_core.jobs import model_path
+from ...layers import work_area
+from ...rendering import mesh_painting, rendering
+from ...toolbox.model_files import read_resolution_m
+from ...translation import tr
 
 # A session of a rendered layer spans what the map shows and a margin of this share of it on each side.
 MARGIN = 0.25

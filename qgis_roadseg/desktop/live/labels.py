@@ -26,9 +26,9 @@ from qgis.core import (
 )
 from qgis.PyQt.QtCore import QMetaObject, QObject, QTimer, pyqtSignal
 
-from ..layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD
-from ..layers.snapshot import LayerSnapshot
-from ..translation import tr
+from ...layers.label_layers import AOI, NO_ROAD, ROADS, SURE_FIELD, WIDTH_FIELD
+from ...layers.snapshot import LayerSnapshot
+from ...translation import tr
 
 # What happens within this time is told together.
 COALESCE_MS = 150

@@ -16,27 +16,25 @@ from qgis.gui import QgisInterface
 from qgis.PyQt.QtCore import QObject, QTimer
 from qgis.PyQt.QtWidgets import QFileDialog
 
-from ...training_core import jobs
-from ...training_core.errors import Cancelled, JobError, LabelError, RoadSegError, RuntimeEnvironmentError
-from .. import settings
-from ..layers import exchange, work_area
-from ..layers.label_layers import NAMES, ROADS, SURE_FIELD, WIDTH_FIELD
-from ..runtime import runtime
-from ..translation import tr
-from .dialogs import show_message, show_missing_runtime
-from .live_correcting import Corrections
-from .live_end import LiveEnd
-from .live_features import add_features, edit, save_edits
-from .live_folders import IMAGE, LABELS, SessionFolder, choices_in, clean_up, last_session, new_folder
-from .live_image import ImageRendering, frame_of_view
-from .live_known import read_known
-from .live_label_files import create_label_layers
-from .live_labels import Label, LabelWatcher, decimals_of
-from .live_overlay import LiveOverlay
-from .live_panel import IDLE, PAUSED, RUNNING, STARTING, STOPPING, LivePanel
-from .live_session import LiveSession
-from .live_view import ViewSender
-from .live_words import numbers_of, state_hint, state_words
+from ....training_core import jobs
+from ....training_core.errors import Cancelled, JobError, LabelError, RoadSegError, RuntimeEnvironmentError
+from ... import settings
+from ...layers import exchange, work_area
+from ...layers.label_layers import NAMES, ROADS, SURE_FIELD, WIDTH_FIELD
+from ...runtime import runtime
+from ...translation import tr
+from ..dialogs import show_message, show_missing_runtime
+from .client import LiveClient
+from .corrections import Corrections
+from .end import LiveEnd
+from .features import add_features, edit, save_edits
+from .image import ImageRendering, frame_of_view
+from .label_files import create_label_layers
+from .labels import Label, LabelWatcher, decimals_of
+from .overlay import LiveOverlay
+from .panel import IDLE, PAUSED, RUNNING, STARTING, STOPPING, LivePanel, numbers_of, state_hint, state_words
+from .session_store import IMAGE, LABELS, SessionStore, choices_in, clean_up, last_session, new_folder, read_known
+from .view import ViewSender
 
 
 class LiveControl(QObject):
@@ -56,9 +54,9 @@ class LiveControl(QObject):
         super().__init__()
         self._window, self._panel, self._root = window, panel, root
         self._image: Optional[QgsMapLayer] = None
-        self._folder: Optional[SessionFolder] = None
+        self._folder: Optional[SessionStore] = None
         self._rendering: Optional[ImageRendering] = None
-        self._session: Optional[LiveSession] = None
+        self._session: Optional[LiveClient] = None
         self._watcher: Optional[LabelWatcher] = None
         self._overlay: Optional[LiveOverlay] = None
         self._view: Optional[ViewSender] = None
@@ -158,7 +156,7 @@ class LiveControl(QObject):
         try:
             runtime.find()
             work_area.check_image_crs(image)
-            self._folder = new_folder(self._root) if path is None else SessionFolder(path)
+            self._folder = new_folder(self._root) if path is None else SessionStore(path)
             self._folder.note(self._panel.choices.chosen())
             self._image = image
             self._panel.tell("")
@@ -196,13 +194,13 @@ class LiveControl(QObject):
         folder, model = str(self._folder.path), self._panel.choices.model_name()
         job = jobs.from_options(jobs.Live, {"raster": raster, "base_model": model, "folder": folder})
         self._panel.set_state(tr("Loading"), tr("The worker starts and reads the model."))
-        session = LiveSession(runtime.find(), job, self._folder.path, settings.load().variables())
+        session = LiveClient(runtime.find(), job, self._folder.path, settings.load().variables())
         session.noted.connect(self._panel.tell)
         session.ended.connect(self._on_ended)
         self._session = session
         QTimer.singleShot(0, lambda: self._join(session))
 
-    def _join(self, session: LiveSession) -> None:
+    def _join(self, session: LiveClient) -> None:
         """Join the worker with panel, label layers and overlay."""
         if session is not self._session or self._image is None:  # it has ended, or its image has gone
             return

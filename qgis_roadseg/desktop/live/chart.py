@@ -11,7 +11,7 @@ from qgis.PyQt.QtCore import QPointF, QRectF, QSize, Qt
 from qgis.PyQt.QtGui import QColor, QPainter, QPaintEvent, QPalette, QPen, QPolygonF
 from qgis.PyQt.QtWidgets import QSizePolicy, QWidget
 
-from ..translation import tr
+from ...translation import tr
 
 LINE = QColor("#bd0026")
 # Levels of F1 that have a line across the chart.
