@@ -15,7 +15,8 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.quality import ROOT, Scene, fine_tune, make_scenes, score
-from training_core.models.model_file import load_weights, save_model
+from training_core.models.loading import load_weights
+from training_core.models.model_file import save_model
 
 STARTER = str(ROOT / "resources" / "starter" / "roads.safetensors")
 

@@ -24,7 +24,7 @@ from benchmarks.quality import DATA, Scene, halves, make_scenes, run_core
 from benchmarks.zero_shot import GROUND, georeferenced, predicted
 from scripts.starter.real_ground import DUBAI, MASSACHUSETTS, ROAD, Ground, read_ground
 from training_core.geodata.pixel_codes import CERTAIN, NO_DATA
-from training_core.models.model_file import load_weights
+from training_core.models.loading import load_weights
 from training_core.scenes.plan.layouts import LAYOUTS
 from training_core.scenes.scene import SCENE_CRS, plan_scene
 

@@ -57,7 +57,7 @@ from training_core.learning.validation import held_out_blocks
 from training_core.models.architectures import adapt_first_layer, build_network
 from training_core.models.decoder import DecoderBlock
 from training_core.models.engines import NativeEngine
-from training_core.models.model_file import load_into, load_weights
+from training_core.models.loading import load_into, load_weights
 
 REAL = ("banepa", "vegas", "car_parks")
 # What random weights learn in some minutes, and what the starter hardly knows.

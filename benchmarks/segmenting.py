@@ -235,7 +235,7 @@ def measure_segment(options: dict[str, Any]) -> dict[str, Any]:
     from training_core.events import Reporter
     from training_core.geodata.tiling import tile_count
     from training_core.jobs import Segment, from_options
-    from training_core.models.onnx_file import load_runnable
+    from training_core.models.loading import load_model
     from training_core.pipelines.segment import run
     from training_core.segmentation.segmenter import prepare_segmenter
     from training_core.segmentation.work_plan import plan_image
@@ -248,7 +248,7 @@ def measure_segment(options: dict[str, Any]) -> dict[str, Any]:
         with rasterio.open(job.mask) as mask:
             height, width = mask.shape
     peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    model, card = load_runnable(job.model)
+    model, card = load_model(job.model)
     predictor = prepare_segmenter(model, card, plan_image(job.raster, None, card.input), job, Reporter()).predictor
     tiles = tile_count(width, height, result["tile_px"], result["halo_px"])
     side = 32 * round((result["overhead"] * width * height / tiles) ** 0.5 / 32)
@@ -278,12 +278,11 @@ def make_runner(name: str, folder: Path) -> Callable:
     import torch
 
     from training_core.models.engines import make_engine
-    from training_core.models.model_file import load_weights
-    from training_core.models.onnx_file import load_runnable
+    from training_core.models.loading import load_model, load_weights
 
     if name in ENGINES:
         file, options = ENGINES[name]
-        network, _ = load_runnable(str(folder / file))
+        network, _ = load_model(str(folder / file))
         engine = make_engine(options["engine"], options.get("precision", "int8"))
         prepared = engine.prepare_inference(network)
         return lambda images: engine.probability(prepared, torch.from_numpy(images)).numpy()
@@ -341,7 +340,7 @@ def measure_cropped(options: dict[str, Any]) -> dict[str, Any]:
     import rasterio
     from rasterio.windows import Window
 
-    from training_core.models.model_file import load_weights
+    from training_core.models.loading import load_weights
 
     _, card = load_weights(str(Path(options["folder"]) / "model.safetensors"))
     means, deviations = (np.array([getattr(band, of) for band in card.bands], np.float32)[:, None, None]

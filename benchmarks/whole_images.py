@@ -182,7 +182,7 @@ def measure(case: Case, rank: int) -> dict[str, Any]:
     from training_core.learning.whole_images.tiles import TilePlan, image_halo_px, plan_tiles
     from training_core.models.architectures import adapt_first_layer, build_network, set_training_mode
     from training_core.models.engines import make_engine
-    from training_core.models.model_file import load_weights
+    from training_core.models.loading import load_weights
     from training_core.models.recompute import recompute_activations
 
     torch.set_num_threads(case.threads)

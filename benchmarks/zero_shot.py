@@ -27,7 +27,7 @@ from scripts.starter.real_ground import DUBAI, MASSACHUSETTS, ROADLESS, Ground, 
 from training_core.events import Reporter
 from training_core.geodata.pixel_codes import CERTAIN, IGNORE, NO_DATA, lowest_byte
 from training_core.jobs import Segment
-from training_core.models.model_file import load_weights
+from training_core.models.loading import load_weights
 from training_core.pipelines import segment
 from training_core.segmentation.pixel_metrics import Confusion, RelaxedCounts, relaxed_matches
 

@@ -35,8 +35,9 @@ from training_core.learning.optimizers import rate_at
 from training_core.learning.trainer import Trainer
 from training_core.models.architectures import Architecture, build_network
 from training_core.models.engines import NativeEngine, choose_precision
+from training_core.models.loading import load_network
 from training_core.models.model_card import ModelCard
-from training_core.models.model_file import load_model, save_compact_model, save_model
+from training_core.models.model_file import save_compact_model, save_model
 from training_core.segmentation.halo import middles, sufficient_halo_px
 from training_core.segmentation.inference import Predictor
 from training_core.system import processor
@@ -97,7 +98,7 @@ def told(grounds: dict[str, list[Ground]]) -> dict[str, list[Ground]]:
 
 def teacher_predictor(path: str, engine: NativeEngine) -> Predictor:
     """Return what predicts with the teacher."""
-    return Predictor(engine.prepare_inference(load_model(path)[0]), engine, NORMALIZED)
+    return Predictor(engine.prepare_inference(load_network(path)[0]), engine, NORMALIZED)
 
 
 def taught_ground(
@@ -167,7 +168,7 @@ class Run:
         self.best_step, self._best_score, self._best = 0, -1.0, {}
         self.engine = engine
         options = RecipeOptions(batch_size=recipe.batch_size, chip_px=recipe.chip_px, averaging=recipe.averaging)
-        model = load_model(start)[0] if start else build_network(Architecture())
+        model = load_network(start)[0] if start else build_network(Architecture())
         self._start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         self.trainer = Trainer(model, self.engine, options)
         if checkpoint.exists():

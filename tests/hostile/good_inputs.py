@@ -13,7 +13,7 @@ from shapely.geometry import Point, box
 from tests.core.support.rasters import write_layer, write_raster
 from tests.core.support.towns import ROADS, SIDE_PX, make_town, on_map, plant_model, true_roads
 from training_core.geodata.pixel_codes import NO_DATA
-from training_core.models.model_file import load_model
+from training_core.models.loading import load_network
 from training_core.models.onnx_file import export_onnx, save_onnx
 
 # So that models may be merged.
@@ -136,7 +136,7 @@ def make_goods(folder: Path) -> Goods:
     truth = true_roads()
     model = plant_model(folder / "model.safetensors", training=_TRAINING)
     probability = np.random.default_rng(0).uniform(0, 0.2, truth.shape) + 0.7 * truth
-    network, card = load_model(model)
+    network, card = load_network(model)
     onnx = folder / "model.onnx"
     save_onnx(onnx, export_onnx(network), card, 0)
     return Goods(

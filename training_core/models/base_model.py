@@ -8,11 +8,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Optional
 
 import torch
-from safetensors import SafetensorError
 
 from ..errors import JobError, ModelFileError
 from ..events import Reporter
@@ -21,8 +19,8 @@ from ..jobs import IMAGENET
 from ..jobs.architectures import ARCHITECTURES, AS_BASE, ENCODERS, IMPOSSIBLE, USUAL
 from .architectures import TIMM, Architecture, build_network, weights_without_memory
 from .imagenet import fetch_encoder
+from .loading import Weights, is_foreign, load_foreign_weights, load_weights
 from .model_card import ModelCard
-from .model_file import check_file, check_numbers, is_made_elsewhere, load_weights, read_safetensors
 
 # Of what weights made elsewhere were trained on, if they have three.
 _COLORS = ("red", "green", "blue")
@@ -30,8 +28,6 @@ _ENCODER, _HEAD = "encoder.", "segmentation_head."
 # Of the classifier that an encoder was trained with, and counters that some files lack.
 _CLASSIFIERS = ("fc.", "classifier.", "head.", "conv_head.", "bn2.")
 _COUNTER = ".num_batches_tracked"
-
-Weights = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +87,8 @@ def read_base_model(model: str, name: str, encoder: str, reporter: Reporter) -> 
         return None
     usual = architecture_for(name, encoder)
     path = str(fetch_encoder(usual.encoder, reporter)) if model == IMAGENET else model
-    if is_made_elsewhere(path):
-        base = _made_elsewhere(_read(path), usual, path, reporter)
+    if is_foreign(path):
+        base = _made_elsewhere(load_foreign_weights(path), usual, path, reporter)
     else:
         weights, card = load_weights(path)
         base = BaseModel(weights, card.architecture, card.band_names, card)
@@ -111,17 +107,6 @@ def architecture_for(name: str, encoder: str) -> Architecture:
     """Return what to build without a base model: what is asked for, or the usual in its place."""
     usual_name, usual_encoder = USUAL
     return Architecture(usual_name if name == AS_BASE else name, usual_encoder if encoder == AS_BASE else encoder)
-
-
-def _read(path: str) -> Weights:
-    """Return the tensors of a safetensors file without a card."""
-    check_file(path)
-    try:
-        weights, _ = read_safetensors(Path(path))
-    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
-        raise ModelFileError(f"{path} is damaged or no model file.", "Copy it again or choose another.") from error
-    check_numbers(weights, path)
-    return {name: each.float() if each.is_floating_point() else each for name, each in weights.items()}
 
 
 def _made_elsewhere(found: Weights, usual: Architecture, path: str, reporter: Reporter) -> BaseModel:

@@ -1,7 +1,6 @@
 """The model file: a `.safetensors` file of weights, with the model card in its header.
 
-Scope: reading, checking and writing the file. Independent of training. The card is JSON in the terms of the STAC
-Machine Learning Model extension. A model file is untrusted input: nothing in it is executed.
+Scope: writing the file, and checks of its parts. Independent of training; `loading` reads models of any kind.
 """
 
 from __future__ import annotations
@@ -13,22 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load, save
-from torch import nn
 
 from ..errors import ModelFileError, shown
 from ..jobs.json_fields import parse
-from .architectures import build_uninitialized
-from .compact_weights import STORAGE, compact, expand
-from .model_card import ModelCard, card_from_text
+from .model_card import ModelCard
 
 # A U-Net on the largest encoder has 250 MB; the header of some hundred tensors takes some 50 kB.
 MAX_BYTES, MAX_HEADER_BYTES = 1 << 30, 10_000_000
 # No training that went well has weights or statistics like that; larger ones overflow in FP32.
 MAX_WEIGHT = 1e15
-_HEADER_KEY, _STORAGE_KEY = "roadseg", "roadseg:storage"
+HEADER_KEY, STORAGE_KEY = "roadseg", "roadseg:storage"
 _VARIANCE = ".running_var"
+# Compact weights: each output channel of a convolution as integers up to _MAX_STEPS, times a scale of its own.
+STORAGE, _SCALE, _MAX_STEPS = "int8-per-output-channel", ".scale", 127
 # The last layer, which is adapted to other classes.
 _LAST, _LAST_BIAS = "segmentation_head.0.weight", "segmentation_head.0.bias"
 
@@ -61,108 +58,16 @@ def save_compact_model(path: Path, weights: dict[str, torch.Tensor], card: Model
         Goes into the header.
     """
     tensors = {name: tensor.contiguous() for name, tensor in compact(weights).items()}
-    _write(path, tensors, {**card.to_document(), _STORAGE_KEY: STORAGE})
+    _write(path, tensors, {**card.to_document(), STORAGE_KEY: STORAGE})
 
 
 def _write(path: Path, tensors: dict[str, torch.Tensor], document: dict[str, Any]) -> None:
-    path.write_bytes(save(tensors, metadata={_HEADER_KEY: json.dumps(document)}))
+    path.write_bytes(save(tensors, metadata={HEADER_KEY: json.dumps(document)}))
 
 
-def load_model(path: str) -> tuple[nn.Module, ModelCard]:
-    """Return the model of a file, in evaluation mode, and its card.
-
-    Raises
-    ------
-    ModelFileError
-        See `load_weights`; or the weights do not match the architecture.
-    """
-    weights, card = load_weights(path)
-    model = build_uninitialized(card.architecture)
-    load_into(model, weights, path)
-    return model.eval(), card
-
-
-def load_into(model: nn.Module, weights: dict[str, torch.Tensor], path: str) -> None:
-    """Load the weights of a model file into a model.
-
-    Parameters
-    ----------
-    weights : dict of Tensor of any shape (...), float32 or int64
-        By name.
-    path : str
-        The file, for the message.
-
-    Raises
-    ------
-    ModelFileError
-        Names, shapes or types of the weights do not match.
-    """
-    expected = model.state_dict()
-    for name in sorted(expected.keys() | weights.keys()):
-        if name not in weights or name not in expected:
-            raise _mismatched(path, f"{shown(name)} is {'left over' if name in weights else 'missing'}")
-        found, wanted = (f"{list(each.shape)} {each.dtype}" for each in (weights[name], expected[name]))
-        if found != wanted:
-            raise _mismatched(path, f"{shown(name)} is {found}, not {wanted}")
-    model.load_state_dict(weights)
-
-
-def _mismatched(path: str, what: str) -> ModelFileError:
+def mismatched(path: str, what: str) -> ModelFileError:
+    """Return the error that weights are not those of their architecture."""
     return ModelFileError(f"The weights in {path} do not match their architecture: {what}.", "Copy it again.")
-
-
-def load_weights(path: str) -> tuple[dict[str, torch.Tensor], ModelCard]:
-    """Read a model file.
-
-    Returns
-    -------
-    weights : dict of Tensor of any shape (...), float32 or int64
-        By name, also if they are stored in 8 bits.
-    card : ModelCard
-
-    Raises
-    ------
-    ModelFileError
-        The file is missing, truncated, a pickle, an ONNX file, or no RoadSeg model; or a weight is no number.
-    """
-    _refuse_other_kinds(path)
-    try:
-        weights, metadata = read_safetensors(Path(path))
-        card, document = card_from_text(metadata[_HEADER_KEY], path)
-    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
-        raise ModelFileError(f"{path} is damaged or no model file.", "Copy it again or choose another.") from error
-    except KeyError as error:
-        raise ModelFileError(
-            f"{path} is a safetensors file, but no RoadSeg model.", "Choose a model made by Fine-tune a model."
-        ) from error
-    storage = document.get(_STORAGE_KEY)
-    if storage not in (None, STORAGE):
-        raise ModelFileError(
-            f"RoadSeg does not know how the weights in {path} are stored ({shown(storage)}).",
-            "Choose a model made by this version of RoadSeg.",
-        )
-    weights = expand(weights, path) if storage else weights
-    check_weights(weights, card, path)
-    return weights, card
-
-
-def is_made_elsewhere(path: str) -> bool:
-    """Whether a file is a safetensors file without a model card; of one that cannot be read, `load_weights` says why.
-
-    Raises
-    ------
-    ModelFileError
-        It is no file, or of another kind.
-    """
-    _refuse_other_kinds(path)
-    try:
-        with Path(path).open("rb") as file:
-            header_bytes = int.from_bytes(file.read(8), "little")
-            header = parse(file.read(header_bytes).decode("utf-8")) if header_bytes <= MAX_HEADER_BYTES else None
-    except (OSError, ValueError):
-        return False
-    metadata = header.get("__metadata__", {}) if isinstance(header, dict) else None
-    return isinstance(metadata, dict) and _HEADER_KEY not in metadata
 
 
 def read_safetensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
@@ -223,7 +128,7 @@ def check_weights(weights: dict[str, torch.Tensor], card: ModelCard, path: str) 
     for name, axis, size, dimensions in ((first, 1, bands, 4), (_LAST, 0, classes, 4), (_LAST_BIAS, 0, classes, 1)):
         shape = weights[name].shape if name in weights else ()
         if len(shape) != dimensions or shape[axis] != size:
-            raise _mismatched(path, f"{name} is {list(shape) if name in weights else 'missing'}")
+            raise mismatched(path, f"{name} is {list(shape) if name in weights else 'missing'}")
 
 
 def check_numbers(weights: dict[str, torch.Tensor], path: str) -> None:
@@ -269,27 +174,71 @@ def check_file(path: str) -> None:
         )
 
 
-def _refuse_other_kinds(path: str) -> None:
-    if Path(path).suffix.lower() == ".onnx":
-        raise ModelFileError(
-            f"{path} is an ONNX model, which can be run, but not fine-tuned, merged or exported.",
-            "Choose the .safetensors model that it was made from.",
-        )
-    check_file(path)
-    try:
-        with Path(path).open("rb") as file:
-            start = file.read(9)
-    except OSError as error:
-        raise ModelFileError(
-            f"The model {path} cannot be opened ({error.strerror}).", "Choose a model file."
-        ) from error
-    is_safetensors = start[8:] == b"{"  # after the length of the header, which may be any bytes
-    if not is_safetensors and (start[:2] == b"PK" or start[:1] == b"\x80"):
-        raise ModelFileError(
-            f"{path} is a pickled PyTorch file. Such files can run code when they are opened, so RoadSeg never does.",
-            "Choose a .safetensors model made by RoadSeg.",
-        )
-    if int.from_bytes(start[:8], "little") > MAX_HEADER_BYTES:
-        raise ModelFileError(
-            f"{path} is damaged or no model file: its header would be too long.", "Copy it again or choose another."
-        )
+def compact(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Quantize the weights of convolutions symmetrically, by output channel; all other tensors stay.
+
+    The scale of an output channel is its largest absolute weight divided by 127, so the rounding error is at most half
+    a scale.
+
+    Parameters
+    ----------
+    weights : dict of Tensor of any shape, float32
+        By name; convolutions are (out, in, height, width).
+
+    Returns
+    -------
+    dict of Tensor
+        Convolutions as int8 from -127 to 127, and their scales, (out,), float32, under the name with `.scale`.
+    """
+    stored = {}
+    for name, tensor in weights.items():
+        if not _is_convolution(tensor):
+            stored[name] = tensor
+            continue
+        scale = tensor.detach().float().abs().amax(dim=(1, 2, 3)) / _MAX_STEPS
+        steps = tensor.detach().float() / torch.where(scale > 0, scale, 1.0)[:, None, None, None]
+        stored[name] = steps.round().clamp(-_MAX_STEPS, _MAX_STEPS).to(torch.int8)
+        stored[name + _SCALE] = scale
+    return stored
+
+
+def expand(stored: dict[str, torch.Tensor], path: str) -> dict[str, torch.Tensor]:
+    """Return the weights in FP32 from what `compact` returned.
+
+    Parameters
+    ----------
+    stored : dict of Tensor, int8 (out, in, height, width) with scales float32 (out,), or any others
+        By name.
+    path : str
+        The model's file, for messages.
+
+    Returns
+    -------
+    dict of Tensor of any shape (...), float32 or int64
+        By name.
+
+    Raises
+    ------
+    ModelFileError
+        Scales are missing, left over, of another shape or dtype, negative or not finite.
+    """
+    scales = {name for name in stored if name.endswith(_SCALE)}
+    packed = {name for name, tensor in stored.items() if tensor.dtype == torch.int8}
+    if scales != {name + _SCALE for name in packed}:
+        raise ModelFileError(f"The weights in {path} and their scales do not match.", "Copy it again.")
+    return {
+        name: _expanded(tensor, stored[name + _SCALE], path) if name in packed else tensor
+        for name, tensor in stored.items()
+        if name not in scales
+    }
+
+
+def _is_convolution(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() and tensor.dim() == 4
+
+
+def _expanded(steps: torch.Tensor, scale: torch.Tensor, path: str) -> torch.Tensor:
+    fits = steps.dim() == 4 and scale.dtype == torch.float32 and scale.shape == steps.shape[:1]
+    if not (fits and bool(torch.isfinite(scale).all()) and bool((scale >= 0).all())):
+        raise ModelFileError(f"The weights in {path} have invalid scales.", "Copy it again.")
+    return steps.float() * scale[:, None, None, None]

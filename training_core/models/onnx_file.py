@@ -24,7 +24,7 @@ from torch import nn
 from ..errors import ModelFileError, shown
 from ..geodata.tiling import STRIDE_PX, USUAL_HALO_PX
 from .model_card import ModelCard, card_from_text
-from .model_file import MAX_WEIGHT, check_file, load_model
+from .model_file import MAX_WEIGHT, check_file
 
 SUFFIX = ".onnx"
 INPUT, OUTPUT = "image", "probability"
@@ -64,20 +64,6 @@ class OnnxModel:
 def is_onnx(path: str) -> bool:
     """Whether a file is an ONNX model, by its suffix."""
     return Path(path).suffix.lower() == SUFFIX
-
-
-def load_runnable(path: str) -> tuple[nn.Module | OnnxModel, ModelCard]:
-    """Return the model of a `.safetensors` or ONNX file, in evaluation mode, and its card.
-
-    Raises
-    ------
-    ModelFileError
-        The file cannot be read, or is no RoadSeg model.
-    """
-    if not is_onnx(path):
-        return load_model(path)
-    model, card = read_onnx(path)
-    return serialized(model), card
 
 
 def read_onnx(path: str) -> tuple[ModelProto, ModelCard]:

@@ -28,7 +28,7 @@ from ..geodata.tiling import tile_grid
 from ..jobs import Evaluate
 from ..labels.label_raster import Labels
 from ..labels.labeled_images import Drawing, nothing_labeled, read_drawing
-from ..models.onnx_file import load_runnable
+from ..models.loading import load_model
 from ..reports.evaluation_report import EvaluationRecord, write_evaluation_report
 from ..reports.page import ImageSummary
 from ..reports.panels import ScoredPlace, scored_places, select_places
@@ -84,7 +84,7 @@ class Evaluation:
     def __post_init__(self) -> None:
         with self._timed("loading"):
             self._drawing: Drawing = read_drawing(self.job.roads, self.job.aoi, self.job)
-            model, card = load_runnable(self.job.model)
+            model, card = load_model(self.job.model)
             sample = plan_image(self.job.rasters[0], None, card.input)
             self._segmenter: Segmenter = prepare_segmenter(model, card, sample, self.job, self.reporter)
 

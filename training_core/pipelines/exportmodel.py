@@ -11,7 +11,7 @@ from ..events import Reporter
 from ..geodata.model_input import IMAGE
 from ..geodata.tiling import round_up
 from ..jobs import ExportModel
-from ..models.model_file import load_model
+from ..models.loading import load_network
 from ..models.onnx_file import export_onnx, save_onnx
 from ..system.outputs import Outputs
 
@@ -20,7 +20,7 @@ def run(job: ExportModel, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExportModel`."""
     with Outputs([job.model]) as outputs:
         path = outputs.stage(job.onnx)
-        unet, card = load_model(job.model)
+        unet, card = load_network(job.model)
         if card.scaling == IMAGE:
             reporter.warning(
                 "RoadSeg normalizes values for this model by the mean and deviation of each image. Other programs get "

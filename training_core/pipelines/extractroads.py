@@ -19,7 +19,7 @@ from ..geodata.road_raster import ClassRaster, byte_raster, class_array
 from ..geodata.sources import with_sources
 from ..geodata.vectors import read_area
 from ..jobs import ExtractRoads
-from ..models.onnx_file import load_runnable
+from ..models.loading import load_model
 from ..networks.network_tables import layer_paths, write_network
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
@@ -31,7 +31,7 @@ from ..system.outputs import Outputs
 def run(job: ExtractRoads, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.ExtractRoads`."""
     paths = layer_paths(job)
-    model, card = load_runnable(job.model)
+    model, card = load_model(job.model)
     require_classes(job.classes, card, job.model)
     wanted = Results(job.mask, classes=job.classes)
     plan = plan_image(job.raster, read_area(job.aoi) if job.aoi else None, card.input, wanted)

@@ -68,8 +68,9 @@ from ..models.architectures import (
 )
 from ..models.base_model import BaseModel, architecture_for, read_base_model
 from ..models.engines import BF16, NativeEngine, why_not_ipex
+from ..models.loading import load_into
 from ..models.model_card import ModelCard
-from ..models.model_file import load_into, save_model, weights_sha256
+from ..models.model_file import save_model, weights_sha256
 from ..reports.panels import COMPUTED_PX as PANEL_COMPUTED_PX
 from ..reports.panels import make_panels
 from ..reports.training_report import TrainingRecord, summary_of, write_training_report

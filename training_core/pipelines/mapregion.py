@@ -25,8 +25,9 @@ from ..geodata.sources import with_sources
 from ..geodata.vector_output import check_vector_output, write_in_parts
 from ..geodata.vectors import read_area
 from ..jobs import MapRegion
+from ..models.loading import load_model
 from ..models.model_card import ModelCard
-from ..models.onnx_file import OnnxModel, load_runnable
+from ..models.onnx_file import OnnxModel
 from ..regions.catalog import Catalog, read_catalog
 from ..regions.course import Course
 from ..regions.fitness import Needs
@@ -69,7 +70,7 @@ def run(job: MapRegion, reporter: Reporter) -> dict[str, Any]:
     check_vector_output(job.roads)
     stages = Stages(reporter)
     with stages.timed("looking at scenes", 0, 0.05) as part:
-        model, card = load_runnable(job.model)
+        model, card = load_model(job.model)
         aoi = read_area(job.aoi) if job.aoi else None
         paths = find_scenes(job.rasters, job.source)
         catalog = read_catalog(paths, card.input, aoi, part.part(0, 0.4))

@@ -19,9 +19,10 @@ from ..geodata.rasters import Band
 from ..geodata.sources import source_name, with_sources
 from ..jobs import MergeModels
 from ..models.architectures import LIBRARY
+from ..models.loading import load_into, load_network, load_weights
 from ..models.merging import average_weights, check_mergeable, common_bands, learned_px, merged_card, rescaled
 from ..models.model_card import ModelCard
-from ..models.model_file import check_weights, load_into, load_model, load_weights, save_model, weights_sha256
+from ..models.model_file import check_weights, save_model, weights_sha256
 from ..segmentation.batch_statistics import measure_statistics
 from ..system.outputs import Outputs
 from ..system.prefetch import preload
@@ -81,7 +82,7 @@ def run(job: MergeModels, reporter: Reporter) -> dict[str, Any]:
 def _read_sources(job: MergeModels, reporter: Reporter) -> Sources:
     """Return the models to merge, each checked against the first."""
     paths, cards = list(job.models), []
-    model, first = load_model(paths[0])
+    model, first = load_network(paths[0])
     by_digest: dict[str, str] = {}
     for number, path in enumerate(paths):
         reporter.check_cancelled()

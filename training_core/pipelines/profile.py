@@ -39,7 +39,8 @@ from ..models.engines import (
     why_not,
 )
 from ..models.engines import TRAINING as TRAINING_ENGINES
-from ..models.onnx_file import OnnxModel, load_runnable
+from ..models.loading import load_model
+from ..models.onnx_file import OnnxModel
 from ..profiling.advice import advise, trials_of
 from ..profiling.breakdown import Roof, roof_of
 from ..profiling.limits import measure_limits
@@ -212,7 +213,7 @@ def _precisions(job: Profile, model: nn.Module | OnnxModel) -> list[str]:
 @contextmanager
 def _workload(job: Profile, reporter: Reporter) -> Iterator[Workload]:
     """Yield the job's model and image; without an image a generated scene, without a model random weights."""
-    loaded = load_runnable(job.model) if job.model else None
+    loaded = load_model(job.model) if job.model else None
     resolution_m = loaded[1].resolution_m if loaded else _SCENE_M[0]
     with _image_path(job, min(max(resolution_m, _SCENE_M[0]), _SCENE_M[1]), reporter) as path:
         wanted = loaded[1].input if loaded else _all_bands(path)

@@ -22,9 +22,9 @@ from ..geodata.tiling import round_up
 from ..jobs import Quantize
 from ..labels.samples import Sample, collect_samples
 from ..models.engines import FP32, INT8, Engine, OpenvinoEngine
+from ..models.loading import load_graph
 from ..models.model_card import ModelCard
-from ..models.model_file import load_model
-from ..models.onnx_file import export_onnx, is_onnx, is_quantized, read_onnx, save_onnx, serialized
+from ..models.onnx_file import is_quantized, save_onnx, serialized
 from ..models.quantization import quantize_layers
 from ..segmentation.inference import require_numbers
 from ..segmentation.pixel_metrics import Confusion
@@ -107,10 +107,7 @@ def run(job: Quantize, reporter: Reporter) -> dict[str, Any]:
 
 
 def _read_model(path: str) -> tuple[ModelProto, ModelCard]:
-    if not is_onnx(path):
-        unet, card = load_model(path)
-        return export_onnx(unet), card
-    model, card = read_onnx(path)
+    model, card = load_graph(path)
     if is_quantized(model):
         raise ModelFileError(f"{path} is already quantized.", "Choose the model that it was made from.")
     return model, card

@@ -21,8 +21,8 @@ from ..geodata.pixel_codes import NO_DATA, ROAD
 from ..geodata.sources import with_sources
 from ..geodata.vectors import read_area
 from ..jobs import Segment
+from ..models.loading import load_model
 from ..models.model_card import ModelCard
-from ..models.onnx_file import load_runnable
 from ..segmentation.result_rasters import ResultWriter
 from ..segmentation.segmenter import Segmenter, prepare_segmenter, require_classes, seconds_per_px, segmented
 from ..segmentation.work_plan import ImagePlan, Results, check_size, describe_work, no_data, plan_image
@@ -31,7 +31,7 @@ from ..system.outputs import Outputs
 
 def run(job: Segment, reporter: Reporter) -> dict[str, Any]:
     """Do the job; see `jobs.Segment`."""
-    model, card = load_runnable(job.model)
+    model, card = load_model(job.model)
     require_classes(job.classes, card, job.model)
     targets = _targets(job)
     missing = [target for target in targets if not (job.rasters and job.resume and _is_done(target, job.model))]

@@ -31,8 +31,9 @@ from ..geodata.rasters import Band, open_raster
 from ..geodata.tiling import Tile, tile_grid
 from ..jobs import SegmentOptions
 from ..models.engines import make_engine, why_not
+from ..models.loading import load_model
 from ..models.model_file import weights_sha256
-from ..models.onnx_file import OnnxModel, load_runnable
+from ..models.onnx_file import OnnxModel
 from ..segmentation.inference import Piece, Prediction, Predictor, padded_size, predict_pieces, read_piece
 from ..segmentation.segmenter import Segmenter
 from ..segmentation.symmetries import ALL
@@ -85,7 +86,7 @@ class Predicting:
 
 
 def model_sha256(model: nn.Module | OnnxModel) -> str:
-    """Return the SHA-256 digest of a model as `load_runnable` returns it: the same wherever its file lies."""
+    """Return the SHA-256 digest of a model as `load_model` returns it: the same wherever its file lies."""
     if isinstance(model, OnnxModel):
         return hashlib.sha256(model.content).hexdigest()
     return weights_sha256(model.state_dict())
@@ -99,7 +100,7 @@ def predicting_of(segmenter: Segmenter, model: nn.Module | OnnxModel, options: S
     segmenter : Segmenter
         As `prepare_segmenter` returns it.
     model : Module or OnnxModel
-        As `load_runnable` returned it.
+        As `load_model` returned it.
     options : SegmentOptions
         Of the job, which names its model's file.
     """
@@ -147,7 +148,7 @@ def prepare(document: dict[str, Any]) -> Segmenter:
 
 
 def _load(how: Predicting) -> Segmenter:
-    model, card = load_runnable(how.model)
+    model, card = load_model(how.model)
     if model_sha256(model) != how.sha256:
         raise ModelFileError(
             f"{how.model} is not the model that the job began with.", "Give all machines the same model file."

@@ -47,7 +47,7 @@ def choose_settings(
     Parameters
     ----------
     model : Module or OnnxModel
-        As `load_runnable` returned it.
+        As `load_model` returned it.
     sample : callable
         Returns an image to segment, on which the halo may be measured.
     job_px : int

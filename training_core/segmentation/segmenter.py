@@ -90,7 +90,7 @@ def prepare_segmenter(
     Parameters
     ----------
     model : Module or OnnxModel
-        As `load_runnable` returns it.
+        As `load_model` returns it.
     sample : ImagePlan
         An image to segment, on which the halo is measured if the card does not give it.
     options : SegmentOptions

@@ -21,7 +21,7 @@ from training_core.jobs import (
     starter,
     with_model_paths,
 )
-from training_core.models.model_file import load_weights
+from training_core.models.loading import load_weights
 
 COMPUTE = {"engine": "native", "threads": 1}
 

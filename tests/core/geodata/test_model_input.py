@@ -16,7 +16,8 @@ from training_core.geodata.model_input import IMAGE, MODEL, ModelInput, find_ban
 from training_core.geodata.rasters import Band, Image, open_raster
 from training_core.jobs import Evaluate, ExportModel, FineTune, Quantize, Segment
 from training_core.models.architectures import adapt_first_layer, build_network
-from training_core.models.model_file import load_model, load_weights, save_model
+from training_core.models.loading import load_network, load_weights
+from training_core.models.model_file import save_model
 from training_core.models.onnx_file import read_onnx
 from training_core.pipelines import evaluate, exportmodel, finetune, quantize, segment
 
@@ -119,7 +120,7 @@ def test_a_fine_tuned_model_holds_the_scaling_of_its_images(images, model, town,
 
 
 def test_the_header_holds_the_scaling_and_typical_numbers(model):
-    card = load_model(model)[1]
+    card = load_network(model)[1]
     document = card.to_document()
     assert card.scaling == document["roadseg:scaling"] == IMAGE
     assert document["mlm:input"][0]["value_scaling"][0] == {"type": "z-score", "mean": 1e6, "stddev": 3.0}
@@ -128,11 +129,11 @@ def test_the_header_holds_the_scaling_and_typical_numbers(model):
 def test_an_unknown_scaling_is_refused(model, tmp_path):
     from safetensors.torch import load_file, save_file
 
-    document = {**load_model(model)[1].to_document(), "roadseg:scaling": "by eye"}
+    document = {**load_network(model)[1].to_document(), "roadseg:scaling": "by eye"}
     path = tmp_path / "bad.safetensors"
     save_file(load_file(model), path, metadata={"roadseg": json.dumps(document)})
     with pytest.raises(ModelFileError, match="its scaling is 'by eye'"):
-        load_model(str(path))
+        load_network(str(path))
 
 
 def measured(path):

@@ -22,8 +22,9 @@ from training_core.jobs import ExtractRoads, FineTune, LabelOptions, Segment, Ve
 from training_core.labels.label_raster import burn_labels
 from training_core.learning.losses import class_loss, road_loss, without_classes
 from training_core.models.architectures import Architecture, adapt_head, build_network
+from training_core.models.loading import load_network
 from training_core.models.model_card import ModelCard
-from training_core.models.model_file import load_model, save_model
+from training_core.models.model_file import save_model
 from training_core.pipelines import extractroads, finetune, segment, vectorize
 from training_core.segmentation.result_rasters import CLASSES_TAG
 
@@ -126,12 +127,12 @@ def two_classes(tmp_path_factory):
 
 
 def test_a_model_file_holds_its_classes(two_classes, tmp_path):
-    _, card = load_model(two_classes[0])
+    _, card = load_network(two_classes[0])
     assert card.classes == CLASSES and from_document(to_document(CLASSES)) == CLASSES
     wrong = tmp_path / "wrong.safetensors"
     save_model(wrong, two_classes[1].state_dict(), dataclasses.replace(card, classes=CLASSES[:1]))
     with pytest.raises(ModelFileError, match="3 bands and 2 classes"):
-        load_model(str(wrong))
+        load_network(str(wrong))
 
 
 @pytest.mark.parametrize("engine", ["native", "openvino"])
@@ -208,7 +209,7 @@ def test_classes_that_look_different_are_learned(tmp_path):
         learning_rate=0.002, engine="native", threads=1, batch_size=2,
     )  # fmt: skip
     result = finetune.run(job, Reporter(events.append))
-    _, card = load_model(job.model)
+    _, card = load_network(job.model)
     assert [each.name for each in card.classes] == ["bright", "dull"]
     assert card.metrics["class_accuracy"] == result["validation"]["class_accuracy"] > 0.8
     assert any("Training on 2 road classes: bright" in event.message for event in events if isinstance(event, Log))

@@ -30,7 +30,7 @@ from training_core.learning.checkpoint import (
 from training_core.learning.history import History
 from training_core.learning.trainer import Trainer
 from training_core.models.engines import NativeEngine
-from training_core.models.model_file import load_model, load_weights
+from training_core.models.loading import load_network, load_weights
 from training_core.pipelines import finetune
 
 ROOT = Path(__file__).parents[3]
@@ -174,7 +174,7 @@ def test_a_stop_keeps_the_best_model_where_that_is_wished(job, tmp_path):
     options = {"keep_best": True, "interpolation": "no", "report": str(tmp_path / "report.html")}
     result = finetune.run(job(tmp_path, **options), reporter)
     assert result["stopped"] and 20 <= result["steps"] < 40
-    _, card = load_model(result["model"])
+    _, card = load_network(result["model"])
     (f1,) = [event.value for event in events if isinstance(event, Metric) and event.name == "validation_f1"]
     assert card.metrics["f1"] == pytest.approx(f1) == result["validation"]["f1"]
     assert any("Stopped at step" in note for note in card.training["notes"])
@@ -191,7 +191,7 @@ def test_a_stop_before_any_validation_still_gives_a_validated_model(job, tmp_pat
     reporter = Reporter(events.append, lambda: any(isinstance(event, Metric) for event in events))
     result = finetune.run(job(tmp_path, keep_best=True), reporter)
     assert result["stopped"] and 0 <= result["validation"]["f1"] <= 1
-    load_model(result["model"])
+    load_network(result["model"])
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +258,7 @@ def state(stopped_once):
 
 @pytest.fixture(scope="module")
 def trainer(planted, job, stopped_once):
-    return Trainer(load_model(planted)[0], NativeEngine("fp32"), job(stopped_once))
+    return Trainer(load_network(planted)[0], NativeEngine("fp32"), job(stopped_once))
 
 
 def with_value(value):
@@ -311,7 +311,7 @@ def test_a_state_of_another_model_or_optimizer_is_refused_before_any_of_it_is_ta
 
 
 def test_best_weights_of_another_model_are_refused_before_the_training_goes_on(state, planted, job, stopped_once):
-    trainer = Trainer(load_model(planted)[0], NativeEngine("fp32"), job(stopped_once))
+    trainer = Trainer(load_network(planted)[0], NativeEngine("fp32"), job(stopped_once))
     best = dataclasses.replace(state[0].best, weights={"encoder.conv1.weight": torch.zeros(3)})
     with pytest.raises(JobError, match="does not fit the model"):
         take_over(trainer, dataclasses.replace(state[0], best=best), Path("m.checkpoint"))

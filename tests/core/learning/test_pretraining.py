@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 
 from training_core.geodata.pixel_codes import BACKGROUND, IGNORE, ROAD
 from training_core.models.engines import FP32, NativeEngine
-from training_core.models.model_file import load_model, load_weights
+from training_core.models.loading import load_network, load_weights
 from training_core.segmentation.pixel_metrics import Confusion
 
 ROOT = Path(__file__).parents[3]
@@ -87,7 +87,7 @@ def pretrained(tmp_path_factory):
 
 
 def test_the_script_makes_a_model_of_any_image_and_a_compact_one(pretrained):
-    _, card = load_model(str(pretrained / "model.safetensors"))
+    _, card = load_network(str(pretrained / "model.safetensors"))
     weights, compact = load_weights(str(pretrained / "compact.safetensors"))
     assert card == compact
     assert (card.band_names, card.scaling, card.resolution_m) == (("red", "green", "blue"), "image", 0.3)

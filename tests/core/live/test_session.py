@@ -18,7 +18,7 @@ from training_core.events import Reporter
 from training_core.jobs import Live, from_options
 from training_core.live import session as session_module
 from training_core.live import session_folder
-from training_core.models.model_file import load_weights
+from training_core.models.loading import load_weights
 
 DAY_S = 120.0
 

@@ -40,9 +40,10 @@ from training_core.models.architectures import (
 from training_core.models.base_model import read_base_model
 from training_core.models.engines import BF16, FP32, NativeEngine, OpenvinoEngine, make_engine, why_not_ipex
 from training_core.models.folding import folded
+from training_core.models.loading import load_network
 from training_core.models.merging import rescaled
 from training_core.models.model_card import ModelCard
-from training_core.models.model_file import load_model, save_model
+from training_core.models.model_file import save_model
 from training_core.models.onnx_file import export_onnx, read_onnx, save_onnx, serialized
 from training_core.models.quantization import quantize_layers
 from training_core.segmentation.halo import exact_halo_px
@@ -189,7 +190,7 @@ def test_a_model_is_stored_exported_and_run(name, encoder, tmp_path):
     card = ModelCard(Architecture(name, encoder), BANDS, 0.5)
     model = network(name, encoder).eval()
     save_model(tmp_path / "model.safetensors", model.state_dict(), card)
-    loaded, found_card = load_model(str(tmp_path / "model.safetensors"))
+    loaded, found_card = load_network(str(tmp_path / "model.safetensors"))
     assert found_card == card
     save_onnx(tmp_path / "model.onnx", export_onnx(loaded), card, 0)
     graph, _ = read_onnx(str(tmp_path / "model.onnx"))

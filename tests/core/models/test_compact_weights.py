@@ -11,9 +11,9 @@ from training_core.events import Reporter
 from training_core.geodata.rasters import Band
 from training_core.jobs import JOBS, from_options
 from training_core.models.architectures import Architecture, build_network
-from training_core.models.compact_weights import STORAGE, compact, expand
+from training_core.models.loading import load_network, load_weights
 from training_core.models.model_card import ModelCard
-from training_core.models.model_file import load_model, load_weights, save_compact_model, save_model
+from training_core.models.model_file import STORAGE, compact, expand, save_compact_model, save_model
 
 CONVOLUTION, HEAD = "encoder.conv1.weight", "segmentation_head.0.weight"
 MAX_BYTES = 24_700_000  # of the model that fine-tuning builds: room for it in the plugin's zip
@@ -40,7 +40,7 @@ def stored(tmp_path_factory):
 
 def test_a_weight_is_at_most_half_a_step_from_what_it_was():
     weights = {"weight": torch.randn(6, 5, 3, 3) * torch.tensor([1e-4, 1e-2, 0.1, 1, 10, 0])[:, None, None, None]}
-    expanded = expand(compact(weights))["weight"]
+    expanded = expand(compact(weights), "a file")["weight"]
     step = weights["weight"].abs().amax(dim=(1, 2, 3), keepdim=True) / 127
     assert ((expanded - weights["weight"]).abs() <= step / 2 * (1 + 1e-5)).all()
     assert (expanded[5] == 0).all()
@@ -67,7 +67,7 @@ def test_a_compact_file_is_a_quarter_as_large_and_says_so(stored, tmp_path):
 
 
 def test_a_compact_model_sees_nearly_what_the_plain_one_sees(stored):
-    (unet, card), (plain, same) = load_model(stored[0]), load_model(stored[1])
+    (unet, card), (plain, same) = load_network(stored[0]), load_network(stored[1])
     assert card == same
     image = torch.randn(1, 3, 64, 64)
     with torch.inference_mode():
@@ -137,7 +137,7 @@ def test_damaged_compact_weights_are_refused(stored, tmp_path, damage):
     path = tmp_path / "bad.safetensors"
     save_file(tensors, path, metadata={"roadseg": json.dumps(document_of(stored[0]))})
     with pytest.raises(ModelFileError, match="Copy it again"):
-        load_model(str(path))
+        load_network(str(path))
 
 
 @pytest.mark.parametrize("storage", ["int4", 7, {}, ["int8-per-output-channel"]])
@@ -146,7 +146,7 @@ def test_a_storage_that_nobody_knows_is_refused(stored, tmp_path, storage):
     document = {**document_of(stored[0]), "roadseg:storage": storage}
     save_file(load_file(stored[0]), path, metadata={"roadseg": json.dumps(document)})
     with pytest.raises(ModelFileError, match="how the weights in .*bad.safetensors are stored"):
-        load_model(str(path))
+        load_network(str(path))
 
 
 def test_a_truncated_compact_file_is_refused(stored, tmp_path):
@@ -154,7 +154,7 @@ def test_a_truncated_compact_file_is_refused(stored, tmp_path):
     with open(stored[0], "rb") as file:
         path.write_bytes(file.read()[:100_000])
     with pytest.raises(ModelFileError, match="bad.safetensors"):
-        load_model(str(path))
+        load_network(str(path))
 
 
 @pytest.mark.parametrize("name", ["finetune", "segment", "extractroads", "evaluate", "exportmodel", "quantize"])

@@ -10,8 +10,9 @@ from safetensors.torch import load_file, save_file
 from training_core.errors import ModelFileError
 from training_core.geodata.rasters import Band
 from training_core.models.architectures import Architecture, adapt_first_layer, build_network
+from training_core.models.loading import load_network, load_weights
 from training_core.models.model_card import ModelCard
-from training_core.models.model_file import load_model, load_weights, save_model
+from training_core.models.model_file import save_model
 
 CARD = ModelCard(
     architecture=Architecture(encoder="resnet18", in_channels=2),
@@ -33,7 +34,7 @@ def saved(tmp_path_factory):
 
 def test_what_was_saved_is_loaded(saved):
     path, unet = saved
-    loaded, card = load_model(str(path))
+    loaded, card = load_network(str(path))
     assert card == CARD
     image = torch.randn(1, 2, 64, 64)
     with torch.inference_mode():
@@ -43,7 +44,7 @@ def test_what_was_saved_is_loaded(saved):
 def test_the_name_of_a_base_model_need_not_be_utf_8(tmp_path, saved):
     card = replace(CARD, training={"base_model": os.fsdecode(b"caf\xe9.safetensors")})
     save_model(tmp_path / "a.safetensors", saved[1].state_dict(), card)
-    assert load_model(str(tmp_path / "a.safetensors"))[1] == card
+    assert load_network(str(tmp_path / "a.safetensors"))[1] == card
 
 
 def test_the_header_speaks_stac_mlm(saved):
@@ -141,7 +142,7 @@ def test_a_bad_file_is_refused_by_name(tmp_path, saved, damage):
     path = tmp_path / "bad.safetensors"
     damage(path, saved[0])
     with pytest.raises(ModelFileError, match="bad.safetensors") as refused:
-        load_model(str(path))
+        load_network(str(path))
     assert refused.value.message.endswith(".") and refused.value.remedy.endswith(".")
     assert len(refused.value.message) < 1000
 
@@ -206,7 +207,7 @@ def test_a_tampered_description_is_refused_with_the_file(tmp_path, saved, part, 
     document = {**CARD.to_document(), part: value}
     save_file({"x": torch.zeros(1)}, path, metadata={"roadseg": json.dumps(document)})
     with pytest.raises(ModelFileError, match="bad.safetensors") as refused:
-        load_model(str(path))
+        load_network(str(path))
     assert "weights" not in refused.value.message  # it is refused before these are looked at
     assert len(refused.value.message) < 1000 and refused.value.remedy.endswith(".")
 
@@ -233,7 +234,7 @@ def test_a_description_that_is_no_plain_json_is_refused_with_the_file(tmp_path, 
     path = tmp_path / "bad.safetensors"
     save_file({"x": torch.zeros(1)}, path, metadata={"roadseg": text})
     with pytest.raises(ModelFileError, match="bad.safetensors") as refused:
-        load_model(str(path))
+        load_network(str(path))
     assert "weights" not in refused.value.message and refused.value.remedy.endswith(".")
 
 

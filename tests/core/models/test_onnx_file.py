@@ -13,9 +13,9 @@ from training_core.errors import ModelFileError
 from training_core.events import Reporter
 from training_core.jobs import ExportModel, FineTune, Segment
 from training_core.models.engines import FP32, NativeEngine
+from training_core.models.loading import load_model, load_network
 from training_core.models.model_card import ModelCard
-from training_core.models.model_file import load_model
-from training_core.models.onnx_file import load_runnable, read_onnx
+from training_core.models.onnx_file import read_onnx
 from training_core.pipelines import exportmodel, finetune, segment
 
 
@@ -51,7 +51,7 @@ def notes(path):
 
 def torch_probability(model, images):
     engine = NativeEngine(FP32)
-    return engine.probability(engine.prepare_inference(load_model(model)[0]), torch.from_numpy(images)).numpy()
+    return engine.probability(engine.prepare_inference(load_network(model)[0]), torch.from_numpy(images)).numpy()
 
 
 def images_of(batch, height, width):
@@ -92,8 +92,8 @@ def _read(path):
 
 
 def test_the_card_is_the_same(planted, exported):
-    card = load_model(planted)[1]
-    assert read_onnx(exported)[1] == load_runnable(exported)[1] == card
+    card = load_network(planted)[1]
+    assert read_onnx(exported)[1] == load_model(exported)[1] == card
     assert notes(exported)["roadseg"] == card.to_document()
 
 
@@ -132,7 +132,7 @@ def test_any_number_of_bands(tmp_path, bands):
 
 def refused(path, *words):
     with pytest.raises(ModelFileError) as caught:
-        load_runnable(path)
+        load_model(path)
     assert all(word in str(caught.value) for word in ("bad.onnx", *words))
     assert caught.value.remedy
 

@@ -22,7 +22,8 @@ from training_core.jobs import FineTune, Segment
 from training_core.jobs.recipe import CAREFUL_RATE
 from training_core.learning.weight_interpolation import TOLERANCE
 from training_core.models.architectures import Architecture
-from training_core.models.model_file import load_model, save_model
+from training_core.models.loading import load_network
+from training_core.models.model_file import save_model
 from training_core.pipelines import finetune, segment
 
 pytestmark = pytest.mark.usefixtures("enough_memory")
@@ -41,7 +42,7 @@ def fine_tune(folder, reporter=None, **options):
         "model": str(folder / "model.safetensors"),
     }
     result = finetune.run(FineTune(**{**defaults, **options}), reporter or Reporter())
-    return result, *load_model(result["model"])
+    return result, *load_network(result["model"])
 
 
 def on_town(town, **options):
@@ -63,7 +64,7 @@ def test_it_learns_the_roads_that_are_drawn(learned):
 
 
 def test_the_model_says_what_it_is_and_how_it_came_to_be(learned, town):
-    network, card = load_model(learned.model)
+    network, card = load_network(learned.model)
     assert card.band_names == RGB and card.resolution_m == pytest.approx(1, rel=0.01)
     assert card.threshold == learned.result["threshold"] and card.metrics == learned.result["validation"]
     assert card.training["images"] == ["town.tif"] and card.training["steps"] == learned.result["steps"]
@@ -123,7 +124,7 @@ def test_uint16_images_of_more_bands_and_polygons_teach_as_well(tmp_path):
 
 
 def test_a_base_model_passes_on_its_network_and_what_it_knows(town, planted, tmp_path):
-    base, base_card = load_model(planted)
+    base, base_card = load_network(planted)
     named, attribution = str(tmp_path / "named.safetensors"), {"lines": "© the contributors"}
     save_model(Path(named), base.state_dict(), dataclasses.replace(base_card, training={"attribution": attribution}))
     _, network, card = fine_tune(tmp_path, **on_town(town, base_model=named, learning_rate=1e-7))
@@ -137,7 +138,7 @@ def test_the_encoder_of_a_base_model_that_knows_the_bands_learns_slowly(town, pl
     settled = {"learning_rate": 1e-3, "steps": 2, "interpolation": "no", "precision": "fp32"}
     _, network, card = fine_tune(tmp_path, **on_town(town, base_model=planted, **settled, **options))
     assert card.training["encoder_rate"] == rate
-    base = load_model(planted)[0]
+    base = load_network(planted)[0]
     encoder, decoder = (
         max((a - b).abs().max() for a, b in zip(*(getattr(each, part).parameters() for each in (network, base))))
         for part in ("encoder", "decoder")
@@ -156,7 +157,7 @@ def test_the_model_keeps_some_of_its_base_models_weights_where_that_costs_nothin
     _, found, card = fine_tune(tmp_path / "interpolated", **options)
     (note,) = [note for note in card.training["notes"] if "interpolation" in note]
     share = int(re.search(r"(\d+)% of the way", note)[1]) / 100
-    base = load_model(planted)[0]
+    base = load_network(planted)[0]
     for (name, value), start, end in zip(found.named_parameters(), base.parameters(), tuned.parameters()):
         torch.testing.assert_close(value, start.lerp(end, share), atol=1e-7, rtol=1e-5, msg=name)
     assert card.metrics["f1"] >= plain.metrics["f1"] - TOLERANCE
@@ -174,7 +175,7 @@ def test_a_base_models_bands_are_found_again_by_name(tmp_path):
     _, network, card = fine_tune(tmp_path, **on_town(town, base_model=base, learning_rate=1e-7))
     assert card.band_names == ("blue", "red")
     torch.testing.assert_close(
-        network.encoder.conv1.weight, load_model(base)[0].encoder.conv1.weight, atol=1e-4, rtol=0
+        network.encoder.conv1.weight, load_network(base)[0].encoder.conv1.weight, atol=1e-4, rtol=0
     )
 
 
@@ -185,7 +186,7 @@ def test_a_base_model_of_other_bands_adapts(planted, tmp_path):
         tmp_path, Reporter(events.append), **on_town(gray, base_model=planted, learning_rate=1e-7)
     )
     assert len(card.bands) == 1
-    filters = load_model(planted)[0].encoder.conv1.weight
+    filters = load_network(planted)[0].encoder.conv1.weight
     torch.testing.assert_close(network.encoder.conv1.weight, filters.mean(1, keepdim=True) * 3, atol=1e-4, rtol=0)
     warnings = [event.message for event in events if isinstance(event, Warning)]
     (message,) = [message for message in warnings if "gray.tif has 1 image bands" in message]

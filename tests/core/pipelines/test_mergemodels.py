@@ -10,7 +10,8 @@ from training_core.errors import Cancelled, ImageryError, JobError, ModelFileErr
 from training_core.events import Log, Reporter, Warning
 from training_core.geodata.rasters import Band
 from training_core.jobs import Evaluate, FineTune, MergeModels
-from training_core.models.model_file import load_model, load_weights, save_compact_model, save_model, weights_sha256
+from training_core.models.loading import load_network, load_weights
+from training_core.models.model_file import save_compact_model, save_model, weights_sha256
 from training_core.models.onnx_file import export_onnx, save_onnx
 from training_core.pipelines import evaluate, finetune, mergemodels
 
@@ -109,7 +110,7 @@ def test_models_of_other_normalizations_are_averaged_as_functions(planted, tmp_p
     values = torch.rand(1, 3, 40, 40) * 255
 
     def first_layer(path):
-        network, card = load_model(str(path))
+        network, card = load_network(str(path))
         normalized = (values - card.bands[0].mean) / card.bands[0].std
         with torch.inference_mode():
             return network.encoder.conv1(normalized)[..., 2:-2, 2:-2] - network.encoder.bn1.running_mean[:, None, None]
@@ -167,7 +168,7 @@ def test_what_cannot_be_merged_is_refused_by_name(offices, planted, town, tmp_pa
     weights, card = load_weights(gray)
     save_model(Path(gray), weights, replace(card, training=BASE))
     assert "bands" in refused(tmp_path, (offices[0], gray))
-    network, card = load_model(offices[0])
+    network, card = load_network(offices[0])
     save_onnx(tmp_path / "west.onnx", export_onnx(network), card, 0)
     assert "merged" in refused(tmp_path, (offices[1], str(tmp_path / "west.onnx")))
     assert "nowhere.safetensors" in refused(tmp_path, (offices[0], str(tmp_path / "nowhere.safetensors")))

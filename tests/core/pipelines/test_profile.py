@@ -10,7 +10,7 @@ from training_core.errors import Cancelled, JobError, ModelFileError, OutputErro
 from training_core.events import Log, Reporter, Warning
 from training_core.jobs import Profile, from_options, with_model_paths
 from training_core.models.engines import why_not
-from training_core.models.model_file import load_model
+from training_core.models.loading import load_network
 from training_core.models.onnx_file import export_onnx, save_onnx
 from training_core.pipelines import profile
 
@@ -86,7 +86,7 @@ def test_an_image_and_random_weights_are_profiled_with_all_its_bands(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(bool(why_not("openvino")), reason="OpenVINO is not installed")
 def test_an_onnx_model_is_profiled_by_openvino_and_cannot_be_trained(tmp_path):
-    model, card = load_model(str(with_model_paths(Profile()).model))
+    model, card = load_network(str(with_model_paths(Profile()).model))
     save_onnx(tmp_path / "m.onnx", export_onnx(model), card, 64)
     with pytest.raises(JobError, match="m.onnx is an ONNX model, which cannot be trained"):
         run(what="training", model=str(tmp_path / "m.onnx"))

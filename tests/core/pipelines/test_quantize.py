@@ -19,9 +19,9 @@ from training_core.jobs import Evaluate, ExportModel, Quantize, Segment, from_op
 from training_core.labels.samples import Sample, collect_samples
 from training_core.models.architectures import Architecture
 from training_core.models.engines import INT8, OPENVINO, OpenvinoEngine
+from training_core.models.loading import load_model, load_network
 from training_core.models.model_card import ModelCard
-from training_core.models.model_file import load_model
-from training_core.models.onnx_file import OnnxModel, export_onnx, load_runnable, read_onnx
+from training_core.models.onnx_file import OnnxModel, export_onnx, read_onnx
 from training_core.models.quantization import quantize_layers
 from training_core.pipelines import evaluate, exportmodel, quantize, segment
 from training_core.pipelines.quantize import Comparison, compare
@@ -46,7 +46,7 @@ def quantized(town, learned, tmp_path_factory):
 @pytest.fixture(scope="module")
 def samples(town, planted):
     job = job_of(town, planted, "unused.onnx")
-    return collect_samples(job, load_model(planted)[1].input, Reporter())
+    return collect_samples(job, load_network(planted)[1].input, Reporter())
 
 
 def test_it_is_a_quarter_of_the_size_and_loses_next_to_nothing(quantized, learned):
@@ -62,7 +62,7 @@ def test_it_is_a_quarter_of_the_size_and_loses_next_to_nothing(quantized, learne
 
 def test_the_file_says_what_was_done(quantized, learned):
     path, result, _ = quantized
-    card, before = read_onnx(path)[1], load_model(learned.model)[1]
+    card, before = read_onnx(path)[1], load_network(learned.model)[1]
     told = {name: value for name, value in result.items() if name not in ("onnx", "megabytes")}
     assert card.quantization == told and before.quantization == {}
     assert (card.bands, card.threshold, card.resolution_m) == (before.bands, before.threshold, before.resolution_m)
@@ -72,7 +72,7 @@ def test_the_file_says_what_was_done(quantized, learned):
 
 def test_it_runs_as_a_model_like_any_other(town, quantized, tmp_path):
     path, mask = quantized[0], tmp_path / "mask.tif"
-    unet, _ = load_runnable(path)
+    unet, _ = load_model(path)
     assert isinstance(unet, OnnxModel) and unet.is_quantized
     result = segment.run(Segment(raster=town.raster, model=path, mask=str(mask), threads=1), Reporter())
     assert (result["engine"], result["precision"]) == (OPENVINO, INT8)
@@ -89,7 +89,7 @@ def test_another_runtime_runs_it_too(quantized, samples):
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     (theirs,) = session.run(None, {"image": samples[0].images})
     engine = OpenvinoEngine(INT8)
-    ours = engine.probability(engine.prepare_inference(load_runnable(path)[0]), torch.from_numpy(samples[0].images))
+    ours = engine.probability(engine.prepare_inference(load_model(path)[0]), torch.from_numpy(samples[0].images))
     assert theirs.shape == (1, 1, 96, 96)
     assert np.abs(theirs - ours.numpy()).mean() < 0.05
 
@@ -113,7 +113,7 @@ def test_an_exported_model_serves_as_well_but_not_a_quantized_one(town, learned,
 
 @pytest.mark.slow
 def test_layers_in_full_precision_stay_as_they_were(planted, samples):
-    model = export_onnx(load_model(planted)[0])
+    model = export_onnx(load_network(planted)[0])
     for full_precision, expected in ((), False), (("segmentation_head",), True):
         result = quantize_layers(model, [sample.images for sample in samples], full_precision, Reporter())
         made_by = {name: node.op_type for node in result.graph.node for name in node.output}
@@ -185,7 +185,7 @@ def test_pieces_are_of_any_size_and_hold_what_the_image_holds(tmp_path, planted)
     values[:, :, 150:] = 0
     raster = write_raster(tmp_path / "image.tif", values, nodata=0)
     job = Quantize(model=planted, rasters=(raster,), onnx="unused.onnx", chip_px=64)
-    found = collect_samples(job, load_model(planted)[1].input, Reporter())
+    found = collect_samples(job, load_network(planted)[1].input, Reporter())
     assert {each.images.shape for each in found} == {(1, 3, 64, 64), (1, 3, 64, 32)}
     assert all(each.images.shape[2:] == each.known.shape for each in found)
     assert all((each.images[0, :, ~each.known] == 0).all() for each in found)
@@ -194,9 +194,9 @@ def test_pieces_are_of_any_size_and_hold_what_the_image_holds(tmp_path, planted)
 def test_of_several_images_each_gives_pieces(tmp_path, town, planted):
     other = write_raster(tmp_path / "other.tif", image_of(true_roads(), seed=1))
     job = Quantize(model=planted, rasters=(town.raster, other), onnx="unused.onnx", chip_px=64, chips=6)
-    assert len(collect_samples(job, load_model(planted)[1].input, Reporter())) == 6
-    again = collect_samples(job, load_model(planted)[1].input, Reporter())
-    first = collect_samples(job, load_model(planted)[1].input, Reporter())
+    assert len(collect_samples(job, load_network(planted)[1].input, Reporter())) == 6
+    again = collect_samples(job, load_network(planted)[1].input, Reporter())
+    first = collect_samples(job, load_network(planted)[1].input, Reporter())
     assert all((one.images == two.images).all() for one, two in zip(first, again))
 
 
@@ -205,7 +205,7 @@ def test_labels_lie_where_they_are_drawn(town, planted):
         model=planted, rasters=(town.raster,), onnx="o.onnx", chip_px=SIDE_PX, roads=town.roads, aoi=town.aoi,
         width_m=ROAD_M,
     )  # fmt: skip
-    (found,) = collect_samples(job, load_model(planted)[1].input, Reporter())
+    (found,) = collect_samples(job, load_network(planted)[1].input, Reporter())
     assert ((found.truth == 1) == town.truth).mean() > 0.99
 
 

@@ -17,7 +17,8 @@ from tests.core.support.towns import SIDE_PX, image_of, on_map, plant_model, tru
 from training_core.errors import Cancelled, ImageryError, LabelError, ModelFileError, OutputError, ResourceError
 from training_core.events import Log, Progress, Reporter
 from training_core.jobs import Segment
-from training_core.models.model_file import load_model, save_model
+from training_core.models.loading import load_network
+from training_core.models.model_file import save_model
 from training_core.pipelines.segment import run
 from training_core.segmentation.result_rasters import ROAD_COLOR
 
@@ -235,7 +236,7 @@ def test_looking_from_all_sides_finds_the_same_in_the_mirror(tmp_path, planted):
 
 
 def test_the_halo_of_the_model_file_is_taken(town, tmp_path):
-    unet, card = load_model(plant_model(tmp_path / "planted.safetensors"))
+    unet, card = load_network(plant_model(tmp_path / "planted.safetensors"))
     model = tmp_path / "model.safetensors"
     save_model(model, unet.state_dict(), dataclasses.replace(card, halo_px=64))
     result, *_ = segment(tmp_path, raster=town.raster, model=str(model), tile_px=64)
@@ -252,7 +253,7 @@ def test_where_the_model_file_has_no_halo_it_is_measured_on_the_image(planted, t
     """Where nothing is road, whatever is cut off, the narrowest will do."""
     monkeypatch.setattr("training_core.segmentation.segmenter.MEASURED_FROM_PX", 300 * 300)
     raster = write_raster(tmp_path / "town.tif", np.tile(image_of(true_roads()), (1, 2, 2)))
-    unet, card = load_model(planted)
+    unet, card = load_network(planted)
     unet.segmentation_head[0].bias.data -= 1000
     blind = tmp_path / "blind.safetensors"
     save_model(blind, unet.state_dict(), card)

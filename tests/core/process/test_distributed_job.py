@@ -15,7 +15,7 @@ from training_core.errors import JobError, WorkerError
 from training_core.events import Metric, Reporter
 from training_core.jobs import FineTune, Segment
 from training_core.learning import checkpoint
-from training_core.models.model_file import load_weights
+from training_core.models.loading import load_weights
 from training_core.system.placement import Place
 
 STEPS = 12

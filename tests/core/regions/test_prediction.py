@@ -21,9 +21,9 @@ from training_core.geodata.rasters import Band
 from training_core.geodata.road_classes import CLASSES_TAG, RoadClass
 from training_core.jobs import Segment
 from training_core.models.architectures import Architecture, build_network
+from training_core.models.loading import load_model, load_network
 from training_core.models.model_card import ModelCard
-from training_core.models.model_file import load_model, save_model
-from training_core.models.onnx_file import load_runnable
+from training_core.models.model_file import save_model
 from training_core.pipelines import segment
 from training_core.regions.catalog import read_catalog
 from training_core.regions.mosaic import find_mosaics, normalized_bands
@@ -53,7 +53,7 @@ def models(tmp_path_factory):
     """Models that normalize by their own statistics, and by those of the image."""
     folder = tmp_path_factory.mktemp("models")
     paths = {MODEL: plant_model(folder / "model.safetensors")}
-    model, card = load_model(paths[MODEL])
+    model, card = load_network(paths[MODEL])
     paths[IMAGE] = str(folder / "image.safetensors")
     save_model(folder / "image.safetensors", model.state_dict(), dataclasses.replace(card, scaling=IMAGE))
     return paths
@@ -84,7 +84,7 @@ def undivided(path, model, folder, **others):
 
 def by_scenes(paths, model, folder, block_px=96, aoi=None, **others):
     """Return the mosaic of some images and, by scene, its window there, its probability bytes and its outcome."""
-    network, card = load_runnable(model)
+    network, card = load_model(model)
     job = options(model, **others)
     catalog = read_catalog(paths, card.input, None, Reporter())
     assert not catalog.problems
@@ -242,7 +242,7 @@ def test_results_say_from_which_content_they_were_made(tmp_path, models):
 
 def documents(folder, model, image, spans):
     """Return the document of the first block of each of some scenes."""
-    network, card = load_runnable(model)
+    network, card = load_model(model)
     job = options(model, halo="32")
     paths = [strip(folder, f"{name}.tif", image, *span) for name, span in spans.items()]
     scenes = read_catalog(paths, card.input, None, Reporter()).scenes
@@ -288,7 +288,7 @@ def test_another_model_of_that_name_is_refused(tmp_path, models):
     path.write_bytes(Path(models[MODEL]).read_bytes())
     document = documents(tmp_path, str(path), ground(64, 70), {"a": (0, 70)})["a"]
     plant_model(path, threshold=0.5)
-    model, card = load_model(str(path))
+    model, card = load_network(str(path))
     with_other = {
         name: weights + 0.01 if weights.is_floating_point() else weights for name, weights in model.state_dict().items()
     }

@@ -8,7 +8,7 @@ from training_core.geodata.pixel_codes import to_byte, to_mask
 from training_core.geodata.rasters import Band
 from training_core.geodata.tiling import tile_grid
 from training_core.models.engines import NativeEngine
-from training_core.models.model_file import load_model
+from training_core.models.loading import load_network
 from training_core.segmentation.halo import (
     AGREEMENT,
     CORE_PX,
@@ -93,7 +93,7 @@ def test_samples_become_smaller_then_fewer_where_less_may_be_computed(most_px, c
 
 def test_a_trained_model_keeps_that_share_of_its_mask(learned, town):
     """On ground that was not sampled, in the tiles for which the halo was found."""
-    unet, card = load_model(learned.model)
+    unet, card = load_network(learned.model)
     predictor = Predictor(unet, NativeEngine("fp32"), card.bands)
     image = np.tile(image_of(town.truth, seed=5), (1, 4, 7))[:, :512, : CORE_PX + 256]
     known = np.ones(image.shape[1:], bool)

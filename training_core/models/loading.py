@@ -1,0 +1,202 @@
+"""Loading of models: the one place where a model file of any kind comes in.
+
+Scope: safetensors with a model card, in full or compact; safetensors made elsewhere; ONNX. Independent of what runs a
+model. A model file is untrusted input: pickles are refused, nothing in a file is executed, all of it is checked.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from onnx import ModelProto
+from safetensors import SafetensorError
+from torch import nn
+
+from ..errors import ModelFileError, shown
+from ..jobs.json_fields import parse
+from .architectures import build_uninitialized
+from .model_card import ModelCard, card_from_text
+from .model_file import (
+    HEADER_KEY,
+    MAX_HEADER_BYTES,
+    STORAGE,
+    STORAGE_KEY,
+    check_file,
+    check_numbers,
+    check_weights,
+    expand,
+    mismatched,
+    read_safetensors,
+)
+from .onnx_file import OnnxModel, export_onnx, is_onnx, read_onnx, serialized
+
+Weights = dict[str, torch.Tensor]
+
+
+def load_model(path: str) -> tuple[nn.Module | OnnxModel, ModelCard]:
+    """Return a model to run, in evaluation mode, and its card: of a `.safetensors` or ONNX file.
+
+    Raises
+    ------
+    ModelFileError
+        The file cannot be read, or is not a RoadSeg model.
+    """
+    if is_onnx(path):
+        graph, card = read_onnx(path)
+        return serialized(graph), card
+    return load_network(path)
+
+
+def load_graph(path: str) -> tuple[ModelProto, ModelCard]:
+    """Return a model as an ONNX graph, exported where the file holds a network, and its card.
+
+    Raises
+    ------
+    ModelFileError
+        See `load_model`.
+    """
+    if is_onnx(path):
+        return read_onnx(path)
+    network, card = load_network(path)
+    return export_onnx(network), card
+
+
+def load_network(path: str) -> tuple[nn.Module, ModelCard]:
+    """Return a network that can also be trained or exported, in evaluation mode, and its card.
+
+    Raises
+    ------
+    ModelFileError
+        See `load_weights`; or the weights do not match the architecture.
+    """
+    weights, card = load_weights(path)
+    model = build_uninitialized(card.architecture)
+    load_into(model, weights, path)
+    return model.eval(), card
+
+
+def load_into(model: nn.Module, weights: Weights, path: str) -> None:
+    """Load the weights of a model file into a model.
+
+    Parameters
+    ----------
+    weights : dict of Tensor of any shape (...), float32 or int64
+        By name.
+    path : str
+        The file, for the message.
+
+    Raises
+    ------
+    ModelFileError
+        Names, shapes or types of the weights do not match.
+    """
+    expected = model.state_dict()
+    for name in sorted(expected.keys() | weights.keys()):
+        if name not in weights or name not in expected:
+            raise mismatched(path, f"{shown(name)} is {'left over' if name in weights else 'missing'}")
+        found, wanted = (f"{list(each.shape)} {each.dtype}" for each in (weights[name], expected[name]))
+        if found != wanted:
+            raise mismatched(path, f"{shown(name)} is {found}, not {wanted}")
+    model.load_state_dict(weights)
+
+
+def load_weights(path: str) -> tuple[Weights, ModelCard]:
+    """Read a model file.
+
+    Returns
+    -------
+    weights : dict of Tensor of any shape (...), float32 or int64
+        By name, also if they are stored in 8 bits.
+    card : ModelCard
+
+    Raises
+    ------
+    ModelFileError
+        The file is missing, truncated, a pickle, an ONNX file, or no RoadSeg model; or a weight is no number.
+    """
+    _refuse_other_kinds(path)
+    try:
+        weights, metadata = read_safetensors(Path(path))
+        card, document = card_from_text(metadata[HEADER_KEY], path)
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
+        raise _damaged(path) from error
+    except KeyError as error:
+        raise ModelFileError(
+            f"{path} is a safetensors file, but no RoadSeg model.", "Choose a model made by Fine-tune a model."
+        ) from error
+    storage = document.get(STORAGE_KEY)
+    if storage not in (None, STORAGE):
+        raise ModelFileError(
+            f"RoadSeg does not know how the weights in {path} are stored ({shown(storage)}).",
+            "Choose a model made by this version of RoadSeg.",
+        )
+    weights = expand(weights, path) if storage else weights
+    check_weights(weights, card, path)
+    return weights, card
+
+
+def load_foreign_weights(path: str) -> Weights:
+    """Return the weights of a safetensors file without a model card: (...), float32 or int64, by name.
+
+    Raises
+    ------
+    ModelFileError
+        The file is damaged, or a weight is not a finite number.
+    """
+    _refuse_other_kinds(path)
+    try:
+        weights, _ = read_safetensors(Path(path))
+    except (SafetensorError, OSError, ValueError, TypeError, AttributeError, RuntimeError) as error:
+        raise _damaged(path) from error
+    check_numbers(weights, path)
+    return {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
+
+
+def is_foreign(path: str) -> bool:
+    """Whether a file is a safetensors file without a model card; of one that cannot be read, `load_weights` says why.
+
+    Raises
+    ------
+    ModelFileError
+        It is no file, or of another kind.
+    """
+    _refuse_other_kinds(path)
+    try:
+        with Path(path).open("rb") as file:
+            header_bytes = int.from_bytes(file.read(8), "little")
+            header = parse(file.read(header_bytes).decode("utf-8")) if header_bytes <= MAX_HEADER_BYTES else None
+    except (OSError, ValueError):
+        return False
+    metadata = header.get("__metadata__", {}) if isinstance(header, dict) else None
+    return isinstance(metadata, dict) and HEADER_KEY not in metadata
+
+
+def _damaged(path: str) -> ModelFileError:
+    return ModelFileError(f"{path} is damaged or not a model file.", "Copy it again or choose another.")
+
+
+def _refuse_other_kinds(path: str) -> None:
+    if is_onnx(path):
+        raise ModelFileError(
+            f"{path} is an ONNX model, which can be run, but not fine-tuned, merged or exported.",
+            "Choose the .safetensors model that it was made from.",
+        )
+    check_file(path)
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(9)
+    except OSError as error:
+        raise ModelFileError(
+            f"The model {path} cannot be opened ({error.strerror}).", "Choose a model file."
+        ) from error
+    is_safetensors = start[8:] == b"{"  # after the length of the header, which may be any bytes
+    if not is_safetensors and (start[:2] == b"PK" or start[:1] == b"\x80"):
+        raise ModelFileError(
+            f"{path} is a pickled PyTorch file. Such files can run code when they are opened, so RoadSeg never does.",
+            "Choose a .safetensors model made by RoadSeg.",
+        )
+    if int.from_bytes(start[:8], "little") > MAX_HEADER_BYTES:
+        raise ModelFileError(
+            f"{path} is damaged or no model file: its header would be too long.", "Copy it again or choose another."
+        )
