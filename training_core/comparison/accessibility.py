@@ -36,10 +36,10 @@ CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE = (
     "reachable",
 )
 STATUSES = (CUT_OFF, INTERRUPTED, LONGER, NEVER, NO_ROAD, NEW_WAY, REACHABLE)  # the worst first
-# With less closed road than this on the way, a place is only interrupted: by gaps too short to be classified as lost.
+# With less closed road than this on the route, a place is only interrupted: by gaps too short to be classified as lost.
 _NOTHING_M = 0.5
-# Interrupted places are warned of from this share.
-_WARNED_INTERRUPTED_SHARE = 0.25
+# Fraction of interrupted places from which these cause a warning.
+_WARNED_INTERRUPTED = 0.25
 # Speeds that make travel time the length of closed road: 1 s a closed meter, next to 0 for open ones.
 _CLOSED_MPS, _OPEN_MPS = 1.0, 1e9
 
@@ -79,16 +79,14 @@ class PlaceRoutes:
     ----------
     status : ndarray (n,), object
         One of STATUSES.
-    length : RouteCosts
-        In meters.
-    time : RouteCosts, optional
-        In seconds; None where speeds are not known.
+    length, time : RouteCosts
+        In meters, and in seconds; time is None without speeds.
     to_road_m, to_road_after_m : ndarray (n,), float64
-        From each place to the nearest road; infinite where that is too far.
+        From each place to the nearest road; infinite if that is too far.
     missing_m : ndarray (n,), float64
         Of a place that is cut off or interrupted, the least length of closed road on any route to it; else NaN.
     source : ndarray (n,), object
-        Name of the origin that the route comes from; empty without origins.
+        Name of the origin of the route; empty without origins.
     """
 
     status: np.ndarray
@@ -105,12 +103,12 @@ class PlaceRoutes:
 
 
 def read_points(job: CompareNetworks, plane: pyproj.CRS) -> Optional[Points]:
-    """Read places, origins and confirmed damage; None where there are no places.
+    """Read places, origins and confirmed damage; None without places.
 
     Raises
     ------
     LabelError
-        A layer cannot be read, holds something else, or lacks a field; or there is nowhere to go to.
+        A layer cannot be read, has other geometry, or lacks a field; or there is only one place and no origin.
     """
     if not job.places:
         return None
@@ -165,7 +163,9 @@ def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, repo
     find = from_nearest if job.origins else to_all
     length = find(before, after, sources, False, reporter)
     time = find(before, after, sources, True, reporter) if job.before_speed_field else None
-    length, time = (None if costs is None else _of_places(costs, points.count) for costs in (length, time))
+    # Origins follow the places in all arrays, and count no further.
+    length = _of_places(length, points.count)
+    time = None if time is None else _of_places(time, points.count)
     status = _statuses(length, time, before, after, points.count, job)
     reporter.check_cancelled()
     missing_m = np.full(points.count, np.nan)
@@ -181,8 +181,8 @@ def find_routes(roads: ComparedRoads, points: Points, job: CompareNetworks, repo
 
 
 def _warn_of_gaps(interrupted: int, count: int, reporter: Reporter) -> None:
-    """Warn if so many places are interrupted that the lines must be at fault."""
-    if interrupted > _WARNED_INTERRUPTED_SHARE * count:
+    """Warn if the fraction of interrupted places shows that the lines have gaps."""
+    if interrupted > _WARNED_INTERRUPTED * count:
         reporter.warning(
             f"{interrupted:,} of {count:,} places are interrupted by gaps in the roads after that are too short to be "
             "classified as lost. Clean these roads first, or let routes run on what remains (routes_on)."
@@ -213,7 +213,7 @@ def _missing(
 
 
 def _sources(before: Sites, after: Sites, points: Points) -> np.ndarray:
-    """Return the indices of the routes' sources: the origins, or the places of the largest connected component."""
+    """Return the sources of routes: the origins, or the places of the largest connected component."""
     if len(points.points) > points.count:
         return np.arange(points.count, len(points.points))
     for sites in (after, before):
@@ -225,7 +225,7 @@ def _sources(before: Sites, after: Sites, points: Points) -> np.ndarray:
 
 
 def _check_near(before: Sites, points: Points, job: CompareNetworks, reporter: Reporter) -> None:
-    """Raise LabelError where no place, or no origin, is on a road before, and warn of those that are not."""
+    """Raise LabelError if no place, or no origin, is on a road before, and warn of those that are not."""
     on_road = before.places.edge >= 0
     kinds = {"places": slice(0, points.count), "origins": slice(points.count, None)}
     for kind, which in kinds.items():
@@ -251,16 +251,22 @@ def _check_near(before: Sites, points: Points, job: CompareNetworks, reporter: R
 def _statuses(
     length: RouteCosts, time: Optional[RouteCosts], before: Sites, after: Sites, count: int, job: CompareNetworks
 ) -> np.ndarray:
-    """Return the status of each place, as if none were interrupted: (n,), object."""
-    there, now = np.isfinite(length.before), np.isfinite(length.after)
+    """Return the status of each place before any counts as interrupted: (n,), object."""
+    was_reachable, is_reachable = np.isfinite(length.before), np.isfinite(length.after)
     more = 1 + job.longer_percent / 100
     longer = length.after > more * length.before + job.tolerance_m
     if time is not None:
         longer |= time.after > more * time.before + 1
     off_road = (before.places.edge[:count] < 0) & (after.places.edge[:count] < 0)
-    cases = ((off_road, NO_ROAD), (there & ~now, CUT_OFF), (~there & ~now, NEVER), (~there, NEW_WAY), (longer, LONGER))
-    conditions, statuses = zip(*cases)
-    return np.select(conditions, statuses, REACHABLE).astype(object)
+    # The first status that applies.
+    cases = {
+        NO_ROAD: off_road,
+        CUT_OFF: was_reachable & ~is_reachable,
+        NEVER: ~was_reachable & ~is_reachable,
+        NEW_WAY: ~was_reachable,
+        LONGER: longer,
+    }
+    return np.select(list(cases.values()), list(cases), REACHABLE).astype(object)
 
 
 def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame) -> geopandas.GeoDataFrame:
@@ -282,11 +288,11 @@ def to_table(routes: PlaceRoutes, layer: geopandas.GeoDataFrame) -> geopandas.Ge
     columns["missing_m"] = _known(routes.missing_m)
     columns["to_road_before_m"], columns["to_road_after_m"] = _known(routes.to_road_m), _known(routes.to_road_after_m)
     columns["origin"] = routes.source
-    own = {name: layer[field] for name, field in carried_fields(layer, columns).items()}
+    fields = {name: layer[field] for name, field in carried_fields(layer, columns).items()}
     middles = shapely.centroid(layer.geometry.to_numpy())  # since QGIS often makes multipoints of points
-    return geopandas.GeoDataFrame({**own, **columns}, geometry=middles, crs=layer.crs)
+    return geopandas.GeoDataFrame({**fields, **columns}, geometry=middles, crs=layer.crs)
 
 
 def _known(values: np.ndarray) -> np.ndarray:
-    """Return values, with NaN in place of infinite ones."""
+    """Return values with NaN for infinity."""
     return np.where(np.isfinite(values), values, np.nan)

@@ -6,11 +6,11 @@ and of its reference code:
 
 - Control points are a graph's nodes, except those of degree 2, and points evenly along each edge, at most `spacing_m`
   apart: none on an edge shorter than three quarters of that, and one up to the whole of it.
-- Each is snapped to the nearest edge of the other graph within `snap_m`; else it is missing there.
+- Each is snapped to the nearest edge of the other graph within `snap_m`; otherwise it is missing there.
 - For each pair of control points that a path connects, the difference is min(1, |L - L'| / L), where L and L' are the
-  lengths of the shortest paths in either graph, and 1 where there is none in the other. A direction's score is 1 less
-  the mean of the differences.
-- The APLS is the harmonic mean of the directions, from truth to proposal and back; 0 where one of them is.
+  lengths of the shortest paths in either graph, and 1 if there is none in the other. A direction's score is 1 less the
+  mean of the differences.
+- The APLS is the harmonic mean of the directions, from truth to proposal and back; 0 if one of them is.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ import geopandas
 import numpy as np
 
 from ..events import Reporter
-from ..geodata.parallel_arrays import concatenated
+from ..geodata.parallel_arrays import concatenated, ranges
 from ..networks.road_graph import Places, RoadGraph
 from ..networks.shortest_paths import path_costs_on
 
 SNAP_M, SPACING_M = 4.0, 50.0
-# An edge shorter than this share of the spacing has no control points but its nodes.
+# An edge shorter than this fraction of the spacing has only its nodes as control points.
 _SHORTEST = 0.75
 # Path lengths in memory at once: from a block of control points to all nodes, and from a few to all others.
 _BLOCK, _ROWS = 4_000_000, 500_000
@@ -35,12 +35,12 @@ _BLOCK, _ROWS = 4_000_000, 500_000
 
 @dataclass(frozen=True)
 class Direction:
-    """Path similarity in one direction: how well the shortest paths of one graph are found in another.
+    """Path similarity in one direction: how well the other graph has the shortest paths of one.
 
     Parameters
     ----------
     score : float
-        From 0 to 1; 0 where there are no paths.
+        From 0 to 1; 0 without paths.
     points, snapped : int
         Control points, and how many of them snap to the other graph.
     paths, missing : int
@@ -56,13 +56,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Apls:
-    """The score of a proposal against the truth.
-
-    Parameters
-    ----------
-    score : float
-        Harmonic mean of both directions.
-    """
+    """The score of a proposal against the truth: the harmonic mean of both directions."""
 
     score: float
     truth_in_proposal: Direction
@@ -77,38 +71,32 @@ def score_apls(
     spacing_m: float = SPACING_M,
     by_time: bool = False,
 ) -> Apls:
-    """Return the APLS of two graphs in one plane.
+    """Return the APLS of two graphs, in one plane, without nodes of degree 2; see the module.
 
     Parameters
     ----------
-    truth, proposal : RoadGraph
-        Without nodes of degree 2; see `road_graph.contracted`.
     snap_m, spacing_m : float
         Snap distance, and greatest distance of control points along edges.
     by_time : bool
-        Whether travel times are compared in place of lengths; speeds must be known. Control points stay where they are.
+        Compare travel times, not lengths; speeds must be known. Control points are the same.
     """
-    there = _compare(truth, proposal, snap_m, spacing_m, by_time, reporter.part(0, 0.5))
-    back = _compare(proposal, truth, snap_m, spacing_m, by_time, reporter.part(0.5, 1))
-    return Apls(float(harmonic_mean([there.score, back.score])), there, back)
+    forward = _compare(truth, proposal, snap_m, spacing_m, by_time, reporter.part(0, 0.5))
+    backward = _compare(proposal, truth, snap_m, spacing_m, by_time, reporter.part(0.5, 1))
+    return Apls(float(harmonic_mean([forward.score, backward.score])), forward, backward)
 
 
 def control_places(roads: RoadGraph, spacing_m: float) -> tuple[Places, np.ndarray]:
-    """Return a graph's control points, in the order of a Hilbert curve, and the headings of their edges.
+    """Return a graph's n control points, in the order of a Hilbert curve, and the headings of their edges.
 
-    Returns
-    -------
-    places : Places
-        n of them.
-    headings : ndarray (n, 2), float64
-        Unit vectors; NaN at nodes.
+    The headings are unit vectors, NaN at nodes: (n, 2), float64.
     """
-    graph, length_m = roads.graph, np.round(roads.length_m, 6)  # so that rounding does not decide on their number
+    graph, length_m = roads.graph, np.round(roads.length_m, 6)  # rounding must not decide on their number
     _, first_end = np.unique(graph.edges, return_index=True)
     counts = np.ceil(length_m / spacing_m).astype(np.int64) - 1
     counts[(length_m >= _SHORTEST * spacing_m) & (length_m <= spacing_m)] = 1
     owner = np.repeat(np.arange(len(counts)), counts)
-    number = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+    number = ranges(np.ones_like(counts), counts)
+    # A node is a place at the end of its first edge.
     nodes = Places(first_end // 2, np.where(first_end % 2, roads.length_m[first_end // 2], 0.0))
     between = Places(owner, roads.length_m[owner] * number / (counts[owner] + 1))
     headings = np.concatenate([np.full((len(nodes), 2), np.nan), roads.headings_at(between)])
@@ -126,42 +114,43 @@ def _compare(
         return Direction(0.0, 0, 0, 0, 0)
     places, headings = control_places(graph, spacing_m)
     snapped, _ = other.nearest(graph.points_at(places), snap_m, headings)
-    own, others = path_costs_on(graph, places, by_time), path_costs_on(other, snapped, by_time)
+    costs, other_costs = path_costs_on(graph, places, by_time), path_costs_on(other, snapped, by_time)
     total, paths, missing = 0.0, 0, 0
     count = len(places)
-    block = int(np.clip(_BLOCK // max(own.node_count, others.node_count, 1), 16, 1024))
+    block = int(np.clip(_BLOCK // max(costs.node_count, other_costs.node_count, 1), 16, 1024))
     rows = max(1, _ROWS // count)
     for begin in range(0, count, block):
         reporter.check_cancelled()
         reporter.progress(1 - (1 - begin / count) ** 2, "Comparing paths")
         sources = np.arange(begin, min(begin + block, count))
-        from_own, from_others = own.to_nodes(sources), others.to_nodes(sources)
+        to_nodes, to_other_nodes = costs.to_nodes(sources), other_costs.to_nodes(sources)
         for row in range(0, len(sources), rows):
             part = slice(row, row + rows)
             first = int(sources[row])
-            lengths = own.between(sources[part], from_own[part], first)
-            found = others.between(sources[part], from_others[part], first)
-            sums = _differences(lengths, found)
+            lengths = costs.between(sources[part], to_nodes[part], first)
+            other_lengths = other_costs.between(sources[part], to_other_nodes[part], first)
+            sums = _differences(lengths, other_lengths)
             total, paths, missing = total + sums[0], paths + sums[1], missing + sums[2]
     reporter.progress(1, "Comparing paths")
     score = 1 - total / paths if paths else 0.0
     return Direction(score, count, int((snapped.edge >= 0).sum()), paths, missing)
 
 
-def _differences(lengths: np.ndarray, found: np.ndarray) -> tuple[float, int, int]:
-    """Return the sum of the differences, the number of paths, and of those that are missing.
+def _differences(lengths: np.ndarray, other_lengths: np.ndarray) -> tuple[float, int, int]:
+    """Return the sum of the differences, the number of paths, and the number of those that the other graph lacks.
 
-    The first of the columns is the first row's own place: each pair counts once, right of that diagonal.
+    The first column is the first row's own place. Each pair counts once, right of that diagonal. Computes in place.
     """
+    # Pairs on and left of the diagonal do not count.
     size = len(lengths)
     square = lengths[:, :size]
     square[np.tri(size, square.shape[1], dtype=bool)] = np.inf
     linked = np.isfinite(lengths)
-    lost = np.isinf(found)
+    lost = np.isinf(other_lengths)
     with np.errstate(invalid="ignore"):  # where neither graph has a path
-        found -= lengths
-        np.abs(found, out=found)
-        found /= lengths
-    np.fmin(found, 1, out=found)
-    found[~linked] = 0
-    return float(found.sum()), int(np.count_nonzero(linked)), int(np.count_nonzero(linked & lost))
+        other_lengths -= lengths
+        np.abs(other_lengths, out=other_lengths)
+        other_lengths /= lengths
+    np.fmin(other_lengths, 1, out=other_lengths)
+    other_lengths[~linked] = 0
+    return float(other_lengths.sum()), int(np.count_nonzero(linked)), int(np.count_nonzero(linked & lost))

@@ -1,6 +1,9 @@
-"""Buffer matching: the parts of one road network's edges that lie within a tolerance of another, and the rest.
+"""Buffer matching: the parts of a road network within a tolerance of another, and scores by their lengths.
 
-Scope: road graphs on a plane in meters. Independent of what the parts are compared for.
+Scope: road graphs on a plane in meters. Independent of paths along them (see `apls`).
+
+The buffer of a straight segment is convex, so the part of another straight segment inside it is one interval, which is
+computed exactly, without approximating buffers by polygons.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import numpy as np
 from ..geodata.parallel_arrays import concatenated
 from ..networks.road_graph import RoadGraph
 
-# Rounding: distances up to so much above the tolerance are within it, and gaps shorter than this are none.
+# Distances this far above the tolerance are within it, and gaps shorter than this do not count, because of rounding.
 _ROUNDING_M = 1e-6
 
 
@@ -26,7 +29,7 @@ class Intervals:
     edge : ndarray (n,), int64
         The edge of each part.
     begin_m, end_m : ndarray (n,), float64
-        How far along its edge the part begins and ends.
+        Distances along its edge at which the part begins and ends.
     """
 
     edge: np.ndarray
@@ -48,32 +51,25 @@ def matched_intervals(
 ) -> Intervals:
     """Return the parts of a network's edges within a tolerance of edges of another network with a similar heading.
 
-    Parameters
-    ----------
-    within_degrees : float
-        The largest angle between segments that are compared; 90 compares all.
-
-    Returns
-    -------
-    Intervals
-        Parts of `roads`.
+    `within_degrees` is the largest angle between segments that are compared; 90 compares all.
     """
-    found = [Intervals(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
+    parts = [Intervals(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))]
     for vertex, other_vertex in roads.neighbors(other, tolerance_m):
         begin, step = roads.graph.points[vertex], roads.graph.points[vertex + 1] - roads.graph.points[vertex]
         if within_degrees < 90:
             likewise = other.runs_like(other_vertex, step / np.hypot(*step.T)[:, None], within_degrees)
-            vertex, other_vertex, begin, step = (each[likewise] for each in (vertex, other_vertex, begin, step))
+            vertex, other_vertex, begin, step = (values[likewise] for values in (vertex, other_vertex, begin, step))
         other_begin, other_end = other.graph.points[other_vertex], other.graph.points[other_vertex + 1]
         low, high = _within_capsule(begin, step, other_begin, other_end, tolerance_m + _ROUNDING_M)
         met, along_m = low <= high, roads.along_m[vertex]
-        found.append(_united(Intervals(roads.graph.owner[vertex][met], (along_m + low)[met], (along_m + high)[met])))
-    return _united(concatenated(*found))
+        parts.append(_united(Intervals(roads.graph.owner[vertex][met], (along_m + low)[met], (along_m + high)[met])))
+    return _united(concatenated(*parts))
 
 
 def complement(roads: RoadGraph, parts: Intervals) -> Intervals:
-    """Return the complement: a network's edges without some parts of them."""
+    """Return a network's edges without some parts of them."""
     edges = np.arange(len(roads.graph.edges))
+    # In order along each edge, a gap begins at the edge's start or a part's end, and ends at a part's start or the end.
     begin = np.concatenate([np.zeros(len(edges)), parts.end_m])
     end = np.concatenate([parts.begin_m, roads.length_m])
     begin_order = np.lexsort((begin, np.concatenate([edges, parts.edge])))
@@ -86,21 +82,22 @@ def complement(roads: RoadGraph, parts: Intervals) -> Intervals:
 def _within_capsule(
     begin: np.ndarray, step: np.ndarray, one: np.ndarray, other: np.ndarray, radius_m: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the interval of each straight segment that lies within a radius of another, in meters from its begin.
+    """Return the interval of each straight segment within a radius of another, in meters from its start.
 
-    The buffer of a segment is a capsule, two disks and the rectangle between them; an interval is empty where its begin
-    is larger than its end.
+    The buffer of a segment is a capsule: two disks and the rectangle between them. An interval is empty if it begins
+    after its end.
 
     Parameters
     ----------
     begin, step : ndarray (n, 2), float64
-        Begin of each segment, and the vector to its end.
+        Start of each segment, and the vector to its end.
     one, other : ndarray (n, 2), float64
         Both ends of the segment that it is compared with.
     """
     length_m = np.hypot(*step.T)
     heading = step / length_m[:, None]
     parts = [_within_disk(begin, heading, center, radius_m) for center in (one, other)]
+    # The rectangle: between both ends along its axis, and within the radius across it.
     axis = other - one
     axis_m = np.hypot(*axis.T)
     axis = axis / axis_m[:, None]
@@ -110,6 +107,7 @@ def _within_capsule(
     aside = _within_band(_cross(axis, away), _cross(axis, heading), -sideways, sideways)
     low, high = np.maximum(along[0], aside[0]), np.minimum(along[1], aside[1])
     parts.append((np.where(low <= high, low, np.inf), np.where(low <= high, high, -np.inf)))
+    # The union of disks and rectangle is convex, so its interval reaches from the least start to the greatest end.
     low = np.minimum.reduce([part[0] for part in parts])
     high = np.maximum.reduce([part[1] for part in parts])
     return np.maximum(low, 0), np.minimum(high, length_m)
@@ -143,6 +141,7 @@ def _cross(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def _united(parts: Intervals) -> Intervals:
     """Return the union of parts of edges, which may overlap and be in any order."""
+    # A sweep along each edge: depth is the number of parts at a place, starts before ends.
     owner = np.tile(parts.edge, 2)
     place_m = np.concatenate([parts.begin_m, parts.end_m])
     change = np.repeat([1, -1], len(parts.edge))
@@ -150,6 +149,7 @@ def _united(parts: Intervals) -> Intervals:
     owner, place_m, change = owner[order], place_m[order], change[order]
     depth = np.cumsum(change)
     begins, ends = np.flatnonzero((depth == 1) & (change == 1)), np.flatnonzero(depth == 0)
+    # Gaps below rounding are closed.
     apart = (owner[begins[1:]] != owner[ends[:-1]]) | (place_m[begins[1:]] - place_m[ends[:-1]] > _ROUNDING_M)
     begins = begins[np.append(np.ones(min(len(begins), 1), dtype=bool), apart)]
     ends = ends[np.append(apart, np.ones(min(len(ends), 1), dtype=bool))]
@@ -158,7 +158,7 @@ def _united(parts: Intervals) -> Intervals:
 
 @dataclass(frozen=True)
 class LineScores:
-    """How much of the truth is found, and how much of what is found is true, within a tolerance.
+    """How much of the truth is found, and how much of the proposal is true, within a tolerance.
 
     Completeness, correctness and quality are defined by Heipke, Mayer, Wiedemann and Jamet, "Evaluation of automatic
     road extraction", International Archives of Photogrammetry and Remote Sensing 32 (1997). Completeness is also the
@@ -182,12 +182,12 @@ class LineScores:
 
     @property
     def completeness(self) -> float:
-        """Share of the true length that is found: the relaxed recall."""
+        """Fraction of the true length that is found: the relaxed recall."""
         return self.found_m / self.truth_m if self.truth_m else 0.0
 
     @property
     def correctness(self) -> float:
-        """Share of the proposed length that is true: the relaxed precision."""
+        """Fraction of the proposed length that is true: the relaxed precision."""
         return self.true_m / self.proposal_m if self.proposal_m else 0.0
 
     @property
@@ -208,5 +208,5 @@ def score_lines(truth: RoadGraph, proposal: RoadGraph, tolerance_m: float) -> Li
     found_m, true_m = (
         matched_intervals(*pair, tolerance_m).length_m for pair in ((truth, proposal), (proposal, truth))
     )
-    # Rounding must not make more than all of it near.
+    # Rounding must not match more than the whole length.
     return LineScores(tolerance_m, truth_m, min(found_m, truth_m), proposal_m, min(true_m, proposal_m))

@@ -63,27 +63,27 @@ def _table(pair: Pair, segments: ChangeSegments, name: str) -> geopandas.GeoData
         "network": np.full(len(feature), name.split()[-1]),
         "line": feature + 1,
         **{
-            f"{each}_share": shares[feature, NAMES[name].index(each)] if each in NAMES[name] else 0.0
-            for each in CHANGES
+            f"{change}_share": shares[feature, NAMES[name].index(change)] if change in NAMES[name] else 0.0
+            for change in CHANGES
         },
     }
     shapes = segments.lines.shapes[shown]
     if name == BEFORE and pair.shift.taken_off:
         shapes = shapely.transform(shapes, lambda points: points - pair.shift.vector_m)
-    own = {name: layer[field].to_numpy()[feature] for name, field in carried_fields(layer, made).items()}
-    return geopandas.GeoDataFrame({**made, **own}, geometry=shapes, crs=pair.plane).to_crs(pair.layers[BEFORE].crs)
+    fields = {name: layer[field].to_numpy()[feature] for name, field in carried_fields(layer, made).items()}
+    return geopandas.GeoDataFrame({**made, **fields}, geometry=shapes, crs=pair.plane).to_crs(pair.layers[BEFORE].crs)
 
 
 def _of_like_types(one: geopandas.GeoDataFrame, other: geopandas.GeoDataFrame) -> list[geopandas.GeoDataFrame]:
-    """Return two tables that can be concatenated: fields of different types as text."""
+    """Return two tables that can be concatenated: fields of different types become text."""
     tables = [one.copy(), other.copy()]
     for name in {*one.columns, *other.columns} - {one.geometry.name}:
         types = {table[name].dtype for table in tables if name in table}
-        if len(types) > 1 and not all(pandas.api.types.is_numeric_dtype(each) for each in types):
+        if len(types) > 1 and not all(map(pandas.api.types.is_numeric_dtype, types)):
             for table in tables:
                 table[name] = [_as_text(value) for value in table[name]]
         for table in tables:
-            if name in table and len(types) == 1 and not all(name in each for each in tables):
+            if name in table and len(types) == 1 and not (name in one and name in other):
                 table[name] = _may_be_empty(table[name])
     return tables
 
@@ -102,14 +102,14 @@ def _may_be_empty(values: pandas.Series) -> pandas.Series:
 def write_tables(
     staged: dict[str, Path], changes: geopandas.GeoDataFrame, reached: Optional[geopandas.GeoDataFrame]
 ) -> None:
-    """Write the layers that are asked for, to one file where both have the same path.
+    """Write the requested layers, to one file if both have the same path.
 
     Parameters
     ----------
     staged : dict of str to Path
-        Where to write "changes" and "reached"; one that is missing is not asked for.
+        Where to write "changes" and "reached", if requested.
     changes, reached : GeoDataFrame
-        `reached` is None where there are no places.
+        `reached` is None without places.
     """
     files: dict[Path, dict[str, geopandas.GeoDataFrame]] = {}
     for name, table in (("changes", changes), ("reached", reached)):

@@ -6,7 +6,7 @@ Scope: lines in meters and distances between them. Independent of topology, rout
 - Of the rest of both, a segment is displaced where the nearest one of the other network of similar direction lies
   within the largest displacement, and the nearest one to that is this segment again, or one within the tolerance of it
   (mutual nearest neighbors). So two roads never share a counterpart.
-- What remains is unmatched: lost if it is of the network before, new if it is of the one after.
+- The remainder is unmatched: lost in the network before, new in the one after.
 
 The rules are symmetric, so before and after can be swapped.
 """
@@ -19,19 +19,19 @@ from functools import cached_property
 import numpy as np
 import shapely
 
-from ..geodata.parallel_arrays import concatenated
+from ..geodata.parallel_arrays import concatenated, ranges
 from ..networks.lines import Lines, make_lines
 from ..networks.road_graph import Places, RoadGraph, as_drawn
 from .buffer_matching import Intervals, complement, matched_intervals
 
 INTACT, DISPLACED, UNMATCHED = range(3)
-# Displacement is measured for pieces of at most this length.
+# Largest length of the pieces for which displacement is measured.
 _PIECE_M = 2.0
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Thresholds for what counts as the same road.
+    """Thresholds for the same road.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class ChangeSegments:
     roads : RoadGraph
         The network as drawn: edge i is line i.
     intervals : Intervals
-        n of them; together they cover every line.
+        n segments, which together cover every line.
     kind : ndarray (n,), int64
         INTACT, DISPLACED or UNMATCHED.
     offset_m : ndarray (n,), float64
@@ -72,7 +72,7 @@ class ChangeSegments:
 
     @property
     def is_matched(self) -> np.ndarray:
-        """Whether each segment has a counterpart, and so is intact or displaced: (n,), bool."""
+        """Whether each segment is intact or displaced: (n,), bool."""
         return self.kind != UNMATCHED
 
     @property
@@ -86,7 +86,7 @@ class ChangeSegments:
         return self.roads.lines.parted(_shapes_of(self.roads, self.intervals), self.intervals.edge)
 
     def lengths_by_line(self) -> np.ndarray:
-        """Return how much of each line is intact, displaced and unmatched: (lines, 3), float64, in meters."""
+        """Return the length in meters of each line that is intact, displaced and unmatched: (lines, 3), float64."""
         count = len(self.roads.lines)
         lengths_m = np.bincount(3 * self.intervals.edge + self.kind, self.length_m, minlength=3 * count)
         return lengths_m.reshape(count, 3)
@@ -106,60 +106,51 @@ class _Remainder:
 
 
 def classify_changes(before: RoadGraph, after: RoadGraph, limits: Limits) -> tuple[ChangeSegments, ChangeSegments]:
-    """Return the lines of two networks, cut into segments that are intact, displaced or unmatched.
-
-    Parameters
-    ----------
-    before, after : RoadGraph
-        As drawn; see `as_drawn`.
-
-    Returns
-    -------
-    ChangeSegments, ChangeSegments
-        Those of the network before, and of the one after.
-    """
+    """Return the lines of two networks, as drawn, cut into segments that are intact, displaced or unmatched."""
     intact = [matched_intervals(*pair, limits.tolerance_m, limits.angle) for pair in ((before, after), (after, before))]
-    own, other = (_Remainder(roads, complement(roads, parts)) for roads, parts in zip((before, after), intact))
-    return _classified(own, intact[0], other, limits), _classified(other, intact[1], own, limits)
+    rest, rest_after = (_Remainder(roads, complement(roads, parts)) for roads, parts in zip((before, after), intact))
+    return _classified(rest, intact[0], rest_after, limits), _classified(rest_after, intact[1], rest, limits)
 
 
-def _classified(own: _Remainder, intact: Intervals, other: _Remainder, limits: Limits) -> ChangeSegments:
-    """Return all segments of a network, of which the intact ones are known."""
-    pieces, offset_m = _displacements(own, other, limits)
+def _classified(rest: _Remainder, intact: Intervals, other: _Remainder, limits: Limits) -> ChangeSegments:
+    """Return all segments of a network from its intact ones and the rest."""
+    pieces, offset_m = _displacements(rest, other, limits)
     kind = np.where(np.isnan(offset_m), UNMATCHED, DISPLACED)
     covered = concatenated(intact, pieces)
     order = np.lexsort((covered.begin_m, covered.edge))
     kind = np.concatenate([np.full(len(intact.edge), INTACT), kind])[order]
     offset_m = np.concatenate([np.full(len(intact.edge), np.nan), offset_m])[order]
-    return ChangeSegments(own.roads, *_settled(covered.select(order), kind, offset_m, limits.min_stretch_m))
+    return ChangeSegments(rest.roads, *_settled(covered.select(order), kind, offset_m, limits.min_stretch_m))
 
 
-def _displacements(own: _Remainder, other: _Remainder, limits: Limits) -> tuple[Intervals, np.ndarray]:
-    """Return the remainder of a network in pieces, and how far each is displaced; NaN where it is not."""
-    pieces, interval = _pieces(own.parts)
+def _displacements(rest: _Remainder, other: _Remainder, limits: Limits) -> tuple[Intervals, np.ndarray]:
+    """Return the rest of a network in pieces, and the displacement of each; NaN if it has none."""
+    pieces, interval = _pieces(rest.parts)
     offset_m = np.full(len(interval), np.nan)
     if not len(interval) or not len(other.parts.edge):
         return pieces, offset_m
     middles = Places(pieces.edge, (pieces.begin_m + pieces.end_m) / 2)
-    points, headings = own.roads.points_at(middles), own.roads.headings_at(middles)
-    found, gap_m = other.graph.nearest(points, limits.displaced_m, headings, limits.angle)
-    met = np.flatnonzero(found.edge >= 0)
-    found = found.select(met)
-    there, headings = other.graph.points_at(found), other.graph.headings_at(found)
-    back, _ = own.graph.nearest(there, limits.displaced_m, headings, limits.angle)
+    points, headings = rest.roads.points_at(middles), rest.roads.headings_at(middles)
+    # The counterpart of each piece, and the nearest place to that on this network again.
+    counterpart, gap_m = other.graph.nearest(points, limits.displaced_m, headings, limits.angle)
+    met = np.flatnonzero(counterpart.edge >= 0)
+    counterpart = counterpart.select(met)
+    other_points, headings = other.graph.points_at(counterpart), other.graph.headings_at(counterpart)
+    back, _ = rest.graph.nearest(other_points, limits.displaced_m, headings, limits.angle)
     met, back = met[back.edge >= 0], back.select(back.edge >= 0)
-    away_m = np.hypot(*(own.graph.points_at(back) - points[met]).T)
-    mutual = (own.parts.edge[back.edge] == pieces.edge[met]) | (away_m <= limits.tolerance_m)
+    # Mutual neighbors: back on the same line, or near the piece.
+    away_m = np.hypot(*(rest.graph.points_at(back) - points[met]).T)
+    mutual = (rest.parts.edge[back.edge] == pieces.edge[met]) | (away_m <= limits.tolerance_m)
     offset_m[met[mutual]] = gap_m[met[mutual]]
     return pieces, offset_m
 
 
 def _pieces(parts: Intervals) -> tuple[Intervals, np.ndarray]:
-    """Return intervals cut into equal pieces that are short enough, and the index of each one's interval."""
+    """Return intervals cut into equal pieces that are short enough, and the number of each piece's interval."""
     lengths_m = parts.end_m - parts.begin_m
     counts = np.ceil(lengths_m / _PIECE_M).astype(np.int64)
     interval = np.repeat(np.arange(len(counts)), counts)
-    number = np.arange(len(interval)) - np.repeat(np.cumsum(counts) - counts, counts)
+    number = ranges(np.zeros_like(counts), counts)
     begin_m, end_m = (
         parts.begin_m[interval] + lengths_m[interval] * (number + ahead) / counts[interval] for ahead in (0, 1)
     )
@@ -174,11 +165,12 @@ def _shapes_of(roads: RoadGraph, parts: Intervals) -> np.ndarray:
 def _settled(
     pieces: Intervals, kind: np.ndarray, offset_m: np.ndarray, min_stretch_m: float
 ) -> tuple[Intervals, np.ndarray, np.ndarray]:
-    """Return pieces, which cover their lines in order, merged into segments of which none is too short."""
+    """Return pieces, which cover their lines in order, merged into segments none of which is too short."""
     length_m = pieces.end_m - pieces.begin_m
     kind = _without_flicker(pieces.edge, length_m, kind, min_stretch_m)
     run, first = _runs_of(pieces.edge, kind)
     last = np.append(first[1:], len(kind))[: len(first)] - 1
+    # The offset of a run is the mean of its displaced pieces by their length.
     moved = np.isfinite(offset_m)
     moved_m = np.bincount(run[moved], length_m[moved], minlength=len(first))
     weighted_m2 = np.bincount(run[moved], (offset_m * length_m)[moved], minlength=len(first))
@@ -188,14 +180,14 @@ def _settled(
 
 
 def _runs_of(edge: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index of each piece's run (of one kind on one line), and the first piece of each run."""
+    """Return the number of each piece's run (of one kind on one line), and the first piece of each run."""
     begins = np.ones(len(edge), dtype=bool)
     begins[1:] = (np.diff(edge) != 0) | (np.diff(kind) != 0)
     return np.cumsum(begins) - 1, np.flatnonzero(begins)
 
 
 def _without_flicker(edge: np.ndarray, length_m: np.ndarray, kind: np.ndarray, min_stretch_m: float) -> np.ndarray:
-    """Return the kinds of pieces after runs that are too short took that of their longer neighbor, shortest first."""
+    """Return the kinds of pieces after short runs, the shortest first, took the kind of their longer neighbor."""
     while len(kind):
         run, first = _runs_of(edge, kind)
         run_m, run_kind = np.bincount(run, length_m), kind[first]
@@ -205,7 +197,7 @@ def _without_flicker(edge: np.ndarray, length_m: np.ndarray, kind: np.ndarray, m
         next_m = np.where(goes_on, np.roll(run_m, -1), -1)
         is_short = (run_m < min_stretch_m) & (np.maximum(previous_m, next_m) >= 0)
         short_m = np.where(is_short, run_m, np.inf)
-        # Of short runs side by side the shortest goes first, of equal ones the last: so no two of these are neighbors.
+        # The shortest of adjacent short runs changes first, among equals the last: so no two neighbors change at once.
         shorter = (previous_m < 0) | (short_m <= np.roll(short_m, 1))
         changed = np.flatnonzero(is_short & shorter & ((next_m < 0) | (short_m < np.roll(short_m, -1))))
         if not changed.size:

@@ -1,6 +1,6 @@
 """APLS of predictions on image tiles: probability and label rasters are vectorized, and their networks compared.
 
-Scope: from a raster to a road network and its score. Independent of layers and of where a tile lies on the map.
+Scope: from a raster to a road network and its score. Independent of layers and of the place of a tile on the map.
 """
 
 from __future__ import annotations
@@ -27,33 +27,25 @@ _JOIN_M = 0.5
 
 
 def mask_network(raster: RoadRaster, resolution_m: float, reporter: Reporter) -> RoadGraph:
-    """Return the road network that a tile shows, vectorized with default options.
+    """Return the road network of a tile, vectorized with default options, in meters, without nodes of degree 2.
 
-    Parameters
-    ----------
-    resolution_m : float
-        Ground size of a pixel.
-
-    Returns
-    -------
-    RoadGraph
-        In meters, without nodes of degree 2.
+    `resolution_m` is the ground size of a pixel.
     """
     transform = Affine.scale(resolution_m, -resolution_m)
     grid = Grid(_PLANE, transform, raster.width, raster.height)
     defaults = {field.name: getattr(Vectorize, field.name) for field in NetworkOptions.option_fields()}
-    found = extract_network(raster, grid, NetworkOptions(**defaults), reporter.silent())
-    return contracted(make_road_graph(make_lines(found.roads.geometry.to_numpy()), _JOIN_M))
+    network = extract_network(raster, grid, NetworkOptions(**defaults), reporter.silent())
+    return contracted(make_road_graph(make_lines(network.roads.geometry.to_numpy()), _JOIN_M))
 
 
 def mean_apls(
-    found: list[np.ndarray], truths: list[np.ndarray], threshold: float, resolution_m: float, reporter: Reporter
+    predictions: list[np.ndarray], truths: list[np.ndarray], threshold: float, resolution_m: float, reporter: Reporter
 ) -> Optional[float]:
-    """Return the mean APLS of predictions over the tiles whose labels yield a road network.
+    """Return the mean APLS of predictions over the tiles whose labels contain a road network, or None without any.
 
     Parameters
     ----------
-    found : list of ndarray (height, width), uint8
+    predictions : list of ndarray (height, width), uint8
         Probability bytes; see `pixel_codes.to_byte`.
     truths : list of ndarray (height, width), uint8
         BACKGROUND, ROAD or IGNORE; ignored pixels count as no data in both.
@@ -61,19 +53,14 @@ def mean_apls(
         Probability from which a pixel is road.
     resolution_m : float
         Ground size of a pixel.
-
-    Returns
-    -------
-    float or None
-        None where no label yields a network.
     """
     scores = []
-    for probability, truth in zip(found, truths):
+    for probability, truth in zip(predictions, truths):
         known = truth != IGNORE
         true_roads = mask_network(array_raster(truth == ROAD, known), resolution_m, reporter)
         if not len(true_roads.graph.edges):
             continue
-        likely = probability / np.float32(CERTAIN)
-        roads = mask_network(array_raster(likely, known, threshold=threshold), resolution_m, reporter)
+        raster = array_raster(probability / np.float32(CERTAIN), known, threshold)
+        roads = mask_network(raster, resolution_m, reporter)
         scores.append(score_apls(true_roads, roads, reporter.silent()).score)
     return float(np.mean(scores)) if scores else None

@@ -22,11 +22,10 @@ from ..networks.road_graph import RoadGraph, as_drawn
 from .registration import measure_shift, move_closer
 
 BEFORE, AFTER = "roads before", "roads after"
-# A shift that stays is warned of from this share of the tolerance.
-_WARNED_SHIFT_SHARE = 0.4
-# Roads before that lie beyond those after are warned of from this share.
-_WARNED_BEYOND_SHARE = 0.05
-# Networks whose extents are farther apart are of different areas.
+# Fractions of the tolerance from which a shift that stays, and of the roads before from which those beyond the roads
+# after, cause a warning.
+_WARNED_SHIFT, _WARNED_BEYOND = 0.4, 0.05
+# Networks with extents farther apart cover different areas.
 _SAME_AREA_M = 1000.0
 # Search distance when a shift is measured, as a multiple of the job's `reach_m`.
 _REACH = 2.0
@@ -39,7 +38,7 @@ class Shift:
     Parameters
     ----------
     east_m, north_m : float
-        Meters; 0 where the shift could not be measured.
+        Meters; 0 if it could not be measured.
     """
 
     east_m: float
@@ -62,9 +61,9 @@ class Pair:
     layers : dict of str to GeoDataFrame
         As read, by BEFORE and AFTER.
     roads : dict of str to RoadGraph
-        The lines that are compared, as drawn (see `as_drawn`); those before are moved by a shift that is removed.
+        The lines to compare, as drawn; those before are moved by a shift that is removed.
     outside : Lines
-        Roads before that lie outside the area of interest, moved as well.
+        Roads before outside the area of interest, moved as well.
     """
 
     layers: dict[str, geopandas.GeoDataFrame]
@@ -80,7 +79,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
     Raises
     ------
     LabelError
-        A layer cannot be read, the networks are of different areas, or there is no road before in the area of interest.
+        A layer cannot be read, the networks cover different areas, or there is no road before in the area of interest.
     """
     fields = {
         BEFORE: LineFields(job.before_bridge_field, job.before_speed_field, job.speed_unit),
@@ -96,19 +95,17 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
             raise LabelError(f"The {name} ({path}) have no line of any length.", "Choose another layer.")
     _check_overlap(lines, paths)
     if job.before_speed_field:
-        lines = {
-            name: with_speeds(each, name, paths[name], fields[name].speed, reporter) for name, each in lines.items()
-        }
-    shift, roads = _align({name: as_drawn(each) for name, each in lines.items()}, job, reporter)
-    lines = {name: each.lines for name, each in roads.items()}
+        lines = {name: with_speeds(lines[name], name, paths[name], fields[name].speed, reporter) for name in paths}
+    shift, roads = _align({name: as_drawn(lines[name]) for name in paths}, job, reporter)
+    lines = {name: roads[name].lines for name in paths}
     if area is None:
         _warn_of_beyond(lines, job.reach_m, reporter)
     outside = lines[BEFORE].parted(np.zeros(0, dtype=object), np.zeros(0, dtype=np.int64))
     if area is not None:
         inside = area_in(plane, area)
         outside = clipped(lines[BEFORE], _beyond(inside, lines[BEFORE]))
-        lines = {name: clipped(each, inside) for name, each in lines.items()}
-        roads = {name: as_drawn(each) for name, each in lines.items()}
+        lines = {name: clipped(lines[name], inside) for name in paths}
+        roads = {name: as_drawn(lines[name]) for name in paths}
         if not len(lines[BEFORE]):
             raise LabelError(
                 f"The {BEFORE} ({job.before}) have no line in the area of interest ({job.aoi}).",
@@ -120,7 +117,7 @@ def read_pair(job: CompareNetworks, reporter: Reporter) -> Pair:
 
 
 def _check_overlap(lines: dict[str, Lines], paths: dict[str, str]) -> None:
-    """Raise LabelError where the networks are of different areas."""
+    """Raise LabelError if the networks cover different areas."""
     before, after = (shapely.box(*shapely.total_bounds(lines[name].shapes)) for name in (BEFORE, AFTER))
     apart_m = shapely.distance(before, after)
     if apart_m > _SAME_AREA_M:
@@ -134,7 +131,7 @@ def _warn_of_beyond(lines: dict[str, Lines], reach_m: float, reporter: Reporter)
     """Warn if much of the network before lies beyond the one after."""
     hull = shapely.buffer(shapely.convex_hull(shapely.multilinestrings(lines[AFTER].shapes)), reach_m)
     beyond_m = lines[BEFORE].length_m.sum() - shapely.length(shapely.intersection(lines[BEFORE].shapes, hull)).sum()
-    if beyond_m > _WARNED_BEYOND_SHARE * lines[BEFORE].length_m.sum():
+    if beyond_m > _WARNED_BEYOND * lines[BEFORE].length_m.sum():
         reporter.warning(
             f"{beyond_m / 1000:.1f} km of the {BEFORE} lie beyond the {AFTER}, and count as lost. If the new image "
             "does not reach there, give its outline as area of interest."
@@ -148,18 +145,18 @@ def _beyond(area: BaseGeometry, lines: Lines) -> BaseGeometry:
 
 
 def _align(roads: dict[str, RoadGraph], job: CompareNetworks, reporter: Reporter) -> tuple[Shift, dict[str, RoadGraph]]:
-    """Return the measured shift between two networks, and these with the shift removed if that is asked for."""
+    """Return the measured shift between two networks, and these, with the shift removed if the job wants that."""
     before, after = roads[BEFORE], roads[AFTER]
-    found = measure_shift(before, after, _REACH * job.reach_m, job.parallel_angle)
-    if found is None:
+    by_m = measure_shift(before, after, _REACH * job.reach_m, job.parallel_angle)
+    if by_m is None:
         return Shift(0.0, 0.0, False, False), roads
-    moved = move_closer(before, after, found, job.tolerance_m, job.parallel_angle)
-    shift = Shift(*map(float, found), True, job.align and moved is not None)
-    words = f"As a whole, the {AFTER} are offset by {_in_words(found)} from the {BEFORE}"
+    moved = move_closer(before, after, by_m, job.tolerance_m, job.parallel_angle)
+    shift = Shift(float(by_m[0]), float(by_m[1]), True, job.align and moved is not None)
+    words = f"As a whole, the {AFTER} are offset by {_in_words(by_m)} from the {BEFORE}"
     if moved is not None and job.align:
         reporter.log(f"{words}; this shift is removed before they are compared (align).")
         return shift, {BEFORE: moved, AFTER: after}
-    if moved is not None and np.hypot(*found) > _WARNED_SHIFT_SHARE * job.tolerance_m:
+    if moved is not None and np.hypot(*by_m) > _WARNED_SHIFT * job.tolerance_m:
         reporter.warning(
             f"{words}, so many may be classified as displaced or lost. Switch align on to remove this shift."
         )

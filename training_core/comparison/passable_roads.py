@@ -19,28 +19,24 @@ from .changes import ChangeSegments
 
 
 def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, join_m: float) -> Lines:
-    """Return lines together with those of another layer, which may be offset a little, linked to them.
+    """Return lines together with those of another layer, which may have a small offset, linked to them.
 
-    Where an added line continued in one of its own layer that is left out, it now continues, straight, to the nearest
-    main line. A dead end stays one.
+    Where an added line continued in one of its layer that is left out, it now continues, straight, to the nearest main
+    line. A dead end stays one. The result is `main`, `added` and the links, in this order.
 
     Parameters
     ----------
     left_out : ndarray (k,), object
-        `LineString`s of the layer of those added that are not added, since main lines run where they do.
+        `LineString`s of the layer of those added where main lines run instead.
     reach_m : float
         Greatest length of a link.
     join_m : float
         Ends this near are connected without a link.
-
-    Returns
-    -------
-    Lines
-        `main`, `added`, and the links, in this order.
     """
-    ends = shapely.points(_ends(added))
+    ends = np.concatenate([shapely.get_point(added.shapes, index) for index in (0, -1)])
     if not len(ends) or not len(main) or not len(left_out):
         return concatenated(main, added)
+    # Ends that touch lines left out, each place once, and the nearest main line.
     touching, _ = shapely.STRtree(left_out).query(ends, predicate="dwithin", distance=join_m)
     ends = shapely.points(np.unique(shapely.get_coordinates(ends[np.unique(touching)]), axis=0))
     end, near = shapely.STRtree(main.shapes).query_nearest(ends, max_distance=reach_m, all_matches=False)
@@ -50,21 +46,9 @@ def add_linked(main: Lines, added: Lines, left_out: np.ndarray, reach_m: float, 
     return concatenated(main, added, make_lines(links, np.ones(len(links), dtype=bool)))
 
 
-def _ends(lines: Lines) -> np.ndarray:
-    """Return both ends of each line: (2 n, 2), float64."""
-    points = [shapely.get_coordinates(shapely.get_point(lines.shapes, index)) for index in (0, -1)]
-    return np.concatenate(points)
-
-
 @dataclass(frozen=True)
 class ComparedRoads:
-    """Two compared networks, and the roads before that were not compared.
-
-    Parameters
-    ----------
-    outside : Lines
-        Roads before that lie outside the area of interest.
-    """
+    """Two compared networks, and the roads before, outside the area of interest, that were not compared."""
 
     before: ChangeSegments
     after: ChangeSegments
@@ -74,7 +58,7 @@ class ComparedRoads:
 def is_closed(before: ChangeSegments, damage: Optional[BaseGeometry]) -> np.ndarray:
     """Return which segments of the roads before are closed to routes: (n,), bool.
 
-    Lost segments are closed, or only those that touch the confirmed damage where that is given.
+    They are the lost ones or, with confirmed damage, those of them that touch it.
     """
     is_lost = ~before.is_matched
     return is_lost if damage is None else is_lost & shapely.intersects(before.lines.shapes, damage)
@@ -83,12 +67,7 @@ def is_closed(before: ChangeSegments, damage: Optional[BaseGeometry]) -> np.ndar
 def passable_roads(roads: ComparedRoads, damage: Optional[BaseGeometry], job: CompareNetworks) -> Lines:
     """Return the roads that routes may take afterwards.
 
-    Parameters
-    ----------
-    damage : geometry, optional
-        Confirmed damage, see `is_closed`.
-    job : CompareNetworks
-        Its `routes_on` chooses between the roads after and what remains of those before.
+    The job's `routes_on` chooses between the roads after and the rest of those before; for `damage` see `is_closed`.
     """
     before, is_matched = roads.before, roads.before.is_matched
     is_open = ~is_matched & ~is_closed(before, damage)
@@ -101,20 +80,7 @@ def passable_roads(roads: ComparedRoads, damage: Optional[BaseGeometry], job: Co
 
 
 def with_new_roads(main: Lines, after: ChangeSegments, job: CompareNetworks) -> Lines:
-    """Return roads before together with the new roads, linked to them.
-
-    Parameters
-    ----------
-    main : Lines
-        Roads before.
-    after : ChangeSegments
-        Its unmatched segments are the new roads.
-
-    Returns
-    -------
-    Lines
-        `main` first.
-    """
+    """Return roads before, first, and the new roads linked to them: the unmatched segments of the roads after."""
     is_new = ~after.is_matched
     return add_linked(main, _chosen(after.lines, is_new), after.lines.shapes[~is_new], job.reach_m, job.join_m)
 

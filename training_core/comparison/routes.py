@@ -1,6 +1,6 @@
 """Routes between places on the roads of a network before and after: from the nearest origin, or to all other places.
 
-Scope: shortest paths on road graphs, and points beside them. Independent of layers and of how the roads changed.
+Scope: shortest paths on road graphs, and points near them. Independent of layers and of how the roads changed.
 
 The length of a route is that of its roads and of the straight lines to them from the points at both ends; its time is
 that on the roads alone.
@@ -17,7 +17,7 @@ from ..events import Reporter
 from ..networks.road_graph import Places, RoadGraph
 from ..networks.shortest_paths import path_costs_on
 
-# How many costs are held in memory at once: from a block of sources to all nodes.
+# Number of costs in memory at once: from a block of sources to all nodes.
 _BLOCK = 4_000_000
 
 
@@ -28,9 +28,9 @@ class Sites:
     Parameters
     ----------
     places : Places
-        n of them; edge -1 where no road is near enough.
+        n of them; nowhere if no road is near enough.
     gap_m : ndarray (n,), float64
-        Distance from each point to its place; infinite where it has none.
+        Distance from each point to its place; infinite for nowhere.
     """
 
     roads: RoadGraph
@@ -39,9 +39,8 @@ class Sites:
 
     @property
     def component(self) -> np.ndarray:
-        """Index of the connected component that each is on: (n,), int64; -1 where it is on none."""
-        component = np.full(len(self.places.edge), -1)
-        on_road = self.places.edge >= 0
+        """Number of the connected component of each site: (n,), int64; -1 for nowhere."""
+        component, on_road = np.full(len(self.places), -1), self.places.edge >= 0
         component[on_road] = self.roads.graph.edge_component[self.places.edge[on_road]]
         return component
 
@@ -53,10 +52,10 @@ class RouteCosts:
     Parameters
     ----------
     before, after : ndarray (n,), float64
-        Infinite where there is no route.
+        Infinite without a route.
     source : ndarray (n,), int64
-        Index of the point that each route starts from afterwards, or started from where it is cut off; -1 where there
-        never was a route, or where the cost is a mean of several.
+        Number of the point from which each route starts afterwards, or started before it was cut off; -1 if there never
+        was a route, or if the cost is a mean.
     """
 
     before: np.ndarray
@@ -65,15 +64,7 @@ class RouteCosts:
 
 
 def snap(roads: RoadGraph, points: np.ndarray, within_m: float) -> Sites:
-    """Return points snapped to the nearest roads.
-
-    Parameters
-    ----------
-    points : ndarray (n, 2), float64
-        In meters.
-    within_m : float
-        Largest snap distance.
-    """
+    """Return points, (n, 2), float64, in meters, snapped to the nearest roads within a distance."""
     return Sites(roads, *roads.nearest(points, within_m))
 
 
@@ -85,9 +76,9 @@ def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool
     before, after : Sites
         The same n points on both networks.
     sources : ndarray (k,), int64
-        Indices of the points that routes start from.
+        Numbers of the points from which routes start.
     by_time : bool
-        Whether costs are seconds; else meters.
+        Costs are seconds, or else meters.
     """
     (least, nearest), (least_after, nearest_after) = (
         least_costs(sites, sources, by_time, reporter) for sites in (before, after)
@@ -96,76 +87,64 @@ def from_nearest(before: Sites, after: Sites, sources: np.ndarray, by_time: bool
 
 
 def to_all(before: Sites, after: Sites, targets: np.ndarray, by_time: bool, reporter: Reporter) -> RouteCosts:
-    """Return the mean costs of the routes from each point to all targets except itself.
+    """Return the mean costs of the routes from each point to all targets, (k,), int64, except itself.
 
-    Where some targets are reachable both before and after, the mean is over these.
-
-    Parameters
-    ----------
-    before, after : Sites
-        The same n points on both networks.
-    targets : ndarray (k,), int64
-        Indices of the points that routes lead to.
-    by_time : bool
-        Whether costs are seconds; else meters.
+    If some targets are reachable both before and after, the mean is over these. For the parameters see `from_nearest`.
     """
+    # Sums before and after over pairs with a route in both networks, then over those with a route in one of them.
     count = len(before.places)
     sums, counts = np.zeros((4, count)), np.zeros((3, count))
     blocks = (_cost_blocks(sites, targets, by_time, reporter) for sites in (before, after))
     for (_, costs), (_, costs_after) in zip(*blocks):
-        there, there_after = np.isfinite(costs), np.isfinite(costs_after)
-        both = there & there_after
-        terms = ((both, costs), (both, costs_after), (there, costs), (there_after, costs_after))
+        has_route, has_route_after = np.isfinite(costs), np.isfinite(costs_after)
+        both = has_route & has_route_after
+        terms = ((both, costs), (both, costs_after), (has_route, costs), (has_route_after, costs_after))
         sums += [np.where(where, values, 0).sum(axis=0) for where, values in terms]
-        counts += [where.sum(axis=0) for where in (both, there, there_after)]
+        counts += [where.sum(axis=0) for where in (both, has_route, has_route_after)]
     with np.errstate(invalid="ignore", divide="ignore"):
         means = sums / counts[[0, 0, 1, 2]]
-    found = [
-        np.where(counts[0] > 0, means[pair], np.where(counts[own] > 0, means[own + 1], np.inf))
-        for pair, own in ((0, 1), (1, 2))
-    ]
-    return RouteCosts(*found, np.full(count, -1))
+    # Means over common pairs where there are any, else over those of the one network.
+    mean, mean_after = (
+        np.where(counts[0] > 0, means[common], np.where(counts[single] > 0, means[single + 1], np.inf))
+        for common, single in ((0, 1), (1, 2))
+    )
+    return RouteCosts(mean, mean_after, np.full(count, -1))
 
 
 def _cost_blocks(
     sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield blocks of b sources, and the costs of the routes from these to all points: (b, n), float64."""
-    paths = path_costs_on(sites.roads, sites.places, by_time)
-    # The same blocks for any network, so that two can be walked through together.
+    costs_on = path_costs_on(sites.roads, sites.places, by_time)
+    # The size of blocks does not depend on the network, so that blocks of two networks match.
     size = max(1, _BLOCK // max(2 * len(sites.places), 1))
     gap = np.where(np.isfinite(sites.gap_m), 0.0 if by_time else sites.gap_m, np.inf)
     for begin in range(0, len(sources), size):
         block = sources[begin : begin + size]
         costs = np.empty((len(block), len(sites.places)))
-        step = max(1, _BLOCK // paths.node_count)
+        step = max(1, _BLOCK // costs_on.node_count)
         for row in range(0, len(block), step):
             reporter.check_cancelled()
             part = block[row : row + step]
-            costs[row : row + step] = paths.between(part, paths.to_nodes(part))
+            costs[row : row + step] = costs_on.between(part, costs_on.to_nodes(part))
         costs += gap + gap[block][:, None]
         costs[np.arange(len(block)), block] = np.inf
         yield block, costs
 
 
 def least_costs(sites: Sites, sources: np.ndarray, by_time: bool, reporter: Reporter) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least cost of a route to each point, and the source that it starts from.
+    """Return the least cost of a route to each point, and its source; for the parameters see `from_nearest`.
 
     Parameters
     ----------
-    sites : Sites
-        n points on a network.
     sources : ndarray (k,), int64
-        Indices of the points that routes start from.
-    by_time : bool
-        Whether costs are seconds; else meters.
 
     Returns
     -------
     cost : ndarray (n,), float64
-        Infinite where there is no route.
+        Infinite without a route.
     source : ndarray (n,), int64
-        -1 where there is no route.
+        -1 without a route.
     """
     least = np.full(len(sites.places), np.inf)
     nearest = np.full(len(sites.places), -1)

@@ -4,16 +4,16 @@ Scope: seeds, holes and marbles on the edges of graphs. Independent of layers an
 Biagioni and Eriksson, "Inferring road maps from global positioning system traces", Transportation Research Record 2291
 (2012):
 
-- Seeds lie evenly along the edges of the truth, about `seed_m` apart. Each begins at the nearest place of the proposal
-  too, if that is within `hole_m`.
+- Seeds lie evenly along the edges of the truth, about `seed_m` apart. Each also begins at the nearest place of the
+  proposal if that is within `hole_m`.
 - Holes lie along the truth and marbles along the proposal, about `interval_m` apart. Those within the network distance
   `radius_m` of a seed are reached from it.
 - Marbles and holes within `hole_m` of each other are matched one to one (maximum bipartite matching).
-- Recall is the matched share of the reached holes, precision that of the reached marbles, both summed over all seeds.
+- Recall is the matched fraction of the reached holes, precision that of the reached marbles, both over all seeds.
 
-Two things are settled here that the paper leaves to chance. Holes and marbles have fixed places, rather than at fixed
-distances from each seed. And what has no counterpart counts: from a seed on the truth without a proposal near, no hole
-is matched; from a seed on the proposal without a truth near, no marble is.
+Two points differ from the paper. Holes and marbles have fixed places, not fixed distances from each seed. And missing
+counterparts count: from a seed on the truth without a proposal near, no hole is matched; from a seed on the proposal
+without a truth near, no marble is.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Topo:
 
     @property
     def precision(self) -> float:
-        """Matched share of the marbles; 0 where there are none."""
+        """Matched fraction of the marbles; 0 without any."""
         return self.matched / self.marbles if self.marbles else 0.0
 
     @property
     def recall(self) -> float:
-        """Matched share of the holes; 0 where there are none."""
+        """Matched fraction of the holes; 0 without any."""
         return self.matched / self.holes if self.holes else 0.0
 
     @property
@@ -80,12 +80,10 @@ def score_topo(
     seed_m: float = SEED_M,
     interval_m: float = INTERVAL_M,
 ) -> Topo:
-    """Return the TOPO score of two graphs in one plane.
+    """Return the TOPO score of two graphs, in one plane, without nodes of degree 2; see the module.
 
     Parameters
     ----------
-    truth, proposal : RoadGraph
-        Without nodes of degree 2; see `road_graph.contracted`.
     radius_m : float
         Network distance within which holes and marbles are reached from a seed.
     hole_m : float
@@ -99,20 +97,20 @@ def score_topo(
     stray = others.select(missing.edge < 0)
     holes, marbles = places_along(truth, interval_m), places_along(proposal, interval_m)
     near = _near(truth.points_at(holes), proposal.points_at(marbles), hole_m)
+    # Seeds on the truth with their partners, seed by seed, and then the marbles around seeds without a truth.
     hole_count = marble_count = matched = 0
     reached_holes = _reached(truth, holes, seeds, radius_m)
     reached_marbles = _reached(proposal, marbles, partners.select(paired), radius_m)
-    for number, (has_partner, dug) in enumerate(zip(paired, reached_holes)):
+    for number, (has_partner, seed_holes) in enumerate(zip(paired, reached_holes)):
         if number % _BLOCK == 0:
             reporter.check_cancelled()
             reporter.progress(number / len(seeds), "Comparing reachable roads")
-        hole_count += len(dug)
+        hole_count += len(seed_holes)
         if has_partner:
-            dropped = next(reached_marbles)
-            marble_count += len(dropped)
-            matched += _match(near, dug, dropped)
-    for dropped in _reached(proposal, marbles, stray, radius_m):
-        marble_count += len(dropped)
+            seed_marbles = next(reached_marbles)
+            marble_count += len(seed_marbles)
+            matched += _match(near, seed_holes, seed_marbles)
+    marble_count += sum(len(spots) for spots in _reached(proposal, marbles, stray, radius_m))
     return Topo(len(seeds), int(paired.sum()), hole_count, marble_count, matched)
 
 
@@ -133,31 +131,35 @@ def _near(holes: np.ndarray, marbles: np.ndarray, hole_m: float) -> csr_array:
 
 
 def _reached(roads: RoadGraph, spots: Places, seeds: Places, radius_m: float) -> Iterator[np.ndarray]:
-    """Yield, for each seed, the sorted indices of the spots within its reach; spots are sorted by edge."""
+    """Yield, for each seed, the sorted numbers of the spots within its reach; spots are sorted by edge."""
     graph, length_m = roads.graph, roads.length_m
-    paths = path_costs(graph, length_m, seeds.edge, seeds.along_m)
+    costs = path_costs(graph, length_m, seeds.edge, seeds.along_m)
+    # Indices by which the spots of edges, and the edge ends at nodes, are ranges.
     first_spot = np.searchsorted(spots.edge, np.arange(len(graph.edges) + 1))
     by_node = np.argsort(graph.edges.ravel(), kind="stable")
     first_edge = np.searchsorted(graph.edges.ravel()[by_node], np.arange(len(graph.nodes) + 1))
     for begin in range(0, len(seeds), _BLOCK):
         block = np.arange(begin, min(begin + _BLOCK, len(seeds)))
-        for seed, to_nodes in zip(block, paths.to_nodes(block, radius_m)):
+        for seed, to_nodes in zip(block, costs.to_nodes(block, radius_m)):
+            # Candidates: the spots on the seed's edge and on all edges at reached nodes.
             nodes = np.flatnonzero(to_nodes <= radius_m)
             ends = by_node[ranges(first_edge[nodes], first_edge[nodes + 1] - first_edge[nodes])]
             edges = np.unique(np.append(ends // 2, seeds.edge[seed]))
-            found = ranges(first_spot[edges], first_spot[edges + 1] - first_spot[edges])
-            edge, along_m = spots.edge[found], spots.along_m[found]
-            way_m = np.minimum(
+            candidates = ranges(first_spot[edges], first_spot[edges + 1] - first_spot[edges])
+            edge, along_m = spots.edge[candidates], spots.along_m[candidates]
+            # The path leads through either node of the edge, or along the edge of the seed itself.
+            path_m = np.minimum(
                 to_nodes[graph.edges[edge, 0]] + along_m, to_nodes[graph.edges[edge, 1]] + length_m[edge] - along_m
             )
             direct_m = np.where(edge == seeds.edge[seed], np.abs(along_m - seeds.along_m[seed]), np.inf)
-            yield found[np.minimum(way_m, direct_m) <= radius_m + _ROUNDING_M]
+            yield candidates[np.minimum(path_m, direct_m) <= radius_m + _ROUNDING_M]
 
 
 def _match(near: csr_array, holes: np.ndarray, marbles: np.ndarray) -> int:
-    """Return the size of the maximum matching of some marbles and holes, both given as sorted indices."""
+    """Return the size of the maximum matching of some marbles and holes, both given as sorted numbers."""
     counts = near.indptr[holes + 1] - near.indptr[holes]
     marble = near.indices[ranges(near.indptr[holes], counts)]
+    # Of all marbles near these holes only those that are given, as columns of a smaller matrix.
     column = np.minimum(np.searchsorted(marbles, marble), max(len(marbles) - 1, 0))
     is_reached = marbles[column] == marble if len(marbles) else np.zeros(len(marble), dtype=bool)
     row = np.repeat(np.arange(len(holes)), counts)[is_reached]
