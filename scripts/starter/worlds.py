@@ -1,4 +1,4 @@
-"""Generated scenes to train the starter on: plain ones first, then ones of any region, season and camera.
+"""Generated scenes to train the starter on: plain ones first, then ones of any biome, season and camera.
 
 Scope: scenes as arrays. Independent of the model.
 """
@@ -59,7 +59,7 @@ def make_world(recipe: Recipe, number: int) -> World:
         round(recipe.scene_px / enlarged),
         int(rng.integers(2**31)),
         pixel_m,
-        region="any" if is_varied else "temperate",
+        biome="any" if is_varied else "temperate",
         conditions="varied" if is_varied and rng.random() < recipe.conditions_share else "fair",
     )
     image = scene.image.astype(np.float32)

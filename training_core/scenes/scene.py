@@ -17,10 +17,11 @@ from rasterio.crs import CRS
 from shapely.geometry import box
 
 from ..system.processor import core_count
-from .picture.painting import Scenery, margin_px, paint
+from .picture.painting import margin_px, paint
+from .picture.scenery import Scenery
 from .picture.sensor import BANDS, BLOCK_PX, Camera, compressed, take
 from .picture.view import Look, View
-from .plan.biomes import choose_region
+from .plan.biomes import choose_biome
 from .plan.land import plan_land
 from .plan.layouts import LAYOUTS
 from .plan.pavement import lay_pavement
@@ -74,7 +75,7 @@ def plan_scene(
     seed: int,
     resolution_m: float = 0.5,
     layout: str = "auto",
-    region: str = "temperate",
+    biome: str = "temperate",
     bands: str = "rgb",
     bit_depth: int = 8,
     conditions: str = "fair",
@@ -91,8 +92,8 @@ def plan_scene(
         Side of a pixel in meters.
     layout : str
         The kind of street plan, one of LAYOUTS, or `auto` to leave it to the seed.
-    region : str
-        One of REGIONS, or `any`, by which the seed chooses one and varies its colors.
+    biome : str
+        One of BIOMES, or `any`, by which the seed chooses one and varies its colors.
     bands : str
         rgb, pan (one band) or rgbn (with near infrared).
     bit_depth : int
@@ -106,7 +107,7 @@ def plan_scene(
     if layout == "auto":
         layout = str(rng.choice(list(LAYOUTS)))
     streets = plan_streets(side_m, layout, rng)
-    place = choose_region(region, rng)
+    place = choose_biome(biome, rng)
     land, look = plan_land(side_m, streets, place, rng), look_for(rng)
     camera = camera_for(rng, bands, bit_depth, look.seed)
     scenery = Scenery(streets, lay_pavement(streets), land, place, look, camera)

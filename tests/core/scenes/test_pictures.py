@@ -75,9 +75,9 @@ def test_a_panchromatic_picture_shows_leaves_brighter_than_their_red(plan, color
 @pytest.mark.slow
 def test_some_rivers_are_dry_in_the_desert_and_none_in_the_temperate_country():
     dry = {}
-    for region in ("temperate", "desert"):
-        sceneries = [plan_scene(64, seed, layout="mixed", region=region).scenery for seed in range(12)]
-        dry[region] = [np.array_equal(scenery.river_color, scenery.palette.soil[0]) for scenery in sceneries]
+    for biome in ("temperate", "desert"):
+        sceneries = [plan_scene(64, seed, layout="mixed", biome=biome).scenery for seed in range(12)]
+        dry[biome] = [np.array_equal(scenery.river_color, scenery.palette.soil[0]) for scenery in sceneries]
     assert not any(dry["temperate"]) and 4 < sum(dry["desert"]) < 12
 
 
@@ -93,7 +93,7 @@ def test_eleven_bits_fill_their_range_and_no_more():
 def test_roofs_lean_away_by_their_height_and_roads_stay():
     angle, azimuth = np.radians(30), np.radians(60)
     lean = np.tan(angle) * np.array([np.sin(azimuth), np.cos(azimuth)])
-    plan = plan_scene(SIZE_PX, SEED, layout="mixed", region="himalayan")  # with many halls, most of colors of their own
+    plan = plan_scene(SIZE_PX, SEED, layout="mixed", biome="himalayan")  # with many halls, most of colors of their own
     leaning = altered(plan, lean=lean)
     buildings = plan.scenery.land.buildings
     halls = buildings[(buildings.kind == HALL) & buildings.within(shapely.box(30, 30, 350, 350))][:7]

@@ -11,7 +11,7 @@ from training_core.geodata.vectors import read_layer
 from training_core.jobs import MakeScene
 from training_core.pipelines.makescene import run
 from training_core.scenes.picture.noise import hashed, smooth_noise
-from training_core.scenes.plan.biomes import REGIONS
+from training_core.scenes.plan.biomes import BIOMES
 from training_core.scenes.plan.road_table import nodes_of
 from training_core.scenes.plan.sketch import Bend
 from training_core.scenes.plan.surfacing import WIDTHS_M
@@ -145,30 +145,30 @@ def test_a_bend_neither_tears_nor_folds():
     assert (along[..., 0] * across[..., 1] - along[..., 1] * across[..., 0] > 0).all()
 
 
-@pytest.mark.parametrize("region", REGIONS)
-def test_the_job_offers_every_region_and_each_has_colors_of_its_own(region):
-    MakeScene(raster="scene.tif", roads="roads.gpkg", region=region).validate()
-    image = make_scene(256, 7, layout="mixed", region=region).image
-    others = [make_scene(256, 7, layout="mixed", region=other).image for other in REGIONS if other != region]
+@pytest.mark.parametrize("biome", BIOMES)
+def test_the_job_offers_every_biome_and_each_has_colors_of_its_own(biome):
+    MakeScene(raster="scene.tif", roads="roads.gpkg", region=biome).validate()
+    image = make_scene(256, 7, layout="mixed", biome=biome).image
+    others = [make_scene(256, 7, layout="mixed", biome=other).image for other in BIOMES if other != biome]
     assert all(abs(image.mean((1, 2)) - other.mean((1, 2))).max() > 2 for other in others)
 
 
 def test_old_towns_are_built_more_densely_than_suburbs():
     share = {}
-    for region in ("himalayan", "desert"):
-        land = plan_scene(1024, 0, layout="mixed", region=region).scenery.land
-        share[region] = len(land.buildings)
+    for biome in ("himalayan", "desert"):
+        land = plan_scene(1024, 0, layout="mixed", biome=biome).scenery.land
+        share[biome] = len(land.buildings)
     assert share["himalayan"] > 2 * share["desert"]
 
 
-def test_any_region_is_drawn_by_the_seed():
-    palettes = [plan_scene(96, seed, layout="mixed", region="any").scenery.region.palette for seed in (1, 1, 2)]
+def test_any_biome_is_drawn_by_the_seed():
+    palettes = [plan_scene(96, seed, layout="mixed", biome="any").scenery.biome.palette for seed in (1, 1, 2)]
     assert np.array_equal(palettes[0].covers, palettes[1].covers)
     assert not np.array_equal(palettes[0].covers, palettes[2].covers)
 
 
 def test_things_on_roofs_lie_on_flat_roofs_and_islands_in_car_parks():
-    land = plan_scene(1024, 2, layout="mixed", region="desert").scenery.land
+    land = plan_scene(1024, 2, layout="mixed", biome="desert").scenery.land
     flat = shapely.union_all(land.roofs.geometry[land.roofs.down.isna()]).buffer(3)
     assert len(land.clutter) > 20
     assert land.clutter.intersects(flat).all()

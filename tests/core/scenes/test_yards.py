@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import shapely
 
-from training_core.scenes.picture.yard_painting import wall_shadows
-from training_core.scenes.plan.biomes import HOUSE, REGIONS
+from training_core.scenes.picture.scenery import wall_shadows
+from training_core.scenes.plan.biomes import BIOMES, HOUSE
 from training_core.scenes.plan.land import plan_land
 from training_core.scenes.plan.placing import is_clear, spots, table
 from training_core.scenes.plan.streets import plan_streets
-from training_core.scenes.plan.yards import WALL_HEIGHT_M, Yards
+from training_core.scenes.plan.yards import WALL_HEIGHT_M
 from training_core.scenes.scene import plan_scene
 
 
@@ -23,8 +23,8 @@ def place(side_m=300.0, layout="suburb", seed=3):
 
 @cache
 def yards(walled, hedged):
-    region = replace(REGIONS["desert"], walled=walled, hedged=hedged)
-    return plan_land(300.0, place(), region, np.random.default_rng(0)).yards
+    biome = replace(BIOMES["desert"], walled=walled, hedged=hedged)
+    return plan_land(300.0, place(), biome, np.random.default_rng(0)).yards
 
 
 def test_no_wall_fence_or_hedge_stands_on_a_road():
@@ -36,7 +36,7 @@ def test_no_wall_fence_or_hedge_stands_on_a_road():
             assert not lines.intersects(surfaces).any()
 
 
-def test_a_region_says_how_gardens_are_bounded():
+def test_a_biome_says_how_gardens_are_bounded():
     walls, hedges, fences = yards(1, 0), yards(0, 1), yards(0, 0)
     count = len(walls.walls)
     assert count > 100
@@ -51,7 +51,7 @@ def test_a_region_says_how_gardens_are_bounded():
 
 
 def test_gardens_lie_behind_the_street_and_hold_what_lies_on_them():
-    land = plan_land(300.0, place(), REGIONS["desert"], np.random.default_rng(0))
+    land = plan_land(300.0, place(), BIOMES["desert"], np.random.default_rng(0))
     houses, gardens, patches = land.buildings[land.buildings.kind == HOUSE], land.yards.gardens, land.yards.patches
     assert len(houses) > 40
     assert houses.centroid.intersects(shapely.union_all(gardens.geometry)).all()
@@ -63,10 +63,9 @@ def test_gardens_lie_behind_the_street_and_hold_what_lies_on_them():
 
 def test_the_shadow_of_a_wall_falls_away_from_the_sun():
     walls = table(shapely.linestrings([[(0, 0), (10, 0)], [(50, 0), (50, 10)]]))
-    nothing = table(np.empty(0, dtype=object))
     look = plan_scene(64, 0).scenery.look
     south = replace(look, sun=np.array([0.0, -1.0]), sun_altitude=np.radians(45))
-    across, along = wall_shadows(Yards(nothing, nothing, nothing, nothing, walls, nothing), south)
+    across, along = wall_shadows(walls.geometry.to_numpy(), south)
     assert across.area == pytest.approx(10 * WALL_HEIGHT_M)
     assert across.bounds == pytest.approx((0, 0, 10, WALL_HEIGHT_M))
     assert along.area == 0 and along.length == pytest.approx(10 + WALL_HEIGHT_M)

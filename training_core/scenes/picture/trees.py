@@ -1,16 +1,25 @@
 """Trees and shrubs: where crowns are, and how light falls on them.
 
-Scope: one plant a cell of a lattice, displaced at random within it. Independent of colors.
+Scope: one plant in each cell of a lattice, displaced at random within it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..plan.biomes import COVERS
 from .noise import hashed
-from .view import View
+from .scenery import Scenery
+from .view import Look, Texture, View, blend, spectra
+
+TREE_HEIGHT_M, SHRUB_HEIGHT_M = 7.0, 1.6
+_HEDGE_TREES = 0.3
+# In the order of COVERS: garden, field, meadow, forest, yard, park; the last one for no cover.
+_DENSITY = np.array([0.15, 0.0, 0.03, 0.88, 0.03, 0.28, 0.0], dtype=np.float32)
+_TURNED = spectra("60 50 20, 53 36 19, 47 29 19, 48 47 21", leaves=True)
+(_TWIG,) = spectra("40 36 32")
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,7 @@ def grow(
     lean_m : ndarray (2,), float64
         How far, as (east, north), crowns are seen from their stems' feet.
     """
+    # A stem at a random place in each cell; it grows where the density at its place exceeds a random number.
     cell_x, cell_y = (np.arange(np.floor(a.min() / cell_m), np.floor(a.max() / cell_m) + 1) for a in (view.x, view.y))
     cells = cell_x[None, :].astype(np.int64), cell_y[:, None].astype(np.int64)
     draw = [hashed(*cells, seed + k) for k in range(5)]
@@ -79,12 +89,9 @@ def grow(
     reach = int(np.ceil(1.3 * high_m / view.pixel_m))
     steps = np.arange(-reach, reach + 1)
     columns, rows = column[grows][:, None] + steps, row[grows][:, None] + steps
-    dx = (((columns + 0.5) * view.pixel_m + view.west_m - stem_x[grows][:, None]) * reciprocal[:, None]).astype(
-        np.float32
-    )
-    dy = ((view.north_m - (rows + 0.5) * view.pixel_m - stem_y[grows][:, None]) * reciprocal[:, None]).astype(
-        np.float32
-    )
+    east_m = (columns + 0.5) * view.pixel_m + view.west_m - stem_x[grows][:, None]
+    north_m = view.north_m - (rows + 0.5) * view.pixel_m - stem_y[grows][:, None]
+    dx, dy = ((away_m * reciprocal[:, None]).astype(np.float32) for away_m in (east_m, north_m))
     within = ((columns >= 0) & (columns < view.width))[:, None, :] & ((rows >= 0) & (rows < view.height))[:, :, None]
     plant, down, right = np.nonzero(within & (dx[:, None, :] ** 2 + dy[:, :, None] ** 2 < 1.7))
     at = rows[plant, down] * view.width + columns[plant, right]
@@ -93,6 +100,7 @@ def grow(
     nearest = np.ones(view.height * view.width, dtype=np.float32)
     np.minimum.at(nearest, at, distance)
     seen = distance == nearest[at]
+    # Of the plant that is seen at each pixel: the position in its crown, and its own number.
     fields = [np.zeros_like(nearest) for _ in range(3)]
     for field, values in zip(fields, (east, north, draw[4][grows][plant])):
         field[at[seen]] = values[seen]
@@ -121,3 +129,61 @@ def shaded_by(grove: Grove, shadow_px: np.ndarray, lean_px: np.ndarray) -> np.nd
         target = shaded[max(down, 0) : height + min(down, 0), max(right, 0) : width + min(right, 0)]
         target |= grove.inside[max(-down, 0) : height + min(-down, 0), max(-right, 0) : width + min(-right, 0)]
     return shaded
+
+
+def plant(
+    scenery: Scenery, view: View, cover: np.ndarray, verge: np.ndarray, bare: np.ndarray, texture: Texture
+) -> tuple[Grove, Grove]:
+    """Return trees and shrubs: denser in forests, along verges and in hedges.
+
+    Parameters
+    ----------
+    cover : ndarray (H, W), int
+        Land cover, -1 for none.
+    verge : ndarray (H, W), float32
+        Urbanity of verges, 0 elsewhere.
+    bare : ndarray (H, W), bool
+        Where nothing grows.
+    """
+    density = _DENSITY[cover]
+    density = np.where(verge > 0, 0.25 + 0.3 * (texture(60.0, 1) > 0.3), density)
+    density *= np.clip(1 + texture(35.0, 8) * np.where(cover == COVERS.index("forest"), 0.2, 1), 0.1, 3)
+    density *= scenery.biome.trees
+    hedge = view.burn(scenery.land.yards.hedges) >= 0
+    density = np.where(hedge, np.maximum(density, _HEDGE_TREES * scenery.biome.trees), density)
+    density[bare] = 0
+    look, lean = scenery.look, scenery.camera.lean
+    density *= np.float32(1 - 0.85 * look.aridity)
+    scrub = (0.05 * look.aridity + 0.12 * scenery.biome.bare * np.clip(texture(35.0, 8), 0, 1)) * ~bare
+    fray, seed = texture(1.1, 6), look.seed
+    trees = grow(view, density, 7.0, (2.0, 4.6), fray, seed + 11, TREE_HEIGHT_M * lean)
+    trees = _shed(trees, look, texture)
+    density = 0.3 * density + 0.9 * (1 - look.aridity) * (hedge & ~bare) + scrub
+    return trees, grow(view, density, 3.2, (0.7, 1.6), fray, seed + 23, SHRUB_HEIGHT_M * lean)
+
+
+def _shed(trees: Grove, look: Look, texture: Texture) -> Grove:
+    """Return trees as the season leaves them: bare ones are twigs with gaps."""
+    if not look.bare:
+        return trees
+    leafy = (_draw(trees, 1) >= look.bare) | (texture(1.1, 12) > 0.5)
+    return replace(trees, inside=trees.inside & leafy)
+
+
+def _draw(grove: Grove, kind: int) -> np.ndarray:
+    """Return another number in [0, 1) for each plant, one for each `kind`."""
+    return grove.tint * np.float32(61 * kind) % 1
+
+
+def paint_crowns(image: np.ndarray, grove: Grove, scenery: Scenery, texture: Texture) -> None:
+    """Paint crowns as hemispheres, bright toward the sun."""
+    look, (crown,), (autumn,) = scenery.look, scenery.palette.crown, scenery.palette.autumn
+    facing = grove.east * look.sun[0] + grove.north * look.sun[1]
+    light = 0.95 + 0.38 * facing + 0.12 * texture(1.1, 6) + 0.25 * (grove.tint - 0.5)
+    share = np.clip((0.25 + 0.6 * look.dryness) * grove.tint + 0.05 * texture(4.0), 0, 1)
+    color = crown[:, None, None] + share * (autumn - crown)[:, None, None]
+    if look.turned or look.bare:
+        turned = np.take(_TURNED.T, (_draw(grove, 3) * len(_TURNED)).astype(np.intp), axis=1)
+        np.copyto(color, turned, where=_draw(grove, 2) < look.turned)
+        np.copyto(color, _TWIG[:, None, None], where=_draw(grove, 1) < look.bare)
+    blend(image, (color * np.maximum(light, 0.35)).astype(np.float32), grove.inside)

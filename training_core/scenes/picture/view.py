@@ -1,4 +1,4 @@
-"""The frame of a picture: its pixels on the ground, sun and season, and the textures that fill it.
+"""What all layers of a picture share: its pixels on the ground, sun and season, textures, and colors in four bands.
 
 Scope: pixels, light and noise. Independent of what is in the picture.
 """
@@ -6,7 +6,7 @@ Scope: pixels, light and noise. Independent of what is in the picture.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import geopandas as gpd
@@ -15,7 +15,8 @@ from affine import Affine
 from rasterio.features import rasterize
 from shapely.geometry import box
 
-from .noise import fractal_noise
+from ..plan.biomes import Palette, colors
+from .noise import fractal_noise, hashed
 
 _ONE_AT_A_TIME = threading.Lock()  # rasterize silences a warning for the whole process while it works
 # Ranges of dryness, turned and bare in spring, summer, autumn and winter.
@@ -26,6 +27,8 @@ _SEASONS = (
     ((0.5, 1.0), (0.0, 0.1), (0.6, 0.95)),
 )
 _ARID_SHARE = 0.25
+_LEAVES = {"covers", "crops", "gardens", "fence", "dry", "rut", "bank", "crown", "autumn"}
+_WATER_INFRARED = 0.55  # of what something else of that color would reflect
 
 
 @dataclass(frozen=True)
@@ -146,3 +149,60 @@ class Texture:
             seed = self._seed + 7919 * layer + round(97 * scale_m)
             self._made[scale_m, layer] = fractal_noise(self._view.x, self._view.y, scale_m, seed, octaves)
         return self._made[scale_m, layer]
+
+
+def spectra(text: str, leaves: bool = False) -> np.ndarray:
+    """Return colors with near infrared: (N, 4), float32; see `biomes.colors` and `with_infrared`."""
+    return with_infrared(colors(text), leaves)
+
+
+def with_infrared(rgb: np.ndarray, leaves: bool) -> np.ndarray:
+    """Return colors with near infrared, estimated from red, or for leaves from how green they are.
+
+    Parameters
+    ----------
+    rgb : ndarray (N, 3), float32
+        From 0 to 1.
+
+    Returns
+    -------
+    ndarray (N, 4), float32
+    """
+    red, green, blue = rgb.T
+    greenness = np.clip((2 * green - red - blue) / (red + green + blue) / 0.15, 0, 1) * leaves
+    infrared = red + greenness * np.maximum(0.42 + 0.5 * green - red, 0)
+    return np.stack([red, green, blue, infrared], axis=1).astype(np.float32)
+
+
+def of_palette(palette: Palette) -> Palette:
+    """Return a palette of (N, 3) colors as one of (N, 4)."""
+    bands = {
+        field.name: with_infrared(getattr(palette, field.name), field.name in _LEAVES) for field in fields(palette)
+    }
+    bands["water"][:, 3] *= _WATER_INFRARED
+    return Palette(**bands)
+
+
+def pick(choices: np.ndarray, number: np.ndarray, seed: int) -> np.ndarray:
+    """Return one of the choices for each number.
+
+    Parameters
+    ----------
+    choices : ndarray (N, 4), float32
+    number : ndarray (...), int32 or int64
+        The same number and seed give the same color.
+
+    Returns
+    -------
+    ndarray (4, ...), float32
+    """
+    choice = (hashed(number, np.zeros(1, dtype=np.int64), seed) * len(choices)).astype(np.intp)
+    return np.take(choices.T, choice, axis=1)
+
+
+def blend(image: np.ndarray, color: np.ndarray, alpha: np.ndarray) -> None:
+    """Lay a (4,) or (4, H, W) color over a (4, H, W) image with the (H, W) opacity `alpha`, from 0 to 1."""
+    at = np.flatnonzero(alpha)
+    below = image.reshape(len(image), -1)
+    above = color[:, None] if color.ndim == 1 else color.reshape(len(color), -1)[:, at]
+    below[:, at] += alpha.ravel()[at].astype(np.float32) * (above - below[:, at])

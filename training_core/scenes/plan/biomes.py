@@ -1,14 +1,11 @@
-"""Regions of the world that scenes are set in: buildings and their density, vegetation, and colors.
+"""Biomes that scenes are set in: buildings and their density, vegetation, and colors.
 
-Scope: tables of sizes, shares and colors. Independent of places and pixels. The figures are typical ones, read off
-aerial pictures, so that scenes resemble real ones in what misleads a model: roofs as gray as roads, bare ground as
-bright as gravel, car parks larger than streets are wide.
+Scope: tables of sizes, fractions and colors, estimated from aerial images. Independent of places and pixels.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 
@@ -16,13 +13,14 @@ COVERS = ("garden", "field", "meadow", "forest", "yard", "park")
 CAR_PARK, HALL, BLOCK, HOUSE, SHED = range(5)
 
 Range = tuple[float, float]
-# Deviation of the logarithm of a color's brightness where a region's colors are varied.
+# Deviation of the logarithm of a color's brightness where a biome's colors are varied.
 _SPREAD, _ROAD_SPREAD = 0.08, 0.28
 
 
-def _colors(*colors: tuple[float, float, float]) -> np.ndarray:
-    """Return (N, 3) sRGB colors from 0 to 1."""
-    return np.array(colors, dtype=np.float32)
+def colors(text: str) -> np.ndarray:
+    """Return (N, 3) float32 sRGB colors from 0 to 1, written as percentages: `41 42 29, 50 50 30`."""
+    percent = [[float(band) for band in color.split()] for color in text.split(",")]
+    return (np.array(percent) / 100).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ class Palette:
 
 
 @dataclass(frozen=True)
-class Region:
+class Biome:
     """A part of the world.
 
     Parameters
@@ -135,8 +133,8 @@ class Region:
     bank_m: float
     dry_rivers: float
 
-    def varied(self, rng: np.random.Generator) -> "Region":
-        """Return a region with other colors, and with more or less of what grows and lies bare."""
+    def varied(self, rng: np.random.Generator) -> "Biome":
+        """Return a biome with other colors, and with more or less of what grows and lies bare."""
         return replace(
             self,
             palette=self.palette.varied(rng),
@@ -150,212 +148,181 @@ class Region:
 
 
 _TEMPERATE = Palette(
-    covers=_colors(
-        (0.41, 0.42, 0.29), (0.50, 0.50, 0.30), (0.45, 0.46, 0.29), (0.25, 0.28, 0.18), (0.55, 0.51, 0.45),
-        (0.37, 0.42, 0.25),
-    ),
-    crops=_colors(
-        (0.40, 0.44, 0.25), (0.34, 0.40, 0.22), (0.47, 0.49, 0.29), (0.61, 0.56, 0.39), (0.65, 0.60, 0.46),
-        (0.53, 0.44, 0.34), (0.47, 0.39, 0.31), (0.57, 0.50, 0.40), (0.44, 0.46, 0.30), (0.54, 0.53, 0.33),
-    ),
-    gardens=_colors((0.43, 0.46, 0.29), (0.50, 0.47, 0.37), (0.57, 0.55, 0.50), (0.38, 0.43, 0.26), (0.46, 0.48, 0.33)),
-    house=_colors(
-        (0.60, 0.38, 0.31), (0.55, 0.34, 0.28), (0.48, 0.35, 0.30), (0.42, 0.40, 0.40), (0.36, 0.36, 0.38),
-        (0.63, 0.46, 0.38),
-    ),
-    shed=_colors((0.50, 0.47, 0.43), (0.43, 0.40, 0.37), (0.62, 0.61, 0.59), (0.53, 0.40, 0.34)),
-    block=_colors((0.58, 0.57, 0.55), (0.52, 0.41, 0.36), (0.66, 0.64, 0.60), (0.45, 0.45, 0.46)),
-    hall=_colors((0.68, 0.68, 0.67), (0.60, 0.62, 0.64), (0.42, 0.51, 0.61), (0.55, 0.53, 0.50)),
-    surfaces=_colors((0.44, 0.44, 0.445), (0.60, 0.59, 0.56), (0.60, 0.57, 0.51), (0.56, 0.47, 0.37)),
-    fence=_colors((0.26, 0.28, 0.20)),
-    soil=_colors((0.54, 0.47, 0.38)),
-    dry=_colors((0.53, 0.50, 0.37)),
-    rut=_colors((0.45, 0.44, 0.29)),
-    water=_colors((0.22, 0.28, 0.26)),
-    bank=_colors((0.36, 0.38, 0.26)),
-    paving=_colors((0.58, 0.57, 0.54)),
-    lot=_colors((0.47, 0.47, 0.47)),
-    crown=_colors((0.23, 0.29, 0.16)),
-    autumn=_colors((0.37, 0.37, 0.20)),
-)  # fmt: skip
+    covers=colors("41 42 29, 50 50 30, 45 46 29, 25 28 18, 55 51 45, 37 42 25"),
+    crops=colors("40 44 25, 34 40 22, 47 49 29, 61 56 39, 65 60 46, 53 44 34, 47 39 31, 57 50 40, 44 46 30, 54 53 33"),
+    gardens=colors("43 46 29, 50 47 37, 57 55 50, 38 43 26, 46 48 33"),
+    house=colors("60 38 31, 55 34 28, 48 35 30, 42 40 40, 36 36 38, 63 46 38"),
+    shed=colors("50 47 43, 43 40 37, 62 61 59, 53 40 34"),
+    block=colors("58 57 55, 52 41 36, 66 64 60, 45 45 46"),
+    hall=colors("68 68 67, 60 62 64, 42 51 61, 55 53 50"),
+    surfaces=colors("44 44 44.5, 60 59 56, 60 57 51, 56 47 37"),
+    fence=colors("26 28 20"),
+    soil=colors("54 47 38"),
+    dry=colors("53 50 37"),
+    rut=colors("45 44 29"),
+    water=colors("22 28 26"),
+    bank=colors("36 38 26"),
+    paving=colors("58 57 54"),
+    lot=colors("47 47 47"),
+    crown=colors("23 29 16"),
+    autumn=colors("37 37 20"),
+)
 # Hill towns of South Asia: concrete roofs and sheet metal, streets of dust and broken asphalt, terraces.
 _HIMALAYAN = replace(
     _TEMPERATE,
-    covers=_colors(
-        (0.50, 0.50, 0.36), (0.46, 0.52, 0.30), (0.44, 0.50, 0.29), (0.26, 0.33, 0.18), (0.64, 0.59, 0.51),
-        (0.40, 0.47, 0.27),
-    ),
-    crops=_colors(
-        (0.42, 0.50, 0.25), (0.38, 0.47, 0.24), (0.50, 0.55, 0.30), (0.58, 0.55, 0.40), (0.63, 0.56, 0.45),
-        (0.35, 0.43, 0.22),
-    ),
-    gardens=_colors((0.44, 0.49, 0.29), (0.57, 0.52, 0.42), (0.66, 0.61, 0.53), (0.38, 0.45, 0.24), (0.61, 0.58, 0.52)),
-    house=_colors(
-        (0.66, 0.64, 0.60), (0.58, 0.56, 0.53), (0.72, 0.69, 0.64), (0.50, 0.48, 0.46), (0.62, 0.57, 0.51),
-        (0.24, 0.46, 0.74), (0.55, 0.32, 0.27), (0.76, 0.75, 0.73), (0.30, 0.52, 0.68), (0.60, 0.42, 0.34),
-    ),
-    shed=_colors((0.26, 0.47, 0.72), (0.62, 0.62, 0.62), (0.52, 0.40, 0.34), (0.72, 0.70, 0.66), (0.40, 0.38, 0.36)),
-    block=_colors((0.68, 0.66, 0.62), (0.60, 0.58, 0.55), (0.74, 0.71, 0.66), (0.56, 0.47, 0.41)),
-    hall=_colors((0.72, 0.72, 0.71), (0.22, 0.48, 0.76), (0.56, 0.60, 0.66), (0.66, 0.36, 0.32)),
-    surfaces=_colors((0.58, 0.57, 0.55), (0.69, 0.66, 0.62), (0.69, 0.64, 0.57), (0.70, 0.61, 0.50)),
-    fence=_colors((0.48, 0.44, 0.38)),
-    soil=_colors((0.68, 0.60, 0.49)),
-    dry=_colors((0.58, 0.55, 0.42)),
-    water=_colors((0.40, 0.41, 0.36), (0.27, 0.31, 0.27), (0.45, 0.42, 0.35)),
-    bank=_colors((0.56, 0.54, 0.48)),
-    paving=_colors((0.66, 0.62, 0.56)),
-    lot=_colors((0.62, 0.59, 0.55)),
-    crown=_colors((0.22, 0.30, 0.15)),
-)  # fmt: skip
+    covers=colors("50 50 36, 46 52 30, 44 50 29, 26 33 18, 64 59 51, 40 47 27"),
+    crops=colors("42 50 25, 38 47 24, 50 55 30, 58 55 40, 63 56 45, 35 43 22"),
+    gardens=colors("44 49 29, 57 52 42, 66 61 53, 38 45 24, 61 58 52"),
+    house=colors("66 64 60, 58 56 53, 72 69 64, 50 48 46, 62 57 51, 24 46 74, 55 32 27, 76 75 73, 30 52 68, 60 42 34"),
+    shed=colors("26 47 72, 62 62 62, 52 40 34, 72 70 66, 40 38 36"),
+    block=colors("68 66 62, 60 58 55, 74 71 66, 56 47 41"),
+    hall=colors("72 72 71, 22 48 76, 56 60 66, 66 36 32"),
+    surfaces=colors("58 57 55, 69 66 62, 69 64 57, 70 61 50"),
+    fence=colors("48 44 38"),
+    soil=colors("68 60 49"),
+    dry=colors("58 55 42"),
+    water=colors("40 41 36, 27 31 27, 45 42 35"),
+    bank=colors("56 54 48"),
+    paving=colors("66 62 56"),
+    lot=colors("62 59 55"),
+    crown=colors("22 30 15"),
+)
 # Suburbs in the desert: low houses of one color with the ground, dark streets and car parks, bright sidewalks.
 _DESERT = replace(
     _TEMPERATE,
-    covers=_colors(
-        (0.60, 0.51, 0.42), (0.62, 0.52, 0.42), (0.63, 0.52, 0.42), (0.47, 0.43, 0.33), (0.65, 0.55, 0.46),
-        (0.42, 0.45, 0.28),
-    ),
-    crops=_colors((0.62, 0.52, 0.42), (0.58, 0.49, 0.39), (0.67, 0.57, 0.46), (0.45, 0.47, 0.28)),
-    gardens=_colors((0.62, 0.54, 0.45), (0.42, 0.46, 0.28), (0.68, 0.62, 0.55), (0.57, 0.50, 0.42), (0.52, 0.50, 0.40)),
-    house=_colors(
-        (0.60, 0.50, 0.43), (0.66, 0.57, 0.49), (0.55, 0.46, 0.40), (0.72, 0.67, 0.60), (0.48, 0.42, 0.38),
-        (0.80, 0.78, 0.75),
-    ),
-    shed=_colors((0.70, 0.66, 0.60), (0.58, 0.53, 0.48), (0.80, 0.79, 0.77)),
-    block=_colors((0.78, 0.76, 0.73), (0.66, 0.60, 0.54), (0.85, 0.84, 0.82), (0.55, 0.50, 0.46)),
-    hall=_colors((0.84, 0.84, 0.83), (0.74, 0.73, 0.71), (0.62, 0.60, 0.58)),
-    surfaces=_colors((0.33, 0.33, 0.34), (0.64, 0.60, 0.55), (0.60, 0.54, 0.47), (0.66, 0.56, 0.46)),
-    fence=_colors((0.68, 0.62, 0.55)),
-    soil=_colors((0.64, 0.54, 0.44)),
-    dry=_colors((0.62, 0.54, 0.43)),
-    rut=_colors((0.60, 0.52, 0.42)),
-    bank=_colors((0.56, 0.49, 0.39)),
-    paving=_colors((0.68, 0.64, 0.59)),
-    lot=_colors((0.32, 0.32, 0.33)),
-    crown=_colors((0.27, 0.30, 0.19)),
-    autumn=_colors((0.40, 0.38, 0.25)),
-)  # fmt: skip
+    covers=colors("60 51 42, 62 52 42, 63 52 42, 47 43 33, 65 55 46, 42 45 28"),
+    crops=colors("62 52 42, 58 49 39, 67 57 46, 45 47 28"),
+    gardens=colors("62 54 45, 42 46 28, 68 62 55, 57 50 42, 52 50 40"),
+    house=colors("60 50 43, 66 57 49, 55 46 40, 72 67 60, 48 42 38, 80 78 75"),
+    shed=colors("70 66 60, 58 53 48, 80 79 77"),
+    block=colors("78 76 73, 66 60 54, 85 84 82, 55 50 46"),
+    hall=colors("84 84 83, 74 73 71, 62 60 58"),
+    surfaces=colors("33 33 34, 64 60 55, 60 54 47, 66 56 46"),
+    fence=colors("68 62 55"),
+    soil=colors("64 54 44"),
+    dry=colors("62 54 43"),
+    rut=colors("60 52 42"),
+    bank=colors("56 49 39"),
+    paving=colors("68 64 59"),
+    lot=colors("32 32 33"),
+    crown=colors("27 30 19"),
+    autumn=colors("40 38 25"),
+)
 # Towns on red earth: laterite streets, metal roofs, palms and bush.
 _TROPICAL = replace(
     _TEMPERATE,
-    covers=_colors(
-        (0.46, 0.45, 0.28), (0.42, 0.47, 0.26), (0.40, 0.46, 0.25), (0.22, 0.30, 0.14), (0.60, 0.46, 0.35),
-        (0.36, 0.43, 0.22),
-    ),
-    crops=_colors((0.38, 0.46, 0.22), (0.44, 0.50, 0.26), (0.55, 0.42, 0.31), (0.34, 0.42, 0.20), (0.60, 0.52, 0.34)),
-    gardens=_colors((0.40, 0.45, 0.25), (0.58, 0.44, 0.33), (0.63, 0.51, 0.41), (0.35, 0.42, 0.21), (0.50, 0.45, 0.31)),
-    house=_colors(
-        (0.66, 0.67, 0.68), (0.55, 0.42, 0.35), (0.52, 0.34, 0.28), (0.74, 0.75, 0.76), (0.47, 0.45, 0.44),
-        (0.35, 0.47, 0.58), (0.58, 0.52, 0.46),
-    ),
-    shed=_colors((0.64, 0.64, 0.63), (0.52, 0.39, 0.32), (0.45, 0.42, 0.38)),
-    surfaces=_colors((0.46, 0.44, 0.43), (0.62, 0.58, 0.53), (0.60, 0.50, 0.42), (0.62, 0.43, 0.32)),
-    fence=_colors((0.42, 0.38, 0.30)),
-    soil=_colors((0.62, 0.44, 0.33)),
-    dry=_colors((0.55, 0.49, 0.33)),
-    water=_colors((0.40, 0.35, 0.26), (0.25, 0.28, 0.22)),
-    bank=_colors((0.44, 0.41, 0.28)),
-    paving=_colors((0.61, 0.52, 0.43)),
-    lot=_colors((0.52, 0.46, 0.41)),
-    crown=_colors((0.20, 0.29, 0.13)),
-)  # fmt: skip
+    covers=colors("46 45 28, 42 47 26, 40 46 25, 22 30 14, 60 46 35, 36 43 22"),
+    crops=colors("38 46 22, 44 50 26, 55 42 31, 34 42 20, 60 52 34"),
+    gardens=colors("40 45 25, 58 44 33, 63 51 41, 35 42 21, 50 45 31"),
+    house=colors("66 67 68, 55 42 35, 52 34 28, 74 75 76, 47 45 44, 35 47 58, 58 52 46"),
+    shed=colors("64 64 63, 52 39 32, 45 42 38"),
+    surfaces=colors("46 44 43, 62 58 53, 60 50 42, 62 43 32"),
+    fence=colors("42 38 30"),
+    soil=colors("62 44 33"),
+    dry=colors("55 49 33"),
+    water=colors("40 35 26, 25 28 22"),
+    bank=colors("44 41 28"),
+    paving=colors("61 52 43"),
+    lot=colors("52 46 41"),
+    crown=colors("20 29 13"),
+)
 
-_ORDINARY = {
-    "plots": (
-        Plot(CAR_PARK, 0.006, (30, 40), (40, 60), (0, 0), (5, 8)),
-        Plot(HALL, 0.012, (20, 32), (28, 50), (6, 9), (6, 11)),
-        Plot(BLOCK, 0.055, (11, 14), (22, 40), (9, 15), (5, 9)),
-        Plot(HOUSE, 0.657, (8, 10.5), (9, 15), (5, 8), (3, 8)),
-        Plot(SHED, 0.27, (3, 6), (3, 8), (2.5, 3.5), (16, 34)),
+BIOMES = {
+    "temperate": Biome(
+        palette=_TEMPERATE,
+        plots=(
+            Plot(CAR_PARK, 0.006, (30, 40), (40, 60), (0, 0), (5, 8)),
+            Plot(HALL, 0.012, (20, 32), (28, 50), (6, 9), (6, 11)),
+            Plot(BLOCK, 0.055, (11, 14), (22, 40), (9, 15), (5, 9)),
+            Plot(HOUSE, 0.657, (8, 10.5), (9, 15), (5, 8), (3, 8)),
+            Plot(SHED, 0.27, (3, 6), (3, 8), (2.5, 3.5), (16, 34)),
+        ),
+        town_covers=(0.80, 0.0, 0.04, 0.02, 0.08, 0.06),
+        country_covers=(0.03, 0.63, 0.17, 0.15, 0.02, 0.0),
+        gabled=(0.67, 1.0),
+        clutter=0.5,
+        spacing_m=4.0,
+        trees=1.0,
+        bare=0.0,
+        sidewalk=1.0,
+        walled=0.1,
+        hedged=0.35,
+        bank_m=3.5,
+        dry_rivers=0.0,
     ),
-    "town_covers": (0.80, 0.0, 0.04, 0.02, 0.08, 0.06),
-    "country_covers": (0.03, 0.63, 0.17, 0.15, 0.02, 0.0),
-    "gabled": (0.67, 1.0),
-    "clutter": 0.5,
-    "spacing_m": 4.0,
-    "trees": 1.0,
-    "bare": 0.0,
-    "sidewalk": 1.0,
-    "walled": 0.1,
-    "hedged": 0.35,
-    "bank_m": 3.5,
-    "dry_rivers": 0.0,
-}  # fmt: skip
-_CROWDED: dict[str, Any] = {
-    "plots": (
-        Plot(CAR_PARK, 0.004, (20, 40), (25, 60), (0, 0), (0, 3)),
-        Plot(HALL, 0.02, (12, 25), (18, 40), (6, 10), (1, 6)),
-        Plot(BLOCK, 0.09, (9, 14), (12, 24), (9, 16), (0.5, 3)),
-        Plot(HOUSE, 0.47, (6.5, 12), (5.5, 12), (5, 14), (0.3, 2.5)),
-        Plot(HOUSE, 0.30, (6, 11), (6, 12), (4, 12), (9, 40)),
-        Plot(SHED, 0.116, (2.5, 6), (3, 8), (2.5, 3.5), (0.5, 30)),
+    "himalayan": Biome(
+        palette=_HIMALAYAN,
+        plots=(
+            Plot(CAR_PARK, 0.004, (20, 40), (25, 60), (0, 0), (0, 3)),
+            Plot(HALL, 0.02, (12, 25), (18, 40), (6, 10), (1, 6)),
+            Plot(BLOCK, 0.09, (9, 14), (12, 24), (9, 16), (0.5, 3)),
+            Plot(HOUSE, 0.47, (6.5, 12), (5.5, 12), (5, 14), (0.3, 2.5)),
+            Plot(HOUSE, 0.30, (6, 11), (6, 12), (4, 12), (9, 40)),
+            Plot(SHED, 0.116, (2.5, 6), (3, 8), (2.5, 3.5), (0.5, 30)),
+        ),
+        town_covers=(0.52, 0.06, 0.08, 0.02, 0.27, 0.05),
+        country_covers=(0.04, 0.66, 0.12, 0.12, 0.06, 0.0),
+        gabled=(0.1, 0.18),
+        clutter=2.5,
+        spacing_m=0.6,
+        trees=0.6,
+        bare=0.35,
+        sidewalk=0.25,
+        walled=0.4,
+        hedged=0.1,
+        bank_m=8.0,
+        dry_rivers=0.25,
     ),
-    "town_covers": (0.52, 0.06, 0.08, 0.02, 0.27, 0.05),
-    "country_covers": (0.04, 0.66, 0.12, 0.12, 0.06, 0.0),
-    "gabled": (0.1, 0.18),
-    "clutter": 2.5,
-    "spacing_m": 0.6,
-    "trees": 0.6,
-    "bare": 0.35,
-    "sidewalk": 0.25,
-    "walled": 0.4,
-    "hedged": 0.1,
-    "bank_m": 8.0,
-    "dry_rivers": 0.25,
-}
-_SPRAWLING = {
-    "plots": (
-        Plot(CAR_PARK, 0.02, (45, 95), (60, 140), (0, 0), (5, 10)),
-        Plot(HALL, 0.02, (28, 60), (35, 90), (6, 10), (8, 40)),
-        Plot(BLOCK, 0.06, (13, 20), (20, 40), (5, 10), (6, 14)),
-        Plot(HOUSE, 0.75, (12, 18), (13, 22), (4, 6), (5, 9)),
-        Plot(SHED, 0.15, (3, 6), (3, 8), (2.5, 3.5), (24, 38)),
+    "desert": Biome(
+        palette=_DESERT,
+        plots=(
+            Plot(CAR_PARK, 0.02, (45, 95), (60, 140), (0, 0), (5, 10)),
+            Plot(HALL, 0.02, (28, 60), (35, 90), (6, 10), (8, 40)),
+            Plot(BLOCK, 0.06, (13, 20), (20, 40), (5, 10), (6, 14)),
+            Plot(HOUSE, 0.75, (12, 18), (13, 22), (4, 6), (5, 9)),
+            Plot(SHED, 0.15, (3, 6), (3, 8), (2.5, 3.5), (24, 38)),
+        ),
+        town_covers=(0.70, 0.0, 0.10, 0.0, 0.14, 0.06),
+        country_covers=(0.05, 0.06, 0.74, 0.02, 0.13, 0.0),
+        gabled=(0.2, 0.8),
+        clutter=2.0,
+        spacing_m=4.0,
+        trees=0.45,
+        bare=0.45,
+        sidewalk=0.8,
+        walled=0.7,
+        hedged=0.15,
+        bank_m=6.0,
+        dry_rivers=0.7,
     ),
-    "town_covers": (0.70, 0.0, 0.10, 0.0, 0.14, 0.06),
-    "country_covers": (0.05, 0.06, 0.74, 0.02, 0.13, 0.0),
-    "gabled": (0.2, 0.8),
-    "clutter": 2.0,
-    "spacing_m": 4.0,
-    "trees": 0.45,
-    "bare": 0.45,
-    "sidewalk": 0.8,
-    "walled": 0.7,
-    "hedged": 0.15,
-    "bank_m": 6.0,
-    "dry_rivers": 0.7,
-}
-_SCATTERED = {
-    "plots": (
-        Plot(CAR_PARK, 0.004, (20, 40), (30, 60), (0, 0), (4, 8)),
-        Plot(HALL, 0.02, (12, 28), (20, 45), (5, 8), (5, 11)),
-        Plot(BLOCK, 0.05, (9, 14), (14, 30), (4, 9), (3, 9)),
-        Plot(HOUSE, 0.50, (6, 10), (7, 13), (3, 5), (2, 8)),
-        Plot(HOUSE, 0.25, (5, 9), (6, 11), (3, 5), (14, 40)),
-        Plot(SHED, 0.176, (2.5, 5), (3, 6), (2, 3), (4, 34)),
+    "tropical": Biome(
+        palette=_TROPICAL,
+        plots=(
+            Plot(CAR_PARK, 0.004, (20, 40), (30, 60), (0, 0), (4, 8)),
+            Plot(HALL, 0.02, (12, 28), (20, 45), (5, 8), (5, 11)),
+            Plot(BLOCK, 0.05, (9, 14), (14, 30), (4, 9), (3, 9)),
+            Plot(HOUSE, 0.50, (6, 10), (7, 13), (3, 5), (2, 8)),
+            Plot(HOUSE, 0.25, (5, 9), (6, 11), (3, 5), (14, 40)),
+            Plot(SHED, 0.176, (2.5, 5), (3, 6), (2, 3), (4, 34)),
+        ),
+        town_covers=(0.60, 0.05, 0.10, 0.06, 0.15, 0.04),
+        country_covers=(0.04, 0.36, 0.25, 0.32, 0.03, 0.0),
+        gabled=(0.6, 0.85),
+        clutter=0.6,
+        spacing_m=2.6,
+        trees=1.2,
+        bare=0.3,
+        sidewalk=0.1,
+        walled=0.2,
+        hedged=0.25,
+        bank_m=5.0,
+        dry_rivers=0.1,
     ),
-    "town_covers": (0.60, 0.05, 0.10, 0.06, 0.15, 0.04),
-    "country_covers": (0.04, 0.36, 0.25, 0.32, 0.03, 0.0),
-    "gabled": (0.6, 0.85),
-    "clutter": 0.6,
-    "spacing_m": 2.6,
-    "trees": 1.2,
-    "bare": 0.3,
-    "sidewalk": 0.1,
-    "walled": 0.2,
-    "hedged": 0.25,
-    "bank_m": 5.0,
-    "dry_rivers": 0.1,
-}
-
-REGIONS = {
-    "temperate": Region(palette=_TEMPERATE, **_ORDINARY),
-    "himalayan": Region(palette=_HIMALAYAN, **_CROWDED),
-    "desert": Region(palette=_DESERT, **_SPRAWLING),
-    "tropical": Region(palette=_TROPICAL, **_SCATTERED),
 }
 
 
-def choose_region(name: str, rng: np.random.Generator) -> Region:
-    """Return the region of a name, or of `any` one, varied."""
+def choose_biome(name: str, rng: np.random.Generator) -> Biome:
+    """Return the biome of a name, or of `any` one, varied."""
     if name == "any":
-        return REGIONS[rng.choice(list(REGIONS))].varied(rng)
-    return REGIONS[name]
+        return BIOMES[rng.choice(list(BIOMES))].varied(rng)
+    return BIOMES[name]

@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 from shapely.geometry import box
 
-from .biomes import BLOCK, CAR_PARK, HOUSE, SHED, Region
+from .biomes import BLOCK, CAR_PARK, HOUSE, SHED, Biome
 from .placing import aside, is_clear, rectangles, spots, table
 from .streets import PAD_M, StreetPlan
 from .yards import Yards, plan_yards
@@ -63,46 +63,46 @@ class Land:
     islands: gpd.GeoDataFrame
 
 
-def plan_land(side_m: float, streets: StreetPlan, region: Region, rng: np.random.Generator) -> Land:
+def plan_land(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.Generator) -> Land:
     """Return what lies beside the streets of a square scene.
 
     Parameters
     ----------
     side_m : float
         The scene's side.
-    region : Region
+    biome : Biome
         Sizes, densities and kinds of buildings and plants there.
     rng : Generator
         Draws all of it.
     """
     taken = _taken(streets)
-    plots = _plots(streets, taken, region, rng)
+    plots = _plots(streets, taken, biome, rng)
     is_car_park = plots.kind == CAR_PARK
     buildings, car_parks = plots[~is_car_park].reset_index(drop=True), plots[is_car_park].reset_index(drop=True)
-    roofs = _roofs(buildings, region, rng)
+    roofs = _roofs(buildings, biome, rng)
     bays, parked, islands = parking(car_parks, rng)
     houses, used = buildings[buildings.kind == HOUSE], table(np.concatenate([taken.geometry, car_parks.geometry]))
     cars = np.concatenate([parked, traffic(streets.roads, streets.decks, rng)])
     return Land(
-        covers=_covers(side_m, streets, region, rng),
+        covers=_covers(side_m, streets, biome, rng),
         buildings=buildings,
         roofs=roofs,
-        yards=plan_yards(houses, streets, used, region, rng),
+        yards=plan_yards(houses, streets, used, biome, rng),
         car_parks=car_parks,
         bays=table(bays),
         cars=table(cars),
-        clutter=table(_clutter(roofs[np.isnan(roofs.down)], region.clutter, rng)),
+        clutter=table(_clutter(roofs[np.isnan(roofs.down)], biome.clutter, rng)),
         islands=table(islands),
     )
 
 
-def _covers(side_m: float, streets: StreetPlan, region: Region, rng: np.random.Generator) -> gpd.GeoDataFrame:
+def _covers(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.Generator) -> gpd.GeoDataFrame:
     """Return the blocks between roads and river, each with what covers it."""
     edge = box(-PAD_M, -PAD_M, side_m + PAD_M, side_m + PAD_M).exterior
     lines = [*streets.roads.geometry, streets.river.boundary, edge]
     blocks = shapely.get_parts(shapely.polygonize(shapely.get_parts(shapely.union_all(lines, grid_size=0.01))))
     urbanity = streets.towns.urbanity(shapely.get_coordinates(shapely.point_on_surface(blocks)))
-    shares = np.where(urbanity[:, None] > _TOWN_FROM, region.town_covers, region.country_covers)
+    shares = np.where(urbanity[:, None] > _TOWN_FROM, biome.town_covers, biome.country_covers)
     cover = (rng.random((len(blocks), 1)) > shares.cumsum(axis=1)[:, :-1]).sum(axis=1)
     # Furrows run along the block's longer side.
     corners = shapely.get_coordinates(shapely.oriented_envelope(blocks)).reshape(-1, 5, 2)
@@ -112,18 +112,18 @@ def _covers(side_m: float, streets: StreetPlan, region: Region, rng: np.random.G
     return table(blocks, cover=cover, angle=angle, strip_m=rng.uniform(35, 110, len(blocks)))
 
 
-def _plots(streets: StreetPlan, taken: gpd.GeoDataFrame, region: Region, rng: np.random.Generator) -> gpd.GeoDataFrame:
+def _plots(streets: StreetPlan, taken: gpd.GeoDataFrame, biome: Biome, rng: np.random.Generator) -> gpd.GeoDataFrame:
     """Return rectangles along both sides of the streets in town that keep clear of roads, water and each other."""
     is_built_up = ~streets.roads.road_class.isin(("track", "motorway", "motorway_link"))
     roads = streets.roads[is_built_up & ~streets.roads.bridge]
-    row, center, along = spots(roads, region.spacing_m, rng)
+    row, center, along = spots(roads, biome.spacing_m, rng)
     urbanity = streets.towns.urbanity(center)
-    plot = rng.choice(len(region.plots), len(row), p=[plot.share for plot in region.plots])
+    plot = rng.choice(len(biome.plots), len(row), p=[plot.share for plot in biome.plots])
     kept = np.flatnonzero(urbanity > rng.uniform(_TOWN_FROM - 0.18, _TOWN_FROM + 0.1, len(center)))
     kept = kept[np.argsort(plot[kept], kind="stable")]  # the large ones choose first
     row, center, along, plot = row[kept], center[kept], along[kept], plot[kept]
-    kind = np.array([each.kind for each in region.plots])[plot]
-    ranges = np.array([(each.depth_m, each.front_m, each.height_m, each.setback_m) for each in region.plots])[plot]
+    kind = np.array([each.kind for each in biome.plots])[plot]
+    ranges = np.array([(each.depth_m, each.front_m, each.height_m, each.setback_m) for each in biome.plots])[plot]
     depth_m, front_m, height_m, setback_m = (rng.uniform(ranges[:, k, 0], ranges[:, k, 1]) for k in range(4))
     side = rng.choice([-1, 1], len(kind))
     along = along + np.where(side > 0, 0, np.pi)  # with the street on the right
@@ -159,14 +159,14 @@ def first_come(plots: gpd.GeoDataFrame, apart_m: float = 1.5) -> np.ndarray:
     return kept
 
 
-def _roofs(buildings: gpd.GeoDataFrame, region: Region, rng: np.random.Generator) -> gpd.GeoDataFrame:
+def _roofs(buildings: gpd.GeoDataFrame, biome: Biome, rng: np.random.Generator) -> gpd.GeoDataFrame:
     """Return the roofs: some houses and blocks have a gable along their longer side, the others are flat."""
     corners = shapely.get_coordinates(buildings.geometry.to_numpy()).reshape(-1, 5, 2)[:, :4]
     sides = np.hypot(*(corners[:, 1:3] - corners[:, :2]).T).T
     turned = sides[:, 1] > sides[:, 0]
     corners[turned] = np.roll(corners[turned], -1, axis=1)  # now the first side is the longer one
     share = np.zeros(SHED + 1)
-    share[[BLOCK, HOUSE]] = region.gabled
+    share[[BLOCK, HOUSE]] = biome.gabled
     gabled = rng.random(len(buildings)) < share[buildings.kind.to_numpy()]
     a, b, c, d = corners[gabled].transpose(1, 0, 2)
     left, right, down = (a + d) / 2, (b + c) / 2, a - d

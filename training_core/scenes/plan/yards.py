@@ -12,7 +12,7 @@ import geopandas as gpd
 import numpy as np
 import shapely
 
-from .biomes import Region
+from .biomes import Biome
 from .placing import aside, is_clear, rectangles, spots, table
 from .streets import StreetPlan
 
@@ -53,7 +53,7 @@ class Yards:
 
 
 def plan_yards(
-    houses: gpd.GeoDataFrame, streets: StreetPlan, taken: gpd.GeoDataFrame, region: Region, rng: np.random.Generator
+    houses: gpd.GeoDataFrame, streets: StreetPlan, taken: gpd.GeoDataFrame, biome: Biome, rng: np.random.Generator
 ) -> Yards:
     """Return the yards of houses, and lots along the streets.
 
@@ -66,7 +66,7 @@ def plan_yards(
         Lots lie beside them, under the houses and their gardens.
     taken : GeoDataFrame
         Ground on which no wall, fence or hedge stands.
-    region : Region
+    biome : Biome
         Says how gardens are bounded there.
     rng : Generator
         Draws the rest.
@@ -86,7 +86,7 @@ def plan_yards(
     bounds, bound_of = _bounds(gardens, fronts, rng)
     stands = is_clear(bounds, taken)
     bounds, draw = bounds[stands], rng.random(len(gardens))[bound_of[stands]]
-    is_walled, is_hedged = draw < region.walled, draw > 1 - region.hedged
+    is_walled, is_hedged = draw < biome.walled, draw > 1 - biome.hedged
     patch_of = np.repeat(np.arange(len(gardens)), rng.poisson(_PATCHES, len(gardens)))
     kind = rng.choice(len(_PATCH_SHARES), len(patch_of), p=_PATCH_SHARES)
     return Yards(
