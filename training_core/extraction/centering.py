@@ -47,8 +47,6 @@ def center(graph: Graph, values: Callable[[np.ndarray], np.ndarray], surrounding
     values : callable
         From points, (n, 2), float64, in meters to values there, (n,), float32, such as a probability; see
         `between_pixels`.
-    surroundings : Surroundings
-        Road widths.
     """
     if not len(graph.points):
         return graph

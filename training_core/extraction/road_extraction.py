@@ -68,8 +68,6 @@ def extract_network(
     ----------
     raster : RoadRaster
         A mask or a probability; lines from a mask have no confidence.
-    grid : Grid
-        Where its pixels lie.
     classes : ClassRaster, optional
         Road classes on the same grid.
 
@@ -301,7 +299,6 @@ def measure_lines(
         As `trace_roads` returns it.
     pixel_m : tuple of float
         Ground size of a pixel in meters along columns and along rows.
-    classes : ClassRaster, optional
     """
     seen = seen_along(graph, traced.surroundings)
     around = traced.graph
@@ -318,8 +315,6 @@ def attributes(
 
     Parameters
     ----------
-    graph : Graph
-        In meters.
     measures : LineMeasures
         Of its lines.
     classes : sequence of RoadClass
@@ -350,8 +345,6 @@ def along_traffic(graph: Graph, measures: LineMeasures, grid: Grid, driving_side
 
     Parameters
     ----------
-    graph : Graph
-        In meters.
     measures : LineMeasures
         Of its lines.
     grid : Grid

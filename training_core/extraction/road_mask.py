@@ -29,8 +29,6 @@ def connected_to(likely: Runs, sure: Runs, frame: Frame) -> Runs:
     ----------
     likely, sure : Runs
         Pixels above the lower and above the upper threshold; all sure ones are likely, too, and may be in any order.
-    frame : Frame
-        Of the image.
     """
     patch = components(likely, frame, diagonal=True)
     is_sure = np.zeros(patch.max(initial=-1) + 1, dtype=bool)
@@ -45,8 +43,6 @@ def without_small_patches(road: Runs, smallest_px: float, frame: Frame) -> Runs:
     ----------
     smallest_px : float
         Components of fewer pixels are removed.
-    frame : Frame
-        Of the image.
     """
     patch = components(road, frame, diagonal=True)
     return road[(np.bincount(patch, road.sizes) >= smallest_px)[patch]]
@@ -63,8 +59,6 @@ def with_small_holes_filled(road: Runs, outside: Runs, smallest_px: float, frame
         Where there are no data, and the frame.
     smallest_px : float
         Holes of fewer pixels are filled.
-    frame : Frame
-        Of the image.
     """
     rest = between(joined(road, outside))
     hole = components(rest, frame, diagonal=False)
@@ -119,8 +113,6 @@ def find_road(
         A mask or a probability.
     pixel_m : tuple of float
         Ground size of a pixel in meters along columns and along rows.
-    options : NetworkOptions
-        Limits in meters and square meters.
     linked : ndarray (n, 2), int64, optional
         Columns and rows, in any order, of likely pixels that are connected to sure ones beyond the raster.
 

@@ -69,8 +69,6 @@ def runs_of(strip: np.ndarray, first_row: int, frame: Frame) -> Runs:
     strip : ndarray (rows, width), bool
     first_row : int
         Row of the image at which the strip begins.
-    frame : Frame
-        Of the image.
     """
     padded = np.zeros((len(strip), frame.stride), dtype=bool)
     padded[:, :-1] = strip
@@ -99,8 +97,6 @@ def drawn(runs: Runs, first_row: int, count: int, frame: Frame) -> np.ndarray:
         Of the whole image.
     first_row, count : int
         The first row and the number of rows.
-    frame : Frame
-        Of the image.
 
     Returns
     -------
@@ -133,8 +129,6 @@ def components(runs: Runs, frame: Frame, diagonal: bool) -> np.ndarray:
 
     Parameters
     ----------
-    frame : Frame
-        Of the image.
     diagonal : bool
         8-connectivity; else 4-connectivity.
 
@@ -157,8 +151,6 @@ def touches(runs: Runs, others: Runs, frame: Frame) -> np.ndarray:
     ----------
     runs, others : Runs
         n runs, and those that they may touch.
-    frame : Frame
-        Of the image.
 
     Returns
     -------

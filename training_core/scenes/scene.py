@@ -41,17 +41,11 @@ class ScenePlan:
 
     Parameters
     ----------
-    size_px : int
-        Side of the square image.
-    resolution_m : float
-        Side of a pixel.
     transform : Affine
         From (column, row) of pixel corners to map coordinates.
     roads : GeoDataFrame
         The true roads, cut where they meet and at the image's border, in `SCENE_CRS`, with road_class (motorway,
         motorway_link, primary, secondary, residential or track), width_m, surface and bridge.
-    scenery : Scenery
-        All that there is to paint.
     """
 
     size_px: int
@@ -84,12 +78,6 @@ def plan_scene(
 
     Parameters
     ----------
-    size_px : int
-        Side of the image in pixels.
-    seed : int
-        Chooses the scene.
-    resolution_m : float
-        Side of a pixel in meters.
     layout : str
         The kind of street plan, one of LAYOUTS, or `auto` to leave it to the seed.
     biome : str
@@ -126,13 +114,6 @@ def _true_roads(roads: gpd.GeoDataFrame, side_m: float) -> gpd.GeoDataFrame:
 
 def paint_window(plan: ScenePlan, column: int, row: int, width: int, height: int) -> np.ndarray:
     """Return a part of the image.
-
-    Parameters
-    ----------
-    column, row : int
-        The part's first pixel.
-    width, height : int
-        Its size in pixels.
 
     Returns
     -------
@@ -181,19 +162,7 @@ def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np
 
 
 def make_scene(size_px: int, seed: int, resolution_m: float = 0.5, **options: object) -> Scene:
-    """Return a square aerial scene with its true roads.
-
-    Parameters
-    ----------
-    size_px : int
-        Side of the image in pixels.
-    seed : int
-        Chooses the scene.
-    resolution_m : float
-        Side of a pixel in meters.
-    **options
-        Further arguments of `plan_scene`.
-    """
+    """Return a square aerial scene with its true roads."""
     return paint_scene(plan_scene(size_px, seed, resolution_m, **options))
 
 

@@ -11,8 +11,7 @@ from training_core.jobs import MakeScene
 from training_core.scenes.plan.layouts import LAYOUTS
 from training_core.scenes.plan.pavement import lay_pavement
 from training_core.scenes.plan.road_table import nodes_of
-from training_core.scenes.plan.streets import plan_streets
-from training_core.scenes.plan.surfacing import SURFACES, WIDTHS_M
+from training_core.scenes.plan.streets import SURFACES, WIDTHS_M, plan_streets
 from training_core.scenes.scene import plan_scene
 
 NEW = [name for name in LAYOUTS if name != "mixed"]

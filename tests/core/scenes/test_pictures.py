@@ -15,7 +15,7 @@ from training_core.events import Reporter
 from training_core.jobs import MakeScene
 from training_core.pipelines.makescene import run
 from training_core.scenes.plan.biomes import COVERS, HALL
-from training_core.scenes.plan.surfacing import WIDTHS_M
+from training_core.scenes.plan.streets import WIDTHS_M
 from training_core.scenes.scene import SCENE_CRS, make_scene, paint_scene, paint_window, plan_scene
 
 SIZE_PX = 768

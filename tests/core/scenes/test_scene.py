@@ -14,7 +14,7 @@ from training_core.scenes.picture.noise import hashed, smooth_noise
 from training_core.scenes.plan.biomes import BIOMES
 from training_core.scenes.plan.road_table import nodes_of
 from training_core.scenes.plan.sketch import Bend
-from training_core.scenes.plan.surfacing import WIDTHS_M
+from training_core.scenes.plan.streets import WIDTHS_M
 from training_core.scenes.scene import make_scene, paint_window, plan_scene
 
 SIZE_PX = 384

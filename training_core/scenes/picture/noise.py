@@ -20,8 +20,6 @@ def hashed(x: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
     ----------
     x, y : ndarray (...), any integer dtype of int8 to int64
         Arrays that broadcast against each other.
-    seed : int
-        Gives another, unrelated set of numbers.
 
     Returns
     -------
@@ -48,8 +46,6 @@ def smooth_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int) -> np.
         Row positions in meters.
     scale_m : float
         Spacing of the random lattice, about the size of the blobs.
-    seed : int
-        Gives another, unrelated pattern.
 
     Returns
     -------
@@ -76,10 +72,6 @@ def fractal_noise(x: np.ndarray, y: np.ndarray, scale_m: float, seed: int, octav
         Row positions in meters.
     scale_m : float
         Spacing of the coarsest lattice.
-    seed : int
-        Gives another, unrelated pattern.
-    octaves : int
-        Number of scales that are summed.
 
     Returns
     -------

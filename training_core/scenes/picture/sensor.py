@@ -78,19 +78,7 @@ class Camera:
 
     @classmethod
     def fair(cls, rng: np.random.Generator, bands: str, bit_depth: int, seed: int) -> "Camera":
-        """Return a good, well-exposed camera at nadir.
-
-        Parameters
-        ----------
-        rng : Generator
-            Draws its settings.
-        bands : str
-            One of BANDS.
-        bit_depth : int
-            8 or 11.
-        seed : int
-            Of its noise.
-        """
+        """Return a good, well-exposed camera at nadir."""
         exposure = float(rng.uniform(1.0, 1.18))
         return cls(
             bands=bands,
@@ -109,19 +97,7 @@ class Camera:
 
     @classmethod
     def varied(cls, rng: np.random.Generator, bands: str, bit_depth: int, seed: int) -> "Camera":
-        """Return any camera, from a dark off-nadir satellite's to a bright drone's.
-
-        Parameters
-        ----------
-        rng : Generator
-            Draws its settings.
-        bands : str
-            One of BANDS.
-        bit_depth : int
-            8 or 11.
-        seed : int
-            Of its noise.
-        """
+        """Return any camera, from a dark off-nadir satellite's to a bright drone's."""
         azimuth, off_nadir = rng.uniform(0, 2 * np.pi), np.radians(rng.uniform(0, 30))
         has_jpeg = bit_depth == 8 and rng.random() < 0.6
         return cls(
@@ -168,10 +144,6 @@ def take(light: np.ndarray, view: View, camera: Camera) -> np.ndarray:
     ----------
     light : ndarray (4, H, W), float32
         Red, green, blue and near infrared, from 0 to 1.
-    view : View
-        Where the pixels lie, to which the noise belongs.
-    camera : Camera
-        What takes it.
 
     Returns
     -------

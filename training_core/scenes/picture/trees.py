@@ -55,8 +55,6 @@ def grow(
 
     Parameters
     ----------
-    view : View
-        Its pixels.
     density : ndarray (H, W), float32
         Chance, from 0 to 1, that a cell whose plant would have its stem at a pixel has one.
     cell_m : float
@@ -65,8 +63,6 @@ def grow(
         Least and greatest radius of a crown.
     ragged : ndarray (H, W), float32
         Noise of deviation 1 that frays the crowns' outline.
-    seed : int
-        Gives other plants.
     lean_m : ndarray (2,), float64
         How far, as (east, north), crowns are seen from their stems' feet.
     """
@@ -138,7 +134,7 @@ def plant(
 
     Parameters
     ----------
-    cover : ndarray (H, W), int
+    cover : ndarray (H, W), int64
         Land cover, -1 for none.
     verge : ndarray (H, W), float32
         Urbanity of verges, 0 elsewhere.
@@ -176,7 +172,7 @@ def _draw(grove: Grove, kind: int) -> np.ndarray:
 
 
 def paint_crowns(image: np.ndarray, grove: Grove, scenery: Scenery, texture: Texture) -> None:
-    """Paint crowns as hemispheres, bright toward the sun."""
+    """Paint crowns as hemispheres, bright toward the sun, into a (4, H, W) float32 image."""
     look, (crown,), (autumn,) = scenery.look, scenery.palette.crown, scenery.palette.autumn
     facing = grove.east * look.sun[0] + grove.north * look.sun[1]
     light = 0.95 + 0.38 * facing + 0.12 * texture(1.1, 6) + 0.25 * (grove.tint - 0.5)

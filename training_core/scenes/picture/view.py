@@ -37,8 +37,6 @@ class Look:
 
     Parameters
     ----------
-    seed : int
-        Of all textures.
     sun : (2,) ndarray
         Unit vector toward the sun, as (east, north).
     sun_altitude : float
@@ -201,7 +199,7 @@ def pick(choices: np.ndarray, number: np.ndarray, seed: int) -> np.ndarray:
 
 
 def blend(image: np.ndarray, color: np.ndarray, alpha: np.ndarray) -> None:
-    """Lay a (4,) or (4, H, W) color over a (4, H, W) image with the (H, W) opacity `alpha`, from 0 to 1."""
+    """Lay a (4,) or (4, H, W) color over a (4, H, W) image with the (H, W) opacity `alpha`, from 0 to 1; all float32."""
     at = np.flatnonzero(alpha)
     below = image.reshape(len(image), -1)
     above = color[:, None] if color.ndim == 1 else color.reshape(len(color), -1)[:, at]

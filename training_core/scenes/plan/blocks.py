@@ -8,7 +8,6 @@ grew.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 from shapely.geometry import LineString
@@ -19,25 +18,9 @@ _LATTICE_M = 20.0  # square splits lie on it, so that streets on both sides of a
 _CORNER_M = 7.0  # askew splits keep that far from a block's corners
 
 
-@dataclass(frozen=True)
-class Split:
-    """Land split askew.
-
-    Parameters
-    ----------
-    cuts : list of (int, (2, 2) ndarray)
-        Number of splits before it, and both ends of each cut.
-    blocks : list of (N, 2) ndarray
-        Corners of the blocks left, all convex.
-    """
-
-    cuts: list[tuple[int, np.ndarray]] = field(default_factory=list)
-    blocks: list[np.ndarray] = field(default_factory=list)
-
-
 def split_askew(
     corners: np.ndarray, wanted_m: Callable[[np.ndarray], float], skew: float, rng: np.random.Generator
-) -> Split:
+) -> tuple[list[tuple[int, np.ndarray]], list[np.ndarray]]:
     """Split a convex block recursively until each part is about as long as wanted.
 
     Parameters
@@ -47,16 +30,16 @@ def split_askew(
     wanted_m : callable
         Returns the length of blocks around a point, ndarray (2,), float64.
     skew : float
-        Standard deviation of cuts from square, in radians.
-    rng : Generator
-        Draws the cuts.
+        Standard deviation of the angle between cuts and sides, in radians.
 
     Returns
     -------
-    Split
-        Cuts and blocks.
+    cuts : list of (int, ndarray (2, 2), float64)
+        Number of splits before each cut, and both of its ends.
+    blocks : list of ndarray (N, 2), float64
+        Corners of the blocks left, all convex.
     """
-    split, waiting = Split(), [(corners, 0)]
+    cuts, blocks, waiting = [], [], [(corners, 0)]
     while waiting:
         block, depth = waiting.pop()
         center = block.mean(axis=0)
@@ -74,11 +57,11 @@ def split_askew(
                 if parts is not None:
                     break
         if parts is None:
-            split.blocks.append(block)
+            blocks.append(block)
         else:
-            split.cuts.append((depth, parts[2]))
+            cuts.append((depth, parts[2]))
             waiting += [(parts[0], depth + 1), (parts[1], depth + 1)]
-    return split
+    return cuts, blocks
 
 
 def _cut(
@@ -110,8 +93,6 @@ def blind_alley(block: np.ndarray, share: float, rng: np.random.Generator) -> Li
         Corners.
     share : float
         Length as a share of the way across.
-    rng : Generator
-        Draws the side.
     """
     k = rng.integers(len(block))
     start, center = (block[k] + block[(k + 1) % len(block)]) / 2, block.mean(axis=0)
@@ -125,14 +106,8 @@ def split_square(
 
     Parameters
     ----------
-    half_m : float
-        Half of the square's side.
-    bend : Bend
-        Takes the drawing into the scene, where `towns` are.
     towns : Towns
         Blocks are smaller in towns.
-    rng : Generator
-        Draws the splits.
 
     Returns
     -------
@@ -172,8 +147,6 @@ def class_of(depth: int, length_m: float, urbanity: float) -> str:
 
     Parameters
     ----------
-    depth : int
-        Number of splits before it.
     urbanity : float
         From 0, countryside, to 1, the middle of a town.
     """

@@ -110,10 +110,10 @@ def _beside(
         is_town = towns.urbanity(bend(at[None]))[0] > 0.3
         return rng.uniform(70, 120) if is_town else rng.uniform(150, 300)
 
-    split = split_askew(land, wanted_m, 0.12, rng)
+    cuts, _ = split_askew(land, wanted_m, 0.12, rng)
     front = str(rng.choice(["residential", "track"], p=[0.7, 0.3]))
     drawn = [(front, LineString(land[:2]))]
-    for depth, ends in split.cuts:
+    for depth, ends in cuts:
         urbanity = towns.urbanity(bend(ends.mean(axis=0)[None]))[0]
         drawn.append((class_of(depth + 1, 0.8 * np.hypot(*(ends[1] - ends[0])), urbanity), LineString(ends)))
     streets = []

@@ -38,10 +38,6 @@ class Land:
     roofs : GeoDataFrame
         Their flat roofs, or both slopes of their gables, with building (a row of `buildings`) and down (the direction
         of the slope in radians from east, NaN where flat).
-    yards : Yards
-        The ground around houses.
-    car_parks : GeoDataFrame
-        Their paved areas.
     bays : GeoDataFrame
         The lines between parking bays.
     cars : GeoDataFrame
@@ -64,17 +60,7 @@ class Land:
 
 
 def plan_land(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.Generator) -> Land:
-    """Return what lies beside the streets of a square scene.
-
-    Parameters
-    ----------
-    side_m : float
-        The scene's side.
-    biome : Biome
-        Sizes, densities and kinds of buildings and plants there.
-    rng : Generator
-        Draws all of it.
-    """
+    """Return what lies beside the streets of a square scene."""
     taken = _taken(streets)
     plots = _plots(streets, taken, biome, rng)
     is_car_park = plots.kind == CAR_PARK
@@ -198,8 +184,6 @@ def parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.n
     ----------
     car_parks : GeoDataFrame
         Rectangles, with along (the direction of their first side, in radians).
-    rng : Generator
-        Draws where cars and islands are.
 
     Returns
     -------
@@ -233,8 +217,6 @@ def traffic(roads: gpd.GeoDataFrame, decks: np.ndarray, rng: np.random.Generator
     ----------
     decks : ndarray (N,), object
         Bridges that hide what is below.
-    rng : Generator
-        Draws the cars.
 
     Returns
     -------

@@ -107,13 +107,13 @@ def organic(side_m: float, rng: np.random.Generator) -> Sketch:
         is_town = towns.urbanity(bend(at[None]))[0] > rng.uniform(0.2, 0.4)
         return dense_m * rng.uniform(0.8, 1.5) if is_town else rng.uniform(90, 190)
 
-    split = split_askew(_square(half_m), wanted_m, 0.28, rng)
+    cuts, blocks = split_askew(_square(half_m), wanted_m, 0.28, rng)
     streets = []
-    for depth, ends in split.cuts:
+    for depth, ends in cuts:
         length_m = np.hypot(*(ends[1] - ends[0]))
         urbanity = towns.urbanity(bend(ends.mean(axis=0)[None]))[0]
         streets.append(Street(class_of(depth, 0.7 * length_m, 1.5 * urbanity), LineString(ends)))
-    for block in split.blocks:
+    for block in blocks:
         if rng.random() < 0.22:
             width_m = rng.uniform(2.5, 3.6)
             streets.append(Street("residential", blind_alley(block, rng.uniform(0.3, 0.6), rng), width_m))
@@ -129,13 +129,13 @@ def rural(side_m: float, rng: np.random.Generator) -> Sketch:
     bend = Bend.random(rng, side_m, (900.0, 500.0, 280.0, 160.0, 90.0), swing=0.028)
     towns = Towns(bend(rng.uniform(-0.3, 0.3, (1, 2)) * side_m), rng.uniform(110, 190))
     half_m = half_side_m(side_m)
-    split = split_askew(_square(half_m), lambda _: min(rng.uniform(170, 420), 1.2 * half_m), 0.3, rng)
+    cuts, blocks = split_askew(_square(half_m), lambda _: min(rng.uniform(170, 420), 1.2 * half_m), 0.3, rng)
     streets = []
-    for depth, ends in split.cuts:
+    for depth, ends in cuts:
         urbanity = towns.urbanity(bend(ends.mean(axis=0)[None]))[0]
         road_class = "secondary" if depth == 0 else "residential" if depth == 1 or urbanity > 0.2 else "track"
         streets.append(Street(road_class, LineString(ends)))
-    for block in split.blocks:
+    for block in blocks:
         if rng.random() < 0.5:
             streets.append(Street("track", blind_alley(block, rng.uniform(0.4, 0.8), rng)))
     return Sketch(streets, [], bend, towns, _COUNTRY_WIDTHS_M)

@@ -89,12 +89,8 @@ def spots(
 
     Parameters
     ----------
-    roads : GeoDataFrame
-        Lines in meters.
     spacing_m : float
         Mean distance along the roads.
-    rng : Generator
-        Draws the places.
 
     Returns
     -------

@@ -42,10 +42,6 @@ class Bend:
 
         Parameters
         ----------
-        rng : Generator
-            Draws it.
-        side_m : float
-            The square's side.
         waves_m : sequence of float
             Approximate wavelengths.
         swing : float
@@ -104,10 +100,6 @@ class Street:
 
     Parameters
     ----------
-    road_class : str
-        Its class.
-    line : LineString
-        Its middle.
     width_m : float
         Its width; NaN leaves it to the class.
     overpass : bool
@@ -130,10 +122,6 @@ class Sketch:
         May cross each other anywhere; they will be cut there. Where two lie on each other the earlier is taken.
     ends : sequence of (float, float)
         Where dead ends widen into a place to turn.
-    bend : Bend
-        Takes the drawing into the scene.
-    towns : Towns
-        Where it is town, in the scene.
     widths_m : mapping of str to (float, float)
         Ranges of widths of classes that differ from the usual.
     """

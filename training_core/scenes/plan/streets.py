@@ -15,17 +15,32 @@ import numpy as np
 import shapely
 from shapely.geometry import Polygon, box
 
-from .crossings import decks, over_railway, over_river
 from .layouts import LAYOUTS
-from .railway import NO_RAILWAY, Railway, plan_railway
+from .obstacles import NO_RAILWAY, Railway, decks, over_railway, over_river, plan_railway, plan_river
 from .road_table import SNAP_M, clipped, exploded, noded, stack, without_fragments
-from .sketch import PAD_M, Bend, Towns
-from .surfacing import as_streets, random_mood
+from .sketch import PAD_M, Sketch, Towns
 
 RING_WIDTH_M = 7.0
-_RAILWAY_SHARE, _RIVER_SHARE = 0.36, 0.5
-_RIVER_TRIES = 20
-_RIVER_HALF_WIDTHS_M = (2.0, 12.0)  # from a brook to what only large bridges cross
+WIDTHS_M = {
+    "motorway": (8.0, 11.0),
+    "motorway_link": (5.0, 6.5),
+    "primary": (10.5, 13.0),
+    "secondary": (7.5, 9.0),
+    "residential": (5.0, 6.5),
+    "track": (2.6, 3.6),
+}
+SURFACES = ("concrete", "asphalt", "gravel", "dirt")
+_MAIN, _MOTORWAY = ("primary", "secondary"), ("motorway", "motorway_link")
+# Some places pave everything with concrete, others leave most as dirt: the fractions of the surfaces above on main
+# streets, on residential streets and on tracks.
+_MOODS = {
+    "varied": ((0.0, 1.0, 0.0, 0.0), (0.2, 0.7, 0.1, 0.0), (0.0, 0.0, 0.4, 0.6)),
+    "asphalt": ((0.0, 1.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.4, 0.3, 0.3)),
+    "concrete": ((0.6, 0.4, 0.0, 0.0), (0.85, 0.1, 0.05, 0.0), (0.5, 0.0, 0.3, 0.2)),
+    "unpaved": ((0.0, 0.5, 0.2, 0.3), (0.03, 0.07, 0.3, 0.6), (0.0, 0.0, 0.2, 0.8)),
+}
+_MOOD_CHANCES = (0.4, 0.25, 0.15, 0.2)
+_RAILWAY_CHANCE, _RIVER_CHANCE = 0.36, 0.5
 
 
 @dataclass(frozen=True)
@@ -43,14 +58,8 @@ class StreetPlan:
         The discs within the middle lines of roundabouts.
     turning : (N,) ndarray of Point
         Ends of dead-end streets that widen into a place to turn.
-    towns : Towns
-        Where it is town.
-    railway : Railway
-        A railway, or none.
     decks : (N,) ndarray of Polygon
         The decks of overpasses.
-    layout : str
-        The kind of plan, one of LAYOUTS.
     """
 
     roads: gpd.GeoDataFrame
@@ -64,28 +73,18 @@ class StreetPlan:
 
 
 def plan_streets(side_m: float, layout: str, rng: np.random.Generator) -> StreetPlan:
-    """Return the streets of a square scene, reaching `PAD_M` beyond it on every side.
-
-    Parameters
-    ----------
-    side_m : float
-        The scene's side.
-    layout : str
-        The kind of plan, one of LAYOUTS.
-    rng : Generator
-        Draws the plan.
-    """
+    """Return the streets of a square scene, reaching `PAD_M` beyond it on every side."""
     sketch = LAYOUTS[layout](side_m, rng)
-    mood = "varied" if layout == "mixed" else random_mood(rng)
-    roads = noded(as_streets(sketch, mood, rng), 0.001)
+    mood = "varied" if layout == "mixed" else str(rng.choice(list(_MOODS), p=_MOOD_CHANCES))
+    roads = noded(_as_table(sketch, mood, rng), 0.001)
     roads.geometry = shapely.transform(shapely.segmentize(roads.geometry.to_numpy(), 4.0), sketch.bend)
     interchange = _interchange(roads)
-    has_river = layout == "mixed" or rng.random() < _RIVER_SHARE
-    river = _river(side_m, sketch.bend, interchange, rng) if has_river else Polygon()
+    has_river = layout == "mixed" or rng.random() < _RIVER_CHANCE
+    river = plan_river(side_m, sketch.bend, interchange, rng) if has_river else Polygon()
     roundabouts = _roundabouts(roads, [river, interchange], side_m, rng)
     roads = over_river(_with_rings(roads, roundabouts), river)
     railway = NO_RAILWAY
-    if rng.random() < _RAILWAY_SHARE:
+    if rng.random() < _RAILWAY_CHANCE:
         main = roads.geometry[roads.road_class.isin(["primary", "motorway", "motorway_link"])].to_numpy()
         railway = plan_railway(side_m, np.append(shapely.buffer(roundabouts, 12), interchange), main, rng)
         roads = over_railway(roads, railway, rng)
@@ -95,6 +94,34 @@ def plan_streets(side_m: float, layout: str, rng: np.random.Generator) -> Street
     kept = np.unique(roads.sindex.query(turning, predicate="dwithin", distance=0.5)[0])
     over = decks(roads)
     return StreetPlan(roads, river, roundabouts, turning[kept], sketch.towns, railway.below(over), over, layout)
+
+
+def _as_table(sketch: Sketch, mood: str, rng: np.random.Generator) -> gpd.GeoDataFrame:
+    """Return a sketch's streets with width and surface, and the columns of `StreetPlan.roads`."""
+    streets = sketch.streets
+    road_class = np.array([street.road_class for street in streets])
+    low_m, high_m = np.array([{**WIDTHS_M, **sketch.widths_m}[name] for name in road_class]).T
+    shares = np.array([_shares(name, mood) for name in road_class]).cumsum(axis=1)
+    surface = (rng.random((len(streets), 1)) >= shares[:, :-1]).sum(axis=1)
+    drawn_m, own_m = rng.uniform(low_m, high_m), np.array([street.width_m for street in streets])
+    overpass = np.array([street.overpass for street in streets])
+    columns = {
+        "road_class": road_class,
+        "width_m": np.round(np.where(np.isnan(own_m), drawn_m, own_m), 1),
+        "surface": np.array(SURFACES, dtype=object)[surface],
+        "bridge": overpass,
+        "overpass": overpass,
+        "street": np.arange(len(streets)),
+    }
+    return gpd.GeoDataFrame(columns, geometry=[street.line for street in streets])
+
+
+def _shares(road_class: str, mood: str) -> tuple[float, ...]:
+    """Return the shares of the surfaces; motorways are all alike, else their ramps would not match them."""
+    main, residential, track = _MOODS[mood]
+    if road_class in _MOTORWAY:
+        return (1.0, 0.0, 0.0, 0.0) if mood == "concrete" else (0.0, 1.0, 0.0, 0.0)
+    return main if road_class in _MAIN else track if road_class == "track" else residential
 
 
 def _interchange(roads: gpd.GeoDataFrame) -> Polygon:
@@ -143,31 +170,3 @@ def _with_rings(roads: gpd.GeoDataFrame, roundabouts: np.ndarray) -> gpd.GeoData
         "street": street,
     }
     return stack(exploded(table), gpd.GeoDataFrame(columns, geometry=shapely.boundary(roundabouts)))
-
-
-def _river(side_m: float, bend: Bend, clear_of: Polygon, rng: np.random.Generator) -> Polygon:
-    """Return a river that keeps off an area, or an empty one where it cannot."""
-    for _ in range(_RIVER_TRIES):
-        river = _winding(side_m, bend, rng)
-        if clear_of.is_empty or not river.intersects(clear_of):
-            return river
-    return Polygon()
-
-
-def _winding(side_m: float, bend: Bend, rng: np.random.Generator) -> Polygon:
-    """Return a winding river that crosses the scene off its center, and the streets at a slant."""
-    reach_m = side_m + 4 * PAD_M
-    along_m = np.arange(-reach_m, reach_m, 6.0)
-    half_width_m = np.exp(rng.uniform(*np.log(_RIVER_HALF_WIDTHS_M)))
-    aside_m = rng.choice([-1, 1]) * rng.uniform(0.18, 0.32) * side_m + np.zeros_like(along_m)
-    for length_m, swing_m in ((700, 45), (310, 22), (130, 6)):
-        aside_m += swing_m * np.sin(2 * np.pi * along_m / length_m + rng.uniform(0, 2 * np.pi))
-    turn = np.arctan2(*bend.turn[::-1, 0]) + np.pi / 4 * rng.choice([1, 3, 5, 7]) + rng.uniform(-0.2, 0.2)
-    x = along_m * np.cos(turn) - aside_m * np.sin(turn)
-    y = along_m * np.sin(turn) + aside_m * np.cos(turn)
-    reaches = shapely.points(x + side_m / 2, y + side_m / 2)
-    wobble = 1 + 0.22 * np.sin(along_m / 23 + rng.uniform(0, 6)) + 0.12 * np.sin(along_m / 9)
-    discs = shapely.buffer(reaches, half_width_m * wobble, quad_segs=6)
-    links = shapely.convex_hull(shapely.geometrycollections(np.column_stack([discs[:-1], discs[1:]])))
-    scene = box(-2 * PAD_M, -2 * PAD_M, side_m + 2 * PAD_M, side_m + 2 * PAD_M)
-    return shapely.intersection(shapely.union_all(links), scene).simplify(0.2)

@@ -62,14 +62,8 @@ def plan_yards(
     houses : GeoDataFrame
         Outlines, with along (the street's direction in radians, the street on the right), away_m (from its middle to
         the house's) and front_m.
-    streets : StreetPlan
-        Lots lie beside them, under the houses and their gardens.
     taken : GeoDataFrame
         Ground on which no wall, fence or hedge stands.
-    biome : Biome
-        Says how gardens are bounded there.
-    rng : Generator
-        Draws the rest.
     """
     along, front_m, away_m = (houses[name].to_numpy() for name in ("along", "front_m", "away_m"))
     count, center = len(houses), shapely.get_coordinates(shapely.centroid(houses.geometry.to_numpy()))
