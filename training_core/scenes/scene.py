@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import geopandas as gpd
 import numpy as np
@@ -161,7 +162,7 @@ def paint_tiles(plan: ScenePlan) -> Iterator[tuple[tuple[int, int, int, int], np
             yield from zip(batch, pool.map(lambda tile: paint_window(plan, *tile), batch))
 
 
-def make_scene(size_px: int, seed: int, resolution_m: float = 0.5, **options: object) -> Scene:
+def make_scene(size_px: int, seed: int, resolution_m: float = 0.5, **options: Any) -> Scene:
     """Return a square aerial scene with its true roads."""
     return paint_scene(plan_scene(size_px, seed, resolution_m, **options))
 

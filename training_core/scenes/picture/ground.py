@@ -27,7 +27,7 @@ Layer = tuple[np.ndarray, np.ndarray]  # color (4,) or (4, H, W), and thickness 
 
 
 def land_cover(scenery: Scenery, view: View, texture: Texture) -> tuple[np.ndarray, np.ndarray]:
-    """Return the (H, W) int64 land cover, -1 for none, and the (4, H, W) float32 ground with furrows, grass and soil."""
+    """Return the (H, W) int64 land cover, -1 for none, and the (4, H, W) float32 color of the ground."""
     look, biome, covers, palette = scenery.look, scenery.biome, scenery.land.covers, scenery.palette
     block = view.burn(covers)
     cover = np.append(covers.cover.to_numpy(), -1)[block]

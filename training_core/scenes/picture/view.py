@@ -83,7 +83,7 @@ class Look:
             aridity=float(rng.uniform(0.6, 1.0)) if rng.random() < _ARID_SHARE else 0.0,
         )
 
-    def shadow_m(self, height_m: np.ndarray) -> np.ndarray:
+    def shadow_m(self, height_m: float | np.ndarray) -> np.ndarray:
         """Return the vectors, east and north, from the foot of something upright to its top's shadow.
 
         Parameters
@@ -199,7 +199,7 @@ def pick(choices: np.ndarray, number: np.ndarray, seed: int) -> np.ndarray:
 
 
 def blend(image: np.ndarray, color: np.ndarray, alpha: np.ndarray) -> None:
-    """Lay a (4,) or (4, H, W) color over a (4, H, W) image with the (H, W) opacity `alpha`, from 0 to 1; all float32."""
+    """Lay a (4,) or (4, H, W) color over a (4, H, W) image with an (H, W) opacity from 0 to 1; all float32."""
     at = np.flatnonzero(alpha)
     below = image.reshape(len(image), -1)
     above = color[:, None] if color.ndim == 1 else color.reshape(len(color), -1)[:, at]

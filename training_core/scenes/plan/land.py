@@ -17,7 +17,8 @@ from .placing import aside, is_clear, rectangles, spots, table
 from .streets import PAD_M, StreetPlan
 from .yards import Yards, plan_yards
 
-_TOWN_FROM = 0.30
+_TOWN_FROM = 0.30  # urbanity
+_APART_M = 1.5  # between plots
 _CAR_M = (4.4, 1.9)
 _BAY_M = (5.0, 2.6)
 # Classes of roads with meters between cars, and how far these are from the middle as a share of the width.
@@ -66,9 +67,9 @@ def plan_land(side_m: float, streets: StreetPlan, biome: Biome, rng: np.random.G
     is_car_park = plots.kind == CAR_PARK
     buildings, car_parks = plots[~is_car_park].reset_index(drop=True), plots[is_car_park].reset_index(drop=True)
     roofs = _roofs(buildings, biome, rng)
-    bays, parked, islands = parking(car_parks, rng)
+    bays, parked, islands = _parking(car_parks, rng)
     houses, used = buildings[buildings.kind == HOUSE], table(np.concatenate([taken.geometry, car_parks.geometry]))
-    cars = np.concatenate([parked, traffic(streets.roads, streets.decks, rng)])
+    cars = np.concatenate([parked, _traffic(streets.roads, streets.decks, rng)])
     return Land(
         covers=_covers(side_m, streets, biome, rng),
         buildings=buildings,
@@ -117,7 +118,7 @@ def _plots(streets: StreetPlan, taken: gpd.GeoDataFrame, biome: Biome, rng: np.r
     outline = rectangles(aside(center, along, away_m), front_m, depth_m, along + rng.normal(0, 0.02, len(kind)))
     plots = table(outline, kind=kind, height_m=height_m, along=along, away_m=away_m, front_m=front_m)
     plots = plots[is_clear(outline, taken)]
-    return plots[first_come(plots)].reset_index(drop=True)
+    return plots[_first_come(plots)].reset_index(drop=True)
 
 
 def _taken(streets: StreetPlan) -> gpd.GeoDataFrame:
@@ -133,9 +134,9 @@ def _taken(streets: StreetPlan) -> gpd.GeoDataFrame:
     return table(np.concatenate(parts))
 
 
-def first_come(plots: gpd.GeoDataFrame, apart_m: float = 1.5) -> np.ndarray:
-    """Return which plots to keep so that none is nearer than that to another, earlier ones first: (N,), bool."""
-    near = shapely.buffer(plots.geometry.to_numpy(), apart_m, join_style="mitre")
+def _first_come(plots: gpd.GeoDataFrame) -> np.ndarray:
+    """Return which plots to keep so that none comes near an earlier one that is kept: (N,), bool."""
+    near = shapely.buffer(plots.geometry.to_numpy(), _APART_M, join_style="mitre")
     later, earlier = plots.sindex.query(near, predicate="intersects")
     pairs = later > earlier
     kept = np.ones(len(plots), dtype=bool)
@@ -173,22 +174,14 @@ def _clutter(roofs: gpd.GeoDataFrame, mean: float, rng: np.random.Generator) -> 
     along, across = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 1]
     at = rng.uniform(0.15, 0.85, (len(corners), 2))
     center = corners[:, 0] + at[:, :1] * along + at[:, 1:] * across
-    size_m = rng.uniform(0.8, np.minimum(np.hypot(*along.T), np.hypot(*across.T)) / 3 + 0.9, (2, len(corners)))
-    return rectangles(center, *size_m, np.arctan2(along[:, 1], along[:, 0]))
+    length_m, breadth_m = rng.uniform(
+        0.8, np.minimum(np.hypot(*along.T), np.hypot(*across.T)) / 3 + 0.9, (2, len(corners))
+    )
+    return rectangles(center, length_m, breadth_m, np.arctan2(along[:, 1], along[:, 0]))
 
 
-def parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the lines between bays, the parked cars, and the planted islands of car parks.
-
-    Parameters
-    ----------
-    car_parks : GeoDataFrame
-        Rectangles, with along (the direction of their first side, in radians).
-
-    Returns
-    -------
-    bays, cars, islands : ndarray (N,), object
-    """
+def _parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the lines between bays, the parked cars, and the planted islands of rectangular car parks."""
     bays, cars, islands = ([np.empty(0, dtype=object)] for _ in range(3))
     deep_m, wide_m = _BAY_M
     for lot, along in zip(car_parks.geometry, car_parks.along):
@@ -210,19 +203,8 @@ def parking(car_parks: gpd.GeoDataFrame, rng: np.random.Generator) -> tuple[np.n
     return np.concatenate(bays), np.concatenate(cars), np.concatenate(islands)
 
 
-def traffic(roads: gpd.GeoDataFrame, decks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return cars in the lanes of larger roads and parked along the smaller ones.
-
-    Parameters
-    ----------
-    decks : ndarray (N,), object
-        Bridges that hide what is below.
-
-    Returns
-    -------
-    ndarray (M,), object
-        Their outlines.
-    """
+def _traffic(roads: gpd.GeoDataFrame, decks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return cars in the lanes of larger roads and parked along the smaller ones, but for those under bridges."""
     cars = []
     for road_class, spacing_m, offset in _TRAFFIC:
         chosen = roads[(roads.road_class == road_class) & ~roads.bridge]

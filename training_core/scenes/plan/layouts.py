@@ -156,8 +156,8 @@ def radial(side_m: float, rng: np.random.Generator) -> Sketch:
         streets.append(Street("primary" if k % 2 else "secondary", _ray(angle, radii_m[0], radii_m[-1])))
     for level, radius_m in enumerate(radii_m):
         for first, last in _arcs(level, rng):
-            angle = np.linspace(first, last, 2 + int((last - first) * radius_m / 3))
-            line = LineString(np.column_stack([np.cos(angle), np.sin(angle)]) * radius_m)
+            angles = np.linspace(first, last, 2 + int((last - first) * radius_m / 3))
+            line = LineString(np.column_stack([np.cos(angles), np.sin(angles)]) * radius_m)
             streets.append(Street("secondary" if level < 3 or level % 3 == 0 else "residential", line))
         if level and 2 * np.pi * radius_m / count > widest_m:
             between = start + 2 * np.pi * (np.arange(count) + 0.5) / count
@@ -185,7 +185,8 @@ def suburb(side_m: float, rng: np.random.Generator) -> Sketch:
     half_m = half_side_m(side_m)
     xs = _spaced(half_m, rng.uniform(300, 420), 0.15, rng)
     ys = _spaced(half_m, rng.uniform(230, 300), 0.15, rng)
-    streets, ends = [], []
+    streets: list[Street] = []
+    ends: list[tuple[float, float]] = []
     for at, road_class in zip(xs, _main_every(len(xs), rng)):
         streets.append(Street(_collector(road_class), LineString([(at, -half_m), (at, half_m)])))
     for at, road_class in zip(ys, _main_every(len(ys), rng)):
@@ -230,11 +231,11 @@ def _fill_superblock(
     for side in (-1, 1):
         edge = 38 if side < 0 else height_m - 38
         tips = []
-        for at_m in stem:
-            reach = spine(at_m) + (edge - spine(at_m)) * rng.uniform(0.75, 1.0)
-            share = np.linspace(0, 1, 12)
-            x = at_m + rng.uniform(-9, 9) * share**2
-            tips.append(np.column_stack([x, spine(at_m) + share * (reach - spine(at_m))]) + np.array([x0, y0]))
+        for at_m, foot in zip(stem, spine(stem)):
+            tip = foot + (edge - foot) * rng.uniform(0.75, 1.0)
+            onward = np.linspace(0, 1, 12)
+            x = at_m + rng.uniform(-9, 9) * onward**2
+            tips.append(np.column_stack([x, foot + onward * (tip - foot)]) + np.array([x0, y0]))
         _branch(tips, rng, streets, ends)
 
 

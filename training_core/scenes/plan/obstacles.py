@@ -134,8 +134,8 @@ def _middle_line(side_m: float, rng: np.random.Generator) -> LineString:
     """Return the middle of the bed: straights and long curves from border to border."""
     along_m = np.arange(-1.2 * side_m - 150, 1.2 * side_m + 150, _STEP_M)
     aside_m = rng.uniform(-0.36, 0.36) * side_m + np.zeros_like(along_m)
-    for length_m, swing_m in ((2600, 70), (1300, 28)):
-        length_m = length_m * rng.uniform(0.8, 1.3)
+    for usual_m, swing_m in ((2600, 70), (1300, 28)):
+        length_m = usual_m * rng.uniform(0.8, 1.3)
         aside_m += swing_m * rng.uniform(-1, 1) * np.sin(2 * np.pi * along_m / length_m + rng.uniform(0, 2 * np.pi))
     turn = rng.uniform(0, 2 * np.pi)
     x = along_m * np.cos(turn) - aside_m * np.sin(turn)

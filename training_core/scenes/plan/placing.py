@@ -42,7 +42,9 @@ def aside(points: np.ndarray, along: np.ndarray, by_m: np.ndarray) -> np.ndarray
     return points + np.reshape(by_m, (-1, 1)) * np.column_stack([-np.sin(along), np.cos(along)])
 
 
-def rectangles(center: np.ndarray, length_m: np.ndarray, breadth_m: np.ndarray, angle: np.ndarray) -> np.ndarray:
+def rectangles(
+    center: np.ndarray, length_m: float | np.ndarray, breadth_m: float | np.ndarray, angle: np.ndarray
+) -> np.ndarray:
     """Return rectangles about their centers.
 
     Parameters
