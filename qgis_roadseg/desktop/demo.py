@@ -29,15 +29,7 @@ _STOPPING: "set[_SceneTask]" = set()
 
 
 class Demo:
-    """The demo project, generated if it does not exist, and opened.
-
-    Parameters
-    ----------
-    window : QgisInterface
-        QGIS' window.
-    folder : Path
-        Folder of the demo.
-    """
+    """The demo project, generated if it does not exist, and opened."""
 
     def __init__(self, window: QgisInterface, folder: Path) -> None:
         self._window = window

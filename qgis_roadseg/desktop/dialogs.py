@@ -24,8 +24,6 @@ def open_dialog(window: QgisInterface, algorithm: str, values: Optional[Mapping[
 
     Parameters
     ----------
-    window : QgisInterface
-        QGIS' window.
     algorithm : str
         The algorithm's id without the provider: segment.
     values : mapping, optional
@@ -51,19 +49,7 @@ def show_message(
     level: Qgis.MessageLevel = Qgis.MessageLevel.Info,
     *buttons: "tuple[str, Callable[[], None]]",
 ) -> None:
-    """Show a message in the message bar; one with buttons stays until it is closed.
-
-    Parameters
-    ----------
-    window : QgisInterface
-        QGIS' window.
-    text : str
-        The message.
-    level : Qgis.MessageLevel
-        Its severity.
-    *buttons : tuple of str and callable
-        The label of each button, and what it does.
-    """
+    """Show a message in the message bar; one with buttons stays until it is closed."""
     bar = window.messageBar()
     if not buttons:
         bar.pushMessage("RoadSeg", text, level)

@@ -37,17 +37,7 @@ ALGORITHMS = {
 
 
 class Menu:
-    """RoadSeg's part of a QGIS window.
-
-    Parameters
-    ----------
-    window : QgisInterface
-        QGIS' window.
-    demo_folder : Path, optional
-        Folder of the demo; None for the one in the user's data folder.
-    live_folder : Path, optional
-        Folder of live sessions; None for the one in the user's data folder.
-    """
+    """RoadSeg's part of a QGIS window."""
 
     def __init__(
         self, window: QgisInterface, demo_folder: Optional[Path] = None, live_folder: Optional[Path] = None
@@ -127,15 +117,7 @@ class Menu:
 
 
 class Live:
-    """The panel in a window.
-
-    Parameters
-    ----------
-    window : QgisInterface
-        QGIS' window.
-    folder : Path
-        The folder of all sessions.
-    """
+    """The panel in a window."""
 
     def __init__(self, window: QgisInterface, folder: Path) -> None:
         self._window, self._folder = window, folder

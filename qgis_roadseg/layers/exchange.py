@@ -129,14 +129,6 @@ def write_source(
     ----------
     source : QgsFeatureSource
         Lines or polygons; curves are written as straight segments.
-    fields : list of str
-        Names of the fields to write; some others could not be.
-    path : Path
-        The file to write.
-    context : QgsProcessingContext
-        Processing's context.
-    is_cancelled : callable
-        Asked at each feature; returns whether the user canceled.
 
     Raises
     ------
@@ -178,17 +170,6 @@ def write_shape(
     shape: QgsGeometry, crs: QgsCoordinateReferenceSystem, path: Path, context: QgsProcessingContext
 ) -> None:
     """Write one polygon or multipolygon to a new GeoPackage.
-
-    Parameters
-    ----------
-    shape : QgsGeometry
-        The polygon or multipolygon.
-    crs : QgsCoordinateReferenceSystem
-        Its CRS.
-    path : Path
-        The file to write.
-    context : QgsProcessingContext
-        Processing's context.
 
     Raises
     ------
@@ -239,14 +220,8 @@ def copy_features(
 
     Parameters
     ----------
-    layer : QgsVectorLayer
-        Where to copy from.
     fields : QgsFields
         The sink's fields, all of which the layer has.
-    sink : QgsFeatureSink
-        Where to copy to.
-    is_cancelled : callable
-        Asked at each feature; returns whether the user canceled.
 
     Returns
     -------

@@ -23,22 +23,7 @@ from . import exchange, work_area
 
 
 def image_parameter(name: str, label: str, help_text: str) -> QgsProcessingParameterMapLayer:
-    """Return a parameter that takes raster and mesh layers.
-
-    Parameters
-    ----------
-    name : str
-        The parameter's name.
-    label : str
-        Its label in the dialog.
-    help_text : str
-        Its tooltip and help.
-
-    Returns
-    -------
-    QgsProcessingParameterMapLayer
-        The parameter, which is required.
-    """
+    """Return a parameter that takes raster and mesh layers."""
     kinds = [QgsProcessing.SourceType.TypeRaster, QgsProcessing.SourceType.TypeMesh]
     parameter = QgsProcessingParameterMapLayer(name, label, types=kinds)
     parameter.setHelp(help_text)
@@ -49,17 +34,6 @@ def image_layer(
     algorithm: QgsProcessingAlgorithm, name: str, parameters: dict[str, Any], context: QgsProcessingContext
 ) -> QgsMapLayer:
     """Return the raster or mesh layer that is the value of an image parameter.
-
-    Parameters
-    ----------
-    algorithm : QgsProcessingAlgorithm
-        The algorithm that has the parameter.
-    name : str
-        The parameter's name.
-    parameters : dict
-        The algorithm's parameter values by name.
-    context : QgsProcessingContext
-        Processing's context.
 
     Returns
     -------
@@ -93,19 +67,6 @@ def extent_on(
     context: QgsProcessingContext,
 ) -> Optional[QgsGeometry]:
     """Return the value of an extent parameter, transformed to a layer's CRS.
-
-    Parameters
-    ----------
-    layer : QgsMapLayer
-        The layer to whose CRS to transform.
-    algorithm : QgsProcessingAlgorithm
-        The algorithm that has the parameter.
-    name : str
-        The parameter's name.
-    parameters : dict
-        The algorithm's parameter values by name.
-    context : QgsProcessingContext
-        Processing's context.
 
     Returns
     -------

@@ -52,8 +52,6 @@ class LabelLayers:
 
     Parameters
     ----------
-    crs : QgsCoordinateReferenceSystem
-        The CRS of the layers.
     classes : list of str
         Road classes that the form offers, beside no class.
     width_m : float
@@ -109,12 +107,6 @@ def write_label_layers(
     ----------
     path : str
         The file, which must not exist.
-    wanted : LabelLayers
-        What to write.
-    transforms : QgsCoordinateTransformContext
-        The project's coordinate transforms.
-    tr : callable
-        Translates the form's labels.
 
     Raises
     ------
@@ -145,13 +137,6 @@ def write_no_road(beside: str, crs: QgsCoordinateReferenceSystem, transforms: Qg
         The file of the other labels, or the image.
     crs : QgsCoordinateReferenceSystem
         The CRS of the layer.
-    transforms : QgsCoordinateTransformContext
-        The project's coordinate transforms.
-
-    Returns
-    -------
-    str
-        The URI.
 
     Raises
     ------

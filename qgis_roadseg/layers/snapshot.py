@@ -35,8 +35,6 @@ class LayerSnapshot(QgsFeatureSource):
     ----------
     layer : QgsVectorLayer
         The layer; only used here, so it may be removed later.
-    selected_only : bool
-        Whether to take the selected features alone.
     """
 
     def __init__(self, layer: QgsVectorLayer, selected_only: bool) -> None:
@@ -96,10 +94,6 @@ class ParameterSnapshot(QgsProcessingFeatureSource):
 
     Parameters
     ----------
-    snapshot : LayerSnapshot
-        What to read.
-    context : QgsProcessingContext
-        Processing's context.
     definition : QgsProcessingFeatureSourceDefinition
         The parameter's value: filters and checks.
     """
@@ -140,22 +134,6 @@ def take_source(
 
     The source that Processing itself returns holds the layer by its address: reading it after the user has removed the
     layer would crash QGIS.
-
-    Parameters
-    ----------
-    algorithm : QgsProcessingAlgorithm
-        The algorithm that has the parameter.
-    name : str
-        The parameter's name.
-    parameters : dict
-        The algorithm's parameter values by name.
-    context : QgsProcessingContext
-        Processing's context.
-
-    Returns
-    -------
-    QgsProcessingFeatureSource or None
-        The source; None if none is given.
     """
     source = algorithm.parameterAsSource(parameters, name, context)
     value = parameters.get(name)

@@ -51,17 +51,7 @@ class StylePostProcessor(QgsProcessingLayerPostProcessorInterface):
     def postProcessLayer(
         self, layer: QgsMapLayer, context: QgsProcessingContext, feedback: QgsProcessingFeedback
     ) -> None:
-        """Load the style; Processing calls this in the main thread.
-
-        Parameters
-        ----------
-        layer : QgsMapLayer
-            The loaded result.
-        context : QgsProcessingContext
-            Processing's context.
-        feedback : QgsProcessingFeedback
-            Receives a warning if the style cannot be loaded.
-        """
+        """Load the style; Processing calls this in the main thread."""
         message, loaded = self._load(layer)
         if loaded:
             layer.triggerRepaint()
@@ -78,12 +68,8 @@ def set_name_and_group(destination: str, label: str, source_name: str, context: 
     ----------
     destination : str
         The layer's destination, as Processing names it.
-    label : str
-        The label of the output.
     source_name : str
         The name of the input layer; empty if there are several or none.
-    context : QgsProcessingContext
-        Processing's context.
     """
     if context.willLoadLayerOnCompletion(destination):
         details = context.layerToLoadOnCompletionDetails(destination)
@@ -93,13 +79,7 @@ def set_name_and_group(destination: str, label: str, source_name: str, context: 
 
 
 def source_name_of(layer_name: str) -> str:
-    """Return the source's name in the name of a result, Bonn for "Road mask (Bonn)"; else the layer's name itself.
-
-    Parameters
-    ----------
-    layer_name : str
-        The layer's name in the project.
-    """
+    """Return the source's name in the name of a result, Bonn for "Road mask (Bonn)"; else the layer's name itself."""
     for job_type in jobs.JOBS.values():
         for field in job_type.option_fields():
             start = f"{tr(field.option.caption)} ("
@@ -119,8 +99,6 @@ def fitting_style(style_name: str, layer: QgsVectorLayer) -> str:
 
     Parameters
     ----------
-    style_name : str
-        The style for a layer without classes.
     layer : QgsVectorLayer
         The result; the style by class is applied to it for the test.
 
@@ -152,10 +130,6 @@ def set_style(
         The layer's destination, as Processing names it.
     style_name : str
         The style's file is resources/styles/<style_name>.qml.
-    context : QgsProcessingContext
-        Processing's context.
-    feedback : QgsProcessingFeedback
-        Receives a warning if the style file cannot be written.
     """
     style = style_file(style_name)
     if context.willLoadLayerOnCompletion(destination):

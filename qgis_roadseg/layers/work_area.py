@@ -60,14 +60,8 @@ def intersection(
 
     Parameters
     ----------
-    extent : QgsGeometry, optional
-        In the layer's CRS.
     source : QgsFeatureSource, optional
         The area of interest: polygons in any CRS.
-    layer : QgsMapLayer
-        The image.
-    context : QgsProcessingContext
-        Processing's context.
 
     Returns
     -------

@@ -25,10 +25,6 @@ class BlockLoader:
 
     Parameters
     ----------
-    provider : QgsRasterDataProvider
-        A provider of this thread's own.
-    layer_name : str
-        For messages.
     feedback : QgsProcessingFeedback
         Receives a line per retry, and says whether the user canceled.
     """
@@ -49,15 +45,6 @@ class BlockLoader:
 
     def load(self, band: int, extent: QgsRectangle, width: int, height: int) -> QgsRasterBlock:
         """Return a block of pixels; where the layer has none, the block is nodata.
-
-        Parameters
-        ----------
-        band : int
-            Number of the band, from 1.
-        extent : QgsRectangle
-            The block's extent in the layer's CRS.
-        width, height : int
-            The block's size in pixels.
 
         Returns
         -------

@@ -87,12 +87,6 @@ class PaintedLayer(QgsRasterDataProvider):
 
         Parameters
         ----------
-        band : int
-            Always 1.
-        extent : QgsRectangle
-            The block's extent in the layer's CRS.
-        width, height : int
-            The block's size in pixels.
         feedback : QgsRasterBlockFeedback, optional
             Receives errors, and can cancel.
 

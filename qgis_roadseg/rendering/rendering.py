@@ -51,14 +51,8 @@ class Frame:
 
     Parameters
     ----------
-    layer_name : str
-        For messages.
-    crs : QgsCoordinateReferenceSystem
-        The layer's.
     extent : QgsRectangle
         In that CRS; of whole pixels.
-    width, height : int
-        Size in pixels.
     resolution_m : float
         Side of a pixel on the ground in meters, or the longer of two sides.
     """
@@ -88,19 +82,6 @@ def make_frame(
     Pixels are square in units of the CRS, as providers of web tiles expect, and nowhere coarser than `resolution_m`;
     the length of a unit on the ground is measured on the WGS 84 ellipsoid, at the extent's center. In degrees they are
     longer on the ground from south to north than from west to east.
-
-    Parameters
-    ----------
-    layer_name : str
-        For messages.
-    crs : QgsCoordinateReferenceSystem
-        The layer's.
-    extent : QgsRectangle
-        What to cover, in that CRS.
-    resolution_m : float
-        Ground resolution in meters per pixel.
-    transforms : QgsCoordinateTransformContext
-        The project's coordinate transforms.
 
     Returns
     -------
@@ -142,8 +123,6 @@ def check_size(frame: Frame, layer: QgsMapLayer, folder: Union[str, Path]) -> No
 
     Parameters
     ----------
-    frame : Frame
-        What to render.
     layer : QgsMapLayer
         The layer, for the bytes per pixel.
     folder : str or Path
@@ -187,14 +166,8 @@ def render(provider: QgsRasterDataProvider, frame: Frame, path: Path, feedback: 
 
     Parameters
     ----------
-    provider : QgsRasterDataProvider
-        A provider that only this thread uses.
-    frame : Frame
-        What to render.
     path : Path
         The file to write; delete it if this raises.
-    feedback : QgsProcessingFeedback
-        Receives progress, and says whether the user canceled.
 
     Raises
     ------

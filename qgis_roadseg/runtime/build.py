@@ -67,17 +67,8 @@ def set_up(
     ----------
     requirements : RequirementSet, optional
         What to install; None keeps the set that is installed, or else takes the best one that can be had.
-    sources, base, feedback
-        See `build`.
-    force : bool
-        Build in any case.
     added : sequence of RequirementSet
         Installed into the same environment, where they are not yet in it.
-
-    Returns
-    -------
-    tuple
-        The path of the runtime's Python, and the versions by package.
 
     Raises
     ------
@@ -119,8 +110,6 @@ def add(
     ----------
     python : Path
         Of a managed environment.
-    sources, feedback
-        See `build`.
 
     Returns
     -------
@@ -158,16 +147,8 @@ def build(
 
     Parameters
     ----------
-    requirements : RequirementSet
-        What to install.
-    sources : Sources
-        Where to install from.
-    base : Path, optional
-        The Python to build upon; None searches for one.
     feedback : QgsProcessingFeedback
         Receives progress and the tools' output, and can cancel.
-    added : sequence of RequirementSet
-        What to install beside them.
 
     Returns
     -------
@@ -203,8 +184,6 @@ def choose_set(base: Optional[Path], feedback: QgsProcessingFeedback) -> Require
     ----------
     base : Path, optional
         The Python to build upon; None allows any that is found.
-    feedback : QgsProcessingFeedback
-        Receives the warning.
     """
     best, *others = preferred_sets()
     if _fitting_python(best, base) is not None:

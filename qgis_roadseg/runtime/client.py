@@ -41,12 +41,6 @@ class WorkerClient:
 
     Parameters
     ----------
-    python : str or Path
-        The runtime's Python.
-    feedback : QgsProcessingFeedback
-        Receives progress, and says whether the user canceled.
-    folder : Path
-        The folder that holds the package `training_core`.
     silence_s : float
         Seconds without any event, heartbeats included, after which a worker counts as dead. Time in which this process
         itself stood still, as in a machine that was suspended, is not counted, here and below.

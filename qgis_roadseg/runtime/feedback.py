@@ -28,13 +28,6 @@ class EventFeedback:
     """Forwards a job's events to Processing: the progress bar at once, lines of text rate-limited.
 
     Metrics are not shown: those of interest to the user are in the progress texts, too.
-
-    Parameters
-    ----------
-    feedback : QgsProcessingFeedback
-        Where to forward to.
-    every_s : float
-        Seconds between two progress lines.
     """
 
     def __init__(self, feedback: QgsProcessingFeedback, every_s: float = LINE_EVERY_S) -> None:
@@ -88,15 +81,7 @@ class ErrorRecorder(QgsProcessingFeedback):
     error = ""
 
     def reportError(self, error: str, fatalError: bool = False) -> None:  # noqa: N803  # QGIS' name
-        """Keep the error.
-
-        Parameters
-        ----------
-        error : str
-            The error.
-        fatalError : bool
-            Whether the algorithm ends with it.
-        """
+        """Keep the error."""
         self.error = error
         super().reportError(error, fatalError)
 

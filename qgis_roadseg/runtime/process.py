@@ -106,10 +106,6 @@ class ChildProcess:
     ----------
     program : str or Path
         What to run; a Python that does not lead its own process group by itself runs RUN_MODULE.
-    arguments : sequence of str
-        Its arguments.
-    folder : Path, optional
-        Its working directory.
     variables : mapping of str to str, optional
         Environment variables, added to QGIS' or replacing them.
 
@@ -241,19 +237,8 @@ def run_to_end(
 
     Parameters
     ----------
-    program : str or Path
-        What to run.
-    arguments : sequence of str
-        Its arguments.
     on_line : callable
         Called with each line of both outputs as it comes.
-    is_cancelled : callable
-        Polled; returns whether the user canceled.
-
-    Returns
-    -------
-    str
-        The lines of standard output.
 
     Raises
     ------

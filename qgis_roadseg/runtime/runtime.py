@@ -51,8 +51,6 @@ class RequirementSet:
     ----------
     name : str
         Its file is resources/runtime/<name>.txt.
-    modules : tuple of str
-        Names of the modules that must be importable.
     pythons : tuple
         The oldest and the newest Python for which all packages exist, as (major, minor).
     """
@@ -174,15 +172,6 @@ def check(
     python: Path, modules: Iterable[str] = MODULES, is_cancelled: Callable[[], bool] = lambda: False
 ) -> dict[str, str]:
     """Import the modules in a process of that Python, and return their versions.
-
-    Parameters
-    ----------
-    python : Path
-        The Python to check.
-    modules : iterable of str
-        The modules that must be importable.
-    is_cancelled : callable
-        Polled; returns whether the user canceled.
 
     Returns
     -------

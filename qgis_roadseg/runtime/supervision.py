@@ -49,15 +49,7 @@ def error_of(event: events.Error) -> RoadSegError:
 
 
 def death(ending: Ending, last_lines: Sequence[str]) -> RoadSegError:
-    """Return the error of a worker that ended without a last event.
-
-    Parameters
-    ----------
-    ending : Ending
-        How the process ended.
-    last_lines : sequence of str
-        The last lines of its standard error.
-    """
+    """Return the error of a worker that ended without a last event."""
     if POSIX and ending == Ending(signal.SIGKILL, by_signal=True):
         return WorkerError(
             "The system killed the worker, most likely because memory ran out.",
@@ -80,11 +72,6 @@ class RunningClock:
     ----------
     longest_s : float
         What takes longer between two looks is time in which the process stood still.
-
-    Attributes
-    ----------
-    now_s : float
-        The seconds so far.
     """
 
     def __init__(self, longest_s: float) -> None:

@@ -44,10 +44,6 @@ class Scope:
 
     Parameters
     ----------
-    layer_name : str
-        For messages.
-    crs : QgsCoordinateReferenceSystem
-        The layer's.
     shape : QgsGeometry, optional
         The work area in that CRS; None leaves it to the area of interest.
     frame : rendering.Frame, optional

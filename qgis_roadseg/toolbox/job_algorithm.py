@@ -46,12 +46,8 @@ class JobAlgorithm(RoadSegAlgorithm):
 
     Attributes
     ----------
-    job_type : type of Job
-        The job; name, title, parameters and help are made from it.
     renamed : mapping of str to str
         Parameter names by field, where they are not the field's name in capitals.
-    omitted : sequence of str
-        Fields without a parameter.
     created : sequence of str
         Fields of optional outputs that are created by default.
     whole : sequence of str

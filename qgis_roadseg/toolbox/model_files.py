@@ -25,8 +25,6 @@ def suggestion(field: OptionField, folder: str) -> Optional[str]:
 
     Parameters
     ----------
-    field : OptionField
-        Any field of a job.
     folder : str
         The models folder; empty for none.
     """

@@ -119,19 +119,10 @@ def make_parameters(
 
     Parameters
     ----------
-    fields : collection of OptionField
-        The fields that the algorithm shows.
     renamed : mapping of str to str
         Parameter names by field, where they are not the field's name in capitals.
     created : collection of str
         Fields of optional outputs that are created by default.
-    translate : callable
-        Translates labels and help.
-
-    Returns
-    -------
-    list of QgsProcessingParameterDefinition
-        In the order of the dialog.
     """
     parameters = [_make_parameter(field, renamed, field.name in created, translate) for field in fields]
     return sorted(parameters, key=lambda parameter: (parameter.isDestination(), parameter.name() != INPUT))
@@ -256,17 +247,6 @@ def read_plain(
     context: QgsProcessingContext,
 ) -> Any:
     """Return the value of a plain field in the type that the job expects.
-
-    Parameters
-    ----------
-    field : OptionField
-        The job's field.
-    definition : QgsProcessingParameterDefinition
-        Its parameter.
-    values : dict
-        The values of all parameters by name.
-    context : QgsProcessingContext
-        Processing's context.
 
     Returns
     -------

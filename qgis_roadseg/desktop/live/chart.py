@@ -39,8 +39,6 @@ class LiveChart(QWidget):
 
         Parameters
         ----------
-        at_s : float
-            Seconds since the session began.
         f1 : float
             From 0 to 1.
         """

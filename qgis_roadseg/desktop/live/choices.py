@@ -65,15 +65,7 @@ class ChoicesForm(QWidget):
         return self.model.filePath().strip() or STARTER
 
     def choose(self, name: str, layer: Optional[QgsVectorLayer]) -> None:
-        """Choose a label layer.
-
-        Parameters
-        ----------
-        name : str
-            Which one: roads, aoi or no_road.
-        layer : QgsVectorLayer, optional
-            The layer; None for none.
-        """
+        """Choose a label layer."""
         _set(self.labels[name], layer)
         self._remember()
 

@@ -43,18 +43,8 @@ class LiveClient(QObject):
 
     Parameters
     ----------
-    python : str or Path
-        The runtime's Python.
-    job : Job
-        The job.
-    folder : Path
-        The session's folder, which exists.
     variables : mapping of str to str
         Environment variables for the worker, added to QGIS' or replacing them.
-    program_folder : Path
-        The folder that holds the package `training_core`.
-    silence_s, notice_s : float
-        See WorkerClient.
 
     Signals
     -------
@@ -129,15 +119,7 @@ class LiveClient(QObject):
         return self._process.is_running and self._stopped_s is None
 
     def send(self, command: str, **values: Any) -> None:
-        """Send a command.
-
-        Parameters
-        ----------
-        command : str
-            Its name, as the contract has it.
-        **values
-            Its values.
-        """
+        """Send a command."""
         self._process.write_line(json.dumps({"command": command, **values}))
 
     def send_numbered(self, command: str, **values: Any) -> int:

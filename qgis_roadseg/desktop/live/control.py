@@ -38,17 +38,7 @@ from .view import ViewSender
 
 
 class LiveControl(QObject):
-    """Runs one session at a time, as the panel asks for it.
-
-    Parameters
-    ----------
-    window : QgisInterface
-        QGIS' window.
-    panel : LivePanel
-        The panel.
-    root : Path
-        The folder of all sessions.
-    """
+    """Runs one session at a time, as the panel asks for it."""
 
     def __init__(self, window: QgisInterface, panel: LivePanel, root: Path) -> None:
         super().__init__()

@@ -54,21 +54,7 @@ class CorrectingTool(QgsMapTool):
 
 
 class Corrections(QObject):
-    """Sends clicks to the worker, and puts its answers into the label layers.
-
-    Parameters
-    ----------
-    window : QgisInterface
-        QGIS' window.
-    panel : LivePanel
-        The panel.
-    image : QgsMapLayer
-        The image, in whose CRS the worker answers.
-    session : LiveClient
-        The worker.
-    watcher : LabelWatcher
-        Knows the label layers.
-    """
+    """Sends clicks to the worker, and puts its answers into the label layers."""
 
     def __init__(
         self,

@@ -27,17 +27,7 @@ EXTRACT, FINE_TUNE = "extractroads", "finetune"
 
 
 class LiveEnd:
-    """Keeps model and labels of a session, and opens what maps or trains with them.
-
-    Parameters
-    ----------
-    window : QgisInterface
-        QGIS' window.
-    image : QgsMapLayer
-        The image.
-    session : LiveClient
-        The worker.
-    """
+    """Keeps model and labels of a session, and opens what maps or trains with them."""
 
     def __init__(self, window: QgisInterface, image: QgsMapLayer, session: LiveClient) -> None:
         self._window, self._session = window, session

@@ -34,12 +34,6 @@ def add_features(
 
     Parameters
     ----------
-    layer : QgsVectorLayer
-        The label layer.
-    wkt : str
-        The geometry.
-    crs : QgsCoordinateReferenceSystem
-        Its CRS.
     words : str
         What the command is called in the list of what can be undone.
     values : mapping, optional

@@ -42,17 +42,8 @@ def view_on(crs: QgsCoordinateReferenceSystem, extent: QgsRectangle, canvas: Qgs
 
     Parameters
     ----------
-    crs : QgsCoordinateReferenceSystem
-        The image's.
     extent : QgsRectangle
         The image's, in that CRS; empty or infinite for all of the world.
-    canvas : QgsMapCanvas
-        The map.
-
-    Returns
-    -------
-    QgsRectangle or None
-        The view.
     """
     try:
         transform = QgsCoordinateTransform(canvas.mapSettings().destinationCrs(), crs, QgsProject.instance())
@@ -73,15 +64,6 @@ def frame_of_view(layer: QgsMapLayer, model: str, canvas: QgsMapCanvas, folder: 
         A layer that only QGIS can read.
     model : str
         The model, whose ground resolution the grid has.
-    canvas : QgsMapCanvas
-        The map.
-    folder : Path
-        Where the file is to lie.
-
-    Returns
-    -------
-    rendering.Frame
-        The grid.
 
     Raises
     ------
@@ -124,10 +106,6 @@ class ImageRendering(QgsTask):
 
     Parameters
     ----------
-    layer : QgsMapLayer
-        The layer.
-    frame : rendering.Frame
-        What to render.
     path : Path
         The file, which appears whole or not at all.
     on_end : callable

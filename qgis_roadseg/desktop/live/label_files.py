@@ -41,8 +41,6 @@ def create_label_layers(
 
     Parameters
     ----------
-    image : QgsMapLayer
-        The image to draw on.
     path : str
         The GeoPackage, which must not exist.
     on_end : callable
@@ -73,10 +71,6 @@ def create_no_road(
 
     Parameters
     ----------
-    beside : str
-        See `label_layers.write_no_road`.
-    crs : QgsCoordinateReferenceSystem
-        The layer's CRS.
     on_end : callable
         Called with the layer, and an error; either is empty.
     """

@@ -58,10 +58,6 @@ class Label:
     ----------
     layer : str
         Which label layer: roads, aoi or no_road.
-    key : str
-        Its id in the worker.
-    content : Content
-        What the worker knows of it.
     """
 
     layer: str
@@ -79,8 +75,6 @@ class LabelWatcher(QObject):
 
     Parameters
     ----------
-    crs : QgsCoordinateReferenceSystem
-        The raster's, in which geometries are told.
     known : iterable of Label
         What the worker knows already, in a session that is resumed.
 
@@ -118,15 +112,7 @@ class LabelWatcher(QObject):
         self._timer.timeout.connect(self._collect)
 
     def watch(self, name: str, layer: Optional[QgsVectorLayer]) -> None:
-        """Watch a layer from now on, in place of another one; with None, what was told stays told.
-
-        Parameters
-        ----------
-        name : str
-            Which label layer it is.
-        layer : QgsVectorLayer, optional
-            The layer.
-        """
+        """Watch a layer from now on, in place of another one; with None, what was told stays told."""
         former = self._watched.pop(name, None)
         if former is not None:
             former.close()
@@ -192,10 +178,6 @@ class LabelWatcher(QObject):
 
         Parameters
         ----------
-        name : str
-            Which label layer.
-        found : mapping
-            Features of the layer, by id.
         candidates : iterable
             Ids that would be in `found`, were there such features.
         """
@@ -227,10 +209,6 @@ class _WatchedLayer:
 
     Parameters
     ----------
-    layer : QgsVectorLayer
-        The layer.
-    crs : QgsCoordinateReferenceSystem
-        The CRS to transform to.
     wake : callable
         Called whenever there is something to read.
     on_lost : callable

@@ -42,10 +42,6 @@ class LiveOverlay(QObject):
     ----------
     canvas : QgsMapCanvas
         The map, which is not interrupted while it is drawn.
-    folder : Path
-        The session's folder.
-    image : QgsMapLayer
-        The image, which stays below the overlay.
     labels : iterable of QgsMapLayer
         Label layers, which stay above it where they lie above the image.
     """
@@ -69,15 +65,7 @@ class LiveOverlay(QObject):
         return QgsProject.instance().mapLayer(self._layer_id) if self._layer_id else None
 
     def show(self, path: str, style: str) -> None:
-        """Show a prediction as soon as the map is not being drawn; of several, the last.
-
-        Parameters
-        ----------
-        path : str
-            The file.
-        style : str
-            What it holds: probability or uncertainty.
-        """
+        """Show a prediction as soon as the map is not being drawn; of several, the last."""
         self._pending, self._pending_style = path, style
         if not self._timer.isActive():
             self._waited_ms = 0

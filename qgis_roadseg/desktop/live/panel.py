@@ -104,15 +104,7 @@ class LivePanel(QgsDockWidget):
             self.set_places(0)
 
     def set_state(self, title: str, text: str = "") -> None:
-        """Show in the status line what the session does.
-
-        Parameters
-        ----------
-        title : str
-            In a word or two.
-        text : str
-            More about it.
-        """
+        """Show in the status line what the session does."""
         self.state.setText(f"<b>{title}</b>" + (f": {text}" if text else ""))
 
     def set_numbers(self, numbers: Sequence[str]) -> None:
@@ -249,22 +241,7 @@ def state_hint(state: str) -> str:
 
 
 def numbers_of(state: Optional[Any], roads: int, learned_s: Optional[float]) -> list[str]:
-    """Return how much was drawn and learned, and how fast.
-
-    Parameters
-    ----------
-    state : State, optional
-        The worker's last.
-    roads : int
-        Roads that were drawn.
-    learned_s : float, optional
-        How long the last stroke took to be learned from.
-
-    Returns
-    -------
-    list of str
-        Short phrases.
-    """
+    """Return how much was drawn and learned, and how fast."""
     numbers = [tr("Roads drawn: {count}").format(count=roads)]
     if state is not None:
         numbers.append(tr("Step {step:,}").format(step=state.step))

@@ -43,11 +43,6 @@ def sessions_folder() -> Path:
 class SessionStore:
     """A session's folder, which no other QGIS uses as long as it is held.
 
-    Parameters
-    ----------
-    path : Path
-        The folder.
-
     Raises
     ------
     OutputError
@@ -151,15 +146,8 @@ def read_known(path: Path, decimals: int) -> list[Label]:
 
     Parameters
     ----------
-    path : Path
-        The file.
     decimals : int
         Decimals of the coordinates, as they are told to the worker.
-
-    Returns
-    -------
-    list of Label
-        The labels.
     """
     try:
         if path.stat().st_size > _MAX_BYTES:

@@ -20,19 +20,7 @@ DRAWING_SCALE = 2000
 
 
 class ViewSender(QObject):
-    """Sends the worker the view of the map, and what to show of it.
-
-    Parameters
-    ----------
-    canvas : QgsMapCanvas
-        The map.
-    image : QgsMapLayer
-        The image, in whose CRS views are told.
-    session : LiveClient
-        The worker.
-    style : str
-        What to show: probability or uncertainty.
-    """
+    """Sends the worker the view of the map, and what to show of it."""
 
     def __init__(self, canvas: QgsMapCanvas, image: QgsMapLayer, session: LiveClient, style: str) -> None:
         super().__init__()
