@@ -1,49 +1,51 @@
-"""A profile: the machine's limits, the breakdown of training and inference steps, and advice; its JSON document.
+"""A profile: the machine's limits, the breakdown of training and inference steps, and advice.
 
-Scope: what a profile holds. Independent of how it is measured and shown.
+Each field is a member of the JSON document, and its type the check of what is read.
+
+Scope: the content of a profile. Independent of how it is measured and shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Annotated, Any, Optional
+
+from ..jobs.json_fields import PRINTABLE, Key
+from ..jobs.json_fields import Limits as Range
+
+# Types of members of the document. No machine has larger or smaller numbers; their products would be infinite.
+_MAX, _MIN = 1e18, 1e-12
+Text = Annotated[str, PRINTABLE]
+Amount = Annotated[float, Range(0, _MAX)]
+Positive = Annotated[float, Range(_MIN, _MAX)]
+# Estimates and differences of two measured times.
+Signed = Annotated[float, Range(-_MAX, _MAX)]
+Count = Annotated[int, Range(1, _MAX)]
+Size = Annotated[int, Range(0, _MAX)]
 
 # Kinds of operations, as a breakdown names them.
 CONVOLUTION, NORMALIZATION, ACTIVATION = "convolution", "batch normalization", "activation"
 POOLING, UPSAMPLING, ADDITION = "pooling", "upsampling", "addition"
 LOSS, OPTIMIZER, COPY = "loss", "optimizer", "copy and reorder"
 PYTHON, OTHER = "Python", "other"
-KINDS = (
-    CONVOLUTION,
-    NORMALIZATION,
-    ACTIVATION,
-    POOLING,
-    UPSAMPLING,
-    ADDITION,
-    LOSS,
-    OPTIMIZER,
-    COPY,
-    PYTHON,
-    OTHER,
-)
 # Phases of a step; those of inference are the first two and the last two.
 WAITING, FORWARD, BACKWARD, OPTIMIZER_STEP = "waiting for data", "forward", "backward", "optimizer"
-VALIDATION, CONVERSION, OTHER_PHASE, UNACCOUNTED = "validation", "conversion to bytes", "other", "unaccounted"
+VALIDATION, CONVERSION, UNACCOUNTED = "validation", "conversion to bytes", "unaccounted"
 # What bounds a row of a breakdown in the roofline model.
 COMPUTE, MEMORY, CACHE = "compute", "memory", "cache"
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a breakdown: what a part of a step takes, a step.
+    """A row of a breakdown: the cost of a part of a step.
 
     Parameters
     ----------
     time_s : float
         In a typical step: the mean over the middle half of the steps by their time.
     share : float
-        Of the step, from 0 to 1.
+        Fraction of the step, from 0 to 1.
     spread_s : float
         Interquartile range over the steps.
     flop : float, optional
@@ -51,21 +53,21 @@ class Row:
     bytes : float, optional
         Least memory traffic: each tensor that is read or written, once.
     roof_share : float, optional
-        Time that the machine would need at its measured limits, as a share of the time it took. Above 1 where a limit
-        was measured too low, or the data were in a faster cache.
+        Time that the machine would need at its measured limits, divided by the time it took. Above 1 where a limit was
+        measured too low, or the data were in a faster cache.
     bound : str
-        Which limit that is: COMPUTE, MEMORY or CACHE; empty without one.
+        The limit: COMPUTE, MEMORY or CACHE; empty without one.
     """
 
-    name: str
-    calls: float
-    time_s: float
-    share: float
-    spread_s: float = 0.0
-    flop: Optional[float] = None
-    bytes: Optional[float] = None
-    roof_share: Optional[float] = None
-    bound: str = ""
+    name: Text
+    calls: Amount
+    time_s: Signed
+    share: Signed
+    spread_s: Amount = 0.0
+    flop: Optional[Amount] = None
+    bytes: Optional[Amount] = None
+    roof_share: Optional[Amount] = None
+    bound: Text = ""
 
     @property
     def intensity(self) -> Optional[float]:
@@ -83,8 +85,8 @@ class LayerRow(Row):
         Parts of the time.
     """
 
-    forward_s: float = 0.0
-    backward_s: float = 0.0
+    forward_s: Amount = 0.0
+    backward_s: Amount = 0.0
 
 
 @dataclass(frozen=True)
@@ -102,23 +104,23 @@ class PrimitiveRow(Row):
     dtype : str
         Of the first tensor: `fp32`, `bf16` and so on.
     implementation : str
-        What oneDNN or OpenVINO chose, such as `brgconv:avx512_core_bf16`; empty for kernels of PyTorch itself.
+        The choice of oneDNN or OpenVINO, such as `brgconv:avx512_core_bf16`; empty for kernels of PyTorch itself.
     reorder_s : float
         Time of reorders between memory layouts within it.
     """
 
-    kind: str = OTHER
-    phase: str = ""
-    shape: str = ""
-    layout: str = ""
-    dtype: str = ""
-    implementation: str = ""
-    reorder_s: float = 0.0
+    kind: Text = OTHER
+    phase: Text = ""
+    shape: Text = ""
+    layout: Text = ""
+    dtype: Text = ""
+    implementation: Text = ""
+    reorder_s: Amount = 0.0
 
 
 @dataclass(frozen=True)
 class Span:
-    """What a thread did at a time of the step.
+    """An activity of a thread during the step.
 
     Parameters
     ----------
@@ -143,7 +145,7 @@ class ThreadLoad:
     Parameters
     ----------
     busy : tuple of float
-        Share of each interval that it ran on a processor, from 0 to 1.
+        Fraction of each interval that it ran on a processor, from 0 to 1.
     """
 
     name: str
@@ -153,13 +155,13 @@ class ThreadLoad:
 
 @dataclass(frozen=True)
 class TimeLine:
-    """One step as it went, with its phases as (name, begin, end) in seconds.
+    """The course of one step, with its phases as (name, begin, end) in seconds.
 
     Parameters
     ----------
     phases : tuple of (str, float, float)
     loads : tuple of ThreadLoad
-        Empty where the system does not tell.
+        Empty where the system does not provide them.
     """
 
     phases: tuple[tuple[str, float, float], ...] = ()
@@ -181,13 +183,14 @@ class MemoryCurve:
         Of parameters, gradients and optimizer state.
     """
 
-    bytes: tuple[int, ...] = ()
-    phases: tuple[tuple[str, int], ...] = ()
-    base_bytes: int = 0
+    bytes: tuple[Annotated[int, Range(-_MAX, _MAX)], ...] = ()
+    phases: tuple[tuple[Text, Size], ...] = ()
+    base_bytes: Size = 0
 
     def peaks(self) -> dict[str, int]:
         """Return the peak by phase, in bytes."""
-        peaks, begin = {}, 0
+        peaks: dict[str, int] = {}
+        begin = 0
         for phase, end in self.phases:
             peaks[phase] = max(self.bytes[begin : end + 1], default=0)
             begin = end + 1
@@ -196,27 +199,27 @@ class MemoryCurve:
 
 @dataclass(frozen=True)
 class Counters:
-    """What the system counted, a step.
+    """Counters of the system, per step.
 
     Parameters
     ----------
     page_faults : float, optional
-        Minor page faults: memory that the process got anew.
+        Minor page faults: new memory of the process.
     system_share : float, optional
-        Share of the process' processor time that the system took, for page faults and the like.
+        Fraction of the process' processor time that the system took, for page faults and the like.
     stolen_share : float, optional
-        Share of the processor time of all cores that other processes or other virtual machines took.
+        Fraction of the processor time of all cores that other processes or other virtual machines took.
     busy_share : float, optional
-        Processor time of the process, as a share of that of its threads.
+        Processor time of the process, as a fraction of that of its threads.
     waits : float, optional
         Involuntary context switches.
     """
 
-    page_faults: Optional[float] = None
-    system_share: Optional[float] = None
-    stolen_share: Optional[float] = None
-    busy_share: Optional[float] = None
-    waits: Optional[float] = None
+    page_faults: Optional[Amount] = None
+    system_share: Optional[Amount] = None
+    stolen_share: Optional[Amount] = None
+    busy_share: Optional[Amount] = None
+    waits: Optional[Amount] = None
 
 
 @dataclass(frozen=True)
@@ -230,7 +233,7 @@ class Run:
     threads, batch_size, size_px : int
         Threads, images a step, side of an image.
     step_s : float
-        Wall-clock time of a typical step that was profiled; that of training with its share of validations.
+        Wall-clock time of a typical step that was profiled; that of training with its part of validations.
     spread_s : float
         Interquartile range.
     steps : int
@@ -239,46 +242,46 @@ class Run:
         Each breakdown sorted by time, the longest first; phases in their order. The rows of `phases`, of `kinds` and
         of `layers` add up to the step, with a row `unaccounted`.
     unaccounted_share : float
-        Share of the step that no phase covers.
+        Fraction of the step that no phase covers.
     overhead_share : float
-        Time that profiling adds to a step, as a share of it.
+        Time that profiling adds to a step, as a fraction of it.
     time_line : TimeLine
-        Not part of the document; the trace holds it.
+        Not written to the document; the trace holds it.
     options : dict
         Options of the step that advice may change: batch_size, chip_px, recompute and so on.
     plain_s : float
-        The median step without the profiler, with its share of validations.
+        The median step without the profiler, with its part of validations.
     """
 
-    what: str
-    engine: str
-    precision: str
-    threads: int
-    batch_size: int
-    size_px: int
-    step_s: float
-    spread_s: float
-    steps: int
+    what: Text
+    engine: Text
+    precision: Text
+    threads: Count
+    batch_size: Count
+    size_px: Count
+    step_s: Positive
+    spread_s: Amount
+    steps: Size
     phases: tuple[Row, ...]
     kinds: tuple[Row, ...]
     layers: tuple[LayerRow, ...]
     primitives: tuple[PrimitiveRow, ...]
-    unaccounted_share: float = 0.0
-    overhead_share: float = 0.0
+    unaccounted_share: Signed = 0.0
+    overhead_share: Signed = 0.0
     counters: Counters = Counters()
     memory: MemoryCurve = MemoryCurve()
     time_line: TimeLine = TimeLine()
-    options: Mapping[str, Any] = field(default_factory=dict)
-    plain_s: float = 0.0
+    options: Annotated[Mapping[str, Any], Key("step_options")] = field(default_factory=dict)
+    plain_s: Amount = 0.0
 
     @property
     def name(self) -> str:
-        """What it is, in words: `training, native bf16`."""
+        """Its name: `training, native bf16`."""
         return f"{self.what}, {self.engine} {self.precision}"
 
     @property
     def images_per_s(self) -> float:
-        """Images of `size_px` a second."""
+        """Images of `size_px` per second."""
         return self.batch_size / (self.plain_s or self.step_s)
 
 
@@ -292,8 +295,8 @@ class Rate:
         FLOP (or INT8 operations) or bytes a second.
     """
 
-    threads: int
-    per_s: float
+    threads: Count
+    per_s: Positive
 
 
 @dataclass(frozen=True)
@@ -314,16 +317,16 @@ class Limits:
         Time to start an OpenMP region with all threads.
     machine : dict of str to str, int, float or None
         Facts by name: cores, threads a core (SMT), NUMA nodes, governor, huge pages, allocator, container limits,
-        frequency idle and under load; None where the system does not tell.
+        frequency idle and under load; None where the system does not provide it.
     """
 
-    convolution: Mapping[str, tuple[Rate, ...]]
-    matrix: Mapping[str, tuple[Rate, ...]]
-    bandwidth: Mapping[str, tuple[Rate, ...]]
-    cache_per_s: float
-    cache_bytes: int
-    parallel_region_s: float
-    machine: Mapping[str, Any] = field(default_factory=dict)
+    convolution: Mapping[Text, tuple[Rate, ...]]
+    matrix: Mapping[Text, tuple[Rate, ...]]
+    bandwidth: Mapping[Text, tuple[Rate, ...]]
+    cache_per_s: Amount
+    cache_bytes: Size
+    parallel_region_s: Amount
+    machine: Mapping[Text, Any] = field(default_factory=dict)
 
     def peak(self, dtype: str) -> float:
         """Return the best FLOP a second in a number format, of convolutions or matrix products; 0 where unmeasured."""
@@ -339,7 +342,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Trial:
-    """What a piece of advice really brought.
+    """The measured effect of a piece of advice.
 
     Parameters
     ----------
@@ -347,18 +350,18 @@ class Trial:
         Time of an image without and with it, measured in turns.
     """
 
-    before_s: float
-    after_s: float
+    before_s: Positive
+    after_s: Positive
 
     @property
     def gain(self) -> float:
-        """Share of the time that it saves; negative where it costs time."""
+        """Fraction of the time that it saves; negative where it costs time."""
         return 1 - self.after_s / self.before_s
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What to change, why, and what it would bring.
+    """A change, its reason, and its estimated gain.
 
     Parameters
     ----------
@@ -367,11 +370,11 @@ class Advice:
     run : str
         Name of the run it is about.
     evidence : str
-        What was measured.
+        The measurement.
     remedy : str
-        What to do.
+        The change.
     gain : float
-        Estimated share of the time that it would save (Amdahl's law), from 0 to 1.
+        Estimated fraction of the time that it would save (Amdahl's law), from 0 to 1.
     options : dict
         Options of the job that apply it; empty where none does.
     link : str
@@ -379,13 +382,13 @@ class Advice:
     trial : Trial, optional
     """
 
-    rule: str
-    run: str
-    evidence: str
-    remedy: str
-    gain: float
+    rule: Text
+    run: Text
+    evidence: Text
+    remedy: Text
+    gain: Signed
     options: Mapping[str, Any] = field(default_factory=dict)
-    link: str = ""
+    link: Text = ""
     trial: Optional[Trial] = None
 
 
@@ -399,9 +402,9 @@ class LossTime:
         To the time of RoadSeg's.
     """
 
-    name: str
-    time_s: float
-    ratio: float
+    name: Text
+    time_s: Amount
+    ratio: Amount
 
 
 @dataclass(frozen=True)
@@ -418,11 +421,11 @@ class Profile:
         The job's fields.
     """
 
-    hardware: str
+    hardware: Text
     limits: Limits
     runs: tuple[Run, ...]
     advice: tuple[Advice, ...] = ()
     losses: tuple[LossTime, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, str] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
+    versions: Mapping[Text, Text] = field(default_factory=dict)
+    warnings: tuple[Text, ...] = ()

@@ -1,6 +1,6 @@
 """The files of a profile: its JSON document, written and read, and the trace of its last steps.
 
-A document that is read is of unknown origin, and checked member by member.
+A document that is read is of unknown origin. The types of the fields of `profile` check its members.
 
 The dataclasses of `profile` say what a document holds: each of their fields is a member of the same name. The members
 of the first run stand at the top level, so that a script finds `step_s` or `layers` at once.
@@ -15,42 +15,30 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import re
-import stat
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import JobError, ResourceError, shown, without_passwords
-from ..jobs.json_fields import parse
+from ..jobs.json_fields import CONTROL_CHARACTERS, parse_file, read
 from .profile import Profile, Run
 
 if TYPE_CHECKING:
     from .measurement import Measured
 
 FORMAT = "roadseg-profile-1"
+MAX_BYTES = 50_000_000
 # Of a trace of PyTorch; the rest describes the file, the machine and its graphics processors.
 _KEPT = ("schemaVersion", "traceEvents", "displayTimeUnit", "baseTimeNanoseconds")
 _DATA_THREAD = "data thread"
-MAX_BYTES, LONGEST_TEXT = 50_000_000, 10_000
-# The options of a run; those at the top level are the job's.
-_RUN_OPTIONS = "step_options"
-_TRACED = "time_line"  # only the trace holds it
-# No machine has such numbers; beyond them, their products and logarithms would be infinite.
-_LARGEST, _LEAST = 1e18, 1e-12
-_POSITIVE = {"step_s", "threads", "batch_size", "size_px", "per_s", "before_s", "after_s"}
-# Estimates, differences of two measured times, and memory that a step gives back.
-_SIGNED = {"time_s", "share", "unaccounted_share", "overhead_share", "gain", "bytes"}
-# What no name has, and what does harm in a terminal or a file.
-_NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def to_document(profile: Profile) -> dict[str, Any]:
-    """Return a profile as it is written to JSON; what is unknown or empty is left out of rows."""
+    """Return a profile as it is written to JSON, without unknown and empty members of rows."""
     first, *others = (_run_document(run) for run in profile.runs or (None,))
     return {
         "format": FORMAT,
@@ -67,22 +55,35 @@ def to_document(profile: Profile) -> dict[str, Any]:
 
 
 def from_document(document: Any) -> Profile:
-    """Return the profile in a document; members that it does not know are passed over.
+    """Return the profile in a document; unknown members are ignored.
 
     Raises
     ------
     ValueError
-        The document is not of a profile, or a member is missing, of the wrong type, or out of any range.
+        The document is not of a profile, or a member is missing, of the wrong type, or out of its range.
     """
     if not isinstance(document, dict):
-        raise ValueError(f"the document is {shown(document)}, no object")
+        raise ValueError(f"the document is {shown(document)}, not an object")
     if document.get("format") != FORMAT:
         raise ValueError(f"its format is {shown(document.get('format'))}, not {FORMAT}")
     further = document.get("further_runs", [])
-    runs = [document, *further] if isinstance(further, list) else [document, further]
+    runs = [document, *(further if isinstance(further, list) else [further])]
     if "what" not in document and not further:  # nothing but the limits could be measured
         runs = []
-    return _members(Profile, {**document, "runs": runs}, "")
+    return _with_tuples(read(Profile, {**document, "runs": runs}))
+
+
+def _with_tuples(profile: Profile) -> Profile:
+    """Return a profile whose options have tuples for lists, as jobs have them."""
+    runs = (replace(run, options=_tuples(run.options)) for run in profile.runs)
+    advice = (replace(piece, options=_tuples(piece.options)) for piece in profile.advice)
+    return replace(profile, options=_tuples(profile.options), runs=tuple(runs), advice=tuple(advice))
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _tuples(member) for key, member in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def read_profile(path: str) -> Profile:
@@ -91,22 +92,16 @@ def read_profile(path: str) -> Profile:
     Raises
     ------
     JobError
-        It cannot be read, is no regular file, far too large, or no profile.
+        It cannot be read, is not a regular file, is far too large, or is not a profile.
     """
     remedy = "Choose a profile (JSON) that Profile this computer has written."
     try:
-        status = Path(path).stat()
-        if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device might never end
-            raise JobError(f"The profile {path} is no regular file.", remedy)
-        if status.st_size > MAX_BYTES:
-            raise JobError(f"{path} has {status.st_size / 1e6:.0f} MB, far too many for a profile.", remedy)
-        return from_document(parse(Path(path).read_bytes().decode("utf-8")))
+        return from_document(parse_file(path, MAX_BYTES))
     except OSError as error:
         raise JobError(f"The profile {path} cannot be read ({error.strerror}).", remedy) from error
-    except UnicodeDecodeError as error:
-        raise JobError(f"{path} is no profile: it is no text.", remedy) from error
     except ValueError as error:  # also of a path with a null character
-        raise JobError(f"{path} is no profile, or damaged: {str(error).rstrip('.')}.", remedy) from error
+        reason = "it is not text" if isinstance(error, UnicodeDecodeError) else str(error).rstrip(".")
+        raise JobError(f"{path} is not a profile, or is damaged: {reason}.", remedy) from error
 
 
 def write_trace(path: Path, runs: Sequence[Measured]) -> None:
@@ -168,14 +163,14 @@ def _data_events(measured: Measured, process: int, base_ns: int, document: dict[
 def _run_document(run: Run | None) -> dict[str, Any]:
     if run is None:
         return {}
-    names = [field.name for field in dataclasses.fields(run) if field.name not in (_TRACED, "options")]
+    names = [field.name for field in dataclasses.fields(run) if field.name not in ("time_line", "options")]
     document = {name: _plain(getattr(run, name)) for name in names}
     document["memory"]["peaks"] = run.memory.peaks()  # for readers; it follows from the rest
-    return {**document, _RUN_OPTIONS: _options(run.options)}
+    return {**document, "step_options": _options(run.options)}  # those at the top level are the job's
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON holds it; of dataclasses, what is empty or unknown is left out."""
+    """Return a value as JSON holds it; dataclasses without unknown and empty members."""
     if dataclasses.is_dataclass(value):
         return {
             field.name: _plain(getattr(value, field.name))
@@ -183,14 +178,14 @@ def _plain(value: Any) -> Any:
             if not (_has_default(field) and _says_nothing(getattr(value, field.name), field.default))
         }
     if isinstance(value, str):
-        return _NO_TEXT.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
+        return CONTROL_CHARACTERS.sub(lambda match: match[0].encode("unicode_escape").decode(), value)
     if isinstance(value, Mapping):
         return {_plain(name): _plain(member) for name, member in value.items()}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else _number(value)
 
 
 def _options(value: Any) -> Any:
-    """Return options as JSON holds them, but for passwords: paths in them may be in any encoding."""
+    """Return options as JSON holds them, without passwords; paths in them may be in any encoding."""
     if isinstance(value, str):
         return without_passwords(value)
     if isinstance(value, Mapping):
@@ -213,78 +208,3 @@ def _says_nothing(value: Any, default: Any) -> bool:
 
 def _has_default(field: dataclasses.Field) -> bool:
     return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-
-
-@cache
-def _fields_of(kind: type) -> dict[str, tuple[Any, bool]]:
-    """Return the type of each field of a dataclass, and whether its member may be missing."""
-    hints = get_type_hints(kind)
-    return {field.name: (hints[field.name], _has_default(field)) for field in dataclasses.fields(kind)}
-
-
-def _members(kind: type, value: Any, name: str) -> Any:
-    """Return the dataclass of an object; `name` is that of the object, for messages."""
-    if not isinstance(value, dict):
-        raise ValueError(f"{name} is {shown(value)}, no object")
-    values = {}
-    for field, (hint, may_miss) in _fields_of(kind).items():
-        key = _RUN_OPTIONS if kind is Run and field == "options" else field
-        if key in value and key != _TRACED:
-            values[field] = _typed(hint, value[key], f"{name} {key}".strip())
-        elif not may_miss:
-            raise ValueError(f"{name} {key} is missing".strip())
-    return kind(**values)
-
-
-def _typed(kind: Any, value: Any, name: str) -> Any:
-    """Return a member as a value of a type."""
-    origin, arguments = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return _tuples(value)
-    if origin is Union:
-        return None if value is None else _typed(arguments[0], value, name)
-    if origin is Mapping:
-        if not isinstance(value, dict):
-            raise ValueError(f"{name} is {shown(value)}, no object")
-        is_free = arguments[1] is Any and name.endswith("options")
-        return {
-            key if is_free else _text(key, name): _typed(arguments[1], each, f"{name} {shown(key)}")
-            for key, each in value.items()
-        }
-    if origin is tuple:
-        return _tuple(arguments, value, name)
-    if dataclasses.is_dataclass(kind):
-        return _members(kind, value, name)
-    return _text(value, name) if kind is str else _checked_number(kind, value, name)
-
-
-def _tuple(kinds: tuple[Any, ...], value: Any, name: str) -> tuple[Any, ...]:
-    if not isinstance(value, list):
-        raise ValueError(f"{name} is {shown(value)}, no list")
-    if kinds[-1] is Ellipsis:
-        return tuple(_typed(kinds[0], each, name) for each in value)
-    if len(value) != len(kinds):
-        raise ValueError(f"an item of {name} is {shown(value)}, no list of {len(kinds)}")
-    return tuple(_typed(kind, each, name) for kind, each in zip(kinds, value))
-
-
-def _text(value: Any, name: str) -> str:
-    if not isinstance(value, str) or len(value) > LONGEST_TEXT or _NO_TEXT.search(value):
-        raise ValueError(f"{name} is {shown(value)}, no text of at most {LONGEST_TEXT} characters")
-    return value
-
-
-def _checked_number(kind: type, value: Any, name: str) -> Union[int, float]:
-    field = name.rpartition(" ")[2]
-    low = -_LARGEST if field in _SIGNED else (_LEAST if field in _POSITIVE else 0)
-    if type(value) not in (int, kind) or not low <= value <= _LARGEST:
-        word = "whole number" if kind is int else "number"
-        raise ValueError(f"{name} is {shown(value)}, no {word} from {low:g} to {_LARGEST:g}")
-    return kind(value)
-
-
-def _tuples(value: Any) -> Any:
-    """Return a JSON value with tuples for lists, as jobs have them."""
-    if isinstance(value, dict):
-        return {key: _tuples(member) for key, member in value.items()}
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value

@@ -17,7 +17,6 @@ from training_core.profiling.profile import (
     OPTIMIZER,
     OPTIMIZER_STEP,
     OTHER,
-    OTHER_PHASE,
     POOLING,
     PYTHON,
     UNACCOUNTED,
@@ -172,7 +171,7 @@ def _assembled(primitives, layers, what, engine, precision, batch_size, size_px)
         phases += [(BACKWARD, by_phase[BACKWARD]), (OPTIMIZER_STEP, by_phase[OPTIMIZER_STEP]), (VALIDATION, other_s)]
     else:
         phases += [(CONVERSION, other_s)]
-    phases += [(OTHER_PHASE, 0.0), (UNACCOUNTED, rest_s)]
+    phases += [(UNACCOUNTED, rest_s)]
     kinds = [*by_kind.items(), (PYTHON, other_s), (OTHER, waiting_s), (UNACCOUNTED, rest_s)]
     parts = [*layers.items(), ("input", (waiting_s + other_s, 0.0)), (UNACCOUNTED, (rest_s, 0.0))]
     sizes = {layer: (flop, size) for layer, _, flop, size in convolutions(batch_size, size_px)}
