@@ -61,7 +61,8 @@ class Group:
     ) -> None:
         self.rank, self.size, self.process_group = rank, size, process_group
         self.local_size = size if local_size is None else local_size
-        self.sent_bytes, self.waited_s, self.threads = 0, 0.0, frozenset()
+        self.sent_bytes, self.waited_s = 0, 0.0
+        self.threads: frozenset[int] = frozenset()
 
     @property
     def leads(self) -> bool:

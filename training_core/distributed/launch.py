@@ -166,11 +166,10 @@ def _watch(ranks: list[_Rank], reporter: Reporter) -> None:
 
 def _hear(ranks: list[_Rank], reporter: Reporter) -> None:
     """Take what the ranks have sent, waiting for it a moment."""
-    by_pipe = {rank.pipe: rank for rank in ranks if rank.is_open}
-    for pipe in wait(list(by_pipe), POLL_S):
-        rank = by_pipe[pipe]
+    ready = wait([rank.pipe for rank in ranks if rank.is_open], POLL_S)
+    for rank in (rank for rank in ranks if rank.pipe in ready):
         try:
-            event = events.decode(pipe.recv_bytes().decode("utf-8", "surrogatepass"))
+            event = events.decode(rank.pipe.recv_bytes().decode("utf-8", "surrogatepass"))
         except (EOFError, OSError):
             rank.is_open = False
             continue

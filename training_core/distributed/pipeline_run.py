@@ -51,7 +51,10 @@ class Pipeline:
         place = _WatchedStage(stage, group.rank, group.size, torch.device("cpu"), **arguments)
         place.watches = watches
         self._schedule = Schedule1F1B(place, batches, loss_fn=partial(_caused, loss), scale_grads=False)
-        sent = [*between[0] * (not self._is_first), *between[1] * (not self._is_last)]  # gradients are sent back
+        sent = [
+            *(() if self._is_first else between[0]),
+            *(() if self._is_last else between[1]),
+        ]  # of the first, gradients
         self._sent_bytes = batches * sum(each.nbytes for each in sent)
 
     def run(self, images: Tensor, labels: Tensor) -> list[float]:

@@ -13,7 +13,7 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
-from typing import Optional
+from typing import Any, Optional
 
 import numpy as np
 import torch
@@ -89,7 +89,7 @@ class PipelineTrainer(Trainer):
         give_free_blocks_back()
         return Stage(model, parts[first:end], engine.dtype)
 
-    def _compute_gradients(self, chips: np.ndarray, labels: np.ndarray) -> float:
+    def _compute_gradients(self, chips: Any, labels: Any) -> float:
         """Leave the gradients of a step in the parameters, and return its loss; see `Trainer`."""
         try:
             return super()._compute_gradients(chips, labels)

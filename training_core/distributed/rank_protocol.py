@@ -11,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from enum import IntEnum
+from typing import TYPE_CHECKING, cast
 
-import numpy as np
 import torch
 
 from ..errors import Cancelled, ModelFileError
 from ..learning.trainer import Trainer
+from ..learning.training_loop import Batches
 from ..learning.validation import Block, validate
 from .group import Group, LostRankError
+
+if TYPE_CHECKING:
+    from .pipeline_trainer import PipelineTrainer  # which loads 190 MB of torch
 
 # Steps that a rank still takes after it was stopped: rank 0, if it was stopped with it, ends all of them by then.
 _STEPS_AFTER_STOP = 2
@@ -54,7 +58,7 @@ def leading(group: Group) -> Iterator[None]:
 def follow(
     trainer: Trainer,
     group: Group,
-    batches: Iterator[tuple[np.ndarray, np.ndarray]],
+    batches: Batches,
     blocks: Sequence[Block],
     is_stopped: Callable[[], bool] = lambda: False,
 ) -> None:
@@ -93,6 +97,6 @@ def follow(
                     # Rank 0 reports an error.
                     validate(predictor, blocks[:count], fewest, limit_s, trainer.strategy)
             elif what == Command.HAND_IN:
-                trainer.hand_in(int(numbers[0]))
+                cast("PipelineTrainer", trainer).hand_in(int(numbers[0]))
             else:
                 return

@@ -8,6 +8,7 @@ Scope: the file, and when to write it. Independent of how a training resumes.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import time
@@ -25,7 +26,7 @@ from ..events import Reporter
 from ..jobs import FineTune, RecipeOptions
 from ..jobs.json_fields import parse
 from ..labels.labeled_images import LabeledImage
-from ..models.engines import BF16, FP32, IPEX, NATIVE, Engine, ipex_is_loaded, make_engine
+from ..models.engines import BF16, FP32, NativeEngine, ipex_is_loaded, training_engine
 from ..models.model_file import read_safetensors
 from ..segmentation.pixel_metrics import Confusion
 from ..system.outputs import replaced
@@ -62,7 +63,7 @@ class Checkpoint:
     """
 
     identity: dict[str, Any]
-    engine: Engine
+    engine: NativeEngine
     has_extension: bool
     history: History
     state: dict[str, torch.Tensor]
@@ -103,7 +104,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         "identity": checkpoint.identity,
         "engine": asdict(checkpoint.engine),
         "has_extension": checkpoint.has_extension,
-        "history": checkpoint.history.to_document(),
+        "history": asdict(checkpoint.history),
         "best": best and best.confusion.counts(),
     }
     tensors = {f"{_STATE}{name}": tensor for name, tensor in checkpoint.state.items()}
@@ -132,8 +133,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
         document = parse(metadata[_HEADER_KEY])
         if document["format"] != FORMAT:
             raise ValueError("unknown format")
-        engine = make_engine(**document["engine"])
-        if engine.name not in (NATIVE, IPEX) or engine.precision not in (BF16, FP32) or type(engine.reason) is not str:
+        engine = training_engine(**document["engine"])
+        if engine.precision not in (BF16, FP32) or type(engine.reason) is not str:
             raise ValueError("unknown engine")
         history = history_from_document(document["history"])
         if type(document["has_extension"]) is not bool or bool(document["best"]) != bool(history.validations):
@@ -238,7 +239,7 @@ class CheckpointWriter:
         self,
         path: Path,
         identity: dict[str, Any],
-        engine: Engine,
+        engine: NativeEngine,
         reporter: Reporter,
     ) -> None:
         self._path, self._reporter = path, reporter
@@ -264,10 +265,9 @@ class CheckpointWriter:
     def write(self, training: Training) -> None:
         """Write a checkpoint; this copies the training's state and returns."""
         self._warn_of_failure()
-        # A deep copy: the history changes while the thread writes.
-        history = history_from_document(json.loads(json.dumps(training.history.to_document())))
+        history = copy.deepcopy(training.history)  # which changes while the thread writes
         checkpoint = Checkpoint(
-            self._identity, self._engine, ipex_is_loaded(), history, training.trainer.state_dict(), training.best
+            self._identity, self._engine, ipex_is_loaded(), history, training.trainer.state_dict(), training.best_so_far
         )
         self._writing = self._thread.submit(write_checkpoint, self._path, checkpoint)
         self._written_s = time.monotonic()

@@ -5,7 +5,7 @@ Scope: sampling and augmentation. Independent of files and of the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import count as count_from
 from itertools import zip_longest
@@ -93,7 +93,8 @@ class ChipSampler:
         if chip is None:
             return
         chip = turned(chip, symmetry)[..., :height, :width]
-        scale_into(chip, image.values[(slice(None), *window)], known, scale, offset)
+        rows, columns = window
+        scale_into(chip, image.values[:, rows, columns], known, scale, offset)
 
     def _window(self, shape: tuple[int, ...], center: tuple[int, int], rng: np.random.Generator) -> tuple[slice, slice]:
         """Return a window around a pixel, shifted at random and into the image; the whole image if it is smaller."""
@@ -176,7 +177,7 @@ def prefetch(
     depth: int = 3,
     own: Optional[Sequence[int]] = None,
     has_images: bool = True,
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+) -> Generator[tuple[np.ndarray, np.ndarray], None, None]:
     """Yield batches that a background thread draws ahead; closing the generator ends the thread.
 
     Parameters

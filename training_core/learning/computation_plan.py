@@ -17,17 +17,16 @@ from ..jobs import FineTune
 from ..jobs.recipe import CHIPS, IMAGE
 from ..labels.labeled_images import LabeledImage
 from ..models.architectures import Architecture
-from ..models.engines import NativeEngine, choose_engine, choose_precision, make_engine
+from ..models.engines import Engine, NativeEngine, choose_engine, choose_precision, training_engine
 from .checkpoint import Checkpoint
-from .fitted_recipe import Fit, fit_recipe, has_choice
+from .fitted_recipe import Fit, TrialSteps, fit_recipe, has_choice
 from .pipeline.plan import plan_pipeline, require_pipelines
 from .training_memory import TRIED_RECOMPUTING, MemoryPlan, most_bytes, plan_memory
-from .trial_steps import TrialSteps
 from .whole_images.tiles import TilePlan, plan_tiles
 
 # A trial of the engines takes some ten steps; where fewer than these are given, they are better spent on training.
 MIN_STEPS_WITH_TRIAL = 200
-# Share of the time budget that the engines' trial may take, for which the first step waits: it seldom gains more
+# Fraction of the time budget that the engines' trial may take. The first step waits for it, and it seldom gains more
 # than it takes.
 TRIAL_SHARE = 0.01
 
@@ -54,7 +53,7 @@ class ComputationPlan:
 def plan_from_document(document: dict[str, Any]) -> ComputationPlan:
     """Return the plan of which `dataclasses.asdict` made a document."""
     return ComputationPlan(
-        make_engine(**document["engine"]),
+        training_engine(**document["engine"]),
         Fit(**document["fit"]),
         MemoryPlan(**document["memory"]),
         document["tiles"] and TilePlan(**document["tiles"]),
@@ -93,7 +92,7 @@ def plan_computation(
     """
     _require_possible(job, architecture)
     precision = former.engine.precision if former else choose_precision(job.precision, reporter.log)
-    native, tiles, balance = NativeEngine(precision), None, ()
+    native, tiles, balance = NativeEngine(precision), None, tuple[int, ...]()
     if job.sample == IMAGE:
         shapes = [image.known.shape for image in images]
         tiles = plan_tiles(architecture, native, job, shapes, reporter.log, ranks, local_ranks)
@@ -157,18 +156,19 @@ def _plan_stages(
 def _choose_engine(job: FineTune, trial: TrialSteps, reporter: Reporter) -> NativeEngine:
     """Return the engine to train with: the one asked for, or the fastest in a trial where the budget is long."""
 
-    def step(engine: NativeEngine) -> None:
+    def step(engine: Engine) -> None:
         reporter.check_cancelled()
-        trial.step(engine)
+        trial.step(training_engine(engine.name, engine.precision))
 
     is_plain = job.sample == CHIPS and job.pipeline_stages == 1
     is_tried = is_plain and (not job.steps or job.steps >= MIN_STEPS_WITH_TRIAL)
     limit_s = math.inf if job.steps else TRIAL_SHARE * job.minutes * 60
-    return choose_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s=limit_s)
+    chosen = choose_engine(job.engine, job.precision, step if is_tried else None, reporter.log, limit_s=limit_s)
+    return training_engine(chosen.name, chosen.precision, chosen.reason)
 
 
 def _fit(job: FineTune, trial: TrialSteps, engine: NativeEngine, reporter: Reporter) -> Fit:
-    """Return the options of the recipe that the pace of an engine decides."""
+    """Return the options of the recipe that depend on the throughput of an engine."""
     fit = fit_recipe(job, trial.seconds(engine) if has_choice(job) else 0.0)
     if fit.reason:
         reporter.log(fit.reason)

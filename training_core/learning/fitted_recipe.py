@@ -1,36 +1,43 @@
-"""The recipe fitted to what it begins with and to the processor: what to train in the steps that a time budget holds.
+"""The recipe fitted to the base model and to the processor: a step is timed, and tells how many the budget holds.
 
-Scope: recipes and the measured duration of a step. Independent of how a step is measured. The figures behind each rule
-are in benchmarks/experiments.md and benchmarks/README.md.
+Scope: recipes and the duration of a step. The figures behind each rule are in benchmarks/experiments.md and
+benchmarks/README.md.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import time
 from dataclasses import dataclass
 
-from ..jobs import FineTune
-from ..jobs.recipe import BY_PACE, CAREFUL_RATE, CHIPS, SMALL_CHIP_PX, USUAL_CHIP_PX
+import numpy as np
+import torch
 
-# Share of the time budget that is left for training steps, beside validation.
+from ..jobs import FineTune, StepOptions
+from ..jobs.recipe import BY_PACE, CAREFUL_RATE, CHIPS, SMALL_CHIP_PX, USUAL_CHIP_PX
+from ..models.architectures import Architecture, build_network
+from ..models.engines import NativeEngine
+from .trainer import Trainer
+
+# Fraction of the time budget that is left for training steps; validation takes the rest.
 STEPS_SHARE = 0.9
 # With fewer steps than this, from a base model and from random weights, small chips teach more: more steps count for
 # more than larger pieces of the image.
 ENOUGH_STEPS, ENOUGH_STEPS_FROM_RANDOM = 150, 500
-# So many stages of a base model stay as they are then: their features are general, and each step takes a fifth less.
+# Number of stages of a base model that stay frozen then: their features are general, and steps take a fifth less.
 FROZEN_STAGES = 2
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Options of the recipe that were chosen by the pace.
+    """Options of the recipe that were chosen by the measured throughput.
 
     Parameters
     ----------
     options : dict of str to int
         By name, with those that the job has settled.
     reason : str
-        For the user: what was chosen and why; empty where the job left no choice.
+        For the user: the choice and why; empty if the job left none.
     """
 
     options: dict[str, int]
@@ -38,7 +45,7 @@ class Fit:
 
 
 def with_encoder_rate(job: FineTune, knows_roads: bool) -> FineTune:
-    """Settle the factor on the learning rate for the encoder, where a job leaves it open.
+    """Settle the factor on the learning rate for the encoder, if a job leaves it open.
 
     Parameters
     ----------
@@ -52,7 +59,7 @@ def with_encoder_rate(job: FineTune, knows_roads: bool) -> FineTune:
 
 
 def has_choice(job: FineTune) -> bool:
-    """Whether a job leaves a choice to the pace, so that a step must be measured."""
+    """Whether a job leaves options open, so that a step must be timed."""
     is_open = not job.chip_px or (job.frozen_stages == BY_PACE and job.base_model)
     return bool(is_open and not job.steps and job.sample == CHIPS and job.pipeline_stages == 1)
 
@@ -63,24 +70,66 @@ def fit_recipe(job: FineTune, step_s: float) -> Fit:
     Parameters
     ----------
     step_s : float
-        Duration of a training step with usual chips in which all stages are trained. With a number of steps instead of
-        a time budget, it does not matter, so that training is reproducible.
+        Duration of a training step with usual chips and no frozen stages. It does not matter if the job gives a number
+        of steps instead of a time budget: then training is reproducible.
     """
     if not has_choice(job):
         return Fit(_options(job, 0, USUAL_CHIP_PX))
     steps = STEPS_SHARE * job.minutes * 60 / step_s
-    pace = f"A training step takes {step_s:.2f} s, so that the time budget holds about {steps:.0f}"
+    measured = f"A training step takes {step_s:.2f} s, so that the time budget holds about {steps:.0f}"
     if steps >= (ENOUGH_STEPS if job.base_model else ENOUGH_STEPS_FROM_RANDOM):
-        return Fit(_options(job, 0, USUAL_CHIP_PX), f"{pace}: enough for the usual recipe.")
+        return Fit(_options(job, 0, USUAL_CHIP_PX), f"{measured}: enough for the usual recipe.")
     options = _options(job, FROZEN_STAGES if job.base_model else 0, SMALL_CHIP_PX)
     frozen = f", and the first {options['frozen_stages']} of the encoder's 5 stages are frozen"
     made = f"chips of {options['chip_px']} px are taken{frozen if options['frozen_stages'] else ''}"
-    return Fit(options, f"{pace}. So that more fit in, {made}.")
+    return Fit(options, f"{measured}. So that more fit in, {made}.")
 
 
 def _options(job: FineTune, frozen_stages: int, chip_px: int) -> dict[str, int]:
-    """Return these options, but for those that the job has settled."""
+    """Return these options, except for those that the job has settled."""
     return {
         "frozen_stages": frozen_stages if job.frozen_stages == BY_PACE else job.frozen_stages,
         "chip_px": job.chip_px or chip_px,
     }
+
+
+class TrialSteps:
+    """Training steps on empty chips, with a trainer for each engine that is tried.
+
+    Parameters
+    ----------
+    chip_px : int
+        Side of a chip as it enters the model.
+    is_recomputing : bool
+        Whether activations are recomputed in the backward pass.
+    """
+
+    def __init__(self, architecture: Architecture, recipe: StepOptions, chip_px: int, is_recomputing: bool) -> None:
+        self._architecture, self._recipe, self._is_recomputing = architecture, recipe, is_recomputing
+        shape = (recipe.batch_size * recipe.accumulation, chip_px, chip_px)
+        self._chips = np.zeros((shape[0], architecture.in_channels, *shape[1:]), dtype=np.float32)
+        self._labels = np.zeros(shape, dtype=np.uint8)
+        self._trainers: dict[str, Trainer] = {}
+
+    def step(self, engine: NativeEngine) -> None:
+        """Take a step with an engine; the first one prepares weights, memory and kernels."""
+        if engine.name not in self._trainers:
+            self._trainers[engine.name] = self._new_trainer(engine)
+        self._trainers[engine.name].step(self._chips, self._labels, 0.0)
+
+    def seconds(self, engine: NativeEngine) -> float:
+        """Return the duration of a step with an engine, after a first one."""
+        if engine.name not in self._trainers:
+            self.step(engine)
+        began_s = time.perf_counter()
+        self.step(engine)
+        return time.perf_counter() - began_s
+
+    def _new_trainer(self, engine: NativeEngine) -> Trainer:
+        with torch.random.fork_rng(devices=[]):  # the trial must not change the training
+            model = build_network(self._architecture)
+        if self._is_recomputing:
+            from ..models.recompute import recompute_activations  # loads the library of the U-Net
+
+            recompute_activations(model)
+        return Trainer(model, engine, self._recipe)

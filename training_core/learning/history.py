@@ -6,28 +6,32 @@ Scope: the record and its JSON form. Independent of how a training goes.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, astuple, dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
+from typing import Annotated, Any
 
 import torch
 
+from ..jobs.json_fields import Limits, read
 from ..segmentation.pixel_metrics import Confusion, Scores
 
-# Parts of a training step, by which the time is told apart.
+# Parts of a training step whose time is measured.
 PARTS_OF_A_STEP = ("waiting for chips", "forward", "backward", "communication", "optimizer")
 
-# Options of the recipe that may be chosen by the pace, and their least values.
+# Options of the recipe that may depend on the measured throughput, and their smallest values.
 FITTED = {"frozen_stages": 0, "chip_px": 32}
 
 # Of thresholds whose F1 in validation is so close to the best, the one nearest to 0.5 is taken: the best one fits the
 # drawn ground, and is often too high for other ground, where roads are less certain.
 THRESHOLD_TOLERANCE = 0.005
 
-# More steps and chips than any training has.
-MAX_STEPS, LONGEST_NOTE = 10**12, 10_000
-
-# More points no chart shows. At this number every other one is dropped, and from then on every other one is kept.
+# No chart shows more points. At this number every other one is dropped, and from then on every other one is kept.
 MAX_POINTS = 4000
+
+# No training has more steps, chips or seconds, nor longer notes.
+MAX_STEPS, MAX_NOTE = 10**12, 10_000
+_Count = Annotated[int, Limits(0, MAX_STEPS)]
+_Amount = Annotated[float, Limits(0, MAX_STEPS)]
 
 
 @dataclass
@@ -49,28 +53,28 @@ class History:
     timings_s : dict
         Seconds by part of the loop.
     notes : list of str
-        Events for the report: resumed, stopped, stopped early.
+        Events for the report, such as resumed or stopped.
     stride : int
         Interval, in steps, at which `steps` is recorded.
     validated_parts : int
         How many of the equal parts that end in a validation have been validated.
     fitted : dict of str to int
-        Options of the recipe that were chosen by the pace, which a resumed training keeps.
+        Options of the recipe that depended on the measured throughput; a resumed training keeps them.
     validation_blocks : int
         Held-out blocks that each validation computes, the same ones, so that their scores compare; 0 before the first.
     """
 
-    step: int = 0
-    elapsed_s: float = 0.0
-    steps: list[tuple[int, float, float, float]] = field(default_factory=list)
-    validations: list[tuple[int, float, Scores]] = field(default_factory=list)
-    images_seen: int = 0
-    timings_s: dict[str, float] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    stride: int = 1
-    validated_parts: int = 0
-    validation_blocks: int = 0
-    fitted: dict[str, int] = field(default_factory=dict)
+    step: _Count = 0
+    elapsed_s: _Amount = 0.0
+    steps: Annotated[list[tuple[_Count, _Amount, float, _Amount]], Limits(0, MAX_POINTS)] = field(default_factory=list)
+    validations: Annotated[list[tuple[_Count, _Amount, Scores]], Limits(0, MAX_POINTS)] = field(default_factory=list)
+    images_seen: _Count = 0
+    timings_s: dict[str, _Amount] = field(default_factory=dict)
+    notes: list[Annotated[str, Limits(0, MAX_NOTE)]] = field(default_factory=list)
+    stride: Annotated[int, Limits(1, MAX_STEPS)] = 1
+    validated_parts: _Count = 0
+    validation_blocks: _Count = 0
+    fitted: dict[str, _Count] = field(default_factory=dict)
 
     def add_step(self, elapsed_s: float, loss: float, rate: float, images: int) -> None:
         """Add a step.
@@ -82,7 +86,7 @@ class History:
         loss, rate : float
             Loss and learning rate of the step.
         images : int
-            Number of chips in it.
+            Chips in it.
         """
         self.step, self.elapsed_s = self.step + 1, elapsed_s
         self.images_seen += images
@@ -103,60 +107,32 @@ class History:
         """Share of the time of training and validation that went to validation, from 0 to 1."""
         return self.timings_s.get("validation", 0.0) / self.elapsed_s if self.elapsed_s > 0 else 0.0
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the history as a JSON document."""
-        return asdict(self)
 
-
-def history_from_document(document: dict[str, Any]) -> History:
-    """Return the history in a JSON document.
+def history_from_document(document: object) -> History:
+    """Return the history of which `dataclasses.asdict` made an untrusted JSON document.
 
     Raises
     ------
-    KeyError, TypeError, ValueError
-        The document is not a history, or numbers in it have another type or no sense.
+    ValueError
+        The document is not a history, or numbers in it have another type or make no sense.
     """
-    validations = [(step, elapsed_s, Scores(**scores)) for step, elapsed_s, scores in document["validations"]]
-    steps = [(step, elapsed_s, loss, rate) for step, elapsed_s, loss, rate in document["steps"]]
-    history = History(**{**document, "steps": steps, "validations": validations})
-    if not _is_sound(history):
+    history = read(History, document, "history", is_exact=True)
+    scores = [score for _, _, found in history.validations for score in astuple(found)]
+    is_sound = (
+        (history.validations or not history.validated_parts)
+        and all(_is_in_order(points, history.step) for points in (history.steps, history.validations))
+        and all(0 <= score <= 1 for score in scores)
+        and all(value >= FITTED.get(name, math.inf) for name, value in history.fitted.items())
+    )
+    if not is_sound:
         raise ValueError("This is not a history of a fine-tune.")
     return history
 
 
-def _is_sound(history: History) -> bool:
-    """Whether every number of a history has its type and range, and steps and seconds grow."""
-    counts = (history.images_seen, history.validated_parts, history.validation_blocks)
-    scores = [score for _, _, found in history.validations for score in astuple(found)]
-    return (
-        all(_is_count(each, MAX_STEPS) for each in (history.step, *counts))
-        and _is_count(history.stride, MAX_STEPS)
-        and history.stride > 0
-        and (history.validations or not history.validated_parts)
-        and all(map(_is_amount, (history.elapsed_s, *history.timings_s.values())))
-        and all(_is_course(points, history) for points in (history.steps, history.validations))
-        and all(math.isfinite(loss) and _is_amount(rate) for _, _, loss, rate in history.steps)
-        and all(_is_amount(score) and score <= 1 for score in scores)
-        and isinstance(history.notes, list)
-        and all(type(note) is str and len(note) <= LONGEST_NOTE for note in history.notes)
-        and all(_is_count(value, MAX_STEPS) and value >= FITTED[name] for name, value in history.fitted.items())
-    )
-
-
-def _is_course(points: list[tuple[Any, ...]], history: History) -> bool:
-    """Whether points of a training come one after the other, up to the step and time of the history."""
+def _is_in_order(points: Sequence[tuple[Any, ...]], last_step: int) -> bool:
+    """Whether points of a training, each with its step and second, come one after the other."""
     steps, seconds = [point[0] for point in points], [point[1] for point in points]
-    if not all(_is_count(step, history.step) for step in steps) or not all(map(_is_amount, seconds)):
-        return False
-    return len(points) <= MAX_POINTS and steps == sorted(steps) and seconds == sorted(seconds)
-
-
-def _is_count(value: object, most: int) -> bool:
-    return type(value) is int and 0 <= value <= most
-
-
-def _is_amount(value: object) -> bool:
-    return type(value) in (int, float) and 0 <= value <= MAX_STEPS
+    return steps == sorted(steps) and seconds == sorted(seconds) and max(steps, default=0) <= last_step
 
 
 @dataclass(frozen=True)

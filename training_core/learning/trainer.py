@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import numpy as np
 import torch
@@ -95,7 +96,7 @@ class Trainer:
         self.timings_s["communication"] += waited_s - self._waited_s
         self._part_began_s, self._waited_s = now_s, waited_s
 
-    def step(self, chips: np.ndarray, labels: np.ndarray, rate: float) -> float:
+    def step(self, chips: Any, labels: Any, rate: float) -> float:
         """Train on the chips of one step; a NaN or infinite loss changes no weight.
 
         Parameters
@@ -125,7 +126,7 @@ class Trainer:
         self.record_time("optimizer")
         return total
 
-    def _compute_gradients(self, chips: np.ndarray, labels: np.ndarray) -> float:
+    def _compute_gradients(self, chips: Any, labels: Any) -> float:
         """Leave the gradients of a step in the parameters, and return its loss."""
         batches = self._recipe.accumulation
         with self._statistics.step(batches) if self._statistics else nullcontext():
@@ -213,7 +214,8 @@ class Trainer:
 
     def _take_over(self, state: dict[str, Tensor]) -> None:
         """Resume from a state that has been checked."""
-        parameters, moments = self._ordered_parameters, {}
+        parameters = self._ordered_parameters
+        moments: dict[int, dict[str, Tensor]] = {}
         for name, tensor in _under("optimizer.", state).items():
             index, _, part = name.partition(".")
             parameter = parameters[int(index)]

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import Optional
+from typing import Any, Optional
 
-import numpy as np
 import torch
 
 from ..errors import JobError, ModelFileError
@@ -23,7 +22,7 @@ from ..labels.labeled_images import LabeledImage
 from ..segmentation.inference import Predictor
 from .history import History, Trained, best_at_threshold
 from .optimizers import peak_rate, rate_at
-from .pace import Pace
+from .throughput import Throughput
 from .trainer import Trainer
 from .validation import MIN_BLOCKS, Block, Validation, blocks_within, held_out_blocks, validate
 
@@ -32,14 +31,16 @@ VALIDATIONS, SHORTEST_INTERVAL_S, SHORTEST_INTERVAL_STEPS = 10, 30.0, 20
 # Share of the budget that all validations may take. The last one scores the model that is kept, on as many held-out
 # blocks as are affordable; those before it get the other share.
 VALIDATION_SHARE, LAST_VALIDATION_SHARE = 0.1, 0.04
-# Where steps are given instead of time, what is validated must not depend on the pace: a training step takes as long as
-# the inference of so many pixels for each of its pixels, at least.
+# Where steps are given instead of time, validation must not depend on the throughput: a training step takes at least as
+# long as the inference of this many pixels for each of its pixels.
 INFERENCES_PER_STEP = 2.0
 # A time budget for fewer steps than this teaches little.
 MIN_STEPS = 20
 # Part of the training, from its start, in which the learning rate rises.
 WARM_UP = 0.05
 REPORT_INTERVAL_S = 1.0
+# Yields the chips and labels of each step, as `Trainer.step` takes them.
+Batches = Generator[tuple[Any, Any], None, None]
 
 
 @dataclass
@@ -113,8 +114,8 @@ class Training:
 
     Attributes
     ----------
-    best : Trained or None
-        The state with the best F1 so far.
+    best_so_far : Trained or None
+        The weights with the best F1 so far; None before the first validation.
     blocks : list of Block
         All held-out blocks, the first `history.validation_blocks` of which each validation computes.
     """
@@ -130,17 +131,21 @@ class Training:
     ) -> None:
         self.trainer, self._recipe, self._reporter = trainer, recipe, reporter
         self.blocks = held_out_blocks(images, recipe.seed)
-        self.history, self.best = history or History(), best
+        self.history, self.best_so_far = history or History(), best
         trainer.timings_s.update(self.history.timings_s)
         self.history.timings_s = trainer.timings_s
-        self._clock, self._pace = Clock(recipe), Pace()
+        self._clock, self._throughput = Clock(recipe), Throughput()
         self._began_s = time.monotonic() - self.history.elapsed_s
         self._reported_s = -REPORT_INTERVAL_S
         self._has_diverged = False
 
-    def run(
-        self, batches: Iterator[tuple[np.ndarray, np.ndarray]], keep: Callable[["Training"], None] = lambda _: None
-    ) -> None:
+    @property
+    def best(self) -> Trained:
+        """The weights with the best F1, once there was a validation, as there was at the end of each training."""
+        assert self.best_so_far is not None, "There was no validation yet."
+        return self.best_so_far
+
+    def run(self, batches: Batches, keep: Callable[["Training"], None] = lambda _: None) -> None:
         """Train to the end; `best` is the outcome.
 
         Parameters
@@ -158,7 +163,7 @@ class Training:
         JobError
             The loss became NaN or infinite before the first validation.
         """
-        with closing(batches), self._pace_noted():
+        with closing(batches), self._throughput_noted():
             while not self._is_over():
                 self._reporter.check_cancelled()
                 self._step(*next(batches))
@@ -168,12 +173,12 @@ class Training:
                     keep(self)
 
     @contextmanager
-    def _pace_noted(self) -> Iterator[None]:
+    def _throughput_noted(self) -> Iterator[None]:
         """Note at the end, also of a stopped run, for how long the processor was busy or throttled."""
         try:
             yield
         finally:
-            note = self._pace.note()
+            note = self._throughput.note()
             if note:
                 self._note(note)
 
@@ -211,8 +216,8 @@ class Training:
         reporter.log(
             f"Step {step}: validation F1 {scores.f1:.3f}, IoU {scores.iou:.3f} at threshold {state.threshold:.2f}"
         )
-        if self.best is None or scores.f1 > self.best.scores.f1:
-            self.best = Trained(self.trainer.weights(), state.confusion, state.threshold, scores)
+        if self.best_so_far is None or scores.f1 > self.best.scores.f1:
+            self.best_so_far = Trained(self.trainer.weights(), state.confusion, state.threshold, scores)
         history.elapsed_s = self._elapsed_s()
         self._reserve(found)
 
@@ -240,7 +245,7 @@ class Training:
         other = best_at_threshold(weights, found.confusion)
         if other.scores.f1 < self.best.scores.f1 - tolerance:
             return False
-        self.best = other
+        self.best_so_far = other
         return True
 
     def score_best(self, predictor: Predictor) -> Validation:
@@ -255,7 +260,7 @@ class Training:
         count, limit_s = self._clock.affordable(self.blocks, LAST_VALIDATION_SHARE)
         blocks = self.blocks[: max(count, history.validation_blocks)]
         found = validate(predictor, blocks, history.validation_blocks, limit_s)
-        self.best = best_at_threshold(self.best.weights, found.confusion)
+        self.best_so_far = best_at_threshold(self.best.weights, found.confusion)
         history.timings_s["validation"] += found.seconds
         history.elapsed_s += self._elapsed_s() - began_s
         if history.validation_blocks < len(self.blocks):
@@ -293,14 +298,14 @@ class Training:
     def _is_over(self) -> bool:
         return self._has_diverged or (bool(self.history.validations) and self._done >= 1)
 
-    def _step(self, chips: np.ndarray, labels: np.ndarray) -> None:
+    def _step(self, chips: Any, labels: Any) -> None:
         rate = rate_at(self._done, peak_rate(self._recipe), WARM_UP)
         began_s = time.perf_counter()
         self.trainer.strategy.announce_step(rate)
         loss = self.trainer.step(chips, labels, rate)
-        fall = self._pace.add_step(time.perf_counter() - began_s, self.trainer.samples_per_step)
-        if fall:
-            self._reporter.warning(fall)
+        warning = self._throughput.add_step(time.perf_counter() - began_s, self.trainer.samples_per_step)
+        if warning:
+            self._reporter.warning(warning)
         if not math.isfinite(loss):
             self._end_diverged(f"at step {self.history.step + 1} the loss became NaN or infinite")
             return
@@ -314,7 +319,7 @@ class Training:
     def _end_diverged(self, sign: str) -> None:
         message = f"The training has diverged: {sign}."
         remedy = "Lower the learning rate (learning_rate), or clip the gradients (clip_norm)."
-        if self.best is None:
+        if self.best_so_far is None:
             raise JobError(message, remedy)
         self._has_diverged = True
         self.history.notes.append(message)
@@ -335,8 +340,8 @@ class Training:
         self._reporter.metric("loss", loss, step)
         self._reporter.metric("learning_rate", rate, step)
         self._reporter.metric("images_per_s", self.history.images_per_s, step)
-        pace = f"{self.history.images_per_s:.2f} images/s"
-        self._reporter.progress(self._done, f"Step {step}: loss {loss:.3f}, {pace}", self._clock.left_s(self.history))
+        text = f"Step {step}: loss {loss:.3f}, {self.history.images_per_s:.2f} images/s"
+        self._reporter.progress(self._done, text, self._clock.left_s(self.history))
 
     def _note(self, text: str) -> None:
         self.history.notes.append(text)

@@ -24,7 +24,7 @@ from ..errors import ResourceError
 from ..geodata.tiling import STRIDE_PX
 from ..jobs import StepOptions
 from ..models.architectures import Architecture, build_network, weights_without_memory
-from ..models.engines import IPEX, Engine
+from ..models.engines import IPEX, NativeEngine
 from ..system import limits
 from ..system.allocator import give_free_blocks_back
 from ..system.memory import available_bytes
@@ -101,7 +101,7 @@ class Footprint:
 
 
 def measure_footprint(
-    architecture: Architecture, engine: Engine, recipe: StepOptions, is_recomputing: bool
+    architecture: Architecture, engine: NativeEngine, recipe: StepOptions, is_recomputing: bool
 ) -> Footprint:
     """Measure the memory of three training steps on small chips, with random weights.
 
@@ -138,7 +138,9 @@ class _StepBytes:
 
 
 @functools.lru_cache
-def _measure_step(architecture: Architecture, engine: Engine, recipe: StepOptions, is_recomputing: bool) -> _StepBytes:
+def _measure_step(
+    architecture: Architecture, engine: NativeEngine, recipe: StepOptions, is_recomputing: bool
+) -> _StepBytes:
     """Measure three training steps; see `measure_footprint`."""
     from ..models.recompute import RecomputingUnet  # loads the library of the U-Net
 
@@ -196,7 +198,7 @@ class MemoryPlan:
 
 def plan_memory(
     architecture: Architecture,
-    engine: Engine,
+    engine: NativeEngine,
     recipe: StepOptions,
     chip_px: int,
     log: Callable[[str], None],

@@ -194,13 +194,15 @@ class _Tally:
         return None
 
     def _add(self, piece: Piece, found: Prediction) -> None:
-        image, part = piece.source.image, piece.tile.destination
+        block = piece.source
+        assert isinstance(block, Block)
+        image, part = block.image, piece.tile.destination
         self._confusion.add(found.probability, image.validation[part])
         if found.classes is not None and image.classes is not None:
             known = (image.validation[part] == ROAD) & (image.classes[part] > 0)
             self._hits += int((found.classes[known] == image.classes[part][known]).sum())
             self._total += int(known.sum())
-        self._blocks, self._px = self._blocks + 1, self._px + piece.source.px
+        self._blocks, self._px = self._blocks + 1, self._px + block.px
 
     def total(self, strategy: SingleProcess, seconds: float) -> Validation:
         """Return the counts of all processes."""

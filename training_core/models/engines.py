@@ -42,21 +42,22 @@ Prepared = TypeVar("Prepared")
 
 
 class Engine(Protocol[Prepared]):
-    """A way to run the U-Net. `NativeEngine` and `IpexEngine` also train it.
+    """A way to run the U-Net. `NativeEngine` and `IpexEngine` also train it."""
 
-    Attributes
-    ----------
-    name : str
-        native, ipex or openvino.
-    precision : str
-        bf16 or fp32; int8 for a quantized model.
-    reason : str
-        Why it was chosen, for the user.
-    """
+    @property
+    def name(self) -> str:
+        """The engine: native, ipex or openvino."""
+        ...
 
-    name: str
-    precision: str
-    reason: str
+    @property
+    def precision(self) -> str:
+        """The number format: bf16 or fp32; int8 for a quantized model."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why it was chosen, for the user."""
+        ...
 
     def prepare_inference(self, model: nn.Module | OnnxModel, is_exact: bool = False) -> Prepared:
         """Return the model as this engine runs it.
@@ -246,6 +247,17 @@ def make_engine(name: str, precision: str, reason: str = "") -> Engine:
         There is no engine of that name.
     """
     return _ENGINES[name](precision, reason)
+
+
+def training_engine(name: str, precision: str, reason: str = "") -> NativeEngine:
+    """Return the engine of a name, which must be one of those that train; see `make_engine`.
+
+    Raises
+    ------
+    KeyError
+        No engine of that name trains.
+    """
+    return {NATIVE: NativeEngine, IPEX: IpexEngine}[name](precision, reason)
 
 
 def _import_ipex() -> ModuleType:

@@ -9,7 +9,6 @@ import dataclasses
 import math
 import os
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +52,7 @@ from ..learning.fitted_recipe import with_encoder_rate
 from ..learning.history import History
 from ..learning.strategy import SINGLE_PROCESS
 from ..learning.trainer import Trainer
-from ..learning.training_loop import Training
+from ..learning.training_loop import Batches, Training
 from ..learning.validation import Validation
 from ..learning.weight_interpolation import SHARES, TOLERANCE, interpolated
 from ..learning.whole_images.samples import ImageSampler, draw_images
@@ -321,13 +320,13 @@ def _train(setup: Setup, training: Training, reporter: Reporter, group: Group) -
                 raise Cancelled(
                     "Stopped; no model was written. The same job with resume continues from here."
                 ) from None
-        if training.best is None:
+        if training.best_so_far is None:
             training.validate()
         training.history.notes.append(f"Stopped at step {training.history.step}; this is the best model up to then.")
         return True
 
 
-def _batches(setup: Setup, training: Training) -> Iterator[tuple[Any, Any]]:
+def _batches(setup: Setup, training: Training) -> Batches:
     """Yield this rank's chips of each step from the next one on, and their labels.
 
     Or whole images, and how many pixels of each are labeled.

@@ -1,6 +1,7 @@
 import dataclasses
 
 import pytest
+import torch
 
 from training_core.jobs import FineTune
 from training_core.jobs.recipe import CAREFUL_RATE
@@ -10,10 +11,13 @@ from training_core.learning.fitted_recipe import (
     FROZEN_STAGES,
     STEPS_SHARE,
     Fit,
+    TrialSteps,
     fit_recipe,
     has_choice,
     with_encoder_rate,
 )
+from training_core.models.architectures import Architecture
+from training_core.models.engines import NativeEngine
 
 JOB = FineTune(minutes=1.0)
 
@@ -57,3 +61,12 @@ def test_one_option_that_is_settled_leaves_the_other_to_the_pace():
 )
 def test_an_encoder_that_knows_roads_learns_slowly_unless_the_job_settles_it(options, knows_roads, rate):
     assert with_encoder_rate(dataclasses.replace(JOB, **options), knows_roads).encoder_rate == rate
+
+
+@pytest.mark.parametrize("is_recomputing", [False, True])
+def test_a_step_of_the_recipe_is_timed_and_draws_no_random_numbers(is_recomputing):
+    before = torch.random.get_rng_state()
+    recipe = FineTune(batch_size=2, accumulation=2)
+    trial = TrialSteps(Architecture(encoder="resnet18"), recipe, 64, is_recomputing)
+    assert 0 < trial.seconds(NativeEngine("fp32")) < 60
+    assert torch.equal(torch.random.get_rng_state(), before)

@@ -1,3 +1,4 @@
+import dataclasses
 import itertools
 import json
 from types import SimpleNamespace
@@ -198,7 +199,7 @@ def test_the_best_until_then_outlives_a_nan_loss(image):
     events = []
     training = new_training(image, Reporter(events.append), steps=40, frozen_stages=5)
     training.run(broken())
-    assert training.history.step == 25 and training.best is not None
+    assert training.history.step == 25 and training.best_so_far is not None
     assert any("The best model so far is kept" in event.message for event in events if isinstance(event, Warning))
 
 
@@ -316,7 +317,7 @@ def test_a_history_stays_small_and_survives_json():
     assert len(history.steps) < MAX_POINTS and history.step == 3 * MAX_POINTS
     numbers = [step for step, *_ in history.steps]
     assert numbers == list(range(history.stride, history.step + 1, history.stride))
-    assert history_from_document(json.loads(json.dumps(history.to_document()))) == history
+    assert history_from_document(json.loads(json.dumps(dataclasses.asdict(history)))) == history
 
 
 @pytest.mark.parametrize(
@@ -324,8 +325,8 @@ def test_a_history_stays_small_and_survives_json():
     [{"validation_blocks": -4}, {"fitted": {"minutes": 1}}, {"fitted": {"chip_px": 0}}, {"fitted": {"chip_px": "1"}}],
 )
 def test_a_history_that_says_what_none_can_is_refused(planted):
-    with pytest.raises((ValueError, KeyError)):
-        history_from_document({**History().to_document(), **planted})
+    with pytest.raises(ValueError):
+        history_from_document({**dataclasses.asdict(History()), **planted})
 
 
 @pytest.mark.skipif(why_not_ipex() is not None, reason="the Intel extension is not installed")

@@ -169,7 +169,9 @@ def place_cuts(seconds: Sequence[float], stages: int, min_first: int = 1) -> tup
         The balance: how many parts each stage has.
     """
     # By the number of parts in the stages so far: the largest of these stages, and their balance.
-    best = {end: (sum(seconds[:end]), (end,)) for end in range(min_first, len(seconds) + 1)}
+    best: dict[int, tuple[float, tuple[int, ...]]] = {
+        end: (sum(seconds[:end]), (end,)) for end in range(min_first, len(seconds) + 1)
+    }
     for stage in range(1, stages):
         best = {
             end: min(

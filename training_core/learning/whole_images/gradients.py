@@ -74,9 +74,10 @@ def add_image_gradients(
 
     def next_loss(joint: Joint) -> Tensor:
         tile, image = next(images)
-        core = slice(tile.top, tile.top + tile.height), slice(tile.left, tile.left + tile.width)
+        rows, columns = slice(tile.top, tile.top + tile.height), slice(tile.left, tile.left + tile.width)
+        logits = engine.forward(model, image)[..., rows, columns]
         labels = torch.from_numpy(sample.labels(*tile.destination))[None]
-        return share * training_loss(engine.forward(model, image)[(..., *core)], labels, joint, class_counts)
+        return share * training_loss(logits, labels, joint, class_counts)
 
     sums = _TileSums(len(tiles), strategy)
     with closing(images):

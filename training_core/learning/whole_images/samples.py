@@ -5,7 +5,7 @@ Scope: which image a step learns from, and how its pixels are read. Independent 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import count as count_from
 from typing import Optional
@@ -57,9 +57,9 @@ class ImageSample:
     def read(self, tile: Tile) -> np.ndarray:
         """Return core and halo of a tile: (bands, padded height, padded width), float32, 0 where there are no data."""
         column, row, width, height = tile.read_window
-        window = np.s_[row : row + height, column : column + width]
+        rows, columns = slice(row, row + height), slice(column, column + width)
         image = np.zeros((len(self.values), *padded_size((height, width))), dtype=np.float32)
-        values, known = self.values[(slice(None), *window)], self.known[window]
+        values, known = self.values[:, rows, columns], self.known[rows, columns]
         scale_into(image[:, :height, :width], values, known, self.scale, self.offset)
         return image
 
@@ -111,7 +111,9 @@ class ImageSampler:
         return sample_of(image, *scaling, symmetry=int(rng.integers(8)))
 
 
-def draw_images(sampler: ImageSampler, images: int, first: int) -> Iterator[tuple[list[ImageSample], list[int]]]:
+def draw_images(
+    sampler: ImageSampler, images: int, first: int
+) -> Generator[tuple[list[ImageSample], list[int]], None, None]:
     """Yield the images of each step, and how many pixels of each are labeled.
 
     Parameters

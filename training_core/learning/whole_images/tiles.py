@@ -16,7 +16,7 @@ from ...errors import JobError, ResourceError
 from ...geodata.tiling import STRIDE_PX, Tile, round_up, tile_count, tile_grid
 from ...jobs import StepOptions
 from ...models.architectures import Architecture, build_network
-from ...models.engines import Engine
+from ...models.engines import NativeEngine
 from ...segmentation.halo import exact_halo_px
 from ..training_memory import TRIED_RECOMPUTING, Footprint, exchange_bytes, measure_footprint, most_bytes
 
@@ -79,7 +79,7 @@ class TilePlan:
 
 def plan_tiles(
     architecture: Architecture,
-    engine: Engine,
+    engine: NativeEngine,
     recipe: StepOptions,
     shapes: Sequence[tuple[int, int]],
     log: Callable[[str], None],

@@ -1,0 +1,125 @@
+import itertools
+import re
+import tracemalloc
+
+import pytest
+
+from training_core.learning.throughput import Throughput
+
+CHIPS = 4
+
+
+def feed(throughput, *stretches):
+    """Feed steps, from (seconds in all, seconds a step) each; return the warnings."""
+    steps = itertools.chain.from_iterable([step_s] * round(total_s / step_s) for total_s, step_s in stretches)
+    return [text for text in (throughput.add_step(step_s, CHIPS) for step_s in steps) if text]
+
+
+def seconds_in(text):
+    """Return the durations that a text names, in seconds."""
+    units = {"s": 1, "min": 60, "h": 3600}
+    return [float(number) * units[unit] for number, unit in re.findall(r"([\d.]+) (s|min|h)\b", text)]
+
+
+def test_a_fall_to_half_is_warned_of_once_and_noted_with_its_length_and_cost():
+    throughput = Throughput()
+    warnings = feed(throughput, (120, 0.2), (45, 0.5), (60, 0.2), (20, 0.5), (55, 0.2))
+    assert len(warnings) == 1
+    assert "fallen to 40% of what it was" in warnings[0]
+    slow_s, total_s, cost_s = seconds_in(throughput.note())
+    assert "40% of the usual" in throughput.note()
+    assert slow_s == pytest.approx(65, abs=8)  # up to a window at each change
+    assert total_s == pytest.approx(300, abs=3)
+    assert cost_s == pytest.approx(0.6 * slow_s, abs=1)
+
+
+def test_the_warning_comes_within_seconds_and_names_the_pace():
+    throughput = Throughput()
+    assert not feed(throughput, (30, 0.25))
+    steps_s = itertools.accumulate(itertools.repeat(0.75))
+    noticed_s = next(elapsed_s for elapsed_s in steps_s if throughput.add_step(0.75, CHIPS))
+    assert noticed_s <= 10
+
+
+def test_a_steady_or_mildly_varying_pace_is_no_finding():
+    throughput = Throughput()
+    assert not feed(throughput, *[(5, 0.2), (5, 0.3), (3, 0.24), (4, 0.35)] * 10)
+    assert not throughput.is_slow
+    assert throughput.note() == ""
+
+
+def test_the_first_step_does_not_count():
+    throughput = Throughput()
+    assert not feed(throughput, (60, 60), (60, 0.2))
+    assert throughput.note() == ""
+
+
+@pytest.mark.parametrize("long_s", [3, 600, 30000])
+def test_a_single_slow_step_is_no_finding(long_s):
+    throughput = Throughput()
+    assert not feed(throughput, (30, 0.2), (long_s, long_s), (30, 0.2), (long_s, long_s), (30, 0.2))
+    assert throughput.note() == ""
+
+
+def test_a_pace_that_recovers_is_slow_no_more():
+    throughput = Throughput()
+    feed(throughput, (20, 0.2), (20, 0.6))
+    assert throughput.is_slow
+    feed(throughput, (20, 0.25))
+    assert not throughput.is_slow
+    assert throughput.note()
+
+
+def test_what_stays_slow_does_not_become_usual():
+    throughput = Throughput()
+    assert len(feed(throughput, (60, 0.2), (3600, 0.5))) == 1
+    assert throughput.is_slow
+    slow_s, _, cost_s = seconds_in(throughput.note())
+    assert slow_s == pytest.approx(3600, rel=0.03)
+    assert cost_s == pytest.approx(2160, rel=0.03)
+
+
+def test_a_machine_that_was_busy_from_the_start_is_noted_in_hindsight():
+    throughput = Throughput()
+    assert not feed(throughput, (60, 0.5), (120, 0.2))
+    slow_s, *_ = seconds_in(throughput.note())
+    assert slow_s == pytest.approx(60, abs=4)
+
+
+def test_ten_seconds_are_enough():
+    throughput = Throughput()
+    assert len(feed(throughput, (6, 0.1), (5, 0.3))) == 1
+    assert throughput.note()
+
+
+def test_slow_seconds_in_hours_of_training_are_not_noted():
+    throughput = Throughput()
+    assert len(feed(throughput, (60, 0.2), (6, 0.5), (4 * 3600, 0.2))) == 1
+    assert throughput.note() == ""
+
+
+def test_steps_of_minutes_are_judged_too():
+    throughput = Throughput()
+    assert len(feed(throughput, (3600, 60), (3600, 150))) == 1
+    assert not feed(throughput, (3600, 60))
+    slow_s, *_ = seconds_in(throughput.note())
+    assert slow_s == pytest.approx(3600, rel=0.25)
+
+
+def test_days_of_training_take_little_memory_and_end_in_the_same_note():
+    tracemalloc.start()
+    throughput = Throughput()
+    warnings = feed(throughput, (24 * 3600, 2), (24 * 3600, 5), (24 * 3600, 2))
+    kept_bytes, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept_bytes < 200_000
+    assert len(warnings) == 1
+    slow_s, total_s, _ = seconds_in(throughput.note())
+    assert slow_s == pytest.approx(24 * 3600, rel=0.05)
+    assert total_s == pytest.approx(3 * 24 * 3600, rel=0.01)
+
+
+def test_where_no_step_was_made_there_is_nothing_to_say():
+    throughput = Throughput()
+    assert not throughput.is_slow
+    assert throughput.note() == ""
