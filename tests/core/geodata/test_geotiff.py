@@ -35,7 +35,7 @@ def write(path, values, count=None):
     return path.stat().st_size
 
 
-@pytest.mark.parametrize("count", [0, 1, 5, None])
+@pytest.mark.parametrize("count", [0, 5, None])
 def test_tiles_arrive_and_the_rest_is_nodata(tmp_path, count):
     write(tmp_path / "a.tif", NOISE, count)
     with rasterio.open(tmp_path / "a.tif") as dataset:
@@ -48,16 +48,15 @@ def test_tiles_arrive_and_the_rest_is_nodata(tmp_path, count):
 
 
 @pytest.mark.parametrize("values", [NOISE, MASK], ids=["noise", "mask"])
-@pytest.mark.parametrize("room", ["-1", "-100", "half", "4096", "1", "1600000", "2000000", "2359296"])
-def test_a_raster_that_a_full_disk_cuts_off_is_no_result(tmp_path, values, room):
+def test_a_raster_that_a_full_disk_cuts_off_is_no_result(tmp_path, values):
     size = write(tmp_path / "whole.tif", values)
-    limit = size // 2 if room == "half" else int(room) + size * room.startswith("-")
-    with pytest.raises(OutputError, match=r"a\.tif cannot be written whole") as refused, Outputs() as outputs:
-        staged = outputs.stage(str(tmp_path / "a.tif"))
-        with no_more_than(limit):
-            write(staged, values)
-    assert "Make room" in refused.value.remedy
-    assert [path.name for path in tmp_path.iterdir()] == ["whole.tif"]
+    for room in (size - 1, size // 2, 1, 2_000_000, 2_359_296):
+        with pytest.raises(OutputError, match=r"a\.tif cannot be written whole") as refused, Outputs() as outputs:
+            staged = outputs.stage(str(tmp_path / "a.tif"))
+            with no_more_than(room):
+                write(staged, values)
+        assert "Make room" in refused.value.remedy
+        assert [path.name for path in tmp_path.iterdir()] == ["whole.tif"]
 
 
 def test_a_missing_block_or_overview_and_another_sum_are_found(tmp_path):
@@ -90,7 +89,7 @@ def make_scene(folder):
     return makescene.run(job, Reporter())
 
 
-@pytest.mark.parametrize("missing", [1, 100, 20_000, 100_000])
+@pytest.mark.parametrize("missing", [1, 20_000])
 def test_a_scene_that_a_full_disk_cuts_off_is_no_result(tmp_path, scene, missing):
     with pytest.raises(OutputError, match=r"a\.tif cannot be written whole"), no_more_than(len(scene) - missing):
         make_scene(tmp_path)

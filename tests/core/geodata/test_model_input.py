@@ -57,53 +57,55 @@ def probability(folder, raster, model, **options):
         return dataset.read(1).astype(int)
 
 
-def test_images_of_any_range_of_values_are_segmented_alike(images, model, town, tmp_path):
-    found = {dtype: probability(tmp_path, raster, model) for dtype, raster in images.items()}
-    for each in found.values():
-        assert abs(each - found["uint8"]).max() <= 1
+@pytest.fixture(scope="module")
+def found(tmp_path_factory, images, model):
+    """Return the probability of each image."""
+    folder = tmp_path_factory.mktemp("found")
+    return {dtype: probability(folder, raster, model) for dtype, raster in images.items()}
+
+
+def test_images_of_any_range_of_values_are_segmented_alike(found, town):
+    assert all(abs(values - found["uint8"]).max() <= 1 for values in found.values())
     roads = found["uint8"] > 127
     assert (roads & town.truth).sum() / (roads | town.truth).sum() > 0.7
 
 
-def test_tiles_are_scaled_by_the_whole_image(images, model, tmp_path):
-    whole = probability(tmp_path, images["uint16"], model)
+def test_tiles_are_scaled_by_the_whole_image(images, model, found, tmp_path):
     in_tiles = probability(tmp_path, images["uint16"], model, tile_px=96, halo="exact")
-    assert abs(whole - in_tiles).max() <= 1
+    assert abs(found["uint16"] - in_tiles).max() <= 1
 
 
 def test_a_model_of_its_own_scaling_knows_its_own_range_alone(images, learned, tmp_path):
-    found = [probability(tmp_path, images[dtype], learned.model) for dtype in ("uint8", "uint16")]
-    assert abs(found[0] - found[1]).max() > 100
+    one, other = (probability(tmp_path, images[dtype], learned.model) for dtype in ("uint8", "uint16"))
+    assert abs(one - other).max() > 100
 
 
 def test_images_of_any_range_of_values_score_alike(images, model, town):
     labels = {"roads": town.roads, "aoi": town.aoi, "width_m": 10.0}
     scores = [
-        evaluate.run(Evaluate(rasters=(raster,), model=model, **labels, **COMPUTE), Reporter())
-        for raster in images.values()
+        evaluate.run(Evaluate(rasters=(images[dtype],), model=model, **labels, **COMPUTE), Reporter())["pixel"]["iou"]
+        for dtype in ("uint8", "float32")
     ]
-    assert scores[0]["pixel"]["iou"] > 0.7
-    for each in scores:
-        assert each["pixel"]["iou"] == pytest.approx(scores[0]["pixel"]["iou"], abs=0.005)
+    assert scores[0] > 0.7 and scores[1] == pytest.approx(scores[0], abs=0.005)
 
 
 @pytest.mark.slow
-def test_a_quantized_model_scales_by_the_image_too(images, model, tmp_path):
+def test_a_quantized_model_scales_by_the_image_too(images, model, found, tmp_path):
     path = str(tmp_path / "model.onnx")
     job = Quantize(rasters=(images["uint16"],), model=model, onnx=path, chips=4, chip_px=96, threads=1)
     quantize.run(job, Reporter())
     assert read_onnx(path)[1].scaling == IMAGE
-    found = probability(tmp_path, images["float32"], path, engine="auto", precision="auto")
-    assert ((found > 127) == (probability(tmp_path, images["uint8"], model) > 127)).mean() > 0.98
+    quantized = probability(tmp_path, images["float32"], path, engine="auto", precision="auto")
+    assert ((quantized > 127) == (found["uint8"] > 127)).mean() > 0.98
 
 
-def test_an_exported_model_scales_by_the_image_in_roadseg_and_warns_of_other_programs(images, model, tmp_path):
+def test_an_exported_model_scales_by_the_image_in_roadseg_and_warns_of_other_programs(images, model, found, tmp_path):
     path, events = str(tmp_path / "model.onnx"), []
     exportmodel.run(ExportModel(model=model, onnx=path), Reporter(events.append))
     (warning,) = [event.message for event in events if isinstance(event, Warning)]
     assert "Other programs" in warning
-    found = probability(tmp_path, images["uint16"], path, engine="auto", precision="fp32")
-    assert abs(found - probability(tmp_path, images["uint8"], model)).max() <= 2
+    exported = probability(tmp_path, images["uint16"], path, engine="auto", precision="fp32")
+    assert abs(exported - found["uint8"]).max() <= 2
 
 
 @pytest.mark.usefixtures("enough_memory")

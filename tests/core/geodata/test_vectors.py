@@ -1,15 +1,19 @@
+"""Vector layers: read and checked, and their fields carried over to outputs."""
+
 import json
 
 import geopandas
 import numpy as np
 import pyogrio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from shapely.geometry import LineString, MultiLineString, Point, Polygon
 
 from tests.core.support.rasters import UTM, layer, write_layer
 from training_core.errors import LabelError, OutputError
 from training_core.geodata.vector_output import check_vector_output, write_layers
-from training_core.geodata.vectors import read_layer, require_fields, require_geometry
+from training_core.geodata.vectors import carried_fields, read_layer, require_fields, require_geometry
 from training_core.system.outputs import Outputs
 
 ROAD = LineString([(390000, 5820000), (390100, 5820050)])
@@ -71,7 +75,7 @@ def test_a_missing_file_a_wrong_layer_and_a_file_of_another_kind_are_refused(tmp
     broken.write_bytes((tmp_path / "roads.gpkg").read_bytes()[:2000])
     sources = (
         tmp_path / "none.gpkg", text, broken, f"{path}|layername=lanes", f"{path}|layerid=7", f"{path}|layerid=x",
-        f"{path}|subset=nonsense >",
+        f"{path}|layerid=99999999999999999999", f"{path}|subset=nonsense >",
     )  # fmt: skip
     for source in sources:
         with pytest.raises(LabelError) as caught:
@@ -139,8 +143,7 @@ def test_places_across_the_antimeridian_at_poles_and_in_neighbor_zones_are_read(
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("suffix", ["gpkg", "fgb"])
+@pytest.mark.parametrize(("value", "suffix"), [(np.nan, "gpkg"), (np.inf, "fgb"), (-np.inf, "gpkg")])
 def test_a_coordinate_that_is_no_number_is_refused_with_its_feature(tmp_path, value, suffix):
     path = write_layer(tmp_path / f"roads.{suffix}", ROAD, LineString([(390000, 5820000), (value, 5820000)]))
     with pytest.raises(LabelError, match=r"Feature 2 of the drawn roads .* has a vertex at \(-?(nan|inf), 5820000\)"):
@@ -210,12 +213,6 @@ def test_curves_are_read_as_lines_close_to_them(tmp_path):
     assert curve.length == pytest.approx(np.pi, rel=1e-3)
 
 
-def test_a_layer_number_that_no_integer_holds_is_refused(tmp_path):
-    path = write_layer(tmp_path / "roads.gpkg", ROAD)
-    with pytest.raises(LabelError, match="cannot be read"):
-        read_layer(f"{path}|layerid=99999999999999999999", "drawn roads")
-
-
 def test_only_the_geometry_that_is_allowed_passes():
     roads = layer(ROAD, MultiLineString([ROAD.coords, [(0, 0), (1, 1)]]))
     require_geometry(roads, ("lines",), "roads.gpkg", "drawn roads")
@@ -277,3 +274,35 @@ def test_an_unknown_suffix_and_two_layers_in_one_geojson_are_refused(tmp_path):
 def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(OutputError, match="cannot be written"):
         write_layers(tmp_path / "none" / "net.gpkg", {"roads": layer(ROAD)})
+
+
+def named(*names):
+    return layer(ROAD, **{name: ["x"] for name in names})
+
+
+@pytest.mark.parametrize(
+    ("own", "carried"),
+    [
+        (("lanes", "surface"), {"lanes": "lanes", "surface": "surface"}),
+        (("geom",), {"geom_2": "geom"}),
+        (("GEOM", "geom_2"), {"GEOM_3": "GEOM", "geom_2": "geom_2"}),
+        (("Name", "name", "NAME"), {"Name": "Name", "name_2": "name", "NAME_3": "NAME"}),
+        (("fid", "FID", "Length_m", "lanes"), {"lanes": "lanes"}),
+    ],
+)
+def test_a_name_that_is_taken_gets_a_number(own, carried):
+    assert carried_fields(named(*own), {"length_m"}) == carried
+
+
+@given(st.lists(st.sampled_from(["a", "A", "a_2", "A_2", "a_3", "geom", "Geom", "geom_2", "fid", "made"]), unique=True))
+def test_every_field_is_carried_once_under_a_name_of_its_own(own):
+    found = carried_fields(named(*own), {"made"})
+    assert list(found.values()) == [name for name in own if name not in ("fid", "made")]
+    assert len({name.lower() for name in found} | {"geom", "fid", "made"}) == len(found) + 3
+
+
+def test_a_geopackage_takes_the_names(tmp_path):
+    given_layer = named("geom", "Name", "name", "NAME_2")
+    columns = {name: given_layer[field] for name, field in carried_fields(given_layer, ()).items()}
+    write_layers(tmp_path / "roads.gpkg", {"roads": layer(ROAD, **columns)})
+    assert set(columns) < set(pyogrio.read_dataframe(tmp_path / "roads.gpkg").columns)

@@ -1,4 +1,4 @@
-"""Edges split at new nodes, and new edges noded where they cross others."""
+"""Edges split at new nodes, new edges noded where they cross others, and graphs cut to boxes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.core.support.graphs import lines
 from training_core.networks.chains import join_chains
-from training_core.networks.graph_edits import link, split_edges
+from training_core.networks.graph_edits import BOTTOM, LEFT, RIGHT, TOP, WITHIN, cut_to_box, link, split_edges
 
 NO_BRIDGE = np.zeros(9, dtype=bool)
 
@@ -54,3 +54,52 @@ def test_a_link_through_a_junction_meets_all_its_roads_in_one_node():
     linked = link(star, np.array([ends]), None, NO_BRIDGE[:5])
     assert sorted(linked.degree) == [1, 1, 1, 1, 1, 2, 2, 5]
     assert linked.lengths().sum() == pytest.approx(star.lengths().sum() + 40)
+
+
+CROSS = lines([(5, 5), (25, 5)], [(5, 5), (5, -15)], [(5, 5), (-15, 5)], [(5, 5), (5, 25)])
+BOX = (0, 0, 10, 10)
+
+
+def test_lines_end_on_the_sides_where_they_are_cut():
+    graph, side = cut_to_box(CROSS, BOX)
+    at = {number: graph.nodes[side == number].tolist() for number in (LEFT, TOP, RIGHT, BOTTOM, WITHIN)}
+    assert at == {LEFT: [[0, 5]], TOP: [[5, 0]], RIGHT: [[10, 5]], BOTTOM: [[5, 10]], WITHIN: [[5, 5]]}
+    assert graph.lengths().tolist() == [5, 5, 5, 5]
+
+
+def test_what_lies_outside_is_gone_and_what_lies_within_stays():
+    graph, side = cut_to_box(lines([(2, 2), (8, 3)], [(20, 20), (30, 20)]), BOX)
+    assert graph.points.tolist() == [[2, 2], [8, 3]] and set(side) == {WITHIN}
+
+
+def test_a_line_that_leaves_and_comes_back_is_two():
+    graph, side = cut_to_box(lines([(2, 2), (15, 5), (2, 8)]), BOX)
+    assert len(graph.edges) == 2 and (side == RIGHT).sum() == 2
+
+
+def test_a_line_through_the_whole_box_is_cut_at_both_ends():
+    graph, side = cut_to_box(lines([(-5, 4), (3, 4), (15, 4)]), BOX)
+    assert graph.points.tolist() == [[0, 4], [3, 4], [10, 4]] and sorted(side) == [LEFT, RIGHT]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(*[st.floats(-20, 20)] * 4), min_size=1, max_size=12), st.floats(-9, 9), st.floats(-9, 9))
+def test_boxes_that_divide_the_plane_divide_the_length_of_lines(segments, x, y):
+    drawn = [[(a, b), (c, d)] for a, b, c, d in segments if np.hypot(a - c, b - d) > 1e-3]
+    if not drawn:
+        return
+    graph, (x, y) = lines(*drawn), (x + 0.1234567, y + 0.2345671)  # no line runs through a corner
+    boxes = [(-99, -99, x, y), (x, -99, 99, y), (-99, y, x, 99), (x, y, 99, 99)]
+    parts = [cut_to_box(graph, box) for box in boxes]
+    assert np.isclose(sum(part.lengths().sum() for part, _ in parts), graph.lengths().sum(), atol=1e-4)
+    for one, other, sides in (
+        (0, 1, (RIGHT, LEFT)),
+        (2, 3, (RIGHT, LEFT)),
+        (0, 2, (BOTTOM, TOP)),
+        (1, 3, (BOTTOM, TOP)),
+    ):
+        ends = [
+            np.sort(part.nodes[side == number], axis=0)
+            for (part, side), number in zip((parts[one], parts[other]), sides)
+        ]
+        assert len(ends[0]) == len(ends[1]) and np.allclose(ends[0], ends[1], atol=1e-6)
